@@ -1,0 +1,43 @@
+// backend.h: what a backend offers: run an accepted plan on memory that it can reach.
+#pragma once
+
+#include <string>
+
+#include "core/plan.h"
+
+namespace gs {
+
+enum class Outcome { done, bad_index, interrupted };
+
+struct RunOptions {
+  int threads = 1;
+  // Asked about every 10 ms on the calling thread; true stops the run. May be null.
+  bool (*interrupted)() = nullptr;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual const char* name() const = 0;
+
+  // Moves everything that the plan covers. Indices are checked as they are used, each loaded once. `bad_index` means that
+  // the rule forbids one of them; part of the destination may have been written by then, nothing outside of it ever.
+  // A scatter with duplicate targets writes them in ascending flat position.
+  virtual Outcome move(const Plan& plan, const Buffers& buffers, Direction direction, const RunOptions& options) const = 0;
+
+  // Name of the kernel that `move` would pick, and the number of threads it would use.
+  virtual std::string kernel(const Plan& plan, Direction direction) const = 0;
+  virtual int threads(const Plan& plan, Direction direction, int available) const = 0;
+};
+
+// The backend that serves host arrays: GS_BACKEND=cpu (default) or reference. Throws std::invalid_argument for other names.
+const Backend& host_backend();
+
+namespace reference {
+const Backend& backend();  // kernel bodies for one point, run thread by thread: the check for every other kernel
+}
+namespace cpu {
+const Backend& backend();
+}
+
+}  // namespace gs
