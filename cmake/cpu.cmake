@@ -8,18 +8,22 @@ set(_flags_baseline "")
 set(_flags_v3 -march=x86-64-v3)
 set(_flags_v4 -march=x86-64-v4)
 
+file(GLOB _cpu_headers RELATIVE ${CMAKE_SOURCE_DIR}/src CONFIGURE_DEPENDS src/backends/cpu/*.h)
+gs_expose(cpu ${_cpu_headers})
+
 set(_cpu_objects "")
 foreach(level ${_levels})
   add_library(gs_cpu_${level} OBJECT src/backends/cpu/kernels.cpp)
   target_compile_definitions(gs_cpu_${level} PRIVATE GS_ISA=${level})
-  target_compile_options(gs_cpu_${level} PRIVATE -O3 ${_flags_${level}})
-  target_link_libraries(gs_cpu_${level} PRIVATE gs_flags gs_headers_core)
+  target_compile_options(gs_cpu_${level} PRIVATE -O3 -fno-tree-loop-distribute-patterns ${_flags_${level}})
+  target_link_libraries(gs_cpu_${level} PRIVATE gs_flags gs_headers_core gs_headers_cpu)
   list(APPEND _cpu_objects $<TARGET_OBJECTS:gs_cpu_${level}>)
 endforeach()
 
-add_library(gs_cpu STATIC src/backends/cpu/cpu.cpp src/backends/cpu/thread_pool.cpp src/backends/cpu/host_info.cpp
+add_library(gs_cpu STATIC src/backends/cpu/cpu.cpp src/backends/cpu/prepare.cpp src/backends/cpu/thread_pool.cpp
+                          src/backends/cpu/host_info.cpp src/backends/cpu/host_settings.cpp
                           src/backends/cpu/host_memory.cpp ${_cpu_objects})
-target_link_libraries(gs_cpu PRIVATE gs_flags gs_headers_backend PUBLIC gs_core Threads::Threads)
+target_link_libraries(gs_cpu PRIVATE gs_flags gs_headers_backend gs_headers_cpu PUBLIC gs_core Threads::Threads)
 if("v4" IN_LIST _levels)
   target_compile_definitions(gs_cpu PRIVATE GS_HAVE_X86_LEVELS)
 endif()

@@ -12,6 +12,11 @@ struct ShapeError : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
+// Batch axes that differ: an error class of both kinds that the source systems raise, ValueError and RuntimeError.
+struct BatchShapeError : ShapeError {
+  using ShapeError::ShapeError;
+};
+
 // A dtype that an operator does not accept: TypeError.
 struct DTypeError : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
@@ -19,9 +24,13 @@ struct DTypeError : std::invalid_argument {
 
 // An axis number outside the rank: numpy.exceptions.AxisError, which is a ValueError and an IndexError.
 struct AxisError : std::out_of_range {
-  AxisError(int64_t axis, int64_t rank)
-      : std::out_of_range("axis " + std::to_string(axis) + " is out of bounds for array of dimension " +
-                          std::to_string(rank)) {}
+  AxisError(int64_t bad_axis, int64_t array_rank)
+      : std::out_of_range("axis " + std::to_string(bad_axis) + " is out of bounds for array of dimension " +
+                          std::to_string(array_rank)),
+        axis(bad_axis),
+        rank(array_rank) {}
+  int64_t axis;
+  int64_t rank;
 };
 
 // What another library handed over contradicts itself: BufferError.

@@ -22,7 +22,7 @@ namespace gs {
 
 // Rows of a Space's stride table. Index array a is row kIndex + a. The fill value is walked like an array: stride 0 for
 // one value, its own strides for padding that differs from point to point.
-enum Operand : int { kDense = 0, kIndexed = 1, kMask = 2, kFill = 3, kIndex = 4 };
+enum StrideRow : int { kDense = 0, kIndexed = 1, kMask = 2, kFill = 3, kIndex = 4 };
 
 // An iteration space in C order: extents, and for every operand a stride (bytes) along every axis.
 class Space {
@@ -41,6 +41,7 @@ class Space {
     extent_.erase(axis, 1);
     stride_.erase(axis * operands_, operands_);
   }
+  const int64_t* strides() const { return stride_.data(); }  // axis-major: [axis * operands() + operand]
   int64_t count() const {  // planners have checked that it fits
     int64_t count = 1;
     for (const int64_t n : extent_) count *= n;

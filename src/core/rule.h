@@ -43,6 +43,13 @@ GS_HD constexpr bool is_inside(int64_t position, int64_t extent) {
   return static_cast<uint64_t>(position) < static_cast<uint64_t>(extent);
 }
 
+// Negative exactly where a position is outside: the form of `is_inside` that every instruction set has for whole blocks.
+// Unsigned, because the difference may wrap where the position is negative.
+GS_HD constexpr int64_t outside_mark(int64_t position, int64_t extent) {
+  const auto last = static_cast<uint64_t>(extent) - 1;
+  return static_cast<int64_t>(static_cast<uint64_t>(position) | (last - static_cast<uint64_t>(position)));
+}
+
 GS_HD constexpr int64_t clip(int64_t position, int64_t extent) {
   return position < 0 ? 0 : (position < extent ? position : extent - 1);
 }

@@ -1,0 +1,30 @@
+# common.sh: what the scripts of this folder share; sourced, never run.
+
+# The compiler that CMake will pick.
+cxx=${CXX:-c++}
+
+# Catch2 comes from the system: Debian has no Python package of it.
+have_catch2() {
+  local probe='#if !__has_include(<catch2/catch_test_macros.hpp>) && !__has_include(<catch2/catch.hpp>)
+#error no Catch2
+#endif'
+  "$cxx" -std=c++20 -x c++ -fsyntax-only - <<<"$probe" 2>/dev/null
+}
+
+need_catch2() {
+  have_catch2 && return
+  if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
+    echo "Catch2 is missing; installing it"
+    apt-get update -qq
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq catch2 </dev/null
+    have_catch2 && return
+  fi
+  echo "Catch2 (2.13 or 3) is missing, and the C++ tests need it. Install it and start again:" >&2
+  echo "    sudo apt-get update && sudo apt-get install -y catch2" >&2
+  return 1
+}
+
+# make_venv <folder>: a virtual environment, kept when it is there already.
+make_venv() {
+  [ -x "$1/bin/python" ] || "${PYTHON:-python3}" -m venv "$1"
+}

@@ -1,0 +1,109 @@
+"""`python -m benchmarks`: runs the suite, prints a Markdown table, writes JSON, compares with an earlier run."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+# Huge pages for torch's own results: peers get their best form. Read when torch is imported.
+os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
+
+from . import harness, limits, machine, report
+from .cases import CASES, Case
+from .peers import LIBRARIES
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument(
+        "--threads", type=int, default=machine.processors(), help="for everybody (default: %(default)s)"
+    )
+    parser.add_argument("--only", nargs="+", metavar="CASE", help="numbers or parts of names, such as 5 or rows")
+    parser.add_argument("--peers", nargs="+", metavar="NAME", help="these libraries only, beside ours")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes, two rounds: checks results, times nothing")
+    parser.add_argument("--seconds", type=float, default=15.0, help="of timing per case (default: %(default)s)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write everything that was measured")
+    parser.add_argument(
+        "--compare", type=Path, metavar="FILE", help="show what became slower since that result; exit 1 if any"
+    )
+    parser.add_argument("--load", type=Path, metavar="FILE", help="show an earlier result and run nothing")
+    parser.add_argument("--list", action="store_true", help="list the cases")
+    return parser
+
+
+def chosen(only: list[str] | None) -> list[Case]:
+    """Cases by number (5 is 5, 8 is 8a and 8b) or by a part of the name."""
+    if only is None:
+        return list(CASES)
+
+    def wanted(case: Case, word: str) -> bool:
+        return word in (case.number, case.number.rstrip("abc")) or (not word[0].isdigit() and word in case.name)
+
+    unknown = [word for word in only if not any(wanted(case, word) for case in CASES)]
+    if unknown:
+        raise SystemExit(f"no such case: {', '.join(unknown)} (--list shows them)")
+    return [case for case in CASES if any(wanted(case, word) for word in only)]
+
+
+def run(arguments: argparse.Namespace) -> dict[str, Any]:
+    if arguments.threads < 1:
+        raise SystemExit("--threads: at least 1")
+    known = [library.name for library in LIBRARIES if not library.ours]
+    if unknown := set(arguments.peers or []) - set(known):
+        raise SystemExit(f"no such peer: {', '.join(sorted(unknown))} (there are {', '.join(known)})")
+    cases = chosen(arguments.only)
+    modules, missing = harness.available(arguments.peers)
+    if "gatherscatter" not in modules:
+        raise SystemExit("gatherscatter is not installed: pip install .")
+    for library in LIBRARIES:
+        if library.name in modules:
+            library.set_threads(modules[library.name], arguments.threads)
+    probe = None
+    try:
+        probe = limits.load()
+    except limits.Unavailable as reason:
+        missing.append(f"the limit: {reason}")
+    for line in missing:
+        print(line, file=sys.stderr)
+    result: dict[str, Any] = {
+        "schema": 1,
+        "machine": machine.describe(),
+        "threads": arguments.threads,
+        "quick": arguments.quick,
+        "missing": missing,
+        "cases": [],
+    }
+    for case in cases:
+        start = time.perf_counter()
+        print(f"{case.number:>4} {case.name} … ", end="", file=sys.stderr, flush=True)
+        entry = harness.run_case(case, modules, probe, arguments.threads, arguments.seconds, arguments.quick)
+        result["cases"].append(entry)
+        result["peak_bytes"] = machine.peak_bytes()
+        print(f"{time.perf_counter() - start:.1f} s", file=sys.stderr)
+        if arguments.json:
+            report.save(result, arguments.json)  # after every case, so that a broken run leaves what it had
+    return result
+
+
+def main() -> int:
+    arguments = _parser().parse_args()
+    if arguments.list:
+        for case in CASES:
+            print(f"{case.number:>4}  {case.name:<22} {case.about}")
+        return 0
+    earlier = report.load(arguments.compare) if arguments.compare else None  # before the run, which may overwrite it
+    result = report.load(arguments.load) if arguments.load else run(arguments)
+    print(report.markdown(result))
+    if earlier is None:
+        return 0
+    text, regressions = report.compare(earlier, result)
+    print("\n" + text)
+    return 1 if regressions else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

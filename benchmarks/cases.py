@@ -1,0 +1,248 @@
+"""The cases of the suite: sizes, index patterns, the correct result, and which bytes the operator has to touch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from . import buffers
+
+SETS = 3  # rotating index sets, so that no call finds the lines of the one before it in a cache
+
+
+@dataclass(frozen=True)
+class Touch:
+    """What one pass must read: index k at (o, i) names `bytes` at o*outer_step + k*index_step + i*inner_step."""
+
+    extent: int
+    outer: int
+    inner: int
+    outer_step: int
+    index_step: int
+    inner_step: int
+    bytes: int
+    walks: tuple[str, ...] = ("points",)
+
+
+@dataclass
+class Workload:
+    """One case's arrays. `sets` holds what rotates, by the names that the forms use."""
+
+    source: np.ndarray
+    sets: list[dict[str, np.ndarray]]
+    out: np.ndarray
+    expected: Callable[..., np.ndarray]
+    touch: Touch | None = None  # none: no memory limit worth a name
+    constants: dict[str, Any] = field(default_factory=dict)
+    in_order: bool = False  # the whole table is a stream of its own
+    needed: list[np.ndarray] | None = None  # the indices that must be followed, when that is not all of `i`
+
+
+@dataclass(frozen=True)
+class Case:
+    number: str
+    name: str
+    kind: str  # which forms apply
+    about: str
+    build: Callable[[bool], Workload]
+
+
+def _indices(pattern: str, extent: int, shape: tuple[int, ...], dtype: str, seed: int) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    count = math.prod(shape)
+    if pattern == "arange":
+        values = np.arange(count, dtype=dtype) % extent
+    elif pattern == "zipf":
+        # Exponent 1 by its inverse distribution; an odd multiplier spreads hot ranks over the table (extent: 2^k).
+        rank = np.minimum(np.exp(rng.random(count) * math.log(extent + 1)).astype(np.int64) - 1, extent - 1)
+        values = (rank * 2654435761) & (extent - 1)
+    else:
+        values = rng.integers(0, extent, count, dtype=dtype)
+        if pattern == "sorted":
+            values.sort()
+    return buffers.filled(values.reshape(shape), dtype)
+
+
+def _take(extent: int, count: int, dtype: str, index: str, pattern: str = "uniform", bad: bool = False) -> Any:
+    def build(quick: bool) -> Workload:
+        rows, n = (max(extent >> 8, 256), max(count >> 10, 16)) if quick else (extent, count)
+        source = buffers.random((rows,), dtype, seed=1)
+        sets = [{"i": _indices(pattern, rows, (n,), index, seed)} for seed in range(SETS)]
+        if bad:
+            for one in sets:
+                one["i"][n * 9 // 10] = rows
+        return Workload(
+            source=source,
+            sets=sets,
+            out=buffers.empty((n,), dtype),
+            expected=lambda i: source[i],
+            touch=None if bad else Touch(rows, 1, n, 0, source.itemsize, 0, source.itemsize),
+            in_order=pattern == "arange",
+        )
+
+    return build
+
+
+def _rows(extent: int, width: int, count: int, index: str, pattern: str = "uniform") -> Any:
+    def build(quick: bool) -> Workload:
+        rows, n = (max(extent >> 8, 128), count >> 8) if quick else (extent, count)
+        source = buffers.random((rows, width), "float32", seed=2)
+        return Workload(
+            source=source,
+            sets=[{"i": _indices(pattern, rows, (n,), index, seed)} for seed in range(SETS)],
+            out=buffers.empty((n, width), "float32"),
+            expected=lambda i: source[i],
+            touch=Touch(rows, 1, n, 0, width * 4, 0, width * 4),
+        )
+
+    return build
+
+
+def _along(axis: int, shape: tuple[int, int], index_shape: tuple[int, int], sets: int = SETS) -> Any:
+    def build(quick: bool) -> Workload:
+        (high, wide), (index_high, index_wide) = shape, index_shape
+        if quick:
+            high, wide = max(high >> 5, 16), max(wide >> 5, 16)
+            index_high, index_wide = max(index_high >> 5, 16), max(index_wide >> 5, 16)
+        source = buffers.random((high, wide), "float32", seed=3)
+        extent, index = source.shape[axis], (index_high, index_wide)
+        row, column = np.arange(index_high)[:, None], np.arange(index_wide)[None, :]
+        last = axis == 1
+        return Workload(
+            source=source,
+            sets=[{"i": _indices("uniform", extent, index, "int64", seed)} for seed in range(sets)],
+            out=buffers.empty(index, "float32"),
+            expected=lambda i: source[row, i] if last else source[i, column],
+            touch=Touch(
+                extent,
+                *index,
+                outer_step=wide * 4 if last else 0,
+                index_step=4 if last else wide * 4,
+                inner_step=0 if last else 4,
+                bytes=4,
+                walks=("points", "row_first") if last else ("points", "slab"),
+            ),
+            constants={"row": row, "row_start": row * wide, "column": column, "width": wide},
+        )
+
+    return build
+
+
+def _batch(quick: bool) -> Workload:
+    batches, extent, width, count = (4, 256, 16, 64) if quick else (64, 8192, 64, 1024)
+    source = buffers.random((batches, extent, width), "float32", seed=4)
+    batch = np.arange(batches, dtype=np.int32)[:, None]
+    return Workload(
+        source=source,
+        sets=[{"i": _indices("uniform", extent, (batches, count), "int32", seed)} for seed in range(8)],
+        out=buffers.empty((batches, count, width), "float32"),
+        expected=lambda i: source[batch, i],
+        touch=Touch(extent, batches, count, extent * width * 4, width * 4, 0, width * 4),
+        constants={
+            "batch": batch,
+            "batch_start": batch * np.int32(extent),
+            "width": width,
+            "out_shape": (batches, count, width),
+        },
+    )
+
+
+def _tile(quick: bool) -> Workload:
+    extent, shape = (8192, (256, 32)) if quick else (2 << 20, (65536, 32))
+    pad = np.float32(-1)
+    source = buffers.random((extent,), "float32", seed=5)
+    sets, needed = [], []
+    for seed in range(SETS):
+        rng = np.random.default_rng(seed)
+        index = _indices("uniform", extent, shape, "int32", seed)
+        outside = rng.random(shape) < 0.1
+        index[outside] = np.where(rng.random(shape) < 0.5, -1 - index, index + extent)[outside]
+        mask = buffers.filled(rng.random(shape) >= 0.4, "bool")
+        sets.append({"i": index, "m": mask})
+        needed.append(buffers.filled(index[mask & ~outside], "int32"))
+
+    def expected(i: np.ndarray, m: np.ndarray) -> np.ndarray:
+        result = np.full(shape, pad)
+        inside = m & (i >= 0) & (i < extent)
+        result[inside] = source[i[inside]]
+        return result
+
+    return Workload(
+        source=source,
+        sets=sets,
+        out=buffers.empty(shape, "float32"),
+        expected=expected,
+        touch=Touch(extent, 1, min(len(one) for one in needed), 0, 4, 0, 4),
+        constants={"n": extent, "pad": float(pad), "out_shape": shape},
+        needed=needed,
+    )
+
+
+def _small(count: int) -> Any:
+    def build(quick: bool) -> Workload:
+        source = buffers.random((1024,), "float32", seed=6)
+        return Workload(
+            source=source,
+            sets=[{"i": _indices("uniform", 1024, (count,), "int64", seed)} for seed in range(SETS)],
+            out=buffers.empty((count,), "float32"),
+            expected=lambda i: source[i],
+        )
+
+    return build
+
+
+Ki, Mi = 1 << 10, 1 << 20
+CASES = (
+    Case("1", "take_lut_u8", "take", "256 u8, 64 Mi uint8 uniform", _take(256, 64 * Mi, "uint8", "uint8")),
+    Case("2", "take_L1", "take", "4 Ki f32, 4 Mi int64 uniform", _take(4 * Ki, 4 * Mi, "float32", "int64")),
+    Case("3", "take_L2", "take", "128 Ki f32, 4 Mi int32 uniform", _take(128 * Ki, 4 * Mi, "float32", "int32")),
+    Case("4", "take_LLC", "take", "2 Mi f32, 4 Mi int64 uniform", _take(2 * Mi, 4 * Mi, "float32", "int64")),
+    Case("5", "take_DRAM", "take", "64 Mi f32, 16 Mi int32 uniform", _take(64 * Mi, 16 * Mi, "float32", "int32")),
+    Case("6", "take_DRAM_f64", "take", "32 Mi f64, 16 Mi int64 uniform", _take(32 * Mi, 16 * Mi, "float64", "int64")),
+    Case(
+        "7", "take_seq", "take", "64 Mi f32, 16 Mi int64 arange", _take(64 * Mi, 16 * Mi, "float32", "int64", "arange")
+    ),
+    Case(
+        "8a",
+        "take_zipf",
+        "take",
+        "64 Mi f32, 16 Mi int32 zipf 1.0",
+        _take(64 * Mi, 16 * Mi, "float32", "int32", "zipf"),
+    ),
+    Case(
+        "8b",
+        "take_sorted",
+        "take",
+        "64 Mi f32, 16 Mi int32 sorted",
+        _take(64 * Mi, 16 * Mi, "float32", "int32", "sorted"),
+    ),
+    Case("9", "rows_16B", "rows", "1 Mi x 4 f32, 1 Mi int64 uniform", _rows(Mi, 4, Mi, "int64")),
+    Case("10", "rows_64B", "rows", "1 Mi x 16 f32, 512 Ki int64 uniform", _rows(Mi, 16, 512 * Ki, "int64")),
+    Case("11", "rows_100B", "rows", "1 Mi x 25 f32, 512 Ki int32 uniform", _rows(Mi, 25, 512 * Ki, "int32")),
+    Case("12", "rows_256B", "rows", "1 Mi x 64 f32, 256 Ki int64 zipf", _rows(Mi, 64, 256 * Ki, "int64", "zipf")),
+    Case("13", "rows_1KB", "rows", "256 Ki x 256 f32, 64 Ki int64 uniform", _rows(256 * Ki, 256, 64 * Ki, "int64")),
+    Case("14", "rows_8KB", "rows", "32 Ki x 2048 f32, 8 Ki int32 uniform", _rows(32 * Ki, 2048, 8 * Ki, "int32")),
+    Case("15", "gather_last_wide", "last", "[4096,4096] f32, index [4096,1024]", _along(1, (4096, 4096), (4096, 1024))),
+    # The narrow one repeats so quickly that three sets would stay in a cache.
+    Case(
+        "16a", "gather_last_vocab_64", "last", "[128,50000] f32, index [128,64]", _along(1, (128, 50000), (128, 64), 64)
+    ),
+    Case("16b", "gather_last_vocab_all", "last", "[128,50000] f32, index same", _along(1, (128, 50000), (128, 50000))),
+    Case("17", "gather_dim0", "first", "[4096,4096] f32, index same", _along(0, (4096, 4096), (4096, 4096))),
+    Case("18", "gather_batch", "batch", "[64,8192,64] f32, index [64,1024] int32, batch_dims=1", _batch),
+    Case("19", "tile_masked", "tile", "8 MiB f32, index [65536,32] int32, 10 % outside, 40 % masked", _tile),
+    Case("24a", "small_16", "small", "1 Ki f32, 16 int64", _small(16)),
+    Case("24b", "small_256", "small", "1 Ki f32, 256 int64", _small(256)),
+    Case("24c", "small_4096", "small", "1 Ki f32, 4096 int64", _small(4096)),
+    Case(
+        "25",
+        "bad_index",
+        "bad",
+        "case 5 with one bad index at 90 %",
+        _take(64 * Mi, 16 * Mi, "float32", "int32", bad=True),
+    ),
+)

@@ -1,0 +1,239 @@
+"""Times every form of one case in interleaved rounds, after checking that each gives the right bytes."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from . import limits
+from .cases import Case, Workload
+from .peers import FORMS, LIBRARIES, Form, Library
+
+SAMPLE_SECONDS = 4e-3  # short calls are repeated until a sample is that long
+MIN_ROUNDS, MAX_ROUNDS, HOPELESS_ROUNDS = 5, 25, 3
+HOPELESS = 4.0  # that much slower than the best form: a few rounds will do
+LONG_CALL = 10e-3
+SETTLE_SECONDS = 2e-3  # lets the other libraries' threads stop spinning
+
+# One function per form, so that the timed loop holds nothing but the call, as in timeit.
+TEMPLATE = """
+def make({names}):
+    {setup}
+    def once({rotating}):
+        return {code}
+    def timed(_sets):
+        _start = _clock()
+        for {rotating} in _sets:
+            {body}
+        return _clock() - _start
+    return once, timed
+"""
+RAISES = "try: {code}\n            except (IndexError, RuntimeError): pass\n            else: raise _Silent"
+
+
+class WrongResult(RuntimeError):
+    """A form gave something else than plain NumPy indexing, so its time means nothing."""
+
+
+class _Silent(RuntimeError):
+    def __init__(self) -> None:
+        super().__init__("a bad index was accepted")
+
+
+@dataclass
+class Runner:
+    """One thing that is timed: a form of a library, or a walk of the probe."""
+
+    role: str  # "ours", "peer", "probe" or "stream"
+    library: str
+    code: str
+    fresh: bool
+    sample: limits.Sample
+    estimate: float = 0.0
+    calls: int = 1
+    rounds: int = 0
+    seconds: list[float] = field(default_factory=list)
+    busy: list[float] = field(default_factory=list)  # processors kept busy: shows whether the threads really ran
+
+    def summary(self) -> dict[str, Any]:
+        low, middle, high = quartiles(self.seconds)
+        return {
+            "role": self.role,
+            "library": self.library,
+            "code": self.code,
+            "fresh": self.fresh,
+            "median": middle,
+            "q1": low,
+            "q3": high,
+            "rounds": len(self.seconds),
+            "calls": self.calls,
+            "processors_busy": round(statistics.median(self.busy), 2),
+        }
+
+
+def quartiles(values: list[float]) -> tuple[float, float, float]:
+    if len(values) == 1:
+        return values[0], values[0], values[0]
+    low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
+    return low, middle, high
+
+
+def available(names: list[str] | None) -> tuple[dict[str, ModuleType], list[str]]:
+    """The modules of the libraries that take part, and one line for each that was asked for and is missing."""
+    modules, missing = {}, []
+    for library in LIBRARIES:
+        if names is not None and not library.ours and library.name not in names:
+            continue
+        module = library.load()
+        if module is None:
+            missing.append(f"{library.name}: not installed, left out")
+        else:
+            modules[library.name] = module
+    for library in LIBRARIES:
+        if library.needs and library.needs not in modules:
+            modules.pop(library.name, None)
+    return modules, missing
+
+
+def compile_form(
+    form: Form, library: Library, module: ModuleType, work: Workload, raises: bool
+) -> tuple[Any, Any, Any]:
+    """(once, timed, sets): the call, the timed loop over sets, and the sets as this library's arrays."""
+
+    def own(value: Any) -> Any:
+        return library.adapt(module, value) if isinstance(value, np.ndarray) else value
+
+    rotating = list(work.sets[0])
+    sets = [tuple(own(one[name]) for name in rotating) for one in work.sets]
+    constants = {name: own(value) for name, value in work.constants.items()}
+    variables = {"x": own(work.source), "out": own(work.out), **constants}
+    if form.setup:
+        variables |= dict(zip(rotating, sets[0], strict=True))
+    loop = sets if len(rotating) > 1 else [one[0] for one in sets]
+    source = TEMPLATE.format(
+        names=", ".join([library.alias, *variables]),
+        setup=form.setup or "pass",
+        rotating=", ".join(rotating),
+        code=form.code,
+        body=RAISES.format(code=form.code) if raises else form.code,
+    )
+    scope: dict[str, Any] = {"_clock": time.perf_counter, "_Silent": _Silent, "np": np}
+    exec(compile(source, f"<{form.library}: {form.code}>", "exec"), scope)
+    once, timed = scope["make"](module, **variables)
+    return lambda k: once(*sets[k % len(sets)]), timed, loop
+
+
+def same_bytes(left: np.ndarray, right: np.ndarray) -> bool:
+    """Equal shape, dtype and bytes: random bytes hold NaNs, which are not equal to themselves."""
+    if left.shape != right.shape or left.dtype != right.dtype:
+        return False
+    left_bytes, right_bytes = (np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in (left, right))
+    return np.array_equal(left_bytes, right_bytes)
+
+
+def check(
+    form: Form, library: Library, once: Callable[[int], Any], work: Workload, expected: np.ndarray | None
+) -> None:
+    """One call, compared with plain NumPy indexing; where nothing is expected it has to raise."""
+    if expected is None:
+        try:
+            once(0)
+        except (IndexError, RuntimeError):
+            return
+        raise WrongResult(f"{form.library}: {form.code} accepted a bad index")
+    work.out.view(np.uint8).reshape(-1)[:] = 0xA5
+    result = library.to_numpy(once(0))
+    if not same_bytes(result, expected):
+        raise WrongResult(f"{form.library}: {form.code} differs from plain NumPy indexing")
+    if not form.fresh and not same_bytes(work.out.reshape(result.shape), result) and "np.where" not in form.code:
+        raise WrongResult(f"{form.library}: {form.code} did not write into out")
+
+
+def runners_of(case: Case, work: Workload, modules: dict[str, ModuleType], probe: Any, threads: int) -> list[Runner]:
+    """Every form that applies to the case, already checked, and the walks that measure the limit."""
+    raises = case.kind == "bad"
+    expected = None if raises else work.expected(**work.sets[0])
+    runners = []
+    for form in FORMS:
+        library = next(one for one in LIBRARIES if one.name == form.library)
+        if library.name not in modules or not form.fits(case.kind, work.sets[0]["i"].dtype.name):
+            continue
+        once, timed, loop = compile_form(form, library, modules[library.name], work, raises)
+        check(form, library, once, work, expected)
+
+        def sample(first: int, calls: int, timed: Any = timed, loop: Any = loop) -> float:
+            chosen = list(itertools.islice(itertools.cycle(loop), first % len(loop), first % len(loop) + calls))
+            seconds: float = timed(chosen)
+            return seconds
+
+        runners.append(Runner("ours" if library.ours else "peer", library.name, form.code, form.fresh, sample))
+    if probe is not None:
+        for role, walks in (
+            ("probe", limits.probes(probe, work, threads)),
+            ("stream", limits.streams(probe, work, threads)),
+        ):
+            runners += [Runner(role, "limit", name, False, sample) for name, sample in walks.items()]
+    return runners
+
+
+def _plan_rounds(runners: list[Runner], budget: float, quick: bool) -> None:
+    best = {
+        role: min((r.estimate for r in runners if r.role == role), default=0.0) for role in {r.role for r in runners}
+    }
+    share = budget / len(runners)
+    for runner in runners:
+        runner.calls = 1 if quick else max(1, math.ceil(SAMPLE_SECONDS / runner.estimate))
+        hopeless = runner.estimate > HOPELESS * best[runner.role]
+        least, most = (HOPELESS_ROUNDS, HOPELESS_ROUNDS) if hopeless else (MIN_ROUNDS, MAX_ROUNDS)
+        fitting = int(share / (runner.estimate * runner.calls + SETTLE_SECONDS))
+        runner.rounds = 2 if quick else min(max(fitting, least), most)
+
+
+def measure(runners: list[Runner], budget: float, quick: bool) -> None:
+    """Rounds in which everybody runs once, in a new order each time; slow forms sit out the later ones."""
+    for runner in runners:
+        first = runner.sample(0, 1)  # also makes pools, threads and pages warm
+        again = (1,) if first > LONG_CALL or quick else (1, 2, 0)
+        runner.estimate = max(min(runner.sample(k, 1) for k in again), 1e-8)
+    _plan_rounds(runners, budget, quick)
+    order = random.Random(3)
+    # Nobody gets the index set that the one before has just pulled into the caches.
+    next_set = itertools.count()
+    for turn in range(max(runner.rounds for runner in runners)):
+        this_round = [runner for runner in runners if turn < runner.rounds]
+        order.shuffle(this_round)
+        for runner in this_round:
+            if not quick:
+                time.sleep(SETTLE_SECONDS)
+                if runner.estimate < LONG_CALL:
+                    runner.sample(next(next_set), 1)  # wakes this library's own threads
+            wall, cpu = time.perf_counter(), time.process_time()
+            seconds = runner.sample(next(next_set), runner.calls)
+            wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+            runner.seconds.append(seconds / runner.calls)
+            runner.busy.append(cpu / wall if wall > 0 else 0.0)
+
+
+def run_case(
+    case: Case, modules: dict[str, ModuleType], probe: Any, threads: int, budget: float, quick: bool
+) -> dict[str, Any]:
+    """The JSON entry of one case."""
+    work = case.build(quick)
+    runners = runners_of(case, work, modules, probe, threads)
+    measure(runners, budget, quick)
+    return {
+        "case": case.number,
+        "name": case.name,
+        "about": case.about,
+        "sets": len(work.sets),
+        "forms": [runner.summary() for runner in runners],
+    }

@@ -1,0 +1,138 @@
+"""The physical limit of a case, measured in the same process and rounds: compiles probe.cpp and walks with it.
+
+limit = max(probe, stream). probe: one word of every line that the operator touches, fastest of several walks on pinned
+threads. stream: the index bytes read and the result bytes written; for sequential indices also the table bytes read.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from . import machine
+from .cases import Workload
+
+WALKS = {"points": 0, "row_first": 1, "slab": 2}
+DISTANCES = (0, 32, 64)  # prefetch that many indices ahead; rows of kilobytes want fewer
+ROW_DISTANCES = (0, 4, 16)
+LONG_ROW = 512
+FLAGS = ["-std=c++20", "-O3", "-shared", "-fPIC", "-pthread"]
+
+Sample = Callable[[int, int], float]  # (first set, calls) -> seconds
+
+
+class _Geometry(ctypes.Structure):
+    _fields_ = [("table", ctypes.c_void_p)] + [
+        (name, ctypes.c_int64)
+        for name in ("extent", "outer", "inner", "outer_step", "index_step", "inner_step", "touch_bytes")
+    ]
+
+
+class Unavailable(RuntimeError):
+    """No limit can be measured here; says why."""
+
+
+def load() -> ctypes.CDLL:
+    """Compiles the probe with the system's C++ compiler; it lives as long as the process."""
+    compilers = [os.environ.get("CXX", ""), "c++", "g++", "clang++"]
+    compiler = next((found for name in compilers if name and (found := shutil.which(name))), None)
+    if compiler is None:
+        raise Unavailable("no C++ compiler: set CXX or install g++")
+    source = Path(__file__).with_name("probe.cpp")
+    with tempfile.TemporaryDirectory(prefix="gs-probe-") as folder:
+        library = Path(folder) / "probe.so"
+        for native in (["-march=native"], []):  # some compilers and processors have no "native"
+            command = [compiler, *FLAGS, *native, str(source), "-o", str(library)]
+            built = subprocess.run(command, capture_output=True, text=True)
+            if built.returncode == 0:
+                break
+        else:
+            raise Unavailable(f"{compiler} cannot build probe.cpp: {built.stderr.strip()[-400:]}")
+        probe = ctypes.CDLL(str(library))
+    probe.gs_probe.restype = probe.gs_stream.restype = ctypes.c_double
+    return probe
+
+
+def _pointers(arrays: Sequence[np.ndarray]) -> ctypes.Array[ctypes.c_void_p]:
+    return (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
+
+
+def probes(library: ctypes.CDLL, work: Workload, threads: int) -> dict[str, Sample]:
+    """Walks over the lines that the case touches; none for a table that fits the first-level cache."""
+    touch = work.touch
+    if touch is None or work.source.nbytes <= machine.cache_bytes().get("L1", 32 << 10):
+        return {}
+    indices = work.needed or [one["i"] for one in work.sets]
+    geometry = _Geometry(
+        work.source.ctypes.data,
+        touch.extent,
+        touch.outer,
+        touch.inner,
+        touch.outer_step,
+        touch.index_step,
+        touch.inner_step,
+        touch.bytes,
+    )
+    pointers = _pointers(indices)
+
+    def walk(kind: str, distance: int) -> Sample:
+        def sample(first: int, calls: int) -> float:
+            seconds: float = library.gs_probe(
+                ctypes.byref(geometry),
+                pointers,
+                len(indices),
+                first % len(indices),
+                calls,
+                indices[0].itemsize,
+                WALKS[kind],
+                ctypes.c_int64(distance),
+                threads,
+            )
+            if seconds < 0:
+                raise ValueError(f"probe.cpp has no index of {indices[0].itemsize} bytes")
+            return seconds
+
+        return sample
+
+    distances = ROW_DISTANCES if touch.bytes >= LONG_ROW else DISTANCES
+    found = {}
+    for kind in touch.walks:
+        for distance in distances if kind == "points" else (0,):
+            found[f"{kind}, prefetch {distance}" if distance else kind] = walk(kind, distance)
+    return found
+
+
+def streams(library: ctypes.CDLL, work: Workload, threads: int) -> dict[str, Sample]:
+    """Reads what rotates and writes a result, in step."""
+    if work.touch is None:
+        return {}
+    inputs = [list(one.values()) + ([work.source[: work.out.size]] if work.in_order else []) for one in work.sets]
+    pointers = _pointers([array for one in inputs for array in one])
+    sizes = (ctypes.c_int64 * len(inputs[0]))(*(array.nbytes for array in inputs[0]))
+
+    def stream(nontemporal: int) -> Sample:
+        def sample(first: int, calls: int) -> float:
+            seconds: float = library.gs_stream(
+                pointers,
+                len(inputs),
+                len(inputs[0]),
+                sizes,
+                ctypes.c_void_p(work.out.ctypes.data),
+                ctypes.c_int64(work.out.nbytes),
+                nontemporal,
+                first % len(inputs),
+                calls,
+                threads,
+            )
+            return seconds
+
+        return sample
+
+    return {"ordinary stores": stream(0), "non-temporal stores": stream(1)}

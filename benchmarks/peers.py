@@ -1,0 +1,196 @@
+"""Who competes and how: one row per library, one row per way to write the call. A new peer is new rows, no new branch.
+
+The code of a form is what a user would write and what is timed. Names in it: `x` source, `i` index, `m` mask, `out`
+result memory, and the constants of the case; all of them are the library's own arrays over the same memory.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Library:
+    name: str
+    module: str  # imported; a missing one is left out, by name
+    alias: str  # what the code calls it
+    adapt: Callable[[ModuleType, np.ndarray], Any]  # its view of a NumPy array, without a copy
+    to_numpy: Callable[[Any], np.ndarray]
+    set_threads: Callable[[ModuleType, int], object]
+    ours: bool = False
+    needs: str = ""  # the library whose arrays it works on
+
+    def load(self) -> ModuleType | None:
+        try:
+            return importlib.import_module(self.module)
+        except ModuleNotFoundError as missing:
+            if missing.name != self.module:
+                raise
+            return None
+
+
+def _torch_view(_: ModuleType, array: np.ndarray) -> Any:
+    import torch
+
+    return torch.from_numpy(array)
+
+
+LIBRARIES = (
+    Library(
+        "gatherscatter",
+        "gatherscatter",
+        "gs",
+        adapt=lambda gs, array: array,
+        to_numpy=np.asarray,
+        set_threads=lambda gs, n: gs.set_num_threads(n),
+        ours=True,
+    ),
+    Library(
+        "gatherscatter, torch tensors",
+        "gatherscatter",
+        "gs",
+        adapt=_torch_view,
+        to_numpy=lambda tensor: tensor.numpy(),
+        set_threads=lambda gs, n: gs.set_num_threads(n),
+        ours=True,
+        needs="torch",
+    ),
+    Library(
+        "numpy",
+        "numpy",
+        "np",
+        adapt=lambda np_, array: array,
+        to_numpy=np.asarray,
+        set_threads=lambda np_, n: None,  # one thread by nature
+    ),
+    Library(
+        "torch",
+        "torch",
+        "torch",
+        adapt=_torch_view,
+        to_numpy=lambda tensor: tensor.numpy(),
+        set_threads=lambda torch, n: torch.set_num_threads(n),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Form:
+    library: str
+    kinds: str  # the kinds of case it can do
+    code: str
+    setup: str = ""  # a statement that is run once, untimed
+    index: str = ""  # index dtypes that it takes, all when empty
+
+    @property
+    def fresh(self) -> bool:
+        return re.search(r"\bout\b", self.code) is None
+
+    def fits(self, kind: str, index_dtype: str) -> bool:
+        return kind in self.kinds.split() and (not self.index or index_dtype in self.index.split())
+
+
+GS, GS_TORCH, NP, TORCH = "gatherscatter", "gatherscatter, torch tensors", "numpy", "torch"
+TAKE_PLAN = "plan = gs.plan(gs.take, x, i)"
+# Unsigned, a negative index is a large one, so that one comparison does for both ends.
+NP_INSIDE = "m & (i.view(np.uint32) < n)"
+TORCH_INSIDE = "m & (i >= 0) & (i < n)"
+
+FORMS = (
+    # ---- one-dimensional take; "bad" has one index out of range and must raise
+    Form(GS, "take small bad", "gs.take(x, i)"),
+    Form(GS, "take small", "gs.take(x, i, out=out)"),
+    Form(GS, "small", "gs.gather(x, 0, i)"),
+    Form(GS, "small", "gs.gather(x, i, axis=0)"),
+    Form(GS, "small", "gs.take_along_axis(x, i, 0)"),
+    Form(GS, "small", "plan(x, i)", setup=TAKE_PLAN),
+    Form(GS, "small", "plan(x, i, out=out)", setup=TAKE_PLAN),
+    Form(GS_TORCH, "small", "gs.gather(x, 0, i)"),
+    Form(GS_TORCH, "small", "gs.gather(x, 0, i, out=out)"),
+    Form(GS_TORCH, "small", "gs.gather(x, i, axis=0)"),
+    Form(NP, "take small bad", "np.take(x, i)"),
+    Form(NP, "take small bad", "x[i]"),
+    Form(NP, "take small", "x.take(i)"),
+    Form(NP, "take small", "np.take(x, i, mode='clip')"),
+    Form(NP, "take small", "np.take(x, i, mode='clip', out=out)"),
+    Form(NP, "take small", "x.take(i, mode='clip', out=out)"),
+    Form(NP, "small", "np.take_along_axis(x, i, 0)"),
+    Form(TORCH, "take small bad", "torch.index_select(x, 0, i)", index="int32 int64"),
+    Form(TORCH, "take small", "torch.index_select(x, 0, i, out=out)", index="int32 int64"),
+    Form(TORCH, "take small bad", "x[i]", index="int32 int64"),
+    Form(TORCH, "take small", "torch.gather(x, 0, i)", index="int64"),
+    Form(TORCH, "take small", "torch.gather(x, 0, i, out=out)", index="int64"),
+    Form(TORCH, "take", "torch.gather(x, 0, i.long())", index="int32"),
+    Form(TORCH, "take", "torch.index_select(x, 0, i.int())", index="uint8"),
+    Form(TORCH, "take", "torch.index_select(x, 0, i.int(), out=out)", index="uint8"),
+    Form(TORCH, "take", "x[i.int()]", index="uint8"),
+    # ---- rows
+    Form(GS, "rows", "gs.gather(x, i, axis=0)"),
+    Form(GS, "rows", "gs.gather(x, i, axis=0, out=out)"),
+    Form(NP, "rows", "np.take(x, i, axis=0)"),
+    Form(NP, "rows", "x[i]"),
+    Form(NP, "rows", "np.take(x, i, axis=0, mode='clip')"),
+    Form(NP, "rows", "np.take(x, i, axis=0, mode='clip', out=out)"),
+    Form(TORCH, "rows", "torch.index_select(x, 0, i)"),
+    Form(TORCH, "rows", "torch.index_select(x, 0, i, out=out)"),
+    Form(TORCH, "rows", "x[i]"),
+    Form(TORCH, "rows", "torch.nn.functional.embedding(i, x)"),
+    # ---- elementwise along the last axis; `row_start` turns an index into a flat one
+    Form(GS, "last", "gs.gather(x, 1, i)"),
+    Form(GS, "last", "gs.gather(x, 1, i, out=out)"),
+    Form(NP, "last", "np.take_along_axis(x, i, axis=1)"),
+    Form(NP, "last", "x[row, i]"),
+    Form(NP, "last", "x.reshape(-1).take(i + row_start)"),
+    Form(NP, "last", "x.reshape(-1).take(i + row_start, mode='clip', out=out)"),
+    Form(TORCH, "last", "torch.gather(x, 1, i)"),
+    Form(TORCH, "last", "torch.gather(x, 1, i, out=out)"),
+    # ---- elementwise along axis 0
+    Form(GS, "first", "gs.gather(x, 0, i)"),
+    Form(GS, "first", "gs.gather(x, 0, i, out=out)"),
+    Form(NP, "first", "np.take_along_axis(x, i, axis=0)"),
+    Form(NP, "first", "x[i, column]"),
+    Form(NP, "first", "x.reshape(-1).take(i * width + column)"),
+    Form(NP, "first", "x.reshape(-1).take(i * width + column, mode='clip', out=out)"),
+    Form(TORCH, "first", "torch.gather(x, 0, i)"),
+    Form(TORCH, "first", "torch.gather(x, 0, i, out=out)"),
+    Form(TORCH, "first", "torch.take(x, i * width + column)"),
+    # ---- rows of every batch
+    Form(GS, "batch", "gs.gather(x, i, axis=1, batch_dims=1)"),
+    Form(GS, "batch", "gs.gather(x, i, axis=1, batch_dims=1, out=out)"),
+    Form(NP, "batch", "np.take_along_axis(x, i[:, :, None], axis=1)"),
+    Form(NP, "batch", "x[batch, i]"),
+    Form(NP, "batch", "x.reshape(-1, width).take(i + batch_start, axis=0)"),
+    Form(NP, "batch", "x.reshape(-1, width).take(i + batch_start, axis=0, mode='clip', out=out)"),
+    Form(TORCH, "batch", "torch.gather(x, 1, i.long()[:, :, None].expand(-1, -1, width))"),
+    Form(TORCH, "batch", "x[batch, i]"),
+    Form(TORCH, "batch", "torch.index_select(x.view(-1, width), 0, (i + batch_start).view(-1)).view(out_shape)"),
+    Form(
+        TORCH,
+        "batch",
+        "torch.index_select(x.view(-1, width), 0, (i + batch_start).view(-1), out=out.view(-1, width)).view(out_shape)",
+    ),
+    # ---- masked, bounds-checked, padded
+    Form(GS, "tile", "gs.tile_gather(x, i, mask=m, padding_value=pad)"),
+    Form(NP, "tile", f"np.where({NP_INSIDE}, np.take(x, i, mode='clip'), pad)"),
+    Form(NP, "tile", f"np.where({NP_INSIDE}, np.take(x, i, mode='clip', out=out), pad)"),
+    Form(NP, "tile", f"np.putmask(np.take(x, i, mode='clip', out=out), ~({NP_INSIDE}), pad) or out"),
+    Form(TORCH, "tile", f"torch.where({TORCH_INSIDE}, x[i.clamp(0, n - 1)], pad)"),
+    Form(
+        TORCH,
+        "tile",
+        f"torch.where({TORCH_INSIDE}, torch.index_select(x, 0, i.clamp(0, n - 1).view(-1)).view(out_shape), pad)",
+    ),
+    Form(
+        TORCH,
+        "tile",
+        f"torch.index_select(x, 0, i.clamp(0, n - 1).view(-1), out=out.view(-1)).view(out_shape)"
+        f".masked_fill_(~({TORCH_INSIDE}), pad)",
+    ),
+)

@@ -1,0 +1,186 @@
+"""Turns results into Markdown, and two results into a list of what became slower."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+NOTHING = "\N{EN DASH}"
+REGRESSION = 1.10  # slower than that, and beyond the quartiles of both runs
+
+Entry = dict[str, Any]
+
+
+def seconds_text(seconds: float | None) -> str:
+    if seconds is None:
+        return NOTHING
+    for scale, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")):
+        if seconds >= scale or unit == "ns":
+            return f"{seconds / scale:.3g} {unit}" if seconds < 100 * scale else f"{seconds / scale:.0f} {unit}"
+    raise AssertionError("unreachable")
+
+
+def _ratio(numerator: float | None, denominator: float | None) -> str:
+    return NOTHING if numerator is None or denominator is None else f"{numerator / denominator:.2f}"
+
+
+def fastest(forms: list[Entry], **wanted: Any) -> Entry | None:
+    """The form with the least median among those whose fields equal `wanted`."""
+    fitting = [form for form in forms if all(form[key] == value for key, value in wanted.items())]
+    return min(fitting, key=lambda form: float(form["median"]), default=None)
+
+
+def limit_of(case: Entry) -> tuple[float | None, Entry | None]:
+    """max(best probe, best stream) in seconds, and the walk that it comes from."""
+    ends = [best for role in ("probe", "stream") if (best := fastest(case["forms"], role=role)) is not None]
+    ruling = max(ends, key=lambda form: float(form["median"]), default=None)
+    return (None if ruling is None else ruling["median"]), ruling
+
+
+def summary(case: Entry) -> Entry:
+    """The few numbers of a case that the table shows."""
+    # Tensors have a table of their own (small calls); here everybody has the same arrays.
+    forms = [form for form in case["forms"] if form["library"] != "gatherscatter, torch tensors"]
+    ours, peer = fastest(forms, role="ours"), fastest(forms, role="peer")
+    numpy = fastest(forms, library="numpy")
+    limit, ruling = limit_of(case)
+
+    def time(form: Entry | None) -> float | None:
+        return None if form is None else form["median"]
+
+    return {
+        "fresh": time(fastest(forms, role="ours", fresh=True)),
+        "out": time(fastest(forms, role="ours", fresh=False)),
+        "ours": time(ours),
+        "ours_form": ours,
+        "peer": time(peer),
+        "peer_form": peer,
+        "numpy": time(numpy),
+        "limit": limit,
+        "limit_form": ruling,
+    }
+
+
+def _code(form: Entry | None) -> str:
+    return NOTHING if form is None else f"{form['library']}: `{form['code']}`"
+
+
+def table(result: Entry) -> str:
+    """One line per case: our times, the best peer and its form, and the two ratios."""
+    lines = [
+        "| case | ours, fresh | ours, out= | best peer | peer / ours | NumPy / ours | limit | limit / ours "
+        "| best peer's form |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|---|",
+    ]
+    for case in result["cases"]:
+        row = summary(case)
+        cells = [
+            f"{case['case']} {case['name']}",
+            *(seconds_text(row[key]) for key in ("fresh", "out", "peer")),
+            _ratio(row["peer"], row["ours"]),
+            _ratio(row["numpy"], row["ours"]),
+            seconds_text(row["limit"]),
+            _ratio(row["limit"], row["ours"]),
+            _code(row["peer_form"]),
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def small_table(result: Entry) -> str:
+    """Every form of the small calls: there the call itself is what counts."""
+    cases = [case for case in result["cases"] if case["name"].startswith("small_")]
+    if not cases:
+        return ""
+    lines = [
+        "| form | " + " | ".join(case["name"] for case in cases) + " |",
+        "|---|" + "--:|" * len(cases),
+    ]
+    times: dict[tuple[str, str], dict[str, float]] = {}
+    for case in cases:
+        for form in case["forms"]:
+            times.setdefault((form["library"], form["code"]), {})[case["case"]] = form["median"]
+    for (library, code), medians in sorted(times.items()):
+        cells = [seconds_text(medians.get(case["case"])) for case in cases]
+        lines.append(f"| {library}: `{code}` | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def warnings(result: Entry) -> list[str]:
+    """What makes the numbers doubtful."""
+    machine, found = result["machine"], []
+    if machine["load_average"] > 0.3:
+        found.append(f"the machine was busy when the run began (load average {machine['load_average']:.2f})")
+    if result["quick"]:
+        found.append("--quick: shrunk sizes, two rounds; only good for checking that everything runs")
+    threads = result["threads"]
+    for case in result["cases"]:
+        ours = summary(case)["ours_form"]
+        if ours and threads > 1 and ours["median"] > 2e-3 and ours["processors_busy"] < 0.7 * threads:
+            found.append(f"{case['name']}: ours kept only {ours['processors_busy']} processors busy")
+    return found
+
+
+def markdown(result: Entry) -> str:
+    machine, versions = result["machine"], result["machine"]["versions"]
+    head = (
+        f"{machine['cpu']}, {machine['kernel']}, {result['threads']} threads; "
+        + ", ".join(f"{name} {version}" for name, version in versions.items())
+        + f"; {machine['date']}; `{machine['command']}`. Medians of interleaved rounds."
+    )
+    parts = [head, table(result), small_table(result)]
+    parts += ["\n".join(f"* {line}" for line in warnings(result))]
+    return "\n\n".join(part for part in parts if part)
+
+
+def load(path: Path) -> Entry:
+    result: Entry = json.loads(path.read_text())
+    if result.get("schema") != 1:
+        raise ValueError(f"{path} is not a result of this suite")
+    return result
+
+
+def save(result: Entry, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
+
+
+def compare(old: Entry, new: Entry) -> tuple[str, int]:
+    """Our forms in both results, slower ones first, and how many became slower beyond the noise."""
+    before = {
+        (case["case"], form["library"], form["code"]): form
+        for case in old["cases"]
+        for form in case["forms"]
+        if form["role"] == "ours"
+    }
+    # The limit tells a slower machine from a slower program.
+    old_limits = {case["case"]: limit_of(case)[0] for case in old["cases"]}
+    rows, regressions = [], 0
+    for case in new["cases"]:
+        limit, old_limit = limit_of(case)[0], old_limits.get(case["case"])
+        for form in case["forms"]:
+            earlier = before.get((case["case"], form["library"], form["code"]))
+            if earlier is None:
+                continue
+            change = form["median"] / earlier["median"]
+            slower = change > REGRESSION and form["q1"] > earlier["q3"]
+            regressions += slower
+            rows.append(
+                (
+                    change,
+                    f"| {case['case']} {case['name']} | {_code(form)} | {seconds_text(earlier['median'])}"
+                    f" | {seconds_text(form['median'])} | {change:.2f} | {_ratio(limit, old_limit)} |"
+                    f" {'**slower**' if slower else ''} |",
+                )
+            )
+    lines = ["| case | form | before | now | now / before | limit: now / before | |", "|---|---|--:|--:|--:|--:|---|"]
+    lines += [line for _, line in sorted(rows, key=lambda row: -row[0])]
+    same = (old["machine"]["cpu"], old["threads"], old["quick"]) == (
+        new["machine"]["cpu"],
+        new["threads"],
+        new["quick"],
+    )
+    if not same:
+        lines.append("\nDifferent processor, thread count or sizes: the ratios say little.")
+    return "\n".join(lines), regressions

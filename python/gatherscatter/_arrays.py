@@ -1,0 +1,138 @@
+"""Arrays that the extension module does not know by type: what they are, and how a result becomes one of them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gatherscatter import _core
+
+Wrap = Callable[[Any], Any]
+
+
+def adopt(op: str, role: str, obj: Any) -> tuple[Any, Wrap | None]:
+    """Give an object in a form that the extension module reads.
+
+    Called for everything but exact NumPy arrays and torch tensors. All of the object's own code runs here, before any
+    memory is looked at.
+
+    Returns
+    -------
+    tuple
+        A NumPy array, a torch tensor or a `_core.DLPackArray` on the same memory, and a function that turns a result of
+        that kind into the caller's own library (None where it is one already).
+
+    Raises
+    ------
+    TypeError
+        For objects that are no arrays in host memory.
+    """
+    if isinstance(obj, np.ndarray):
+        return _adopt_subclass(op, role, obj), None
+    library = type(obj).__module__.partition(".")[0]
+    if library == "torch":
+        return _adopt_torch(op, role, obj)
+    if library in ("jax", "jaxlib"):
+        return _adopt_jax(op, role, obj)
+    if library in ("pandas", "polars", "pyarrow"):
+        return _adopt_column(op, role, obj), None
+    if isinstance(obj, (bool, int, float, complex, str, bytes, list, tuple, range, np.generic)):
+        return _adopt_literal(op, role, obj), None
+    if hasattr(obj, "__dlpack__"):
+        return import_dlpack(obj), _back_to(obj)
+    if hasattr(obj, "__array_interface__") or _has_buffer(obj):
+        return np.asarray(obj), None
+    raise TypeError(f"{op}: {role} is of type {_type_name(obj)}, expected an array")
+
+
+def written(tensor: Any) -> None:
+    """Tell torch that a tensor was written to, so that a gradient that still needs the old values fails loudly."""
+    bump = getattr(sys.modules["torch"].autograd.graph, "increment_version", None)
+    if bump is not None and not tensor.is_inference():
+        bump(tensor)
+
+
+def import_dlpack(obj: Any) -> _core.DLPackArray:
+    """Take over an array of any library through the DLPack protocol, newest form first."""
+    try:
+        capsule = obj.__dlpack__(max_version=(1, 1))
+    except TypeError:  # a producer older than DLPack 1.0
+        capsule = obj.__dlpack__()
+    return _core.DLPackArray.from_capsule(capsule)
+
+
+def _back_to(obj: Any) -> Wrap:
+    """How an array library takes a result over: `from_dlpack` of its namespace, or of the module it comes from."""
+    if hasattr(obj, "__array_namespace__"):
+        namespace = obj.__array_namespace__()
+    else:
+        namespace = sys.modules.get(type(obj).__module__.partition(".")[0])
+    from_dlpack = getattr(namespace, "from_dlpack", None)
+    return from_dlpack if callable(from_dlpack) else np.from_dlpack
+
+
+def _adopt_subclass(op: str, role: str, obj: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    if isinstance(obj, (np.ma.MaskedArray, np.matrix)):
+        raise TypeError(
+            f"{op}: {role} is a {_type_name(obj)}; use gatherscatter.take or take_along_axis, which treat it as NumPy "
+            "does, or pass its .data"
+        )
+    if isinstance(obj, np.memmap) or role != "input":
+        return obj.view(np.ndarray)
+    return obj
+
+
+def _adopt_literal(op: str, role: str, obj: Any) -> np.ndarray[Any, Any]:
+    if role in ("input", "out") and not isinstance(obj, np.generic):
+        raise TypeError(f"{op}: {role} is of type {_type_name(obj)}, expected an array")
+    array = np.asarray(obj)
+    # NumPy takes an empty list for floats; without any value it is as good an index as any other.
+    return array.astype(np.intp) if role == "index" and array.size == 0 and not isinstance(obj, np.generic) else array
+
+
+def _adopt_torch(op: str, role: str, obj: Any) -> tuple[Any, Wrap | None]:
+    torch = sys.modules["torch"]
+    if type(obj) is torch.Tensor or type(obj) is torch.nn.Parameter:  # a torch without an exchange table
+        if obj.device.type != "cpu":
+            raise TypeError(f"{op}: {role} is a tensor on device {obj.device}; only host memory is supported so far")
+        if obj.requires_grad and torch.is_grad_enabled():
+            raise RuntimeError(
+                f"{op}: {role} is a tensor that requires grad; gradients are not supported yet. Pass tensor.detach(), "
+                "or call under torch.no_grad()"
+            )
+        return import_dlpack(obj.detach()), torch.from_dlpack
+    raise TypeError(f"{op}: {role} is of type {_type_name(obj)}; pass a plain torch.Tensor (of its memory)")
+
+
+def _adopt_jax(op: str, role: str, obj: Any) -> tuple[Any, Wrap | None]:
+    jax = sys.modules["jax"]
+    if isinstance(obj, jax.core.Tracer) or not isinstance(obj, jax.Array):
+        raise TypeError(f"{op}: {role} is a JAX tracer (inside jit, grad or vmap); only concrete arrays have memory")
+    if role == "out":
+        raise TypeError(f"{op}: out is a JAX array, which is immutable")
+    devices = obj.devices()
+    if len(devices) != 1 or any(device.platform != "cpu" for device in devices):
+        raise TypeError(f"{op}: {role} is a JAX array on {obj.sharding}; only host memory is supported so far")
+    return np.asarray(obj), lambda result: jax.device_put(result, obj.sharding)
+
+
+def _adopt_column(op: str, role: str, obj: Any) -> np.ndarray[Any, Any]:
+    name = _type_name(obj)
+    if role == "input" or getattr(obj, "ndim", 1) != 1 or not hasattr(obj, "__array__"):
+        raise TypeError(f"{op}: {role} is a {name}; tables and their columns belong to gatherscatter.table (gs.table)")
+    return np.asarray(obj)
+
+
+def _has_buffer(obj: Any) -> bool:
+    try:
+        memoryview(obj).release()
+    except TypeError:
+        return False
+    return True
+
+
+def _type_name(obj: Any) -> str:
+    return f"{type(obj).__module__}.{type(obj).__qualname__}".removeprefix("builtins.")

@@ -1,0 +1,67 @@
+# _core.pyi: the extension module. Operators take positional arguments only; see the public modules for their meaning.
+from collections.abc import Callable
+from typing import Any, final
+
+from gatherscatter._types import Bounds, Negative
+
+@final
+class DLPackArray:
+    @staticmethod
+    def from_capsule(capsule: object) -> DLPackArray: ...
+    def __dlpack__(
+        self, *, stream: object = None, max_version: object = None, dl_device: object = None, copy: object = None
+    ) -> object: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+
+class Plan:
+    def __call__(self, input: object, indices: object, /, *, mask: object = None, out: object = None) -> Any: ...
+    def to_dict(self) -> dict[str, Any]: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __getstate__(self) -> tuple[Any, ...]: ...
+    def __setstate__(self, state: tuple[Any, ...], /) -> None: ...
+
+def take_axis(
+    op: str,
+    input: object,
+    indices: object,
+    axis: int | None,
+    batch_dims: int,
+    bounds: Bounds,
+    negative: Negative,
+    fill: object,
+    mask: object,
+    out: object,
+    /,
+) -> Any: ...
+def along_axis(
+    op: str,
+    input: object,
+    index: object,
+    axis: int | None,
+    match: str,
+    bounds: Bounds,
+    negative: Negative,
+    fill: object,
+    mask: object,
+    out: object,
+    /,
+) -> Any: ...
+def at_points(
+    op: str,
+    array: object,
+    indices: tuple[object, ...],
+    bounds: Bounds,
+    negative: Negative,
+    fill: object,
+    mask: object,
+    out: object,
+    /,
+) -> Any: ...
+def plan_of(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Plan: ...
+def config() -> dict[str, Any]: ...
+def get_num_threads() -> int: ...
+def set_num_threads(count: int) -> None: ...
+def get_thread_limit() -> int: ...
+def set_thread_limit(count: int) -> None: ...
+def trim() -> int: ...

@@ -1,0 +1,173 @@
+"""_implicit_cast.py: which values a tile operator casts to the dtype of its array without being asked.
+
+The rules are cuTile's. A Python literal is loosely typed: it may go up in bool < int < float < complex, and an int
+must be in range. Everything with a dtype, NumPy scalars too, is typed: it may widen within its kind, signed and
+unsigned never mix, nothing goes from float to int or from a number to bool, float16 and bfloat16 never meet, and
+narrower floats take only themselves. Complex numbers continue the rules upwards. A dtype without numbers (datetime,
+string, void, structured) takes the literal 0, which means zero bytes, an array of the same dtype, or one value of its
+own kind that loses nothing.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import Any
+
+import numpy as np
+
+from gatherscatter._fill import as_fill, numbers_of
+from gatherscatter.errors import TileTypeError, TileValueError
+
+__all__ = ["dtype_name", "implicit_cast"]
+
+_LITERALS: dict[type, int] = {bool: 0, int: 1, float: 2, complex: 3}
+_NUMBER = re.compile(r"(bool|int|uint|float|bfloat|complex)(\d*)")
+
+
+def dtype_name(array: Any) -> str:
+    """Name of an array's dtype, the same in every library: ``int64``, ``bfloat16``, ``float8_e4m3fn``."""
+    dtype = array.dtype
+    return dtype.name if isinstance(dtype, np.dtype) else str(dtype).rpartition(".")[2]
+
+
+def implicit_cast(op: str, what: str, value: Any, array: Any) -> Any:
+    """`value` as an array of exactly the dtype of `array`; None stands for zero bytes.
+
+    Parameters
+    ----------
+    op : str
+        Public name of the operator, for messages.
+    what : str
+        Name of the argument, such as ``"padding_value"``.
+    value : scalar or array
+        Not checked for its shape.
+    array : array
+        Gives dtype and library.
+
+    Raises
+    ------
+    TileTypeError
+        The kind of `value` does not cast to that dtype.
+    TileValueError
+        An int literal that is out of range.
+
+    Examples
+    --------
+    >>> implicit_cast("tile_gather", "padding_value", 7, np.zeros(3, np.float32))
+    array(7., dtype=float32)
+    >>> implicit_cast("tile_gather", "padding_value", 128, np.zeros(3, np.int8))
+    Traceback (most recent call last):
+        ...
+    gatherscatter.errors.TileValueError: tile_gather: padding_value 128 is out of range of int8
+    """
+    if type(value) is int and value == 0:
+        return None
+    if type(value) in _LITERALS:
+        return _literal(op, what, value, array)
+    if _is_typed(value):
+        return _typed(op, what, value, array)
+    return _other(op, what, value, array)
+
+
+def _refusal(op: str, what: str, value: str, array: Any) -> TileTypeError:
+    return TileTypeError(f"{op}: cannot implicitly cast {what} {value} to {dtype_name(array)}")
+
+
+def _literal(op: str, what: str, value: Any, array: Any) -> Any:
+    try:
+        numbers = numbers_of(array)
+    except TypeError as error:
+        raise TileTypeError(f"{op}: {error}") from None
+    if numbers is None:
+        raise _refusal(op, what, repr(value), array)
+    if type(value) is int and not -(2**63) <= value < 2**64:
+        raise TileValueError(f"{op}: {what} {value} is out of range of any supported integer type")
+    if numbers.category is bool:
+        if type(value) not in (bool, int) or value not in (0, 1):
+            raise _refusal(op, what, repr(value), array)
+    elif _LITERALS[type(value)] > _LITERALS[numbers.category]:
+        raise _refusal(op, what, repr(value), array)
+    elif numbers.category is int and not numbers.low <= value <= numbers.high:
+        raise TileValueError(f"{op}: {what} {value} is out of range of {dtype_name(array)}")
+    return numbers.make(numbers.category(value))
+
+
+def _is_typed(value: Any) -> bool:
+    return hasattr(value, "dtype") and hasattr(value, "shape")
+
+
+def _typed(op: str, what: str, value: Any, array: Any) -> Any:
+    source, target = dtype_name(value), dtype_name(array)
+    if _NUMBER.fullmatch(source) is None and _NUMBER.fullmatch(target) is None and value.shape == ():
+        if source == target and not isinstance(value, np.generic | np.ndarray):
+            return value
+        return _other(op, what, value, array)
+    if not _widens(source, target) or (source == target and not _same_dtype(value, array)):
+        raise _refusal(op, what, f"of dtype {source}", array)
+    return _converted(value, array)
+
+
+def _same_dtype(value: Any, array: Any) -> bool:
+    """Equal names are equal dtypes, but for structured ones: all of the same size have one name."""
+    if isinstance(value.dtype, np.dtype) and isinstance(array.dtype, np.dtype):
+        same_order = value.dtype.newbyteorder("=") == array.dtype.newbyteorder("=")
+        return same_order if array.dtype.names is None else value.dtype == array.dtype
+    return True
+
+
+def _widens(source: str, target: str) -> bool:
+    """Whether cuTile's promotion of the two dtypes is the target."""
+    if source == target:
+        return True
+    a, b = _NUMBER.fullmatch(source), _NUMBER.fullmatch(target)
+    if a is None or b is None:  # narrow floats, and dtypes without numbers
+        return False
+    kind, other = a[1], b[1]
+    if kind == "bool" or other == "bool":
+        return kind == "bool"
+    bits, other_bits = int(a[2]), int(b[2])
+    if other == "complex":
+        component = other_bits // 2
+        if kind == "complex":
+            return bits < other_bits
+        return kind in ("int", "uint") or bits < component or (kind == "float" and bits == component)
+    if other in ("float", "bfloat"):
+        return kind in ("int", "uint") or (kind in ("float", "bfloat") and bits < other_bits)
+    return kind == other and bits < other_bits
+
+
+def _converted(value: Any, array: Any) -> Any:
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(array, torch.Tensor):
+        if isinstance(value, torch.Tensor):
+            return value.to(array.dtype)
+        return _as_torch(torch, np.asarray(value), array)
+    if torch is not None and isinstance(value, torch.Tensor):
+        if dtype_name(value) == dtype_name(array) and _NUMBER.fullmatch(dtype_name(value)) is None:
+            return value  # a narrow float: NumPy cannot be asked to read it, and its bytes are right as they are
+        if value.dtype is torch.bfloat16:
+            if dtype_name(array) == "bfloat16":
+                return value
+            value = value.to(torch.float32)
+    return np.asarray(value).astype(array.dtype, copy=False)
+
+
+def _as_torch(torch: Any, value: np.ndarray[Any, Any], array: Any) -> Any:
+    native = value.astype(value.dtype.newbyteorder("="), copy=False)
+    if dtype_name(native) == dtype_name(array):
+        return native
+    if native.dtype.kind not in "biufc":
+        native = native.astype(np.float32)
+    return torch.from_numpy(native.copy()).to(array.dtype).to(array.device)
+
+
+def _other(op: str, what: str, value: Any, array: Any) -> Any:
+    """A value for a dtype without numbers."""
+    try:
+        if value is not None and isinstance(array.dtype, np.dtype) and numbers_of(array) is None:
+            return as_fill(op, array, value)
+    except (TypeError, ValueError):
+        pass
+    text = repr(value)
+    raise _refusal(op, what, text if len(text) <= 80 else text[:77] + "...", array)

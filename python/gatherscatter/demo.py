@@ -1,0 +1,271 @@
+"""The demo: nearest-neighbour votes, moved images and row lookup, each compared with plain NumPy on the spot."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import gatherscatter as gs
+
+Array = npt.NDArray[Any]
+
+NEIGHBOURS = 5
+PADDING = -1.0  # below every grey level, so that the picture can colour it
+CANVAS = 64  # pixels per side of a moved digit; the originals have 8
+
+
+class Different(RuntimeError):
+    """A result differs from plain NumPy: the demo stops there."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table."""
+
+    task: str
+    size: str
+    result: str
+    ours: float
+    plain: float
+
+
+@dataclass(frozen=True)
+class Classified:
+    images: Array
+    labels: Array
+    predicted: Array
+    confidence: Array
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What the picture shows."""
+
+    moved: dict[str, Array]  # name -> images, the originals first
+    classified: Classified
+    accuracy: float
+    lookup: dict[str, float]  # call -> seconds
+    lookup_size: str
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    default = Path("gatherscatter-demo.png")
+    parser.add_argument(
+        "--output", type=Path, default=default, metavar="FILE", help="the picture (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="small data: seconds instead of half a minute; times mean little"
+    )
+
+
+def require(module: str) -> Any:
+    """Imports one of the demo's extras, or says how to get it."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as missing:
+        raise SystemExit(
+            f"the demo needs {missing.name}, which is not installed; type:  pip install 'gatherscatter[demo]'"
+        ) from missing
+
+
+def same(task: str, ours: Array, plain: Array) -> Array:
+    """`ours`, if it has the shape, the dtype and every byte of `plain`."""
+    if ours.shape != plain.shape or ours.dtype != plain.dtype or ours.tobytes() != plain.tobytes():
+        raise Different(f"{task}: the result differs from plain NumPy")
+    return ours
+
+
+def race(rounds: int, *calls: Callable[[], object]) -> list[float]:
+    """Median seconds of each call; the rounds are interleaved, so that a busy moment hits everybody."""
+    seconds: list[list[float]] = [[] for _ in calls]
+    for _ in range(rounds + 1):
+        for call, times in zip(calls, seconds, strict=True):
+            start = time.perf_counter()
+            call()
+            times.append(time.perf_counter() - start)
+    return [statistics.median(times[1:]) for times in seconds]  # the first round warms up
+
+
+def classify(images: Array, labels: Array, rounds: int) -> tuple[Row, Classified, float]:
+    """k nearest neighbours: votes by gather(axis), their weights by batch_dims, confidences by gather(dim)."""
+    order = np.random.default_rng(0).permutation(len(images))
+    train, test = order[: len(order) // 2], order[len(order) // 2 :]
+    pixels = images.reshape(len(images), -1).astype(np.float64)
+    squares = (pixels**2).sum(axis=1)
+    distances = squares[test, None] + squares[train] - 2 * pixels[test] @ pixels[train].T
+    neighbours = np.argsort(distances, axis=1, kind="stable")[:, :NEIGHBOURS]
+    known = labels[train]
+
+    votes = same("votes", gs.gather(known, neighbours, axis=0), known[neighbours])
+    near = same(
+        "distances of the neighbours",
+        gs.gather(distances, neighbours, axis=1, batch_dims=1),
+        np.take_along_axis(distances, neighbours, axis=1),
+    )
+    weights = 1 / (1 + near)
+    shares = ((votes[:, :, None] == np.arange(10)) * weights[:, :, None]).sum(axis=1) / weights.sum(
+        axis=1, keepdims=True
+    )
+    predicted = shares.argmax(axis=1)
+    winner = predicted[:, None]
+    confidence = same("confidences", gs.gather(shares, 1, winner), np.take_along_axis(shares, winner, axis=1))[:, 0]
+
+    def ours() -> None:
+        gs.gather(known, neighbours, axis=0)
+        gs.gather(distances, neighbours, axis=1, batch_dims=1)
+        gs.gather(shares, 1, winner)
+
+    def plain() -> None:
+        known[neighbours]
+        np.take_along_axis(distances, neighbours, axis=1)
+        np.take_along_axis(shares, winner, axis=1)
+
+    accuracy = float((predicted == labels[test]).mean())
+    row = Row(
+        "classify digits, 3 gathers",
+        f"{len(test)} by {len(train)}, k = {NEIGHBOURS}",
+        f"{accuracy:.1%} right",
+        *race(rounds, ours, plain),
+    )
+    return row, Classified(images[test], labels[test], predicted, confidence), accuracy
+
+
+def motions(side: int) -> dict[str, tuple[Array, Array]]:
+    """For each motion the source row and column of every canvas pixel; many of them lie beyond the border."""
+    centre = (side - 1) / 2
+    row, column = np.meshgrid(*2 * [np.linspace(-0.5, side - 0.5, CANVAS)], indexing="ij")
+    angle = np.deg2rad(25)
+    cosine, sine = np.cos(angle), np.sin(angle)
+    down, right = row - centre, column - centre
+    places = {
+        "shifted": (row - 1.5, column + 2),
+        "rotated": (centre + cosine * down - sine * right, centre + sine * down + cosine * right),
+        "zoomed": (centre + 1.6 * down, centre + 1.6 * right),
+    }
+    return {name: (np.rint(r).astype(np.int64), np.rint(c).astype(np.int64)) for name, (r, c) in places.items()}
+
+
+def move(images: Array, rounds: int) -> tuple[list[Row], dict[str, Array]]:
+    """Every image through every motion by one tile_gather each; beyond the border is padding."""
+    side = images.shape[-1]
+    which = np.arange(len(images))[:, None, None]
+    rows, moved = [], {"original": images}
+    for name, (row, column) in motions(side).items():
+        inside = (row >= 0) & (row < side) & (column >= 0) & (column < side)
+
+        def ours(row: Array = row, column: Array = column) -> Array:
+            return gs.tile_gather(images, (which, row, column), padding_value=PADDING)
+
+        def plain(row: Array = row, column: Array = column, inside: Array = inside) -> Array:
+            return np.where(inside, images[:, row.clip(0, side - 1), column.clip(0, side - 1)], PADDING)
+
+        moved[name] = same(f"{name} digits", ours(), plain())
+        size = f"{len(images)} images of {CANVAS} x {CANVAS}"
+        rows.append(Row(f"{name} digits", size, f"{1 - inside.mean():.0%} padding", *race(rounds, ours, plain)))
+    return rows, moved
+
+
+def look_up(count: int, wanted: int, width: int, rounds: int) -> tuple[Row, dict[str, float]]:
+    """Rows of an embedding table, some of them many times, beside every library that is here."""
+    rng = np.random.default_rng(1)
+    table = rng.standard_normal((count, width), dtype=np.float32)
+    rows = rng.integers(0, count, wanted)
+    out = np.empty((wanted, width), np.float32)
+    calls: dict[str, Callable[[], Any]] = {
+        "gs.gather": lambda: gs.gather(table, rows, axis=0),
+        "gs.gather out=": lambda: gs.gather(table, rows, axis=0, out=out),
+        "np.take": lambda: np.take(table, rows, axis=0),
+        "np.take out=": lambda: np.take(table, rows, axis=0, mode="clip", out=out),
+        "table[rows]": lambda: table[rows],
+    }
+    if importlib.util.find_spec("torch") is not None:
+        torch = importlib.import_module("torch")
+        torch.set_num_threads(gs.get_num_threads())
+        tensor, wanted_rows, out_tensor = (torch.from_numpy(array) for array in (table, rows, out))
+        calls["torch.index_select"] = lambda: torch.index_select(tensor, 0, wanted_rows)
+        calls["torch.index_select out="] = lambda: torch.index_select(tensor, 0, wanted_rows, out=out_tensor)
+    expected = table[rows]
+    for name, call in calls.items():
+        out.fill(np.nan)
+        same(f"row lookup by {name}", np.asarray(call()), expected)
+    del expected
+    seconds = dict(zip(calls, race(rounds, *calls.values()), strict=True))
+    size = f"{_count(wanted)} of {_count(count)} x {width} float32"
+    row = Row("look up rows", size, f"{out.nbytes / 2**20:.0f} MiB", seconds["gs.gather"], seconds["np.take"])
+    return row, seconds
+
+
+def _count(number: int) -> str:
+    return next((f"{number >> bits} {unit}" for bits, unit in ((20, "Mi"), (10, "Ki")) if number >> bits), str(number))
+
+
+def seconds_text(seconds: float) -> str:
+    return f"{seconds * 1e3:.1f} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.0f} µs"
+
+
+def table_text(rows: list[Row]) -> str:
+    head = ("task", "size", "result", "check", "gatherscatter", "NumPy", "NumPy / ours")
+    lines = [head] + [
+        (
+            row.task,
+            row.size,
+            row.result,
+            "= NumPy",
+            seconds_text(row.ours),
+            seconds_text(row.plain),
+            f"{row.plain / row.ours:.1f}",
+        )
+        for row in rows
+    ]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
+    rule = tuple("─" * width for width in widths)
+    left = 4  # words to the left, numbers to the right
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if column < left else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in [head, rule, *lines[1:]]
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Does the jobs, prints the table, writes the picture."""
+    datasets = require("sklearn.datasets")
+    require("matplotlib")
+    from gatherscatter import _demo_picture
+
+    digits = datasets.load_digits()
+    images = digits.images.astype(np.float32)
+    rounds = 3 if arguments.quick else 9
+    print(f"gatherscatter {gs.__version__} beside NumPy {np.__version__}, {gs.get_num_threads()} threads\n")
+
+    classified_row, classified, accuracy = classify(images, digits.target, rounds)
+    moved_rows, moved = move(images[:64] if arguments.quick else images, rounds)
+    count, wanted = (1 << 14, 1 << 13) if arguments.quick else (1 << 20, 1 << 19)
+    lookup_row, lookup = look_up(count, wanted, 64, rounds)
+
+    print(table_text([classified_row, *moved_rows, lookup_row]))
+    shown = Shown(moved, classified, accuracy, lookup, lookup_row.size)
+    _demo_picture.draw(shown, arguments.output)
+    print(
+        f"\nMedians of {rounds} interleaved rounds; every result was compared with NumPy. Picture: {arguments.output}"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(prog="python -m gatherscatter.demo", description=__doc__)
+    add_arguments(parser)
+    sys.exit(run(parser.parse_args()))

@@ -1,0 +1,156 @@
+"""errors.py: the exceptions of the package, as values: they compare, copy and travel between processes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = [
+    "BatchShapeError",
+    "EmptyAxisError",
+    "OutOfBoundsError",
+    "ShapeMismatchError",
+    "TileError",
+    "TileTypeError",
+    "TileValueError",
+]
+
+
+class OutOfBoundsError(IndexError, ValueError, RuntimeError):
+    """An index lies outside its axis; nothing was written.
+
+    The systems that the operators come from name three different types for this error. It is all three, so code
+    written for any of them keeps working.
+
+    Parameters
+    ----------
+    op : str
+        Public name of the operator, such as ``"gather"``.
+    index : int
+        The value found, at full width: a ``uint64`` beyond 2**63 is not folded into a negative number.
+    position : tuple of int
+        Where it was found: coordinates in the (broadcast) shape of the indices. Of several bad positions it is the
+        lowest in C order, whatever the number of threads.
+    axis : int
+        Axis of the array that it addresses; of several bad axes at that position the lowest.
+    size : int
+        Length of that axis.
+    count : int, default 1
+        How many positions are bad.
+    total : int, default 1
+        How many positions there are.
+    from_end : bool, default True
+        Whether negative values count from the end there. False as well for unsigned indices.
+
+    Examples
+    --------
+    >>> import gatherscatter as gs, numpy as np
+    >>> try:
+    ...     gs.take(np.arange(3), np.array([0, 7]))
+    ... except gs.OutOfBoundsError as error:
+    ...     print(error.index, error.position, error.axis, error.size, error.count)
+    ...     print(str(error)[:79])
+    7 (1,) 0 3 1
+    index 7 is out of bounds for axis 0 with size 3: at position (1,) of the index,
+    """
+
+    op: str
+    index: int
+    position: tuple[int, ...]
+    axis: int
+    size: int
+    count: int
+    total: int
+    from_end: bool
+
+    def __init__(
+        self,
+        op: str,
+        index: int,
+        position: tuple[int, ...],
+        axis: int,
+        size: int,
+        count: int = 1,
+        total: int = 1,
+        from_end: bool = True,
+    ) -> None:
+        self.op = op
+        self.index = int(index)
+        self.position = tuple(position)
+        self.axis = int(axis)
+        self.size = int(size)
+        self.count = int(count)
+        self.total = int(total)
+        self.from_end = bool(from_end)
+        super().__init__(self._message())
+
+    def _message(self) -> str:
+        where = f"at position {self.position} of the index, " if self.position else ""
+        return (
+            f"index {self.index} is out of bounds for axis {self.axis} with size {self.size}: "
+            f"{where}{self.op} accepts {self._valid_range()}{self._how_many()}"
+        )
+
+    def _valid_range(self) -> str:
+        if self.size == 0:
+            return "no index, because the axis is empty"
+        lowest = -self.size if self.from_end else 0
+        return f"{lowest} to {self.size - 1}" if lowest < self.size - 1 else f"only {lowest}"
+
+    def _how_many(self) -> str:
+        if self.total <= 1:
+            return ""
+        return f" ({self.count} of {self.total} indices {'is' if self.count == 1 else 'are'} out of bounds)"
+
+    def fields(self) -> tuple[Any, ...]:
+        """The arguments that make an equal error."""
+        return (self.op, self.index, self.position, self.axis, self.size, self.count, self.total, self.from_end)
+
+    # BaseException pickles its args, which hold only the message. The state carries what was added, such as notes.
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self.fields(), dict(self.__dict__)
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self.fields() == other.fields()
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.fields()))
+
+
+class EmptyAxisError(OutOfBoundsError):
+    """An index into an axis without elements, in the words that NumPy has for it.
+
+    Raised by `take`, as NumPy does under every mode: an empty axis has nothing to clip or wrap to.
+
+    Examples
+    --------
+    >>> import gatherscatter as gs, numpy as np
+    >>> gs.take(np.empty(0), np.array([0]), mode="clip")
+    Traceback (most recent call last):
+        ...
+    gatherscatter.errors.EmptyAxisError: cannot do a non-empty take from an empty axes.
+    """
+
+    def _message(self) -> str:
+        return "cannot do a non-empty take from an empty axes."
+
+
+class BatchShapeError(ValueError, RuntimeError):
+    """Input and indices differ in their first `batch_dims` axes: a RuntimeError in MindSpore, else a ValueError."""
+
+
+class ShapeMismatchError(IndexError, ValueError):
+    """Shapes that do not broadcast. NumPy calls this an IndexError where it indexes, everyone else a ValueError."""
+
+
+class TileError(Exception):
+    """Base of what the tile operators raise for arguments that cuTile would not compile."""
+
+
+class TileTypeError(TileError, TypeError):
+    """A dtype, shape or kind of argument that a tile operator does not take."""
+
+
+class TileValueError(TileError, ValueError):
+    """A constant that is out of range: a padding literal, or `latency`."""

@@ -1,0 +1,146 @@
+"""`plan` and `explain`: an operator's geometry, checked once; what will run, before it runs."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable
+from typing import Any
+
+from gatherscatter import _core
+
+
+class Plan:
+    """An operator on arrays of one geometry, checked and ready to run again and again.
+
+    Made by `plan`; calling it runs the operator. Index values are checked at every call.
+
+    Parameters
+    ----------
+    input : array
+        Of the shape, strides and dtype that the plan was made for; any library.
+    indices : array of integers, or a tuple of them
+        As in the operator that was planned: `index` or `indices`, a tuple for `tile_gather`.
+    mask : array of bool, optional
+        Needed exactly if the plan was made with one.
+    out : array, optional
+        Written to and returned.
+
+    Raises
+    ------
+    ValueError
+        If an argument has another geometry or dtype than planned.
+    OutOfBoundsError
+        As the operator.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gatherscatter as gs
+    >>> x = np.arange(6.0).reshape(2, 3)
+    >>> again = gs.plan(gs.gather, x, 1, np.array([[2], [0]]))
+    >>> again(10 * x, np.array([[1], [1]]))
+    array([[10.],
+           [40.]])
+    """
+
+    __slots__ = ("_core",)
+
+    def __init__(self, core: _core.Plan) -> None:
+        self._core = core
+
+    def __call__(self, input: Any, indices: Any, *, mask: Any = None, out: Any = None) -> Any:
+        return self._core(input, indices, mask=mask, out=out)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Facts about the plan as plain Python values.
+
+        Returns
+        -------
+        dict
+            ``op``, ``planner``, ``input``, ``indices``, ``mask``, ``result_shape``, ``bounds``, ``negative``, ``kind`` (class
+            of the innermost loop), ``unit_bytes`` (moved at one point), ``points``, ``bytes_moved``, ``backend``, ``kernel``
+            and ``threads``.
+        """
+        return self._core.to_dict()
+
+    def __repr__(self) -> str:
+        facts = self.to_dict()
+        indices = ", ".join(facts["indices"])
+        return (
+            f"Plan({facts['op']}: {facts['input']} by {indices} -> {facts['result_shape']}; {facts['kind']} of "
+            f"{facts['unit_bytes']} B, {facts['bytes_moved']:,} B in all, kernel {facts['kernel']}, "
+            f"{facts['threads']} thread{'s' if facts['threads'] != 1 else ''})"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(key)}</th>"
+            f"<td style='text-align:left'>{html.escape(str(value))}</td></tr>"
+            for key, value in self.to_dict().items()
+        )
+        return f"<table>{rows}</table>"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Plan) and self._core == other._core
+
+    def __hash__(self) -> int:
+        return hash(self._core)
+
+    def __reduce__(self) -> tuple[type[Plan], tuple[_core.Plan]]:
+        return Plan, (self._core,)
+
+
+def plan(op: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Plan:
+    """Check the geometry of a call once, and keep what was worked out.
+
+    Parameters
+    ----------
+    op : callable
+        An operator of this package, such as `gather`.
+    *args, **kwargs
+        Its arguments. Nothing is computed and no index value is looked at.
+
+    Returns
+    -------
+    Plan
+        Call it with new data of the same geometry.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As the operator itself for arguments that do not fit; TypeError if `op` is not an operator.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gatherscatter as gs
+    >>> rows = gs.plan(gs.take, np.zeros((100, 8)), np.arange(5), axis=0)
+    >>> rows.to_dict()["result_shape"], rows.to_dict()["unit_bytes"]
+    ((5, 8), 64)
+    """
+    return Plan(_core.plan_of(op, *args, **kwargs))
+
+
+def explain(op: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Plan:
+    """Tell what a call would do, without doing it.
+
+    Parameters
+    ----------
+    op : callable
+        An operator of this package.
+    *args, **kwargs
+        Its arguments.
+
+    Returns
+    -------
+    Plan
+        The same as `plan`; its ``repr`` and its notebook display name kind, kernel, bytes and threads.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gatherscatter as gs
+    >>> gs.explain(gs.take, np.zeros(10), np.arange(3)).to_dict()["kind"]
+    'elements'
+    """
+    return plan(op, *args, **kwargs)

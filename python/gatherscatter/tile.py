@@ -1,0 +1,191 @@
+"""tile.py: cuTile's gather on any array: masked, bounds-checked, padded."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, TypeVar
+
+import numpy as np
+
+from gatherscatter import _core
+from gatherscatter._implicit_cast import dtype_name, implicit_cast
+from gatherscatter._types import Bounds
+from gatherscatter.errors import TileTypeError, TileValueError
+
+__all__ = ["tile_gather"]
+
+Array = TypeVar("Array")
+Shape = tuple[int, ...]
+
+# Names of dtypes outside NumPy, the same in torch, JAX and the array-API standard.
+_INDEX_DTYPE = re.compile(r"u?int(8|16|32|64)")
+_MASK_DTYPE = re.compile("bool")
+
+
+def tile_gather(
+    array: Array,
+    indices: Any,
+    /,
+    *,
+    mask: Any = None,
+    padding_value: Any = 0,
+    check_bounds: bool = True,
+    latency: int | None = None,
+) -> Array:
+    """Load a tile from the elements of `array` that `indices` name; padding where a point is masked or outside.
+
+    ``result[c] = array[indices[0][c], ..., indices[r-1][c]]`` where ``mask[c]`` is true and every index lies in
+    ``[0, n)`` of its own axis, else ``padding_value[c]``. Nothing is read where the padding is given.
+
+    Parameters
+    ----------
+    array : array of rank r
+        Any dtype of fixed-size items, any strides. A NumPy, torch or JAX array, or one with ``__dlpack__``.
+    indices : tuple of r integer arrays or ints
+        Any integer dtypes, also mixed and unsigned; broadcast together. A rank-1 array also takes the bare index (a
+        list is an index, a tuple is the tuple of indices). Negative values are out of bounds: they do not count from
+        the end. An array of rank 0 takes ``()``.
+    mask : bool or boolean array, optional
+        Broadcasts to the shape of the indices and never enlarges it. The index of a masked point is not looked at.
+    padding_value : scalar or array, default 0
+        Broadcasts like `mask`. Always checked, also where no point needs it. It casts to the dtype of `array`
+        implicitly: a Python literal may go up in bool < int < float < complex, and an int must be in range; a value
+        with a dtype, NumPy scalars too, may only widen within its kind (bool and integers also to floats; signed and
+        unsigned do not mix). For dtypes without numbers (datetime, string, structured) 0 means zero bytes, and other
+        values must be of that dtype or fit it without loss.
+    check_bounds : bool, default True
+        False says that every point that is not masked is in bounds. The source leaves the other case undefined; here
+        it raises.
+    latency : int from 1 to 10, optional
+        A hint for the device; it never changes the result.
+
+    Returns
+    -------
+    array
+        Of the broadcast shape of the indices, with the dtype and library of `array`; a scalar where NumPy gives one.
+
+    Raises
+    ------
+    TileTypeError
+        Wrong number of indices, an index that is no integer, shapes that do not broadcast, a mask that is not boolean,
+        a padding that does not cast, `check_bounds` that is no bool, `latency` that is no int. It is a TypeError.
+    TileValueError
+        A padding literal or `latency` out of range. It is a ValueError.
+    OutOfBoundsError
+        ``check_bounds=False`` and a point that is neither masked nor in bounds.
+
+    Notes
+    -----
+    Semantics of ``cuda.tile.gather``.
+
+    Examples
+    --------
+    >>> import numpy as np, gatherscatter as gs
+    >>> a = np.array([[1, 2, 3], [4, 5, 6]])
+    >>> gs.tile_gather(a, (np.array([[0], [1], [2]]), np.array([2, -1])), padding_value=-9)
+    array([[ 3, -9],
+           [ 6, -9],
+           [-9, -9]])
+    >>> gs.tile_gather(a[0], np.arange(3), mask=np.array([True, False, True]))
+    array([1, 0, 3])
+    """
+    check_hints("tile_gather", check_bounds, latency)
+    points, shape = index_tuple("tile_gather", array, indices)
+    mask = one_way_mask("tile_gather", mask, shape)
+    padding = one_way_value("tile_gather", "padding_value", padding_value, array, shape)
+    bounds: Bounds = "fill" if check_bounds else "raise"
+    result: Array = _core.at_points("tile_gather", array, points, bounds, "out_of_bounds", padding, mask, None)
+    return result
+
+
+def check_hints(op: str, check_bounds: Any, latency: Any) -> None:
+    """Checks the two constants that every tile operator takes."""
+    if check_bounds is not True and check_bounds is not False:
+        raise TileTypeError(f"{op}: check_bounds must be a bool, got {check_bounds!r}")
+    if latency is None:
+        return
+    if not isinstance(latency, int) or isinstance(latency, bool):
+        raise TileTypeError(f"{op}: latency must be None or an int, got {latency!r}")
+    if not 1 <= latency <= 10:
+        raise TileValueError(f"{op}: latency must be between 1 and 10, got {latency}")
+
+
+def index_tuple(op: str, array: Any, indices: Any) -> tuple[tuple[Any, ...], Shape]:
+    """One index array for each axis of `array`, and the shape that they broadcast to."""
+    if not hasattr(array, "shape") or not hasattr(array, "dtype"):
+        raise TileTypeError(f"{op}: expected an array, got {type(array).__name__}")
+    rank = len(array.shape)
+    if not isinstance(indices, tuple):
+        if rank != 1:
+            raise TileTypeError(
+                f"{op}: indices must be a tuple of length {rank}, the rank of the array; only rank 1 takes a bare index"
+            )
+        indices = (indices,)
+    if len(indices) != rank:
+        raise TileTypeError(f"{op}: {len(indices)} indices for an array of rank {rank}")
+    points = tuple(_index_array(op, index) for index in indices)
+    shape: Shape = ()
+    for point in points:
+        other = tuple(point.shape)
+        if other != shape:
+            shape = _broadcast(op, shape, other)
+    return points, shape
+
+
+def one_way_mask(op: str, mask: Any, shape: Shape) -> Any:
+    """A mask that `_core` takes, or None where nothing is masked."""
+    if mask is None or mask is True:
+        return None
+    if isinstance(mask, list | bool):
+        mask = np.asarray(mask)
+    if not _has_kind(mask, "b", _MASK_DTYPE):
+        kind = dtype_name(mask) if hasattr(mask, "dtype") else type(mask).__name__
+        raise TileTypeError(f"{op}: mask must be boolean, got {kind}")
+    _check_one_way(op, "mask", mask, shape)
+    return np.asarray(mask) if isinstance(mask, np.generic) else mask
+
+
+def one_way_value(op: str, what: str, value: Any, array: Any, shape: Shape) -> Any:
+    """A value that `_core` takes as fill, of exactly the dtype of `array`, or None for zero bytes."""
+    if hasattr(value, "shape"):
+        _check_one_way(op, what, value, shape)
+    return implicit_cast(op, what, value, array)
+
+
+def _index_array(op: str, index: Any) -> Any:
+    if isinstance(index, int) and not isinstance(index, bool):
+        # Beyond 64 bits it is as far outside of every axis as the last value of int64 is.
+        return np.asarray(index if -(2**63) <= index < 2**64 else 2**63 - 1)
+    if isinstance(index, list | tuple):
+        index = np.asarray(index)
+        if index.size == 0:
+            index = index.astype(np.intp)
+    if not _has_kind(index, "iu", _INDEX_DTYPE):
+        kind = dtype_name(index) if hasattr(index, "dtype") else type(index).__name__
+        raise TileTypeError(f"{op}: an index must be an integer array or an int, got {kind}")
+    return np.asarray(index) if isinstance(index, np.generic) else index
+
+
+def _has_kind(array: Any, kinds: str, names: re.Pattern[str]) -> bool:
+    dtype = getattr(array, "dtype", None)
+    if isinstance(dtype, np.dtype):
+        return dtype.kind in kinds
+    return dtype is not None and hasattr(array, "shape") and names.fullmatch(dtype_name(array)) is not None
+
+
+def _broadcast(op: str, a: Shape, b: Shape) -> Shape:
+    long, short = (a, b) if len(a) >= len(b) else (b, a)
+    shape = list(long)
+    for axis in range(1, len(short) + 1):
+        if shape[-axis] == 1:
+            shape[-axis] = short[-axis]
+        elif short[-axis] not in (1, shape[-axis]):
+            raise TileTypeError(f"{op}: indices of shapes {a} and {b} are not broadcastable to a common shape")
+    return tuple(shape)
+
+
+def _check_one_way(op: str, what: str, value: Any, shape: Shape) -> None:
+    own = tuple(value.shape)
+    lead = len(shape) - len(own)
+    if lead < 0 or any(n not in (1, shape[lead + axis]) for axis, n in enumerate(own)):
+        raise TileTypeError(f"{op}: {what} of shape {own} is not broadcastable to the shape {shape} of the indices")

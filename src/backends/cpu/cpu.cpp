@@ -1,0 +1,123 @@
+// cpu.cpp: the CPU backend: picks the kernels of this processor once and shares the work between threads.
+#include "backends/cpu/cpu.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+
+#include "backends/cpu/thread_pool.h"
+#include "backends/host_info.h"
+
+namespace gs::cpu {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr auto kAskEvery = std::chrono::milliseconds(10);
+
+struct Work {
+  Run run;
+  const Job* job;
+  Cut cut;
+  bool (*interrupted)();
+  Clock::time_point asked;
+  std::atomic<bool> bad = false;
+};
+
+// One piece of a long unit is a move of one shorter unit.
+bool run_piece(const Work& work, int64_t point, int64_t piece) {
+  Job job = *work.job;
+  const int64_t begin = piece * work.cut.piece;
+  job.unit = std::min(work.cut.piece, job.unit - begin);
+  job.dense += begin;
+  job.indexed += begin;
+  if (job.nowhere == Nowhere::read_one || job.nowhere == Nowhere::read_own) job.fill += begin;
+  if (job.nowhere == Nowhere::write && job.fill != nullptr) job.fill_phase = begin % job.item;
+  job.block = 1;
+  job.packed = !job.general;
+  return work.run(job, point, point + 1);
+}
+
+bool run_chunk(void* context, int64_t chunk) {
+  auto& work = *static_cast<Work*>(context);
+  const Cut& cut = work.cut;
+  bool good = false;
+  if (cut.pieces > 1) {
+    good = run_piece(work, chunk / cut.pieces, chunk % cut.pieces);
+  } else {
+    const int64_t first = chunk * cut.points;
+    good = work.run(*work.job, first, std::min(first + cut.points, work.job->count));
+  }
+  if (!good) work.bad.store(true, std::memory_order_relaxed);
+  return good;
+}
+
+bool proceed(void* context) {
+  auto& work = *static_cast<Work*>(context);
+  const auto now = Clock::now();
+  if (now - work.asked < kAskEvery) return true;
+  work.asked = now;
+  return !work.interrupted();
+}
+
+class Cpu final : public Backend {
+ public:
+  Cpu() : run_(kernels(host::info().isa)) {
+    tuning_.l2_bytes = host::info().l2_bytes;
+    tuning_.llc_bytes = host::info().llc_bytes;
+  }
+
+  const char* name() const override { return "cpu"; }
+
+  Outcome move(const Plan& plan, const Buffers& buffers, Direction direction, const RunOptions& options) const override {
+    return move_with(run_, tuning_, plan, buffers, direction, options);
+  }
+
+  std::string kernel(const Plan& plan, Direction) const override {
+    return host::info().isa + " " + kind_name(plan.kind);
+  }
+
+  int threads(const Plan& plan, Direction direction, int available) const override {
+    return cut(plan, direction, tuning_, available).threads;
+  }
+
+ private:
+  Run run_;
+  Tuning tuning_;
+};
+
+}  // namespace
+
+Run kernels(std::string_view level) {
+  if (level == "baseline") return baseline::run;
+#ifdef GS_HAVE_X86_LEVELS
+  if (level == "v3") return v3::run;
+  if (level == "v4") return v4::run;
+#endif
+  return nullptr;
+}
+
+Outcome move_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers, Direction direction,
+                  const RunOptions& options) {
+  if (plan.space.count() == 0) return Outcome::done;
+  Prepared prepared;
+  prepare(plan, buffers, direction, tuning, prepared);
+  Work work;
+  work.run = run;
+  work.job = &prepared.job;
+  work.interrupted = options.interrupted;
+  work.cut = cut(plan, direction, tuning, options.threads);
+  if (work.cut.threads == 1 && (work.cut.chunks == 1 || options.interrupted == nullptr)) {
+    return run(prepared.job, 0, prepared.job.count) ? Outcome::done : Outcome::bad_index;
+  }
+  work.asked = Clock::now();
+  const Task task{work.cut.chunks, run_chunk, options.interrupted == nullptr ? nullptr : proceed, &work};
+  if (run_task(work.cut.threads, task)) return Outcome::done;
+  return work.bad.load() ? Outcome::bad_index : Outcome::interrupted;
+}
+
+const Backend& backend() {
+  static const Cpu instance;
+  return instance;
+}
+
+}  // namespace gs::cpu

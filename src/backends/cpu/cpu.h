@@ -1,0 +1,18 @@
+// cpu.h: the CPU backend from within: which kernels there are, and a run with chosen kernels and chosen thresholds.
+#pragma once
+
+#include <string_view>
+
+#include "backends/backend.h"
+#include "backends/cpu/prepare.h"
+
+namespace gs::cpu {
+
+// The kernels of "baseline", "v3" or "v4"; null for a level that this build does not have. Whether the processor has it,
+// host::info() knows.
+Run kernels(std::string_view level);
+
+Outcome move_with(Run kernels, const Tuning& tuning, const Plan& plan, const Buffers& buffers, Direction direction,
+                  const RunOptions& options);
+
+}  // namespace gs::cpu

@@ -1,0 +1,80 @@
+// host_info.cpp: asks the system once about processors, caches and settings.
+#include "backends/host_info.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+#include <thread>
+
+#include "backends/cpu/host_settings.h"
+
+namespace gs::host {
+namespace {
+
+constexpr int64_t kUsualL2 = 1 << 20;
+constexpr int64_t kUsualLlc = 8 << 20;
+
+std::string model_name() {
+  std::istringstream lines(read_file("/proc/cpuinfo"));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind("model name", 0) != 0) continue;
+    const auto colon = line.find(": ");
+    if (colon != std::string::npos) return line.substr(colon + 2);
+  }
+#if defined(__aarch64__)
+  return "aarch64";
+#else
+  return "unknown";
+#endif
+}
+
+// Of processor 0, as the kernel describes it: "1024K", "32M".
+int64_t cache_bytes(int level) {
+  for (int entry = 0; entry < 8; ++entry) {
+    const std::string folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(entry) + "/";
+    if (std::atoi(read_file(folder + "level").c_str()) != level) continue;
+    if (read_file(folder + "type").rfind("Instruction", 0) == 0) continue;
+    std::istringstream text(read_file(folder + "size"));
+    int64_t size = 0;
+    char scale = ' ';
+    text >> size >> scale;
+    return size << (scale == 'K' ? 10 : scale == 'M' ? 20 : scale == 'G' ? 30 : 0);
+  }
+  return 0;
+}
+
+int processors() {
+  int allowed = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof(set), &set) == 0) allowed = CPU_COUNT(&set);
+  const int quota = quota_processors(read_file("/proc/self/cgroup"), "/sys/fs/cgroup");
+  return std::max(1, quota > 0 ? std::min(quota, allowed) : allowed);
+}
+
+HostInfo ask() {
+  HostInfo info;
+  info.cpu_model = model_name();
+  info.isa_supported = supported_level();
+  info.isa = level_setting("GS_CPU", std::getenv("GS_CPU"), info.isa_supported);
+  const int64_t l2 = cache_bytes(2);
+  const int64_t l3 = cache_bytes(3);
+  info.l2_bytes = bytes_setting("GS_L2_BYTES", std::getenv("GS_L2_BYTES"), l2 > 0 ? l2 : kUsualL2);
+  const int64_t llc = l3 > 0 ? l3 : std::max(l2, kUsualLlc);
+  info.llc_bytes = bytes_setting("GS_LLC_BYTES", std::getenv("GS_LLC_BYTES"), llc);
+  info.processors = processors();
+  info.threads = threads_setting("GS_NUM_THREADS", std::getenv("GS_NUM_THREADS"), info.processors);
+  return info;
+}
+
+}  // namespace
+
+const HostInfo& info() {
+  static const HostInfo asked = ask();
+  return asked;
+}
+
+}  // namespace gs::host

@@ -1,0 +1,84 @@
+// job.h: one run of a plan as plain data, the only thing that the kernels of every instruction set level see.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/plan.h"
+
+namespace gs::cpu {
+
+inline constexpr int kMaxBlock = 512;  // points that a kernel keeps in private memory at a time
+inline constexpr int kMaxRank = 64;    // axes of extent 1 are gone, so more would be more than 2^63 points
+
+// What a gather does at a point that has no position, or a scatter at one that has no target.
+enum class Nowhere : uint8_t {
+  never,     // there is no such point
+  skip,      // scatter: nothing
+  read_one,  // gather: reads a whole unit at `fill`
+  read_own,  // gather: the same, at `fill` plus the point's own fill offset
+  write,     // gather: writes the item at `fill` plus offset again and again; zero bytes if `fill` is null
+};
+
+// What is prefetched while a block is moved.
+enum class Ahead : uint8_t {
+  none,
+  points,  // the targets of the next block
+  runs,    // the part of the indexed side that the next run of the innermost axis will read
+};
+
+struct JobIndex {
+  const std::byte* data;
+  int64_t extent;
+  int64_t step;
+  IndexType type;
+};
+
+struct Job {
+  int rank;               // at least 1
+  int operands;           // rows of the stride table, numbered as in core/plan.h
+  const int64_t* extent;  // none is 1, unless it is the only one
+  const int64_t* stride;  // [axis * operands + operand]
+  const bool* flat;       // operand: its offset is linear in the flat position
+  int64_t count;          // points
+
+  int64_t item;
+  int64_t unit;
+  Rule rule;
+  Nowhere nowhere;
+  bool scatter;
+  bool masked;
+  bool short_runs;  // blocks span several runs of the innermost axis
+  bool packed;      // the dense units of a block lie side by side
+  bool stream;      // stores that bypass the caches
+  bool general;     // no shortcuts: the path that all others are checked against
+  Ahead ahead;
+  int block;              // points per block
+  int64_t run_span;       // Ahead::runs: bytes that one run may read, from its base on
+  int64_t fill_phase;     // Nowhere::write: the byte of the item that comes first
+
+  int indices;
+  const JobIndex* index;
+  int folds;
+  const FoldAxis* fold;
+
+  std::byte* dense;
+  std::byte* indexed;
+  const std::byte* mask;
+  const std::byte* fill;
+};
+
+// Moves the points [first, last) in ascending order. False: the rule forbids an index; the rest of the range is not done.
+using Run = bool (*)(const Job& job, int64_t first, int64_t last);
+
+namespace baseline {
+bool run(const Job& job, int64_t first, int64_t last);
+}
+namespace v3 {
+bool run(const Job& job, int64_t first, int64_t last);
+}
+namespace v4 {
+bool run(const Job& job, int64_t first, int64_t last);
+}
+
+}  // namespace gs::cpu

@@ -1,0 +1,177 @@
+// prepare.cpp: the decisions about a run: block sizes, prefetch, streaming, threads, chunks.
+#include "backends/cpu/prepare.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace gs::cpu {
+namespace {
+
+alignas(64) constexpr std::byte kZeroRow[kFillRowBytes] = {};
+constexpr int64_t kOnePoint[] = {1};
+
+bool is_element(int64_t unit) { return unit <= 16 && (unit & (unit - 1)) == 0; }
+
+// Bytes between the lowest and the highest byte that the plan may read on the indexed side.
+double indexed_span(const Plan& plan) {
+  double span = static_cast<double>(plan.unit);
+  const auto grow = [&](int64_t extent, int64_t stride) {
+    if (extent > 1) span += static_cast<double>(extent - 1) * std::abs(static_cast<double>(stride));
+  };
+  for (int axis = 0; axis < plan.space.rank(); ++axis) grow(plan.space.extent(axis), plan.space.stride(kIndexed, axis));
+  if (plan.fold.empty()) {
+    for (const IndexArray& index : plan.index) grow(index.extent, index.step);
+  } else {
+    for (const FoldAxis& fold : plan.fold) grow(fold.extent, fold.stride);
+  }
+  return span;
+}
+
+// An operand is flat if walking the points in order moves it by one stride all the way.
+bool is_flat(const Space& space, int operand) {
+  for (int axis = space.rank() - 2; axis >= 0; --axis) {
+    int64_t span = 0;
+    if (__builtin_mul_overflow(space.stride(operand, axis + 1), space.extent(axis + 1), &span)) return false;
+    if (space.stride(operand, axis) != span) return false;
+  }
+  return true;
+}
+
+bool is_constant(const Space& space, int operand) {
+  for (int axis = 0; axis < space.rank(); ++axis) {
+    if (space.stride(operand, axis) != 0) return false;
+  }
+  return true;
+}
+
+void prepare_fill(const Plan& plan, const std::byte* fill, Direction direction, Prepared& prepared) {
+  Job& job = prepared.job;
+  job.fill = fill;
+  job.fill_phase = 0;
+  job.nowhere = Nowhere::never;
+  if (!plan.masked && (plan.index.empty() || !plan.rule.fills())) return;
+  if (direction == Direction::scatter) {
+    job.nowhere = Nowhere::skip;
+  } else if (fill == nullptr) {
+    job.nowhere = plan.unit <= kFillRowBytes ? Nowhere::read_one : Nowhere::write;
+    if (job.nowhere == Nowhere::read_one) job.fill = kZeroRow;
+  } else if (plan.unit == plan.item) {
+    job.nowhere = is_constant(plan.space, kFill) ? Nowhere::read_one : Nowhere::read_own;
+  } else if (plan.unit <= kFillRowBytes && is_constant(plan.space, kFill)) {
+    job.nowhere = Nowhere::read_one;
+    job.fill = prepared.fill_row;
+    for (int64_t i = 0; i < plan.unit; i += plan.item) {
+      std::memcpy(prepared.fill_row + i, fill, static_cast<size_t>(plan.item));
+    }
+  } else {
+    job.nowhere = Nowhere::write;
+  }
+}
+
+// A long innermost axis whose whole table fits into L2 (one row of a matrix, say) is fetched line by line, one run ahead;
+// otherwise the targets of the next block are.
+void choose_ahead(const Plan& plan, const Tuning& tuning, Job& job) {
+  job.ahead = Ahead::none;
+  job.run_span = 0;
+  if (job.general || job.scatter || job.indices == 0 || !is_far(plan, tuning)) return;
+  job.ahead = Ahead::points;
+  if (job.indices != 1 || job.folds != 0 || job.rank < 2 || job.short_runs) return;
+  const IndexArray& index = plan.index[0];
+  const int last = job.rank - 1;
+  if (index.step != plan.unit || plan.space.stride(kIndexed, last) != 0) return;
+  if (plan.space.stride(kIndexed, last - 1) == 0) return;
+  const int64_t lines = index.extent / 64 * index.step;
+  if (index.extent * index.step > tuning.l2_bytes / 2 || job.extent[last] < lines / 2) return;
+  job.ahead = Ahead::runs;
+  job.run_span = index.extent * index.step;
+}
+
+int block_size(const Job& job) {
+  if (is_element(job.unit)) return job.ahead == Ahead::points ? kBlockAhead : kBlock;
+  const int64_t rows = kBlockBytes / std::max<int64_t>(job.unit, 1);
+  return static_cast<int>(std::clamp<int64_t>(rows, kMinBlockRows, kBlock));
+}
+
+}  // namespace
+
+bool is_far(const Plan& plan, const Tuning& tuning) {
+  return indexed_span(plan) > static_cast<double>(kFarTablePerL2) * static_cast<double>(tuning.l2_bytes);
+}
+
+void prepare(const Plan& plan, const Buffers& buffers, Direction direction, const Tuning& tuning, Prepared& prepared) {
+  const Space& space = plan.space;
+  Job& job = prepared.job;
+  job.operands = space.operands();
+  job.count = space.count();
+  prepared.flat.resize(job.operands, true);
+  if (space.rank() == 0) {
+    prepared.no_strides.resize(job.operands, 0);
+    job.rank = 1;
+    job.extent = kOnePoint;
+    job.stride = prepared.no_strides.data();
+  } else {
+    job.rank = space.rank();
+    job.extent = space.extents().data();
+    job.stride = space.strides();
+    for (int operand = 0; operand < job.operands; ++operand) prepared.flat[operand] = is_flat(space, operand);
+  }
+  job.flat = prepared.flat.data();
+
+  for (int a = 0; a < plan.index.size(); ++a) {
+    prepared.index.push_back({buffers.index[a], plan.index[a].extent, plan.index[a].step, plan.index[a].type});
+  }
+  job.indices = plan.index.size();
+  job.index = prepared.index.data();
+  job.folds = plan.fold.size();
+  job.fold = plan.fold.data();
+
+  job.item = plan.item;
+  job.unit = plan.unit;
+  job.rule = plan.rule;
+  job.scatter = direction == Direction::scatter;
+  job.masked = plan.masked;
+  job.general = tuning.general;
+  job.dense = buffers.dense;
+  job.indexed = buffers.indexed;
+  job.mask = buffers.mask;
+  prepare_fill(plan, buffers.fill, direction, prepared);
+
+  const int last = job.rank - 1;
+  job.short_runs = job.rank > 1 && job.extent[last] < kShortRun;
+  job.packed = !job.general && (job.count == 1 || job.stride[last * job.operands + kDense] == job.unit) &&
+               (!job.short_runs || job.flat[kDense]);
+  job.stream = job.packed && !job.scatter && plan.bytes_moved() >= tuning.llc_bytes / kStreamPartOfLlc;
+  choose_ahead(plan, tuning, job);
+  job.block = block_size(job);
+}
+
+Cut cut(const Plan& plan, Direction direction, const Tuning& tuning, int threads) {
+  Cut result;
+  const int64_t count = plan.space.count();
+  const int64_t unit = std::max<int64_t>(plan.unit, 1);
+  const int64_t bytes = plan.bytes_moved();
+  if (direction == Direction::gather && threads > 1) {  // a scatter keeps the order of duplicate targets
+    const int64_t enough = is_far(plan, tuning) ? tuning.serial_points_far : tuning.serial_points;
+    if (count >= enough || (!is_element(unit) && bytes >= tuning.serial_row_bytes)) result.threads = threads;
+  }
+  const int64_t shares = result.threads > 1 ? int64_t{result.threads} * kChunksPerThread : 1;
+
+  if (unit >= 2 * tuning.min_piece_bytes && (unit > kMaxChunkBytes || count < shares)) {
+    const int64_t wanted = std::clamp(bytes / shares, tuning.min_piece_bytes, kMaxChunkBytes);
+    result.piece = (wanted + 63) / 64 * 64;
+    result.pieces = (unit + result.piece - 1) / result.piece;
+    result.points = 1;
+  } else {
+    const int64_t least = std::max<int64_t>(tuning.min_chunk_bytes / unit, is_element(unit) ? tuning.min_chunk_points : 1);
+    const int64_t most = std::max<int64_t>(std::min(kMaxChunkPoints, kMaxChunkBytes / unit), 1);
+    const int64_t points = std::min(std::max(count / shares, least), most);
+    const int64_t whole = is_element(unit) ? 64 : (points >= 16 ? 16 : 1);  // chunks of a packed result end with a line
+    result.points = std::max((points + whole - 1) / whole * whole, (count >> 31) + 1);  // no more than the pool can count
+  }
+  result.chunks = (count + result.points - 1) / result.points * result.pieces;
+  result.threads = static_cast<int>(std::min<int64_t>(result.threads, std::max<int64_t>(result.chunks, 1)));
+  return result;
+}
+
+}  // namespace gs::cpu

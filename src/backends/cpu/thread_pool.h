@@ -1,0 +1,24 @@
+// thread_pool.h: shares the chunks of one task between the calling thread and a few helpers that are kept ready.
+#pragma once
+
+#include <cstdint>
+
+namespace gs::cpu {
+
+// Chunks are independent of each other and may run in any order on any thread. Neither function may throw.
+struct Task {
+  int64_t chunks = 0;                                   // at most 2^31
+  bool (*run)(void* context, int64_t chunk) = nullptr;  // false: the chunks that nobody has begun are dropped
+  bool (*proceed)(void* context) = nullptr;             // asked on the calling thread between chunks; false as above
+  void* context = nullptr;
+};
+
+// Runs the task on the calling thread and up to threads - 1 helpers; true if every chunk ran and returned true. When it
+// returns, nobody works on the task any more.
+//
+// Helpers claim chunks; the caller claims as well and waits only for chunks that a helper has begun, never for a helper
+// that has not woken up. One task has the helpers at a time: whoever finds them busy works alone. A forked child starts
+// with no helpers and makes its own.
+bool run_task(int threads, const Task& task);
+
+}  // namespace gs::cpu

@@ -1,0 +1,26 @@
+// registry.cpp: who serves host arrays.
+#include <cstdlib>
+#include <stdexcept>
+#include <string_view>
+
+#include "backends/backend.h"
+
+namespace gs {
+namespace {
+
+const Backend& chosen() {
+  const char* setting = std::getenv("GS_BACKEND");
+  const std::string_view name = setting == nullptr ? "cpu" : setting;
+  if (name == "cpu") return cpu::backend();
+  if (name == "reference") return reference::backend();
+  throw std::invalid_argument("GS_BACKEND=" + std::string(name) + ": expected cpu or reference");
+}
+
+}  // namespace
+
+const Backend& host_backend() {
+  static const Backend& backend = chosen();
+  return backend;
+}
+
+}  // namespace gs

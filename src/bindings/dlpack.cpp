@@ -1,0 +1,200 @@
+// dlpack.cpp: see dlpack.h.
+#include "bindings/dlpack.h"
+
+#include <cstring>
+#include <new>
+#include <string>
+
+#include "backends/host_memory.h"
+#include "core/checked.h"
+#include "core/error.h"
+
+namespace gs::dlpack {
+namespace {
+
+constexpr const char* kLegacyName = "dltensor";
+constexpr const char* kVersionedName = "dltensor_versioned";
+
+bool is_host(Device device) {
+  return device.type == kCpu || device.type == kCudaHost || device.type == kCudaManaged;
+}
+
+// One allocation holds the struct, its shape and strides, and small data; large data has a block of its own, which the
+// pool recycles.
+struct Block {
+  ManagedTensorVersioned managed;
+  void* memory;  // null where the data lies in this block
+};
+
+constexpr int64_t kInlineData = 64 * 1024;
+
+void delete_block(ManagedTensorVersioned* managed) {
+  auto* block = reinterpret_cast<Block*>(managed);
+  if (block->memory != nullptr) host::release(block->memory);
+  host::release(block);
+}
+
+}  // namespace
+
+std::string dtype_name(DataType dtype) {
+  const char* const names[] = {"int", "uint", "float", "opaque", "bfloat", "complex"};
+  if (dtype.code == kBool) return "bool";
+  const std::string bits = std::to_string(dtype.bits);
+  return dtype.code < 6 ? names[dtype.code] + bits : "float" + bits + "_code" + std::to_string(dtype.code);
+}
+
+ArrayView checked_view(const Tensor& tensor, bool subbyte_padded) {
+  if (!is_host(tensor.device)) {
+    throw ExchangeError("array lies on device type " + std::to_string(tensor.device.type) +
+                        "; only host memory is supported here");
+  }
+  if (tensor.ndim < 0) throw ExchangeError("DLPack tensor with a negative number of dimensions");
+  if (tensor.ndim > 0 && tensor.shape == nullptr) throw ExchangeError("DLPack tensor without a shape");
+  if (tensor.dtype.lanes != 1) throw DTypeError("DLPack dtypes of more than one lane are not supported");
+  const int bits = tensor.dtype.bits;
+  if (bits == 0 || (bits % 8 != 0 && !subbyte_padded)) {
+    throw DTypeError("DLPack dtype of " + std::to_string(bits) + " bits, which are no whole bytes");
+  }
+  ArrayView view;
+  view.item = (bits + 7) / 8;
+  view.extent.append(tensor.shape, tensor.ndim);
+  bool empty = false;
+  for (const int64_t n : view.extent) {
+    if (n < 0) throw ExchangeError("DLPack tensor with a negative extent");
+    empty = empty || n == 0;
+  }
+  if (tensor.strides != nullptr) {
+    // Strides of an empty array are never followed, so they may be anything.
+    for (int axis = 0; axis < tensor.ndim; ++axis) {
+      view.stride.push_back(empty ? 0 : checked_mul(tensor.strides[axis], view.item));
+    }
+  } else {
+    view.stride = contiguous_strides(view.extent, view.item);
+  }
+  if (!empty) {
+    if (tensor.data == nullptr) throw ExchangeError("DLPack tensor without data");
+    if (tensor.byte_offset > static_cast<uint64_t>(PTRDIFF_MAX)) {
+      throw ExchangeError("DLPack tensor with an impossible byte offset");
+    }
+    int64_t span = checked_add(static_cast<int64_t>(tensor.byte_offset), view.item);
+    for (int axis = 0; axis < view.rank(); ++axis) {
+      if (view.stride[axis] == INT64_MIN) throw ShapeError("DLPack tensor whose strides do not fit in 64 bits");
+      span = checked_add(span, checked_mul(view.extent[axis] - 1, std::abs(view.stride[axis])));
+    }
+    view.data = static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
+  }
+  return view;
+}
+
+Array::Array(Array&& other) noexcept
+    : view_(other.view_),
+      dtype_(other.dtype_),
+      writable_(other.writable_),
+      legacy_(std::exchange(other.legacy_, nullptr)),
+      versioned_(std::exchange(other.versioned_, nullptr)),
+      memory_(std::exchange(other.memory_, nullptr)) {}
+
+Array::~Array() {
+  if (legacy_ != nullptr && legacy_->deleter != nullptr) legacy_->deleter(legacy_);
+  if (versioned_ != nullptr && versioned_->deleter != nullptr) versioned_->deleter(versioned_);
+  if (memory_ != nullptr) host::release(memory_);
+}
+
+Array Array::from_capsule(py::handle capsule) {
+  PyObject* object = capsule.ptr();
+  Array array;
+  // The capsule is renamed last: until then its own destructor is what frees the tensor.
+  if (PyCapsule_IsValid(object, kVersionedName)) {
+    auto* managed = static_cast<ManagedTensorVersioned*>(PyCapsule_GetPointer(object, kVersionedName));
+    if (managed->version.major != 1) {
+      throw ExchangeError("DLPack version " + std::to_string(managed->version.major) + "." +
+                          std::to_string(managed->version.minor) + " is not supported (expected 1.x)");
+    }
+    array.view_ = checked_view(managed->tensor, (managed->flags & kFlagSubbytePadded) != 0);
+    array.dtype_ = managed->tensor.dtype;
+    array.writable_ = (managed->flags & kFlagReadOnly) == 0;
+    if (PyCapsule_SetName(object, "used_dltensor_versioned") != 0) throw py::error_already_set();
+    array.versioned_ = managed;
+  } else if (PyCapsule_IsValid(object, kLegacyName)) {
+    auto* managed = static_cast<ManagedTensor*>(PyCapsule_GetPointer(object, kLegacyName));
+    array.view_ = checked_view(managed->tensor, false);
+    array.dtype_ = managed->tensor.dtype;
+    array.writable_ = false;  // the old form cannot say so; NumPy assumes the same
+    if (PyCapsule_SetName(object, "used_dltensor") != 0) throw py::error_already_set();
+    array.legacy_ = managed;
+  } else {
+    throw ExchangeError("__dlpack__ did not return an unused DLPack capsule");
+  }
+  return array;
+}
+
+Array Array::allocate(const Dims& shape, DataType dtype, int64_t item) {
+  Array array;
+  array.view_.item = item;
+  array.view_.extent = shape;
+  array.view_.stride = contiguous_strides(shape, item);
+  array.dtype_ = dtype;
+  array.writable_ = true;
+  array.memory_ = host::allocate(static_cast<std::size_t>(checked_mul(checked_count(shape), item)));
+  array.view_.data = static_cast<std::byte*>(array.memory_);
+  return array;
+}
+
+const Torch& torch() {
+  static Torch found;  // guarded by the GIL; looked for again until torch has been imported
+  if (found.tensor != nullptr) return found;
+  PyObject* loaded = PyImport_GetModuleDict();
+  PyObject* module = PyDict_GetItemString(loaded, "torch");
+  if (module == nullptr || !PyObject_HasAttrString(module, "Tensor") || !PyObject_HasAttrString(module, "nn")) {
+    return found;
+  }
+  const py::object tensor = py::getattr(module, "Tensor");
+  const py::object parameter = py::getattr(py::getattr(module, "nn"), "Parameter", py::none());
+  if (!PyType_Check(tensor.ptr()) || !PyType_Check(parameter.ptr())) return found;
+  const py::object capsule = py::getattr(tensor, "__dlpack_c_exchange_api__", py::none());
+  const ExchangeHeader* header = nullptr;
+  if (PyCapsule_IsValid(capsule.ptr(), "dlpack_exchange_api")) {
+    header = static_cast<const ExchangeHeader*>(PyCapsule_GetPointer(capsule.ptr(), "dlpack_exchange_api"));
+  }
+  while (header != nullptr && header->version.major != 1) header = header->previous;
+  if (header != nullptr) found.api = reinterpret_cast<const ExchangeApi*>(header);
+  if (found.api != nullptr && found.api->tensor_from_object == nullptr) found.api = nullptr;
+  found.parameter = reinterpret_cast<PyTypeObject*>(parameter.inc_ref().ptr());
+  found.tensor = reinterpret_cast<PyTypeObject*>(tensor.inc_ref().ptr());  // types live as long as the process
+  return found;
+}
+
+ManagedTensorVersioned* allocate_tensor(const Dims& shape, DataType dtype, int64_t item) {
+  const int64_t bytes = checked_mul(checked_count(shape), item);
+  const int64_t header = (static_cast<int64_t>(sizeof(Block)) + 16 * shape.size() + 63) / 64 * 64;
+  const bool is_inline = bytes <= kInlineData;
+  auto* raw = static_cast<std::byte*>(host::allocate(static_cast<std::size_t>(header + (is_inline ? bytes : 0))));
+  auto* block = new (raw) Block{};
+  if (!is_inline) {
+    try {
+      block->memory = host::allocate(static_cast<std::size_t>(bytes));
+    } catch (...) {
+      host::release(raw);
+      throw;
+    }
+  }
+  auto* dims = reinterpret_cast<int64_t*>(raw + sizeof(Block));
+  const Dims stride = contiguous_strides(shape, 1);
+  for (int axis = 0; axis < shape.size(); ++axis) {
+    dims[axis] = shape[axis];
+    dims[shape.size() + axis] = stride[axis];
+  }
+  block->managed.version = {1, 1};
+  block->managed.deleter = delete_block;
+  block->managed.tensor = Tensor{is_inline ? raw + header : block->memory, {kCpu, 0}, shape.size(), dtype,
+                                 dims, dims + shape.size(), 0};
+  return &block->managed;
+}
+
+py::object to_torch(ManagedTensorVersioned* tensor) {
+  void* object = nullptr;
+  if (torch().api->managed_to_object(tensor, &object) != 0) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(static_cast<PyObject*>(object));
+}
+
+}  // namespace gs::dlpack

@@ -1,0 +1,71 @@
+// errors.cpp: see errors.h.
+#include "bindings/errors.h"
+
+#include <new>
+#include <string>
+
+#include "bindings/from_python.h"
+#include "core/error.h"
+
+namespace gs {
+namespace {
+
+void set(PyObject* type, const char* op, const std::exception& error) {
+  PyErr_SetString(type, (std::string(op) + ": " + error.what()).c_str());
+}
+
+void set_python_class(const char* module, const char* name, py::tuple arguments) {
+  const py::object type = python_part(module, name);
+  const py::object error = type(*arguments);
+  PyErr_SetObject(type.ptr(), error.ptr());
+}
+
+}  // namespace
+
+void raise_out_of_bounds(py::handle op, const Plan& plan, const BadIndex& bad) {
+  const bool is_signed = index_is_signed(bad.type);
+  const py::object index = is_signed ? py::object(py::int_(static_cast<int64_t>(bad.bits))) : py::int_(bad.bits);
+  const Dims coordinates = unravel(bad.flat, plan.index_shape);
+  py::tuple position(static_cast<std::size_t>(coordinates.size()));
+  for (int axis = 0; axis < coordinates.size(); ++axis) {
+    position[static_cast<std::size_t>(axis)] = coordinates[axis];
+  }
+  const bool from_end = is_signed && plan.rule.negative == Negative::from_end;
+  int64_t total = 1;
+  for (const int64_t n : plan.index_shape) total *= n;
+  set_python_class("gatherscatter.errors", "OutOfBoundsError",
+                   py::make_tuple(op, index, position, bad.axis, bad.size, bad.count, total, from_end));
+  throw py::error_already_set();
+}
+
+void set_python_error(const char* op) noexcept {
+  try {
+    try {
+      throw;
+    } catch (py::error_already_set& error) {
+      error.restore();
+    } catch (const AxisError& error) {
+      set_python_class("numpy.exceptions", "AxisError", py::make_tuple(error.axis, error.rank, op));
+    } catch (const BatchShapeError& error) {
+      set_python_class("gatherscatter.errors", "BatchShapeError", py::make_tuple(std::string(op) + ": " + error.what()));
+    } catch (const ShapeError& error) {
+      set(PyExc_ValueError, op, error);
+    } catch (const DTypeError& error) {
+      set(PyExc_TypeError, op, error);
+    } catch (const ExchangeError& error) {
+      set(PyExc_BufferError, op, error);
+    } catch (const py::builtin_exception& error) {
+      error.set_error();
+    } catch (const std::bad_alloc&) {
+      PyErr_NoMemory();
+    } catch (const std::exception& error) {
+      set(PyExc_RuntimeError, op, error);
+    }
+  } catch (py::error_already_set& error) {  // raised while the error was being built
+    error.restore();
+  } catch (...) {
+    PyErr_SetString(PyExc_RuntimeError, "an error could not be described");
+  }
+}
+
+}  // namespace gs

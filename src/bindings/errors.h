@@ -1,0 +1,31 @@
+// errors.h: C++ exceptions and bad indices as Python exceptions.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <utility>
+
+#include "core/plan.h"
+
+namespace gs {
+
+namespace py = pybind11;
+
+// Raises OutOfBoundsError as a py::error_already_set.
+[[noreturn]] void raise_out_of_bounds(py::handle op, const Plan& plan, const BadIndex& bad);
+
+// Sets the Python error for the exception in flight; messages begin with the operator's name.
+void set_python_error(const char* op) noexcept;
+
+// Runs body and gives its object; on an exception sets the Python error and gives null. For functions of the C API.
+template <class Body>
+PyObject* guarded(const char* op, Body&& body) noexcept {
+  try {
+    return std::forward<Body>(body)().release().ptr();
+  } catch (...) {
+    set_python_error(op);
+    return nullptr;
+  }
+}
+
+}  // namespace gs

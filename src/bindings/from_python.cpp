@@ -1,0 +1,213 @@
+// from_python.cpp: see from_python.h.
+#include "bindings/numpy_api.h"
+// NumPy's header first
+#include "bindings/from_python.h"
+#include "core/error.h"
+
+namespace gs {
+namespace {
+
+const char* role_name(Role role) {
+  switch (role) {
+    case Role::data: return "input";
+    case Role::index: return "index";
+    case Role::mask: return "mask";
+    case Role::fill: return "fill_value";
+    case Role::out: return "out";
+  }
+  return "";
+}
+
+PyArrayObject* as_ndarray(const py::object& object) { return reinterpret_cast<PyArrayObject*>(object.ptr()); }
+
+dlpack::DataType dlpack_type(PyArray_Descr* descr) {
+  const auto bits = static_cast<uint8_t>(PyDataType_ELSIZE(descr) * 8);
+  if (descr->byteorder == '>' || descr->type_num >= NPY_NTYPES_LEGACY) return {dlpack::kOpaque, bits, 1};
+  switch (descr->kind) {
+    case 'i': return {dlpack::kInt, bits, 1};
+    case 'u': return {dlpack::kUInt, bits, 1};
+    case 'f': return {dlpack::kFloat, bits, 1};
+    case 'c': return {dlpack::kComplex, bits, 1};
+    case 'b': return {dlpack::kBool, bits, 1};
+    default: return {dlpack::kOpaque, bits, 1};
+  }
+}
+
+void borrow_ndarray(Role role, Operand& operand) {
+  PyArrayObject* array = as_ndarray(operand.object);
+  PyArray_Descr* descr = PyArray_DESCR(array);
+  if (PyDataType_REFCHK(descr)) {
+    throw DTypeError(std::string(role_name(role)) + " has dtype " + py::str(py::handle((PyObject*)descr)).cast<std::string>() +
+                     ", whose items are references to Python objects; only items of plain bytes can be moved");
+  }
+  const int rank = PyArray_NDIM(array);
+  ArrayView& view = operand.view;
+  view.data = static_cast<std::byte*>(PyArray_DATA(array));
+  view.item = PyDataType_ELSIZE(descr);
+  view.extent.append(reinterpret_cast<const int64_t*>(PyArray_DIMS(array)), rank);
+  view.stride.append(reinterpret_cast<const int64_t*>(PyArray_STRIDES(array)), rank);
+  operand.library = Library::numpy;
+  operand.writable = PyArray_ISWRITEABLE(array);
+  operand.type.data = dlpack_type(descr);
+  operand.type.descr = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(descr));
+}
+
+bool is_true(const py::object& tensor, const char* name, bool call) {
+  py::object answer = tensor.attr(name);
+  if (call) answer = answer();
+  return answer.ptr() == Py_True;
+}
+
+// The exchange table checks none of this, and each would give a silently wrong answer.
+void check_torch(Role role, const py::object& tensor) {
+  const std::string what = role_name(role);
+  static PyObject* const requires_grad = PyUnicode_InternFromString("requires_grad");
+  const py::object needs_grad = py::reinterpret_steal<py::object>(PyObject_GetAttr(tensor.ptr(), requires_grad));
+  if (!needs_grad) throw py::error_already_set();
+  if (needs_grad.ptr() == Py_True) {
+    const py::object enabled = py::module_::import("sys").attr("modules")["torch"].attr("is_grad_enabled")();
+    if (enabled.ptr() == Py_True) {
+      PyErr_SetString(PyExc_RuntimeError,
+                      (what + " is a tensor that requires grad; gradients are not supported yet. Pass tensor.detach(), or "
+                              "call under torch.no_grad()")
+                          .c_str());
+      throw py::error_already_set();
+    }
+  }
+  if (is_true(tensor, "is_neg", true)) {
+    throw DTypeError(what + " is a tensor with a lazy negative bit; pass tensor.resolve_neg()");
+  }
+}
+
+void borrow_torch(Role role, Operand& operand) {
+  check_torch(role, operand.object);
+  dlpack::Tensor tensor{};
+  if (dlpack::torch().api->tensor_from_object(operand.object.ptr(), &tensor) != 0) {
+    // Sparse, quantised, batched and the like: torch says which.
+    py::error_already_set error;
+    py::raise_from(error, PyExc_TypeError,
+                   (std::string(role_name(role)) + " is a tensor without plain memory: " + error.what()).c_str());
+    throw py::error_already_set();
+  }
+  if (tensor.dtype.code == dlpack::kComplex && is_true(operand.object, "is_conj", true)) {
+    throw DTypeError(std::string(role_name(role)) + " is a tensor with a lazy conjugate bit; pass tensor.resolve_conj()");
+  }
+  if (tensor.device.type != dlpack::kCpu && tensor.device.type != dlpack::kCudaHost) {
+    throw DTypeError(std::string(role_name(role)) + " is a tensor on device " +
+                     py::str(operand.object.attr("device")).cast<std::string>() +
+                     "; only host memory is supported so far");
+  }
+  if (tensor.data == nullptr) {
+    for (int axis = 0; axis <= tensor.ndim; ++axis) {
+      if (axis == tensor.ndim) throw DTypeError(std::string(role_name(role)) + " is a tensor without memory (fake or meta)");
+      if (tensor.shape[axis] == 0) break;
+    }
+  }
+  operand.view = dlpack::checked_view(tensor, false);
+  operand.library = Library::torch;
+  operand.writable = true;
+  operand.type.data = tensor.dtype;
+}
+
+void borrow_dlpack(Operand& operand) {
+  const auto& array = py::cast<const dlpack::Array&>(operand.object);
+  operand.view = array.view();
+  operand.library = Library::dlpack;
+  operand.writable = array.writable();
+  operand.type.data = array.dtype();
+}
+
+// Integers in the other byte order are the one index that is copied: no processor reads them natively.
+void make_native(Operand& operand) {
+  PyArrayObject* array = as_ndarray(operand.object);
+  if (!PyArray_ISBYTESWAPPED(array)) return;
+  PyArray_Descr* native = PyArray_DescrNewByteorder(PyArray_DESCR(array), NPY_NATIVE);
+  PyObject* swapped = PyArray_FromArray(array, native, 0);
+  if (swapped == nullptr) throw py::error_already_set();
+  operand.object = py::reinterpret_steal<py::object>(swapped);
+}
+
+IndexType index_type_of(const Operand& operand) {
+  bool is_signed = false;
+  bool is_integer = false;
+  if (operand.library == Library::numpy) {
+    const int type = PyArray_TYPE(as_ndarray(operand.object));
+    is_integer = PyTypeNum_ISINTEGER(type);
+    is_signed = PyTypeNum_ISSIGNED(type);
+  } else {
+    const dlpack::DataType type = operand.type.data;
+    is_signed = type.code == dlpack::kInt;
+    is_integer = (is_signed || type.code == dlpack::kUInt) && type.bits % 8 == 0;
+  }
+  if (is_integer) {
+    for (int type = 0; type < 8; ++type) {
+      const auto candidate = static_cast<IndexType>(type);
+      if (index_size(candidate) == operand.view.item && index_is_signed(candidate) == is_signed) return candidate;
+    }
+  }
+  throw DTypeError("index has dtype " + operand.type.name() + ", expected an integer dtype (int8 to int64, uint8 to uint64)" +
+                   (operand.type.data.code == dlpack::kBool ? "; a boolean array goes into mask=" : ""));
+}
+
+}  // namespace
+
+bool ElementType::matches(const ElementType& other) const {
+  if (descr && other.descr) {
+    return descr.is(other.descr) || PyArray_EquivTypes(reinterpret_cast<PyArray_Descr*>(descr.ptr()),
+                                                       reinterpret_cast<PyArray_Descr*>(other.descr.ptr()));
+  }
+  return data == other.data && data.code != dlpack::kOpaque;
+}
+
+std::string ElementType::name() const { return descr ? py::str(descr).cast<std::string>() : dlpack::dtype_name(data); }
+
+Operand adopt(py::handle op, Role role, py::handle object) {
+  Operand operand;
+  if (object.is_none()) return operand;
+  operand.given = true;
+  if (PyArray_CheckExact(object.ptr())) {
+    operand.object = py::reinterpret_borrow<py::object>(object);
+  } else if (dlpack::torch().is_tensor(object.ptr())) {
+    operand.object = py::reinterpret_borrow<py::object>(object);
+    operand.library = Library::torch;
+    return operand;
+  } else {
+    static PyObject* const hook = python_part("gatherscatter._arrays", "adopt").release().ptr();
+    const py::tuple adopted = py::handle(hook)(op, role_name(role), object);
+    operand.object = adopted[0];
+    if (!adopted[1].is_none()) operand.wrap = adopted[1];
+    if (dlpack::torch().is_tensor(operand.object.ptr())) {
+      operand.library = Library::torch;
+      return operand;
+    }
+    if (!PyArray_Check(operand.object.ptr())) {
+      operand.library = Library::dlpack;
+      return operand;
+    }
+  }
+  if (role == Role::index) make_native(operand);
+  return operand;
+}
+
+void borrow(Role role, Operand& operand) {
+  switch (operand.library) {
+    case Library::numpy: borrow_ndarray(role, operand); break;
+    case Library::torch: borrow_torch(role, operand); break;
+    case Library::dlpack: borrow_dlpack(operand); break;
+  }
+  if (role == Role::index) operand.index_type = index_type_of(operand);
+}
+
+py::object as_opaque_ndarray(const ArrayView& view) {
+  PyArray_Descr* descr = PyArray_DescrNewFromType(NPY_VOID);
+  PyDataType_SET_ELSIZE(descr, view.item);
+  PyObject* array = PyArray_NewFromDescr(&PyArray_Type, descr, view.rank(),
+                                         reinterpret_cast<const npy_intp*>(view.extent.data()),
+                                         reinterpret_cast<const npy_intp*>(view.stride.data()), view.data, 0, nullptr);
+  if (array == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(array);
+}
+
+py::object python_part(const char* module, const char* name) { return py::module_::import(module).attr(name); }
+
+}  // namespace gs

@@ -1,0 +1,51 @@
+// from_python.h: Python objects as views. Two steps, because a Python callback may change what another argument looks like:
+// first every argument is adopted (this may run Python code), then every adopted one is borrowed (this never does).
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <string>
+
+#include "bindings/dlpack.h"
+#include "core/plan.h"
+
+namespace gs {
+
+namespace py = pybind11;
+
+enum class Role : uint8_t { data, index, mask, fill, out };
+
+// The library that owns an array, and so allocates the result.
+enum class Library : uint8_t { numpy, torch, dlpack };
+
+// What two arrays must share to have "the same dtype".
+struct ElementType {
+  dlpack::DataType data{};  // code kOpaque where DLPack has no name for it
+  py::object descr;           // NumPy's dtype, or none
+  bool matches(const ElementType& other) const;
+  std::string name() const;
+};
+
+struct Operand {
+  py::object object;  // keeps the memory alive
+  py::object wrap;    // turns a result into the caller's own library; empty where the binding itself can
+  Library library = Library::numpy;
+  ArrayView view;
+  ElementType type;
+  IndexType index_type = IndexType::i64;  // of an index only
+  bool writable = false;
+  bool given = false;
+};
+
+// None gives an operand that is not `given`.
+Operand adopt(py::handle op, Role role, py::handle object);
+// Fills in view and type. DTypeError for items that cannot be moved, and for an index that is not of integers.
+void borrow(Role role, Operand& operand);
+
+// A view on the same memory as a NumPy array of opaque items; it does not keep the memory alive.
+py::object as_opaque_ndarray(const ArrayView& view);
+
+// Attribute of a Python module of this package, for the parts that are better written in Python.
+py::object python_part(const char* module, const char* name);
+
+}  // namespace gs

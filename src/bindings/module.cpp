@@ -1,0 +1,67 @@
+// module.cpp: the extension module `gatherscatter._core`.
+#define GS_IMPORTS_NUMPY
+#include "bindings/numpy_api.h"
+// NumPy's header first
+#include <pybind11/pybind11.h>
+
+#include "backends/backend.h"
+#include "backends/host_info.h"
+#include "backends/host_memory.h"
+#include "bindings/dlpack.h"
+#include "bindings/operators.h"
+#include "bindings/plan_object.h"
+#include "bindings/run.h"
+#include "core/error.h"
+
+namespace py = pybind11;
+
+namespace {
+
+py::dict config() {
+  const gs::host::HostInfo& host = gs::host::info();
+  const gs::host::PoolState pool = gs::host::pool_state();
+  py::dict facts;
+  facts["backend"] = gs::host_backend().name();
+  facts["isa"] = host.isa;
+  facts["isa_supported"] = host.isa_supported;
+  facts["cpu_model"] = host.cpu_model;
+  facts["processors"] = host.processors;
+  facts["threads"] = gs::thread_count();
+  facts["l2_bytes"] = host.l2_bytes;
+  facts["llc_bytes"] = host.llc_bytes;
+  facts["pool_enabled"] = pool.enabled;
+  facts["pool_cached_bytes"] = pool.cached_bytes;
+  facts["pool_used_bytes"] = pool.used_bytes;
+  facts["pool_limit_bytes"] = pool.limit_bytes;
+  return facts;
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_core, module, py::mod_gil_not_used()) {
+  if (PyArray_ImportNumPyAPI() < 0) throw py::error_already_set();
+  try {  // settings from the environment are read here, once
+    gs::host::info();
+    gs::host_backend();
+  } catch (const std::invalid_argument& error) {
+    throw py::import_error(error.what());
+  }
+  py::register_exception_translator([](std::exception_ptr error) {
+    try {
+      if (error) std::rethrow_exception(error);
+    } catch (const gs::ExchangeError& e) {
+      PyErr_SetString(PyExc_BufferError, e.what());
+    } catch (const gs::DTypeError& e) {
+      PyErr_SetString(PyExc_TypeError, e.what());
+    }
+  });
+  gs::bind_operators(module);
+  gs::bind_plan(module);
+  gs::dlpack::bind_array(module);
+  module.def("config", &config);
+  module.def("get_num_threads", &gs::thread_count);
+  module.def("set_num_threads", &gs::set_thread_count, py::arg("count"));
+  module.def("get_thread_limit", &gs::thread_limit);
+  module.def("set_thread_limit", &gs::set_thread_limit, py::arg("count"));
+  module.def("trim", [] { return gs::host::trim(); });
+}

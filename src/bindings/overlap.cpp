@@ -1,0 +1,78 @@
+// overlap.cpp: see overlap.h. The exact test of two strided arrays is a bounded Diophantine problem; NumPy solves it.
+#include "bindings/overlap.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "bindings/from_python.h"
+#include "core/checked.h"
+
+namespace gs {
+namespace {
+
+struct Range {
+  const std::byte* begin;
+  const std::byte* end;
+};
+
+Range range_of(const ArrayView& view) {
+  const std::byte* begin = view.data;
+  const std::byte* end = view.data + view.item;
+  for (int axis = 0; axis < view.rank(); ++axis) {
+    const int64_t span = (view.extent[axis] - 1) * view.stride[axis];
+    (span < 0 ? begin : end) += span;
+  }
+  return {begin, end};
+}
+
+bool is_empty(const ArrayView& view) { return view.item == 0 || checked_count(view.extent) == 0; }
+
+constexpr int64_t kMaxWork = 1'000'000;
+
+}  // namespace
+
+bool overlap(const ArrayView& a, const ArrayView& b) {
+  if (is_empty(a) || is_empty(b)) return false;
+  const Range x = range_of(a);
+  const Range y = range_of(b);
+  if (x.end <= y.begin || y.end <= x.begin) return false;
+  try {
+    return python_part("numpy", "shares_memory")(as_opaque_ndarray(a), as_opaque_ndarray(b), kMaxWork).cast<bool>();
+  } catch (py::error_already_set& error) {
+    if (error.matches(python_part("numpy.exceptions", "TooHardError"))) return true;
+    throw;
+  }
+}
+
+bool overlaps_itself(const ArrayView& view) {
+  if (is_empty(view)) return false;
+  // Axes by stride: if each one steps over all that the smaller ones span, no two elements meet. Ordinary arrays end here.
+  std::vector<std::pair<int64_t, int64_t>> axes;
+  for (int axis = 0; axis < view.rank(); ++axis) {
+    if (view.extent[axis] > 1) axes.emplace_back(std::abs(view.stride[axis]), view.extent[axis]);
+  }
+  std::sort(axes.begin(), axes.end());
+  int64_t span = view.item;
+  bool nested = true;
+  for (const auto& [stride, extent] : axes) {
+    if (stride == 0) return true;
+    nested = nested && stride >= span;
+    span += stride * (extent - 1);
+  }
+  if (nested) return false;
+  // Interleaved axes are rare: list the addresses. An array too large for that is refused, which loses nothing.
+  const int64_t count = checked_count(view.extent);
+  if (count > kMaxWork) return true;
+  std::vector<int64_t> address{0};
+  for (const auto& [stride, extent] : axes) {
+    const std::size_t known = address.size();
+    for (int64_t step = 1; step < extent; ++step) {
+      for (std::size_t i = 0; i < known; ++i) address.push_back(address[i] + step * stride);
+    }
+  }
+  std::sort(address.begin(), address.end());
+  return std::adjacent_find(address.begin(), address.end(),
+                            [&](int64_t a, int64_t b) { return b - a < view.item; }) != address.end();
+}
+
+}  // namespace gs

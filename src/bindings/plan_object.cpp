@@ -1,0 +1,244 @@
+// plan_object.cpp: see plan_object.h.
+#include "bindings/plan_object.h"
+
+#include "backends/backend.h"
+#include "bindings/errors.h"
+#include "core/error.h"
+#include "plans/checks.h"
+
+namespace gs {
+namespace {
+
+thread_local bool planning = false;
+
+struct Planning {
+  Planning() { planning = true; }
+  Planning(const Planning&) = delete;
+  Planning& operator=(const Planning&) = delete;
+  ~Planning() { planning = false; }
+};
+
+const char* const kBoundsNames[] = {"raise", "deferred", "fill", "clip", "wrap", "unchecked"};
+const char* const kNegativeNames[] = {"from_end", "out_of_bounds"};
+const char* const kPlannerNames[] = {"take_axis", "along_axis", "at_points"};
+
+py::tuple to_tuple(const Dims& dims) {
+  py::tuple tuple(static_cast<std::size_t>(dims.size()));
+  for (int axis = 0; axis < dims.size(); ++axis) tuple[static_cast<std::size_t>(axis)] = dims[axis];
+  return tuple;
+}
+
+Dims to_dims(const py::handle& tuple) {
+  Dims dims;
+  for (const py::handle value : py::reinterpret_borrow<py::tuple>(tuple)) dims.push_back(value.cast<int64_t>());
+  return dims;
+}
+
+// Strides of axes that are never stepped along do not count.
+bool same_walk(const Dims& extent, const Dims& a, const Dims& b) {
+  bool empty = false;
+  bool same = true;
+  for (int axis = 0; axis < extent.size(); ++axis) {
+    empty = empty || extent[axis] == 0;
+    same = same && (extent[axis] == 1 || a[axis] == b[axis]);
+  }
+  return same || empty;
+}
+
+py::object plan_of(const py::function& op, const py::args& args, const py::kwargs& kwargs) {
+  const Planning scope;
+  py::object plan = op(*args, **kwargs);
+  if (!py::isinstance<PlanObject>(plan)) {
+    throw py::type_error(py::repr(op).cast<std::string>() + " is not an operator that can be planned");
+  }
+  return plan;
+}
+
+// Methods raise like operators do, with the operator's name in front.
+template <class Body>
+py::object raising(const char* op, Body&& body) {
+  PyObject* result = guarded(op, std::forward<Body>(body));
+  if (result == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(result);
+}
+
+}  // namespace
+
+bool is_planning() { return planning; }
+
+Signature::Signature(const Operand& operand)
+    : given(operand.given),
+      extent(operand.view.extent),
+      stride(operand.view.stride),
+      item(operand.view.item),
+      type(operand.type),
+      index_type(operand.index_type) {}
+
+Operand Signature::operand() const {
+  Operand operand;
+  operand.given = given;
+  operand.view.extent = extent;
+  operand.view.stride = stride;
+  operand.view.item = item;
+  operand.type = type;
+  operand.index_type = index_type;
+  return operand;
+}
+
+bool Signature::matches(const Operand& other) const {
+  return given == other.given &&
+         (!given || (extent == other.view.extent && same_walk(extent, stride, other.view.stride) && type.matches(other.type)));
+}
+
+std::string Signature::text() const {
+  if (!given) return "none";
+  const bool contiguous = same_walk(extent, stride, contiguous_strides(extent, item));
+  return type.name() + " " + to_string(extent) + (contiguous ? "" : " with strides " + to_string(stride));
+}
+
+py::object Signature::state() const {
+  if (!given) return py::none();
+  return py::make_tuple(to_tuple(extent), to_tuple(stride), item, type.data.code, type.data.bits,
+                        type.descr ? type.descr : py::none(), static_cast<int>(index_type));
+}
+
+Signature Signature::restored(const py::tuple& state) {
+  Signature signature;
+  signature.given = true;
+  signature.extent = to_dims(state[0]);
+  signature.stride = to_dims(state[1]);
+  signature.item = state[2].cast<int64_t>();
+  signature.type.data = {state[3].cast<uint8_t>(), state[4].cast<uint8_t>(), 1};
+  if (!state[5].is_none()) signature.type.descr = state[5];
+  signature.index_type = static_cast<IndexType>(state[6].cast<int>());
+  return signature;
+}
+
+PlanObject::PlanObject(const Request& request, const Plan& plan, const Operands& operands)
+    : request_(request),
+      plan_(plan),
+      input_(operands.input),
+      mask_(operands.mask),
+      out_(operands.out),
+      fill_(operands.fill) {
+  for (const Operand& index : operands.indices) indices_.emplace_back(index);
+}
+
+void PlanObject::check(const Operands& operands) const {
+  const auto expect = [](const Signature& planned, const Operand& given, const char* what) {
+    if (planned.matches(given)) return;
+    throw ShapeError(std::string("the plan was made for ") + what + " " + planned.text() + ", not for " +
+                     Signature(given).text());
+  };
+  expect(input_, operands.input, "input");
+  if (operands.indices.size() != indices_.size()) throw ShapeError("the plan was made for another number of indices");
+  for (std::size_t a = 0; a < indices_.size(); ++a) expect(indices_[a], operands.indices[a], "index");
+  expect(mask_, operands.mask, "mask");
+}
+
+py::object PlanObject::call(py::handle input, py::handle indices, py::handle mask, py::handle out) const {
+  return raising(request_.name(), [&]() -> py::object {
+    Operands operands = adopt_all(request_, {input, indices, py::none(), mask, out});
+    check(operands);
+    operands.fill = fill_;
+    // The plan's dense side is that of `out`, or a fresh array; another layout needs another plan.
+    const bool as_planned = out_.given ? out_.matches(operands.out)
+                                       : !operands.out.given || (operands.out.view.extent == plan_.result_shape &&
+                                                                 operands.out.view.item == plan_.item &&
+                                                                 same_walk(plan_.result_shape, operands.out.view.stride,
+                                                                           contiguous_strides(plan_.result_shape, plan_.item)));
+    return as_planned ? execute(request_, plan_, operands) : execute(request_, make_plan(request_, operands), operands);
+  });
+}
+
+py::dict PlanObject::to_dict() const {
+  const Backend& backend = host_backend();
+  py::dict facts;
+  facts["op"] = request_.op;
+  facts["planner"] = kPlannerNames[static_cast<int>(request_.planner)];
+  facts["input"] = input_.text();
+  py::list indices;
+  for (const Signature& index : indices_) indices.append(index.text());
+  facts["indices"] = indices;
+  facts["mask"] = mask_.given ? py::object(py::str(mask_.text())) : py::none();
+  facts["result_shape"] = to_tuple(plan_.result_shape);
+  facts["bounds"] = kBoundsNames[static_cast<int>(plan_.rule.bounds)];
+  facts["negative"] = kNegativeNames[static_cast<int>(plan_.rule.negative)];
+  facts["kind"] = kind_name(plan_.kind);
+  facts["unit_bytes"] = plan_.unit;
+  facts["points"] = plan_.space.count();
+  facts["bytes_moved"] = plan_.bytes_moved();
+  facts["backend"] = backend.name();
+  facts["kernel"] = backend.kernel(plan_, Direction::gather);
+  facts["threads"] = backend.threads(plan_, Direction::gather, thread_count());
+  return facts;
+}
+
+py::tuple PlanObject::state() const {
+  py::list indices;
+  for (const Signature& index : indices_) indices.append(index.state());
+  return py::make_tuple(request_.op, static_cast<int>(request_.planner),
+                        request_.axis ? py::object(py::int_(*request_.axis)) : py::none(), request_.batch_dims,
+                        static_cast<int>(request_.match), static_cast<int>(request_.rule.bounds),
+                        static_cast<int>(request_.rule.negative), input_.state(), indices, mask_.state(), out_.state(),
+                        fill_.given ? fill_.object : py::none());
+}
+
+PlanObject PlanObject::restored(const py::tuple& state) {
+  PlanObject plan;
+  plan.request_.op = state[0];
+  plan.request_.planner = static_cast<Planner>(state[1].cast<int>());
+  if (!state[2].is_none()) plan.request_.axis = state[2].cast<int64_t>();
+  plan.request_.batch_dims = state[3].cast<int64_t>();
+  plan.request_.match = static_cast<Match>(state[4].cast<int>());
+  plan.request_.rule = {static_cast<Bounds>(state[5].cast<int>()), static_cast<Negative>(state[6].cast<int>())};
+  const auto restore = [](const py::handle& part) {
+    return part.is_none() ? Signature() : Signature::restored(py::reinterpret_borrow<py::tuple>(part));
+  };
+  plan.input_ = restore(state[7]);
+  for (const py::handle index : py::list(state[8])) plan.indices_.push_back(restore(index));
+  plan.mask_ = restore(state[9]);
+  plan.out_ = restore(state[10]);
+  plan.fill_ = adopt(plan.request_.op, Role::fill, state[11]);
+  if (plan.fill_.given) borrow(Role::fill, plan.fill_);
+
+  Operands operands;
+  operands.input = plan.input_.operand();
+  for (const Signature& index : plan.indices_) operands.indices.push_back(index.operand());
+  operands.mask = plan.mask_.operand();
+  operands.out = plan.out_.operand();
+  operands.fill = plan.fill_;
+  plan.plan_ = make_plan(plan.request_, operands);
+  return plan;
+}
+
+bool PlanObject::equals(const PlanObject& other) const {
+  if (!request_.op.equal(other.request_.op) || request_.planner != other.request_.planner || !(plan_ == other.plan_)) {
+    return false;
+  }
+  if (!input_.type.matches(other.input_.type) || fill_.given != other.fill_.given) return false;
+  if (!fill_.given) return true;
+  return as_opaque_ndarray(fill_.view).attr("tobytes")().equal(as_opaque_ndarray(other.fill_.view).attr("tobytes")());
+}
+
+py::object make_plan_object(const Request& request, const Plan& plan, const Operands& operands) {
+  return py::cast(PlanObject(request, plan, operands));
+}
+
+void bind_plan(py::module_& module) {
+  py::class_<PlanObject>(module, "Plan")
+      .def(
+          "__call__",
+          [](const PlanObject& self, py::object input, py::object indices, py::object mask, py::object out) {
+            return self.call(input, indices, mask, out);
+          },
+          py::arg("input"), py::arg("indices"), py::pos_only(), py::kw_only(), py::arg("mask") = py::none(),
+          py::arg("out") = py::none())
+      .def("to_dict", &PlanObject::to_dict)
+      .def("__eq__", [](const PlanObject& self, const PlanObject& other) { return self.equals(other); }, py::is_operator())
+      .def("__hash__", [](const PlanObject& self) { return py::hash(self.state()[0]); })
+      .def(py::pickle([](const PlanObject& self) { return self.state(); }, [](const py::tuple& state) { return PlanObject::restored(state); }));
+  module.def("plan_of", &plan_of);
+}
+
+}  // namespace gs

@@ -1,0 +1,58 @@
+// plan_object.h: a plan as a Python object: geometry checked once, run again and again on new data of that geometry.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <string>
+#include <vector>
+
+#include "bindings/run.h"
+
+namespace gs {
+
+// Geometry and dtype of an operand, without its memory.
+struct Signature {
+  Signature() = default;
+  explicit Signature(const Operand& operand);
+  Operand operand() const;  // one without memory
+  bool matches(const Operand& other) const;
+  std::string text() const;  // "float32 (3, 5)"
+  py::object state() const;
+  static Signature restored(const py::tuple& state);
+
+  bool given = false;
+  Dims extent;
+  Dims stride;
+  int64_t item = 1;
+  ElementType type;
+  IndexType index_type = IndexType::i64;
+};
+
+class PlanObject {
+ public:
+  PlanObject(const Request& request, const Plan& plan, const Operands& operands);
+
+  py::object call(py::handle input, py::handle indices, py::handle mask, py::handle out) const;
+  py::dict to_dict() const;
+  py::tuple state() const;
+  static PlanObject restored(const py::tuple& state);
+  bool equals(const PlanObject& other) const;
+
+ private:
+  PlanObject() = default;
+  void check(const Operands& operands) const;
+
+  Request request_;
+  Plan plan_;
+  Signature input_, mask_, out_;
+  std::vector<Signature> indices_;
+  Operand fill_;
+};
+
+void bind_plan(py::module_& module);
+py::object make_plan_object(const Request& request, const Plan& plan, const Operands& operands);
+
+// True while `plan_of` runs an operator on this thread: operators then answer with their plan.
+bool is_planning();
+
+}  // namespace gs

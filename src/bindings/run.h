@@ -1,0 +1,60 @@
+// run.h: one call of an operator, from Python objects to the finished result.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <optional>
+
+#include "bindings/from_python.h"
+#include "plans/plans.h"
+
+namespace gs {
+
+enum class Planner : uint8_t { take_axis, along_axis, at_points };
+
+// What an operator asks of a planner, apart from the arrays.
+struct Request {
+  py::object op;  // its public name, for messages
+  Planner planner = Planner::take_axis;
+  std::optional<int64_t> axis;
+  int64_t batch_dims = 0;
+  Match match = Match::prefix;
+  Rule rule;
+
+  const char* name() const { return PyUnicode_AsUTF8(op.ptr()); }
+};
+
+// The arrays of one call. `indices` has one entry but for at_points.
+struct Operands {
+  Operand input;
+  std::vector<Operand> indices;
+  Operand mask;
+  Operand fill;
+  Operand out;
+};
+
+// The raw arguments of an operator, positional: what Python's public functions hand over.
+struct RawOperands {
+  py::handle input;
+  py::handle indices;  // a tuple for at_points
+  py::handle fill;
+  py::handle mask;
+  py::handle out;
+};
+
+Operands adopt_all(const Request& request, const RawOperands& raw);
+Plan make_plan(const Request& request, const Operands& operands);
+
+// Runs `plan` on the operands into `out`, or into a fresh array.
+py::object execute(const Request& request, const Plan& plan, const Operands& operands);
+
+// adopt, plan, execute; in planning mode (see plan_object.h) gives the Plan object instead.
+py::object run(const Request& request, const RawOperands& raw);
+
+// Threads for calls made by this Python thread: its own limit, else the process-wide number.
+int thread_count();
+void set_thread_count(int count);
+void set_thread_limit(int count);  // 0: none
+int thread_limit();
+
+}  // namespace gs

@@ -1,0 +1,89 @@
+// to_python.cpp: see to_python.h.
+#include "bindings/numpy_api.h"
+// NumPy's header first
+#include "backends/host_memory.h"
+#include "bindings/to_python.h"
+#include "core/checked.h"
+#include "core/error.h"
+
+namespace gs {
+namespace {
+
+// Above this size results live in recycled memory instead of NumPy's.
+constexpr int64_t kPooledBytes = 256 * 1024;
+
+void release_capsule(PyObject* capsule) { host::release(PyCapsule_GetPointer(capsule, nullptr)); }
+
+py::object allocate_ndarray(const Operand& source, const Dims& shape) {
+  auto* like = reinterpret_cast<PyArrayObject*>(source.object.ptr());
+  if (shape.size() > NPY_MAXDIMS) {
+    throw ShapeError("the result would have " + std::to_string(shape.size()) + " dimensions; NumPy's maximum is " +
+                     std::to_string(NPY_MAXDIMS));
+  }
+  PyArray_Descr* descr = PyArray_DESCR(like);
+  PyTypeObject* type = Py_TYPE(like);
+  PyObject* parent = type == &PyArray_Type ? nullptr : source.object.ptr();
+  const int64_t bytes = checked_mul(checked_count(shape), source.view.item);
+  const auto* dims = reinterpret_cast<const npy_intp*>(shape.data());
+  void* block = nullptr;
+  py::object owner;
+  if (bytes >= kPooledBytes) {
+    block = host::allocate(static_cast<std::size_t>(bytes));
+    owner = py::reinterpret_steal<py::object>(PyCapsule_New(block, nullptr, release_capsule));
+    if (!owner) {
+      host::release(block);
+      throw py::error_already_set();
+    }
+  }
+  Py_INCREF(descr);
+  PyObject* array = PyArray_NewFromDescr(type, descr, shape.size(), dims, nullptr, block, block ? NPY_ARRAY_CARRAY : 0, parent);
+  if (array == nullptr) throw py::error_already_set();
+  auto object = py::reinterpret_steal<py::object>(array);
+  auto* fresh = reinterpret_cast<PyArrayObject*>(array);
+  if (block != nullptr && PyArray_SetBaseObject(fresh, owner.release().ptr()) < 0) throw py::error_already_set();
+  if (source.view.item == 0) {
+    // NumPy gives strings of width 0 a width when it makes an array; nothing will be written into it.
+    std::memset(PyArray_DATA(fresh), 0, static_cast<std::size_t>(PyArray_NBYTES(fresh)));
+  }
+  return object;
+}
+
+}  // namespace
+
+Result::Result(const Operand& source, const Dims& shape) : source_(source) {
+  switch (source.library) {
+    case Library::numpy:
+      object_ = allocate_ndarray(source, shape);
+      data_ = static_cast<std::byte*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(object_.ptr())));
+      break;
+    case Library::torch:
+      tensor_ = dlpack::allocate_tensor(shape, source.type.data, source.view.item);
+      data_ = static_cast<std::byte*>(tensor_->tensor.data);
+      break;
+    case Library::dlpack: {
+      dlpack::Array array = dlpack::Array::allocate(shape, source.type.data, source.view.item);
+      data_ = array.view().data;
+      object_ = py::cast(std::move(array));
+      break;
+    }
+  }
+}
+
+Result::~Result() {
+  if (tensor_ != nullptr) tensor_->deleter(tensor_);
+}
+
+py::object Result::take() {
+  if (tensor_ != nullptr) {
+    object_ = dlpack::to_torch(tensor_);
+    tensor_ = nullptr;
+  } else if (source_.library == Library::numpy && PyArray_CheckExact(object_.ptr()) &&
+             PyArray_NDIM(reinterpret_cast<PyArrayObject*>(object_.ptr())) == 0) {
+    object_ = py::reinterpret_steal<py::object>(
+        PyArray_Return(reinterpret_cast<PyArrayObject*>(object_.release().ptr())));
+    if (!object_) throw py::error_already_set();
+  }
+  return source_.wrap ? source_.wrap(object_) : object_;
+}
+
+}  // namespace gs

@@ -1,0 +1,141 @@
+// first_outside.cpp: finds the lowest bad index of a plan, the only place where index values become an error.
+#include <cstring>
+
+#include "core/plan.h"
+
+namespace gs {
+namespace {
+
+constexpr int64_t kBlock = 1024;
+
+// Reads an index that may lie at any address.
+template <class Index>
+Index load(const std::byte* at) {
+  Index value;
+  std::memcpy(&value, at, sizeof(Index));
+  return value;
+}
+
+// Whether the rule forbids a value outside; an empty axis forbids every value unless the point becomes padding.
+bool forbids(Rule rule, int64_t extent) {
+  if (rule.bounds == Bounds::raise || rule.bounds == Bounds::deferred) return true;
+  return extent == 0 && (rule.bounds == Bounds::clip || rule.bounds == Bounds::wrap);
+}
+
+// Branch-free, so that the compiler makes vectors of it: position | (last - position) is negative exactly where the
+// position is below 0 or above `last`. Unsigned arithmetic, for the difference may wrap where the first term is negative.
+template <class Index>
+bool run_has_outside(const std::byte* at, int64_t count, int64_t extent, Negative negative) {
+  uint64_t sign = 0;
+  const int64_t added = negative == Negative::from_end ? extent : 0;
+  const auto last = static_cast<uint64_t>(extent - 1);
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t value = widen(load<Index>(at + i * static_cast<int64_t>(sizeof(Index))));
+    const auto position = static_cast<uint64_t>(from_end(value, added));
+    sign |= position | (last - position);
+  }
+  return (sign >> 63) != 0;
+}
+
+// Walks the index space in runs along its innermost axis: visit(flat, pointers..., run length).
+template <class Visit>
+void for_each_run(const Plan& plan, const Buffers& buffers, Visit&& visit) {
+  const Space& space = plan.index_space;
+  const int rank = space.rank();
+  const int64_t run = rank == 0 ? 1 : space.extent(rank - 1);
+  if (space.count() == 0) return;
+  Buffers at = buffers;
+  Dims position(rank);
+  for (int64_t flat = 0;; flat += run) {
+    if (!visit(flat, at, run)) return;
+    int axis = rank - 2;
+    for (; axis >= 0; --axis) {
+      const bool more = ++position[axis] < space.extent(axis);
+      const int64_t steps = more ? 1 : 1 - space.extent(axis);
+      if (at.mask) at.mask += steps * space.stride(kMask, axis);
+      for (int a = 0; a < plan.index.size(); ++a) at.index[a] += steps * space.stride(kIndex + a, axis);
+      if (more) break;
+      position[axis] = 0;
+    }
+    if (axis < 0) return;
+  }
+}
+
+int64_t inner_stride(const Plan& plan, int operand) {
+  const Space& space = plan.index_space;
+  return space.rank() == 0 ? 0 : space.stride(operand, space.rank() - 1);
+}
+
+struct Outside {
+  uint64_t bits;
+  bool outside;
+};
+
+Outside judge(const IndexArray& index, Rule rule, const std::byte* at) {
+  return visit_index(index.type, [&]<class Index>() {
+    const Index value = load<Index>(at);
+    const bool outside = forbids(rule, index.extent) && resolve(value, index.extent, rule) == kNowhere;
+    return Outside{static_cast<uint64_t>(value), outside};
+  });
+}
+
+// Whether any index of the run is outside; the mask is respected. Fast where an array is contiguous and unmasked.
+bool run_is_bad(const Plan& plan, const Buffers& at, int64_t run) {
+  for (int a = 0; a < plan.index.size(); ++a) {
+    const IndexArray& index = plan.index[a];
+    if (!forbids(plan.rule, index.extent)) continue;
+    const int64_t stride = inner_stride(plan, kIndex + a);
+    if (!plan.masked && index.extent > 0 && (stride == index_size(index.type) || run == 1)) {
+      const bool bad = visit_index(index.type, [&]<class Index>() {
+        return run_has_outside<Index>(at.index[a], run, index.extent, plan.rule.negative);
+      });
+      if (bad) return true;
+      continue;
+    }
+    const int64_t mask_stride = inner_stride(plan, kMask);
+    for (int64_t i = 0; i < run; ++i) {
+      if (plan.masked && at.mask[i * mask_stride] == std::byte{0}) continue;
+      if (judge(index, plan.rule, at.index[a] + i * stride).outside) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+bool any_outside(const Plan& plan, const Buffers& buffers) {
+  bool found = false;
+  for_each_run(plan, buffers, [&](int64_t, const Buffers& at, int64_t run) {
+    found = run_is_bad(plan, at, run);
+    return !found;
+  });
+  return found;
+}
+
+std::optional<BadIndex> first_outside(const Plan& plan, const Buffers& buffers) {
+  std::optional<BadIndex> found;
+  for_each_run(plan, buffers, [&](int64_t flat, const Buffers& run_start, int64_t run) {
+    Buffers at = run_start;
+    for (int64_t begin = 0; begin < run; begin += kBlock) {
+      const int64_t count = run - begin < kBlock ? run - begin : kBlock;
+      if (at.mask) at.mask = run_start.mask + begin * inner_stride(plan, kMask);
+      for (int a = 0; a < plan.index.size(); ++a) at.index[a] = run_start.index[a] + begin * inner_stride(plan, kIndex + a);
+      if (!run_is_bad(plan, at, count)) continue;
+      for (int64_t i = 0; i < count; ++i) {
+        if (plan.masked && at.mask[i * inner_stride(plan, kMask)] == std::byte{0}) continue;
+        for (int a = 0; a < plan.index.size(); ++a) {
+          const IndexArray& index = plan.index[a];
+          const Outside value = judge(index, plan.rule, at.index[a] + i * inner_stride(plan, kIndex + a));
+          if (!value.outside) continue;
+          if (!found) found = BadIndex{flat + begin + i, 0, index.extent, index.axis, index.type, value.bits};
+          ++found->count;
+          break;  // a point counts once, by the lowest of its bad axes
+        }
+      }
+    }
+    return true;
+  });
+  return found;
+}
+
+}  // namespace gs

@@ -1,0 +1,91 @@
+// plan.cpp: brings a plan into its canonical form and names its kind.
+#include "core/plan.h"
+
+#include <algorithm>
+
+namespace gs {
+namespace {
+
+bool mergeable(const Space& space, int outer) {
+  for (int operand = 0; operand < space.operands(); ++operand) {
+    int64_t span = 0;
+    if (__builtin_mul_overflow(space.stride(operand, outer + 1), space.extent(outer + 1), &span)) return false;
+    if (space.stride(operand, outer) != span) return false;
+  }
+  return true;
+}
+
+// The last axis joins the unit where no index, mask or fill value varies along it and both sides lie item after item.
+bool joins_unit(const Plan& plan) {
+  const Space& space = plan.space;
+  const int last = space.rank() - 1;
+  if (last < 0 || space.extent(last) == 0) return false;
+  for (int operand = kMask; operand < space.operands(); ++operand) {
+    if (space.stride(operand, last) != 0) return false;
+  }
+  return space.stride(kDense, last) == plan.unit && space.stride(kIndexed, last) == plan.unit;
+}
+
+bool is_element(int64_t unit) { return unit == 1 || unit == 2 || unit == 4 || unit == 8 || unit == 16; }
+
+Kind classify(const Plan& plan) {
+  if (plan.index.empty()) return Kind::copy;
+  const Space& space = plan.space;
+  const int last = space.rank() - 1;
+  if (last < 0 || plan.index.size() > 1 || !plan.fold.empty()) return Kind::strided;
+  if (space.stride(kDense, last) != plan.unit) return Kind::strided;
+  if (!is_element(plan.unit)) return Kind::rows;
+  if (space.stride(kIndex, last) != index_size(plan.index[0].type)) return Kind::strided;
+  if (plan.masked && space.stride(kMask, last) != 1) return Kind::strided;
+  if (space.stride(kIndexed, last) == 0) return Kind::elements;
+  return space.stride(kIndexed, last) == plan.unit ? Kind::axis : Kind::strided;
+}
+
+}  // namespace
+
+void Space::coalesce() {
+  if (std::find(extent_.begin(), extent_.end(), 0) != extent_.end()) {
+    *this = Space(Dims{0}, operands_);  // nothing to walk; the other extents need not even have a product
+    return;
+  }
+  for (int axis = rank() - 1; axis >= 0; --axis) {
+    if (extent(axis) == 1) remove(axis);
+  }
+  for (int outer = rank() - 2; outer >= 0; --outer) {
+    if (!mergeable(*this, outer)) continue;
+    extent_[outer + 1] *= extent_[outer];  // planners have checked that the product of all extents fits
+    remove(outer);
+  }
+}
+
+const char* kind_name(Kind kind) {
+  switch (kind) {
+    case Kind::copy: return "copy";
+    case Kind::elements: return "elements";
+    case Kind::axis: return "axis";
+    case Kind::rows: return "rows";
+    case Kind::strided: return "strided";
+  }
+  return "";
+}
+
+void Plan::finish() {
+  space.coalesce();
+  while (joins_unit(*this)) {
+    unit *= space.extent(space.rank() - 1);
+    space.remove(space.rank() - 1);
+  }
+  index_space.coalesce();
+  kind = classify(*this);
+}
+
+Dims unravel(int64_t flat, const Dims& shape) {
+  Dims position(shape.size());
+  for (int axis = shape.size() - 1; axis >= 0; --axis) {
+    position[axis] = flat % shape[axis];
+    flat /= shape[axis];
+  }
+  return position;
+}
+
+}  // namespace gs

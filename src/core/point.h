@@ -1,0 +1,150 @@
+// point.h: one point of an indexed move, for host and device: the body of the general kernel.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "core/hd.h"
+#include "core/plan.h"
+#include "core/rule.h"
+
+namespace gs {
+
+// A plan and its memory as plain pointers, fit to be handed to a device. The tables belong to whoever made the view.
+struct PlanView {
+  int rank = 0;
+  int operands = 0;
+  int index_count = 0;
+  int fold_count = 0;
+  const int64_t* extent = nullptr;
+  const int64_t* stride = nullptr;  // axis-major: stride[axis * operands + operand], as in Space
+  const IndexArray* index = nullptr;
+  const FoldAxis* fold = nullptr;
+  int64_t item = 1;
+  int64_t unit = 1;
+  int64_t count = 0;
+  Rule rule;
+  bool masked = false;
+  std::byte* dense = nullptr;
+  std::byte* indexed = nullptr;
+  const std::byte* mask = nullptr;
+  const std::byte* fill = nullptr;
+  const std::byte* const* index_data = nullptr;
+};
+
+template <class Index>
+GS_HD int64_t resolve_at(const std::byte* at, int64_t extent, Rule rule) {
+  Index value;
+  memcpy(&value, at, sizeof(Index));
+  return resolve(value, extent, rule);
+}
+
+GS_HD inline int64_t resolve_any(IndexType type, const std::byte* at, int64_t extent, Rule rule) {
+  switch (type) {
+    case IndexType::i8: return resolve_at<int8_t>(at, extent, rule);
+    case IndexType::i16: return resolve_at<int16_t>(at, extent, rule);
+    case IndexType::i32: return resolve_at<int32_t>(at, extent, rule);
+    case IndexType::i64: return resolve_at<int64_t>(at, extent, rule);
+    case IndexType::u8: return resolve_at<uint8_t>(at, extent, rule);
+    case IndexType::u16: return resolve_at<uint16_t>(at, extent, rule);
+    case IndexType::u32: return resolve_at<uint32_t>(at, extent, rule);
+    case IndexType::u64: return resolve_at<uint64_t>(at, extent, rule);
+  }
+  return kNowhere;
+}
+
+// Byte offset of a position on the folded axis: the axes are unrolled from the innermost one.
+GS_HD inline int64_t unfold(int64_t position, const FoldAxis* fold, int count) {
+  int64_t offset = 0;
+  for (int f = count - 1; f >= 0; --f) {
+    const int64_t rest = position / fold[f].extent;
+    offset += (position - rest * fold[f].extent) * fold[f].stride;
+    position = rest;
+  }
+  return offset;
+}
+
+// Where the operands of one point lie, relative to the start of each.
+struct PointOffsets {
+  int64_t dense = 0;
+  int64_t indexed = 0;  // kNowhere: the mask or an index says that there is nothing
+  int64_t fill = 0;
+  bool bad = false;  // nothing because of an index, where the rule allows no such index
+};
+
+GS_HD inline PointOffsets locate(const PlanView& plan, int64_t flat) {
+  PointOffsets at;
+  int64_t mask_offset = 0;
+  constexpr int kInlineIndices = 4;
+  int64_t index_offset[kInlineIndices] = {0, 0, 0, 0};
+  int64_t rest = flat;
+  for (int axis = plan.rank - 1; axis >= 0; --axis) {
+    const int64_t outer = rest / plan.extent[axis];
+    const int64_t coordinate = rest - outer * plan.extent[axis];
+    rest = outer;
+    const int64_t* stride = plan.stride + axis * plan.operands;
+    at.dense += coordinate * stride[kDense];
+    at.indexed += coordinate * stride[kIndexed];
+    at.fill += coordinate * stride[kFill];
+    mask_offset += coordinate * stride[kMask];
+    for (int a = 0; a < plan.index_count && a < kInlineIndices; ++a) index_offset[a] += coordinate * stride[kIndex + a];
+  }
+  if (plan.masked && plan.mask[mask_offset] == std::byte{0}) {
+    at.indexed = kNowhere;
+    return at;
+  }
+  for (int a = 0; a < plan.index_count; ++a) {
+    int64_t offset = a < kInlineIndices ? index_offset[a] : 0;
+    if (a >= kInlineIndices) {  // many index arrays are rare: their offsets are found one by one
+      int64_t remaining = flat;
+      for (int axis = plan.rank - 1; axis >= 0; --axis) {
+        const int64_t outer = remaining / plan.extent[axis];
+        offset += (remaining - outer * plan.extent[axis]) * plan.stride[axis * plan.operands + kIndex + a];
+        remaining = outer;
+      }
+    }
+    const IndexArray& index = plan.index[a];
+    const int64_t position = resolve_any(index.type, plan.index_data[a] + offset, index.extent, plan.rule);
+    if (position == kNowhere) {
+      at.indexed = kNowhere;
+      at.bad = !plan.rule.fills();
+      return at;
+    }
+    at.indexed += plan.fold_count > 0 ? unfold(position, plan.fold, plan.fold_count) : position * index.step;
+  }
+  return at;
+}
+
+// Moves one point; false where a bad index forbids it. Each index is loaded once.
+GS_HD inline bool move_point(const PlanView& plan, Direction direction, int64_t flat) {
+  const PointOffsets at = locate(plan, flat);
+  if (at.bad) return false;
+  std::byte* dense = plan.dense + at.dense;
+  if (at.indexed != kNowhere) {
+    std::byte* indexed = plan.indexed + at.indexed;
+    if (direction == Direction::gather) {
+      memcpy(dense, indexed, static_cast<std::size_t>(plan.unit));
+    } else {
+      memcpy(indexed, dense, static_cast<std::size_t>(plan.unit));
+    }
+  } else if (direction == Direction::gather) {
+    if (plan.fill == nullptr) {
+      memset(dense, 0, static_cast<std::size_t>(plan.unit));
+    } else {
+      for (int64_t done = 0; done < plan.unit; done += plan.item) {
+        memcpy(dense + done, plan.fill + at.fill, static_cast<std::size_t>(plan.item));
+      }
+    }
+  }
+  return true;
+}
+
+// The body of the general kernel: thread `thread` of `grid` moves every grid-th point.
+GS_HD inline bool move_points(const PlanView& plan, Direction direction, int64_t thread, int64_t grid) {
+  bool good = true;
+  for (int64_t flat = thread; flat < plan.count; flat += grid) good &= move_point(plan, direction, flat);
+  return good;
+}
+
+}  // namespace gs

@@ -1,0 +1,22 @@
+#!/bin/sh
+# check_isa_leaks.sh: the objects of the wide instruction set levels may define nothing outside of their own namespaces. A weak
+# symbol could replace the baseline's copy of an inline function in the link and crash older processors.
+[ $# -gt 0 ] || { echo "usage: $0 object..."; exit 2; }
+status=0
+
+report() {  # report <object> <what> <lines>
+  [ -z "$3" ] && return
+  printf '%s: %s\n%s\n' "$1" "$2" "$3"
+  status=1
+}
+
+for object in "$@"; do
+  symbols=$(nm -C --defined-only "$object") || exit 2
+  [ -n "$symbols" ] || { echo "$object: no symbols at all"; exit 2; }
+  exported=$(nm -C --defined-only --extern-only "$object" | sed 's/^[^ ]* . //')
+  report "$object" "weak symbols" "$(printf '%s\n' "$symbols" | awk '$2 ~ /^[WwVvuC]$/')"
+  report "$object" "symbols outside of gs::cpu::v3 and gs::cpu::v4" \
+    "$(printf '%s\n' "$exported" | grep -v -E '^gs::cpu::(v3|v4)::')"
+  report "$object" "code that runs at start" "$(objdump -h "$object" | grep -E '\.(init_array|ctors)')"
+done
+exit $status

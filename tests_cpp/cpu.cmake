@@ -1,0 +1,12 @@
+# The tests of the CPU backend, which also look inside it.
+gs_test(test_thread_pool gs_cpu gs_headers_cpu)
+gs_test(test_host_memory gs_cpu gs_headers_cpu gs_headers_backend)
+gs_test(test_host_info gs_cpu gs_headers_cpu gs_headers_backend)
+gs_test(test_cpu_kernels gs_backends gs_cpu gs_headers_cpu gs_headers_backend)
+
+# A sanitizer adds start-up code to every object, which is what the check looks for.
+if(TARGET gs_cpu_v4 AND NOT GS_SANITIZE)
+  add_test(NAME check_isa_leaks
+           COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/check_isa_leaks.sh $<TARGET_OBJECTS:gs_cpu_v3> $<TARGET_OBJECTS:gs_cpu_v4>
+           COMMAND_EXPAND_LISTS)
+endif()

@@ -1,0 +1,71 @@
+"""conftest.py: options, profiles, and a summary that names everything that was left out."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import pytest
+
+LEFT_OUT_WITHOUT = {
+    "torch": "tensors of torch as inputs, indices, masks and outputs; the comparison with torch.gather",
+    "jax": "arrays of JAX",
+    "ml_dtypes": "bfloat16, float8 and int4 in NumPy arrays",
+    "sklearn": "the demo on handwritten digits",
+    "matplotlib": "the picture of the demo",
+    "hypothesis": "the property tests",
+    "mypy": "the type checks",
+}
+
+OPTIONS = {
+    "large": ("--run-large", "tests that need several GiB of memory"),
+    "full_contract": ("--full-contract", "the product of the contract's factors (about an hour) instead of a sample"),
+    "every_backend": ("--every-backend", "the whole contract once more on every backend and ISA level"),
+}
+
+if importlib.util.find_spec("hypothesis"):
+    from hypothesis import HealthCheck, settings
+
+    slow = [HealthCheck.too_slow, HealthCheck.data_too_large]
+    settings.register_profile("short", max_examples=150, derandomize=True, deadline=None, suppress_health_check=slow)
+    settings.register_profile("long", max_examples=20_000, deadline=None, suppress_health_check=slow)
+    settings.load_profile("short")
+else:
+    collect_ignore = ["test_properties.py"]
+
+
+NOT_ASKED_FOR = pytest.StashKey[list[str]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    for mark, (option, what) in OPTIONS.items():
+        parser.addoption(option, dest=mark, action="store_true", help=f"run {what}")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for mark, (option, what) in OPTIONS.items():
+        config.addinivalue_line("markers", f"{mark}: {what}; run with {option}")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    def missing_option(item: pytest.Item) -> str | None:
+        return next((m for m in OPTIONS if item.get_closest_marker(m) and not config.getoption(m)), None)
+
+    config.stash[NOT_ASKED_FOR] = [mark for item in items if (mark := missing_option(item))]
+    config.hook.pytest_deselected(items=[item for item in items if missing_option(item)])
+    items[:] = [item for item in items if not missing_option(item)]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    absent = {name: what for name, what in LEFT_OUT_WITHOUT.items() if importlib.util.find_spec(name) is None}
+    terminalreporter.section("left out")
+    for name, what in absent.items():
+        terminalreporter.line(f"{name} is not installed: {what}")
+    left = config.stash.get(NOT_ASKED_FOR, [])
+    for mark, (option, what) in OPTIONS.items():
+        if mark in left:
+            terminalreporter.line(f"{left.count(mark)} tests were not asked for ({option}): {what}")
+    for report in terminalreporter.stats.get("skipped", []):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        terminalreporter.line(f"{report.nodeid}: {reason}")
+    if not absent and not left and not terminalreporter.stats.get("skipped"):
+        terminalreporter.line("nothing")

@@ -1,0 +1,143 @@
+"""What the library says about itself, and its settings from the environment."""
+
+import importlib.metadata
+import json
+import os
+
+import pytest
+
+import child_process
+import gatherscatter as gs
+
+# ---- what it says about itself
+
+
+def test_version():
+    assert gs.__version__ == importlib.metadata.version("gatherscatter")
+    assert gs.show_config()["version"] == gs.__version__
+
+
+def test_show_config_tells_what_matters():
+    config = gs.show_config()
+    json.dumps(config)
+    assert config["isa"] in processor_levels()
+    assert config["threads"] == gs.get_num_threads() >= 1
+    assert config["backend"] in ("cpu", "reference")
+    assert config["l2_bytes"] >= 1 << 16 and config["llc_bytes"] >= config["l2_bytes"]
+    assert config["pool_enabled"] in (True, False)
+    assert config["cuda"] in (True, False)
+
+
+def test_show_config_is_a_copy():
+    gs.show_config().clear()
+    assert gs.show_config()["version"] == gs.__version__
+
+
+def test_info_on_the_command_line():
+    code = "import sys, runpy; sys.argv = ['', 'info']; runpy.run_module('gatherscatter', run_name='__main__')"
+    text = child_process.run(code)
+    assert gs.__version__ in text and gs.show_config()["isa"] in text
+
+
+def test_public_names_are_there():
+    for name in gs.__all__:
+        assert getattr(gs, name) is not None
+    assert {"gather", "take", "take_along_axis", "tile_gather", "plan", "explain", "OutOfBoundsError"} <= set(
+        gs.__all__
+    )
+
+
+# ---- settings from the environment
+
+REFUSED = [
+    *[("GS_NUM_THREADS", value) for value in ("0", "-2", "many", "1.5", "2 3", "9" * 30)],
+    *[("GS_CPU", value) for value in ("avx9", "v5", "V3 ", "3")],
+    *[("GS_BACKEND", value) for value in ("cuda", "gpu", "none")],
+    *[("GS_POOL", value) for value in ("maybe", "2", "-1")],
+    *[("GS_L2_BYTES", value) for value in ("-1", "big", "1e6", "9" * 30)],
+    *[("GS_LLC_BYTES", value) for value in ("-1", "big", "1MB", "9" * 30)],
+]
+IMPORT = "import gatherscatter"
+CONFIG = "import json, gatherscatter as gs; print(json.dumps(gs.show_config(), default=str))"
+
+
+@pytest.mark.parametrize(("name", "value"), REFUSED, ids=lambda text: text)
+def test_a_setting_that_makes_no_sense_is_an_import_error(name, value):
+    done = child_process.start(IMPORT, env={name: value})
+    last = done.stderr.strip().splitlines()[-1]
+    assert done.returncode == 1 and last.startswith("ImportError") and name in last, done.stderr
+
+
+def processor_levels():
+    """The levels that this processor has, asked of the kernel and not of ourselves."""
+    with open("/proc/cpuinfo") as lines:
+        flags = next((set(line.split()) for line in lines if line.startswith("flags")), set())
+    levels = ["baseline"]
+    if {"avx2", "bmi1", "bmi2", "fma", "f16c", "movbe"} <= flags:
+        levels.append("v3")
+        if {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"} <= flags:
+            levels.append("v4")
+    return levels
+
+
+@pytest.mark.parametrize("level", ["baseline", "v3", "v4"])
+def test_the_level_of_the_processor(level):
+    if level in processor_levels():
+        assert child_process.run_json(CONFIG, env={"GS_CPU": level})["isa"] == level
+    else:
+        done = child_process.start(IMPORT, env={"GS_CPU": level})
+        assert done.returncode == 1 and "ImportError" in done.stderr and "GS_CPU" in done.stderr
+
+
+def test_the_best_level_is_the_default():
+    assert child_process.run_json(CONFIG, env={})["isa"] == processor_levels()[-1]
+
+
+WORK = """
+import json, numpy as np, gatherscatter as gs
+x = np.arange(1 << 20).reshape(1 << 14, 64)
+index = np.random.default_rng(1).integers(-(1 << 14), 1 << 14, 30_000)
+assert (gs.take(x, index, axis=0) == x[index]).all()
+rows = index[:1 << 14, None] % 64
+assert (gs.gather(x, 1, rows) == np.take_along_axis(x, rows, 1)).all()
+inside = (index >= 0)
+assert (gs.tile_gather(x, (index, index % 64), padding_value=-5) == np.where(inside, x[index, index % 64], -5)).all()
+plan = gs.explain(gs.take, x, index, axis=0).to_dict()
+print(json.dumps({"config": gs.show_config(), "plan": plan, "threads": gs.get_num_threads()}, default=str))
+"""
+
+
+@pytest.mark.parametrize("level", ["baseline", "v3", "v4"])
+def test_every_level_gives_the_answer(level):
+    if level not in processor_levels():
+        pytest.skip(f"this processor has no level {level}")
+    assert child_process.run_json(WORK, env={"GS_CPU": level})["config"]["isa"] == level
+
+
+def test_the_reference_backend_gives_the_answer():
+    answer = child_process.run_json(WORK, env={"GS_BACKEND": "reference"})
+    assert answer["config"]["backend"] == "reference" and answer["plan"]["backend"] == "reference"
+    assert child_process.run_json(WORK, env={"GS_BACKEND": "cpu"})["config"]["backend"] == "cpu"
+
+
+def test_the_number_of_threads():
+    assert child_process.run_json(WORK, env={"GS_NUM_THREADS": "3"})["threads"] == 3
+
+
+def test_the_default_number_of_threads_is_what_we_may_use():
+    assert 1 <= child_process.run_json(WORK, env={})["threads"] <= len(os.sched_getaffinity(0))
+
+
+def test_the_affinity_mask_counts():
+    code = "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\n" + WORK
+    assert child_process.run_json(code, env={})["threads"] == 1
+
+
+def test_the_pool_can_be_off():
+    assert child_process.run_json(WORK, env={"GS_POOL": "0"})["config"]["pool_enabled"] is False
+    assert child_process.run_json(WORK, env={})["config"]["pool_enabled"] is True
+
+
+def test_cache_sizes():
+    answer = child_process.run_json(WORK, env={"GS_L2_BYTES": "1048576", "GS_LLC_BYTES": "33554432"})
+    assert (answer["config"]["l2_bytes"], answer["config"]["llc_bytes"]) == (1 << 20, 1 << 25)

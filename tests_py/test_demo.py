@@ -1,0 +1,204 @@
+"""The demo, `info` and the benchmark suite run, and notice a wrong result. Nothing here is timed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gatherscatter as gs
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def _python(*arguments: str | Path, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        cwd=cwd,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+# ---- the demo
+
+
+@pytest.fixture(scope="module")
+def demo_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[subprocess.CompletedProcess[str], Path]:
+    pytest.importorskip("sklearn", reason="the demo's extra is not installed")
+    pytest.importorskip("matplotlib", reason="the demo's extra is not installed")
+    folder = tmp_path_factory.mktemp("demo")
+    return _python("-m", "gatherscatter", "demo", "--quick", "--output", "picture.png", cwd=folder), folder
+
+
+def test_demo_prints_one_checked_line_per_task(demo_run):
+    done, _ = demo_run
+    assert done.returncode == 0, done.stderr
+    lines = [line for line in done.stdout.splitlines() if "= NumPy" in line]
+    tasks = ("classify digits", "shifted digits", "rotated digits", "zoomed digits", "look up rows")
+    assert len(lines) == len(tasks)
+    for line, task in zip(lines, tasks, strict=True):
+        assert line.startswith(task)
+        assert re.search(r"[0-9.]+ [mµ]s +[0-9.]+ [mµ]s +[0-9]+\.[0-9]$", line), line
+
+
+def test_demo_classifies_well(demo_run):
+    done, _ = demo_run
+    accuracy = re.search(r"([0-9.]+)% right", done.stdout)
+    assert accuracy is not None and float(accuracy[1]) > 95
+
+
+def test_demo_writes_a_picture(demo_run):
+    image = pytest.importorskip("matplotlib.image")
+    done, folder = demo_run
+    assert "picture.png" in done.stdout
+    pixels = image.imread(folder / "picture.png")
+    assert pixels.shape[0] > 500 and pixels.shape[1] > 1000
+    assert len(np.unique(pixels.reshape(-1, pixels.shape[-1]), axis=0)) > 100  # something was drawn
+
+
+@pytest.mark.parametrize("missing", ["sklearn", "matplotlib"])
+def test_demo_says_how_to_get_what_is_missing(tmp_path, missing):
+    pytest.importorskip("sklearn", reason="the demo's extra is not installed")
+    code = (
+        f"import sys; sys.modules[{missing!r}] = None\n"
+        "from gatherscatter.__main__ import main\n"
+        "sys.exit(main(['demo', '--quick']))"
+    )
+    done = _python("-c", code, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "pip install 'gatherscatter[demo]'" in done.stderr
+    assert missing in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_demo_stops_at_a_wrong_result(monkeypatch):
+    from gatherscatter import demo
+
+    images = np.arange(2 * 8 * 8, dtype=np.float32).reshape(2, 8, 8)
+    assert len(demo.move(images, rounds=1)[0]) == 3
+
+    def wrong(*arguments, **keywords):
+        result = right(*arguments, **keywords)
+        result[-1, -1, -1] += 1
+        return result
+
+    right = gs.tile_gather
+    monkeypatch.setattr(gs, "tile_gather", wrong)
+    with pytest.raises(demo.Different, match="shifted digits"):
+        demo.move(images, rounds=1)
+
+
+# ---- info and help
+
+
+def test_info_prints_the_configuration(tmp_path):
+    done = _python("-m", "gatherscatter", "info", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert gs.__version__ in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--help"], ["demo", "info"]),
+        (["demo", "--help"], ["--output", "--quick"]),
+        (["--version"], [gs.__version__]),
+    ],
+)
+def test_help(tmp_path, arguments, words):
+    done = _python("-m", "gatherscatter", *arguments, cwd=tmp_path)
+    assert done.returncode == 0
+    assert all(word in done.stdout for word in words)
+
+
+def test_unknown_command_is_refused(tmp_path):
+    done = _python("-m", "gatherscatter", "dance", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "dance" in done.stderr
+
+
+# ---- the benchmark suite: right results only
+
+needs_suite = pytest.mark.skipif(
+    not (ROOT / "benchmarks" / "__main__.py").exists(), reason="tests run outside the repository: no benchmarks/ here"
+)
+
+
+@pytest.fixture
+def suite(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT)
+    from benchmarks import cases, harness, peers, report
+
+    return cases, harness, peers, report
+
+
+@needs_suite
+def test_suite_writes_json_and_a_table(tmp_path):
+    result_file = tmp_path / "result.json"
+    arguments = ["-m", "benchmarks", "--quick", "--threads", "1", "--only", "rows_64B", "24a", "--json", result_file]
+    done = _python(*arguments, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    assert "| 10 rows_64B |" in done.stdout and "| form | small_16 |" in done.stdout
+    result = json.loads(result_file.read_text())
+    assert [case["name"] for case in result["cases"]] == ["rows_64B", "small_16"]
+    assert {"cpu", "caches", "kernel", "versions", "command", "date"} <= result["machine"].keys()
+    assert str(tmp_path) not in result_file.read_text()
+    forms = result["cases"][0]["forms"]
+    assert {"ours", "peer"} <= {form["role"] for form in forms}
+    assert all(0 < form["q1"] <= form["median"] <= form["q3"] for form in forms)
+
+
+@needs_suite
+def test_suite_has_every_case_once(suite):
+    cases = suite[0].CASES
+    numbers = [case.number for case in cases]
+    assert len(set(numbers)) == len(numbers)
+    assert {int(re.match(r"\d+", number)[0]) for number in numbers} == {*range(1, 20), 24, 25}
+
+
+@needs_suite
+def test_every_form_of_every_case_is_right(suite):
+    cases, harness, _, _ = suite
+    modules, _ = harness.available(None)
+    for case in cases.CASES:
+        work = case.build(True)
+        roles = {runner.role for runner in harness.runners_of(case, work, modules, None, 1)}  # checks each of them
+        assert roles == {"ours", "peer"}, case.name
+
+
+@needs_suite
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [("take", "x[i][::-1]"), ("take", "x[i] if out is None else x[i]"), ("bad", "np.take(x, i, mode='clip')")],
+)
+def test_suite_stops_at_a_wrong_form(suite, monkeypatch, kind, code):
+    cases, harness, peers, _ = suite
+    monkeypatch.setattr(harness, "FORMS", (peers.Form("numpy", kind, code),))
+    case = next(case for case in cases.CASES if case.kind == kind)
+    with pytest.raises(harness.WrongResult):
+        harness.runners_of(case, case.build(True), {"numpy": np}, None, 1)
+
+
+@needs_suite
+def test_compare_finds_what_became_slower(suite):
+    report = suite[3]
+
+    def result(median: float) -> dict:
+        form = {"role": "ours", "library": "gatherscatter", "code": "gs.take(x, i)", "fresh": True}
+        form |= {"median": median, "q1": 0.95 * median, "q3": 1.05 * median}
+        case = {"case": "5", "name": "take_DRAM", "forms": [form]}
+        return {"machine": {"cpu": "one"}, "threads": 2, "quick": False, "cases": [case]}
+
+    text, regressions = report.compare(result(1.0), result(1.5))
+    assert regressions == 1 and "**slower**" in text
+    text, regressions = report.compare(result(1.0), result(1.05))
+    assert regressions == 0 and "**slower**" not in text

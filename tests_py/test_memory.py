@@ -1,0 +1,436 @@
+"""Memory: how much a call takes at its peak, that nothing is lost, what the pool keeps, and what is too much."""
+
+import gc
+import sys
+
+import numpy as np
+import pytest
+
+import child_process
+import gatherscatter as gs
+
+MIB = 1 << 20
+
+# ---- peak: inputs, output and a little scratch, nothing else
+
+# name: (set-up, call, bytes of the result)
+PEAKS = {
+    "rows": ("x = zeros((1 << 14, 1024)); i = index(1 << 16, 1 << 14)", "gs.take(x, i, axis=0)", 64 * MIB),
+    "rows of a transposed array": (
+        "x = zeros((1024, 1 << 16)).T; i = index(1 << 16, 1 << 16)",
+        "gs.take(x, i, axis=0)",
+        64 * MIB,
+    ),
+    "one row of a transposed array": ("x = zeros((1 << 13, 1 << 13)).T", "gs.take(x, [5], axis=0)", 1 << 13),
+    "flat, of a transposed array": (
+        "x = zeros((1 << 13, 1 << 13)).T; i = index(1 << 25, 1 << 26, 'i4')",
+        "gs.take(x, i)",
+        32 * MIB,
+    ),
+    "elements": (
+        "x = zeros((64, 1 << 20), 'f4'); i = index((64, 1 << 18), 1 << 20, 'i4')",
+        "gs.gather(x, 1, i)",
+        64 * MIB,
+    ),
+    "axis": (
+        "x = zeros((1 << 12, 1 << 12), 'f4'); i = index((1 << 12, 1 << 12), 1 << 12, 'i2')",
+        "gs.gather(x, 0, i)",
+        64 * MIB,
+    ),
+    "narrow indices": ("x = zeros(128); i = index(1 << 26, 128, 'i1')", "gs.take(x, i)", 64 * MIB),
+    "unsigned indices": ("x = zeros(256); i = index(1 << 26, 256, 'u1')", "gs.take(x, i, mode='wrap')", 64 * MIB),
+    "transposed indices": (
+        "x = zeros(99); i = index((1 << 13, 1 << 13), 99, 'i4').T",
+        "gs.take(x, i)",
+        64 * MIB,
+    ),
+    "broadcast indices": (
+        "x = zeros((1 << 13, 99)); i = np.broadcast_to(index(1 << 13, 99), (1 << 13, 1 << 13))",
+        "gs.gather(x, 1, i)",
+        64 * MIB,
+    ),
+    "mask and fill": (
+        "x = zeros(256); i = index(1 << 26, 256, 'u1'); m = index(1 << 26, 2, 'i1').view(bool)",
+        "gs.gather(x, i, axis=0, mask=m, fill_value=3)",
+        64 * MIB,
+    ),
+    "points": (
+        "x = zeros((256, 256)); i = index((1 << 13, 1), 256); j = index(1 << 13, 300)",
+        "gs.tile_gather(x, (i, j))",
+        64 * MIB,
+    ),
+    "byte-swapped": (
+        "x = zeros((1 << 14, 256), '>f4'); i = index(1 << 16, 1 << 14)",
+        "gs.take(x, i, axis=0)",
+        64 * MIB,
+    ),
+    "into out": (
+        "x = zeros((1 << 14, 1024)); i = index(1 << 16, 1 << 14); out = zeros((1 << 16, 1024))",
+        "gs.take(x, i, axis=0, out=out)",
+        0,
+    ),
+    "out that overlaps the larger input": (
+        "x = zeros(1 << 26); i = index(1 << 20, 1 << 25, 'i4')",
+        "gs.take(x[: 1 << 25], i, out=x[1000 : 1000 + (1 << 20)])",
+        1 * MIB,
+    ),
+    "out that overlaps the smaller input": (
+        "x = zeros(1 << 26); i = index(1 << 25, 1 << 20, 'i4')",
+        "gs.take(x[: 1 << 20], i, out=x[1000 : 1000 + (1 << 25)])",
+        1 * MIB,
+    ),
+}
+
+PEAK = (
+    child_process.MEMORY
+    + """
+import json, numpy as np, gatherscatter as gs
+
+def zeros(shape, dtype="u1"):
+    array = np.empty(shape, dtype)
+    array.fill(0)  # pages that are really there
+    return array
+
+def index(shape, extent, dtype="i8"):
+    return np.random.default_rng(1).integers(0, extent, shape, dtype)
+
+gs.take(np.arange(1 << 20), np.arange(1 << 20))  # threads and their stacks are there
+gs.trim()
+"""
+)
+
+
+@pytest.mark.parametrize("name", PEAKS)
+def test_peak(name):
+    set_up, call, result = PEAKS[name]
+    code = f"{PEAK}\n{set_up}\ngrowth, result = peak_growth(lambda: {call})\nprint(json.dumps(growth))"
+    growth = child_process.run_json(code, env={"GS_NUM_THREADS": "2"})
+    allowed = result + 2 * max(64 * 1024, gs.show_config()["l2_bytes"]) + 3 * MIB  # rounding to huge pages
+    assert growth <= allowed, f"{growth / MIB:.1f} MiB, allowed are {allowed / MIB:.1f}"
+
+
+# ---- nothing is lost
+
+MIXED = """
+import json, pickle, numpy as np, gatherscatter as gs
+
+x, i = np.arange(600.0).reshape(20, 30), np.array([[3, -1], [0, 19]])
+out, large = np.zeros((2, 2, 30)), np.arange(1 << 16)
+strange = np.zeros(4, [("a", "i4"), ("b", "S3")])
+
+def fails(operator, *arguments, **keywords):
+    try:
+        operator(*arguments, **keywords)
+    except Exception as error:
+        return str(error)
+    raise AssertionError("no error")
+
+plan = gs.plan(gs.take, x, i, axis=0)
+calls = [
+    lambda: gs.take(x, i, axis=0),
+    lambda: gs.take(x, 5),
+    lambda: gs.take(x, [1, 2, 3], axis=1, mode="clip"),
+    lambda: gs.take(x, i, axis=0, out=out),
+    lambda: gs.gather(x, 1, i),
+    lambda: gs.gather(x, i, axis=0, mask=i > 0, fill_value=1.5),
+    lambda: gs.gather(x, i, axis=0, bounds="fill", fill_value=np.float64(3)),
+    lambda: gs.take_along_axis(x, i[:1], axis=1),
+    lambda: gs.tile_gather(x, (i, [5, 99]), padding_value=-1.0),
+    lambda: gs.take(strange, [3, 0]),
+    lambda: plan(x, i),
+    lambda: fails(gs.take, x, [99]  + [0] * 9, axis=0),
+    lambda: fails(gs.take, x, i, axis=7),
+    lambda: fails(gs.take, x, i, axis="0"),
+    lambda: fails(gs.take, x, 1.5),
+    lambda: fails(gs.take, x, "a"),
+    lambda: fails(gs.take, x, None),
+    lambda: fails(gs.take, x, i, mode="sideways"),
+    lambda: fails(gs.take, x, i, axis=0, out=out[:1]),
+    lambda: fails(gs.take, x, i, axis=0, out=out.astype(int)),
+    lambda: fails(gs.gather, x, 1, i[:, :, None]),
+    lambda: fails(gs.gather, x, i, axis=0, mask=[1, 2]),
+    lambda: fails(gs.gather, x, i, axis=0, fill_value="no number"),
+    lambda: fails(gs.gather, x.astype(object), i, axis=0),
+    lambda: fails(gs.tile_gather, x, (i,)),
+    lambda: fails(plan, x, i[0]),
+    lambda: fails(gs.plan, gs.take, x, 1.5),
+    lambda: gs.plan(gs.take, x, i, axis=0).to_dict(),
+    lambda: pickle.loads(pickle.dumps(plan)),
+    lambda: repr(gs.explain(gs.gather, x, 1, i)),
+]
+rare = [lambda: gs.take(large, large), lambda: fails(gs.take, large, large + 1), gs.trim]
+"""
+
+LEAK = (
+    child_process.MEMORY
+    + MIXED
+    + """
+def rounds(count):
+    for turn in range(count):
+        for call in calls:
+            call()
+        if turn % 20 == 0:
+            for call in rare:
+                call()
+
+rounds(ROUNDS // 10 + 50)
+gc.collect()
+before = status("VmRSS")
+rounds(ROUNDS)
+gc.collect()
+print(json.dumps({"growth": status("VmRSS") - before, "calls": ROUNDS * len(calls)}))
+"""
+)
+
+
+def leak(rounds):
+    answer = child_process.run_json(f"ROUNDS = {rounds}\n{LEAK}", env={}, timeout=600)
+    assert answer["growth"] < MIB, answer
+    return answer["calls"]
+
+
+def test_no_leak_in_mixed_and_failing_calls():
+    assert leak(3500) >= 100_000
+
+
+@pytest.mark.large
+def test_no_leak_in_a_million_calls():
+    assert leak(35_000) >= 1_000_000
+
+
+def test_no_leak_with_tensors_and_capsules():
+    pytest.importorskip("torch", reason="torch is not installed")
+    code = (
+        child_process.MEMORY
+        + """
+import json, numpy as np, torch, gatherscatter as gs
+class Legacy:  # a tensor behind the plain protocol
+    def __init__(self, tensor): self.tensor = tensor
+    def __dlpack_device__(self): return self.tensor.__dlpack_device__()
+    def __dlpack__(self, **keywords): return self.tensor.__dlpack__()
+x, i, grad = torch.arange(600.0).reshape(20, 30), torch.tensor([[3, -1], [0, 19]]), torch.ones(3, requires_grad=True)
+def fails(operator, *arguments, **keywords):
+    try:
+        operator(*arguments, **keywords)
+    except Exception as error:
+        return str(error)
+    raise AssertionError("no error")
+def rounds(count):
+    for _ in range(count):
+        gs.take(x, i, axis=0), gs.gather(x, 1, i), gs.take(x.numpy(), i), gs.take(Legacy(x), [3, 4])
+        gs.take(x, Legacy(i)), gs.take(x, torch.arange(100_000) % 600)
+        fails(gs.take, x, i + 600), fails(gs.take, grad, [0]), fails(gs.take, x, x), fails(gs.take, Legacy(x), [999])
+        fails(gs.take, x.to_sparse(), [0]), fails(gs.take, torch.ones(3, device="meta"), [0])
+rounds(300)
+gc.collect()
+before = status("VmRSS")
+rounds(1500)
+gc.collect()
+print(json.dumps(status("VmRSS") - before))
+"""
+    )
+    assert child_process.run_json(code, env={}, timeout=300) < 2 * MIB
+
+
+def arguments():
+    x, index = np.arange(600.0).reshape(20, 30), np.array([[3, -1], [0, 19]])
+    return {
+        "x": x,
+        "index": index,
+        "mask": np.ones((2, 2), bool),
+        "fill": np.array(1.5),
+        "out": np.zeros((2, 2, 30)),
+        "bad": index + 20,
+        "floats": index + 0.5,
+        "small": np.zeros((1, 2, 30)),
+        "frozen": np.broadcast_to(0.0, (2, 2, 30)),
+        "objects": x.astype(object),
+    }
+
+
+USES = {
+    "take": lambda a: gs.take(a["x"], a["index"], axis=0, out=a["out"]),
+    "gather": lambda a: gs.gather(a["x"], a["index"], axis=0, mask=a["mask"], fill_value=a["fill"], out=a["out"]),
+    "elements": lambda a: gs.gather(a["x"], 1, a["index"]),
+    "points": lambda a: gs.tile_gather(a["x"], (a["index"], a["index"]), mask=a["mask"], padding_value=a["fill"]),
+    "plan": lambda a: gs.plan(gs.take, a["x"], a["index"], axis=0)(a["x"], a["index"], out=a["out"]),
+    "out of bounds": lambda a: gs.take(a["x"], a["bad"], axis=0, out=a["out"]),
+    "out of bounds, masked": lambda a: gs.gather(a["x"], a["bad"], axis=0, mask=a["mask"], fill_value=a["fill"]),
+    "floats": lambda a: gs.gather(a["x"], a["floats"], axis=0, mask=a["mask"], out=a["out"]),
+    "axis": lambda a: gs.take(a["x"], a["index"], axis=5, out=a["out"]),
+    "small out": lambda a: gs.take(a["x"], a["index"], axis=0, out=a["small"]),
+    "frozen out": lambda a: gs.take(a["x"], a["index"], axis=0, out=a["frozen"]),
+    "objects": lambda a: gs.take(a["objects"], a["index"], axis=0),
+    "mask of floats": lambda a: gs.gather(a["x"], a["index"], axis=0, mask=a["floats"], out=a["out"]),
+    "bad fill": lambda a: gs.gather(a["x"], a["index"], axis=0, bounds="fill", fill_value=a["out"], out=a["out"]),
+    "bad points": lambda a: gs.tile_gather(a["x"], (a["index"], a["floats"]), mask=a["mask"]),
+    "bad plan": lambda a: gs.plan(gs.take, a["x"], a["index"], axis=0)(a["x"], a["bad"], out=a["out"]),
+}
+
+
+@pytest.mark.parametrize("name", USES)
+def test_references_are_given_back(name):
+    held = arguments()
+
+    def counts():
+        gc.collect()
+        return {key: sys.getrefcount(array) for key, array in held.items()}
+
+    before = counts()
+    for _ in range(5):
+        try:
+            USES[name](held)
+        except (TypeError, ValueError, IndexError):
+            assert name not in ("take", "gather", "elements", "points", "plan")
+    assert counts() == before
+
+
+# ---- the pool
+
+
+def test_large_results_are_recycled():
+    code = """
+import json, numpy as np, gatherscatter as gs
+x = np.arange(1 << 16)
+def make(): return gs.take(x, x)
+first = make()
+address = first.ctypes.data
+second = make()
+apart = second.ctypes.data != address
+del first
+third = make()
+print(json.dumps([apart, third.ctypes.data == address, bool((second == x).all()), address % 64]))
+"""
+    assert child_process.run_json(code, env={}) == [True, True, True, 0]
+    assert child_process.run_json(code, env={"GS_POOL": "0"})[2] is True
+
+
+TRIM = (
+    child_process.MEMORY
+    + """
+import json, numpy as np, gatherscatter as gs
+index = np.broadcast_to(np.int64(0), (1 << 26,))
+gs.take(np.ones(5, 'u1'), index[:1000])
+before = status("VmRSS")
+result = gs.take(np.ones(5, 'u1'), index)
+alive = status("VmRSS") - before
+del result
+cached = status("VmRSS") - before
+gs.trim()
+print(json.dumps([alive, cached, status("VmRSS") - before]))
+"""
+)
+
+
+def test_trim_gives_the_cache_back():
+    alive, cached, trimmed = child_process.run_json(TRIM, env={})
+    assert alive > 60 * MIB and cached > 60 * MIB, "the block waits for its next use"
+    assert trimmed < 4 * MIB
+
+
+def test_without_the_pool_memory_goes_back_at_once():
+    alive, cached, _ = child_process.run_json(TRIM, env={"GS_POOL": "0"})
+    assert alive > 60 * MIB and cached < 4 * MIB
+
+
+def test_trim_leaves_results_alone():
+    x = np.arange(1 << 18)
+    results = [gs.take(x, x) for _ in range(3)]
+    gs.trim()
+    assert all((result == x).all() for result in results)
+
+
+# ---- too much
+
+
+def in_a_child(code, **kwargs):
+    return child_process.run("import numpy as np, gatherscatter as gs\n" + code, timeout=60, **kwargs).split()
+
+
+def outcome(call):
+    return f"""
+try:
+    {call}
+    print("returned")
+except Exception as error:
+    print(type(error).__name__)
+"""
+
+
+HUGE = "np.broadcast_to(np.int8(0), (1 << {power},))"
+
+
+@pytest.mark.parametrize("power", [45, 50, 55, 59])
+@pytest.mark.parametrize(
+    "call",
+    [
+        "gs.take(np.ones(4, 'f8'), index)",
+        "gs.gather(np.ones(4, 'f8'), 0, index)",
+        "gs.gather(np.ones((4, 2), 'f4'), index, axis=0)",
+        "gs.tile_gather(np.ones(4, 'f8'), (index,))",
+        "gs.take(np.ones((1, 4), 'f8'), index, axis=1)",
+    ],
+)
+def test_a_result_beyond_memory_is_a_memory_error(call, power):
+    code = f"index = {HUGE.format(power=power)}" + outcome(call) + "print(gs.take(np.arange(5), [4])[0])"
+    assert in_a_child(code) == ["MemoryError", "4"]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "gs.take(np.ones((4, 1024)), index, axis=0)",
+        "gs.gather(np.ones(4, 'c16'), index, axis=0)",
+        "gs.take(np.ones((1 << 10, 4), 'f8'), index, axis=1)",
+        "gs.gather(np.broadcast_to(0.0, (1 << 20, 1 << 20, 4)), index, axis=2)",
+        "gs.tile_gather(np.ones((4, 4)), (index[: 1 << 32, None], index[: 1 << 32]))",
+    ],
+)
+def test_a_size_beyond_64_bits_is_a_value_error(call):
+    code = f"index = {HUGE.format(power=60)}" + outcome(call) + "print(gs.take(np.arange(5), [4])[0])"
+    assert in_a_child(code) == ["ValueError", "4"]
+
+
+def test_an_empty_result_may_have_huge_extents():
+    index = np.broadcast_to(np.int8(0), (1 << 40,))
+    assert gs.take(np.ones((4, 0)), index, axis=0).shape == (1 << 40, 0)
+
+
+def test_a_limit_on_memory_is_a_memory_error():
+    code = """
+import resource
+x = np.zeros(1 << 20, 'u1')
+index = np.broadcast_to(np.int64(0), (1 << 29,))
+used = int(open("/proc/self/statm").read().split()[0]) * 4096
+resource.setrlimit(resource.RLIMIT_AS, (used + (200 << 20), -1))
+for turn in range(3):
+    try:
+        gs.take(x, index)
+        print("returned")
+    except MemoryError:
+        print("MemoryError")
+    assert (gs.take(np.arange(1 << 20), np.arange(1 << 20)) == np.arange(1 << 20)).all()
+"""
+    assert in_a_child(code) == ["MemoryError"] * 3
+
+
+def test_memory_that_starts_as_garbage_changes_nothing():
+    # glibc fills what it hands out and takes back with a pattern: whoever relies on fresh zeros is found out.
+    code = (
+        MIXED
+        + """
+large = large.astype("i4")
+for _ in range(20):
+    for call in calls + rare:
+        call()
+    assert (gs.take(x, i, axis=0) == x[i]).all()
+    assert (gs.gather(x, 1, i) == np.take_along_axis(x, i, 1)).all()
+    assert (gs.gather(x, i * 9, axis=0, bounds="fill")[1, 1] == 0).all()
+    assert (gs.gather(x, i, axis=0, mask=i > 99) == 0).all()
+    assert (gs.tile_gather(x, (i, i)) == np.where(i < 0, 0, x[i, i])).all()
+    assert (gs.take(large, large[::-1]) == large[::-1]).all()
+    assert not gs.gather(large, large + (1 << 20), axis=0, bounds="fill").any()
+print("right")
+"""
+    )
+    assert in_a_child(code, env={"MALLOC_PERTURB_": "165", "PYTHONMALLOC": "malloc"}) == ["right"]

@@ -1,0 +1,314 @@
+"""Plans: geometry checked once, called again with new data, values checked at every call; and gs.explain."""
+
+import copy
+import json
+import pickle
+from operator import ne
+
+import numpy as np
+import pytest
+
+import gatherscatter as gs
+
+X = np.arange(24.0).reshape(4, 6)
+INDEX = np.array([[5, 0], [1, 1], [2, 4], [0, 3]])
+ROWS = np.array([[3, 0], [1, -1]])
+MASK = np.array([[True, False], [True, True]])
+
+
+def new(array):
+    """Other values of the same geometry."""
+    return (array * 3 + 1).astype(array.dtype)
+
+
+# name: (operator, arguments, keywords)
+CALLS = {
+    "gather dim": (gs.gather, (X, 1, INDEX), {}),
+    "gather dim keyword": (gs.gather, (X,), {"dim": 1, "index": INDEX}),
+    "gather axis": (gs.gather, (X, ROWS), {"axis": 0}),
+    "gather batch_dims": (gs.gather, (X, INDEX), {"axis": 1, "batch_dims": 1}),
+    "gather fill": (gs.gather, (X, ROWS), {"axis": 0, "bounds": "fill", "fill_value": -1}),
+    "gather mask": (gs.gather, (X, ROWS), {"axis": 0, "mask": MASK, "fill_value": 9}),
+    "gather clip": (gs.gather, (X, ROWS), {"axis": 0, "bounds": "clip", "negative": "out_of_bounds"}),
+    "take": (gs.take, (X, ROWS), {"axis": 1}),
+    "take flat": (gs.take, (X, ROWS), {}),
+    "take wrap": (gs.take, (X, ROWS), {"mode": "wrap"}),
+    "take_along_axis": (gs.take_along_axis, (X, INDEX), {"axis": 1}),
+    "take_along_axis broadcast": (gs.take_along_axis, (X, INDEX[:1]), {"axis": 1}),
+    "tile_gather": (gs.tile_gather, (X, (ROWS, ROWS)), {"padding_value": -1.0}),
+    "tile_gather mask": (gs.tile_gather, (X, (ROWS, ROWS)), {"mask": MASK}),
+}
+ALL = pytest.mark.parametrize("name", CALLS)
+
+
+def planned(name):
+    operator, arguments, keywords = CALLS[name]
+    return gs.plan(operator, *arguments, **keywords), operator(*arguments, **keywords)
+
+
+def call(plan, name, data=X, **out):
+    """Calls a plan: with the data, then the index array or arrays, and the mask if it was made for one."""
+    _, arguments, keywords = CALLS[name]
+    index = keywords["index"] if "index" in keywords else arguments[-1]
+    mask = {"mask": keywords["mask"]} if "mask" in keywords else {}
+    return plan(data, index, **mask, **out)
+
+
+# ---- calls
+
+
+@ALL
+def test_a_plan_gives_what_the_call_gives(name):
+    plan, expected = planned(name)
+    result = call(plan, name)
+    assert result.dtype == expected.dtype
+    np.testing.assert_array_equal(result, expected)
+
+
+@ALL
+def test_a_plan_takes_new_data(name):
+    plan, _ = planned(name)
+    operator, arguments, keywords = CALLS[name]
+    for _ in range(3):
+        np.testing.assert_array_equal(call(plan, name, new(X)), operator(new(arguments[0]), *arguments[1:], **keywords))
+
+
+def test_a_plan_takes_new_indices():
+    plan = gs.plan(gs.gather, X, 1, INDEX)
+    np.testing.assert_array_equal(plan(X, 5 - INDEX), np.take_along_axis(X, 5 - INDEX, 1))
+
+
+@ALL
+def test_a_plan_writes_into_out(name):
+    plan, expected = planned(name)
+    out = np.full(expected.shape, -99.0)
+    assert call(plan, name, out=out) is out
+    np.testing.assert_array_equal(out, expected)
+
+
+@ALL
+def test_a_plan_does_not_touch_its_arguments(name):
+    before = X.tobytes(), INDEX.tobytes(), ROWS.tobytes(), MASK.tobytes()
+    plan, _ = planned(name)
+    call(plan, name)
+    assert before == (X.tobytes(), INDEX.tobytes(), ROWS.tobytes(), MASK.tobytes())
+
+
+def test_index_values_are_checked_at_every_call():
+    plan = gs.plan(gs.take, X, [0, 1], axis=0)
+    for bad in (4, -5, 2**62):
+        with pytest.raises(gs.OutOfBoundsError) as caught:
+            plan(X, np.array([0, bad]))
+        assert (caught.value.index, caught.value.position, caught.value.size) == (bad, (1,), 4)
+    np.testing.assert_array_equal(plan(X, np.array([0, 3])), X[[0, 3]])
+
+
+def test_planning_does_not_look_at_the_values():
+    plan = gs.plan(gs.take, X, np.array([99, 100]), axis=0)
+    np.testing.assert_array_equal(plan(X, np.array([2, 3])), X[[2, 3]])
+
+
+def test_an_error_leaves_out_as_it_was():
+    plan = gs.plan(gs.take, X, np.array([0, 1]), axis=0)
+    out = np.full((2, 6), 5.0)
+    with pytest.raises(gs.OutOfBoundsError):
+        plan(X, np.array([0, 4]), out=out)
+    assert (out == 5).all()
+
+
+OTHERS = {
+    "shape of the data": (np.zeros((5, 6)), ROWS),
+    "rank of the data": (np.zeros((4, 6, 1)), ROWS),
+    "strides of the data": (np.asfortranarray(X), ROWS),
+    "dtype of the data": (X.astype(np.float32), ROWS),
+    "kind of the data": (X.astype(np.int64), ROWS),
+    "shape of the index": (X, ROWS[:1]),
+    "rank of the index": (X, ROWS[0]),
+    "strides of the index": (X, ROWS.T),
+    "dtype of the index": (X, ROWS.astype(np.int32)),
+    "sign of the index": (X, ROWS.astype(np.uint64)),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_geometry_is_a_value_error(name):
+    plan = gs.plan(gs.take, X, ROWS, axis=0)
+    with pytest.raises(ValueError):
+        plan(*OTHERS[name])
+    with pytest.raises(ValueError):
+        plan(X, ROWS, mask=MASK)
+    np.testing.assert_array_equal(plan(X, ROWS), X[ROWS])
+
+
+@pytest.mark.parametrize(
+    ("out", "error"),
+    [
+        (np.zeros((2, 2, 5)), ValueError),
+        (np.zeros((2, 2, 6), np.float32), TypeError),
+        (np.broadcast_to(0.0, (2, 2, 6)), ValueError),
+        ([0], TypeError),
+    ],
+)
+def test_out_that_does_not_fit(out, error):
+    with pytest.raises(error):
+        gs.plan(gs.take, X, ROWS, axis=0)(X, ROWS, out=out)
+
+
+def test_what_is_wrong_with_a_call_is_wrong_with_its_plan():
+    for error, operator, arguments, keywords in [
+        (ValueError, gs.gather, (X, 1, np.zeros((5, 1), int)), {}),
+        (np.exceptions.AxisError, gs.take, (X, ROWS), {"axis": 2}),
+        (TypeError, gs.gather, (X, ROWS.astype(float)), {"axis": 0}),
+        (TypeError, gs.take, (), {}),
+    ]:
+        with pytest.raises(error):
+            gs.plan(operator, *arguments, **keywords)
+        with pytest.raises(error):
+            gs.explain(operator, *arguments, **keywords)
+
+
+@pytest.mark.parametrize("operator", [len, np.take, None, "take", gs.plan, gs.show_config, lambda *_: None])
+def test_what_is_no_operator(operator):
+    with pytest.raises((TypeError, ValueError)):
+        gs.plan(operator, X, ROWS)
+
+
+def test_a_plan_for_tensors():
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    x, index = torch.arange(12.0).reshape(3, 4), torch.tensor([[3], [0], [1]])
+    plan = gs.plan(gs.gather, x, 1, index)
+    result = plan(x * 2, index)
+    assert type(result) is torch.Tensor and result.tolist() == [[6], [8], [18]]
+
+
+# ---- what a plan tells
+
+
+@ALL
+def test_to_dict(name):
+    plan, expected = planned(name)
+    facts = plan.to_dict()
+    assert json.loads(json.dumps(facts)).keys() == facts.keys()
+    assert facts["op"] == CALLS[name][0].__name__
+    assert facts["kind"] in ("copy", "elements", "axis", "rows", "strided")
+    assert tuple(facts["result_shape"]) == expected.shape
+    assert facts["bytes_moved"] == expected.nbytes
+    assert facts["threads"] >= 1 and facts["kernel"] and facts["backend"] == gs.show_config()["backend"]
+
+
+@ALL
+def test_repr(name):
+    plan, _ = planned(name)
+    facts, text = plan.to_dict(), repr(plan)
+    for fact in ("op", "kind", "kernel"):
+        assert facts[fact] in text
+    assert "object at 0x" not in text and str(plan) == text
+
+
+@ALL
+def test_html_is_escaped(name):
+    plan, _ = planned(name)
+    html = plan._repr_html_()
+    assert CALLS[name][0].__name__ in html and html.count("<table") == html.count("</table>") == 1
+    assert html.count("<td") == html.count("</td>")
+
+
+def test_html_escapes_what_a_dtype_says():
+    x = np.zeros(4, [("<script>alert(1)</script>", "i4"), ("a&b", "i4")])
+    assert "<script>" not in gs.plan(gs.take, x, [0])._repr_html_()
+
+
+def test_kinds_are_those_of_the_geometry():
+    x = np.zeros((100, 64), np.float32)
+    rows, elements = np.zeros(50, int), np.zeros((100, 64), int)
+    assert gs.explain(gs.take, x, rows, axis=0).to_dict()["kind"] == "rows"
+    assert gs.explain(gs.gather, x, 1, elements).to_dict()["kind"] == "elements"
+    assert gs.explain(gs.take, x.ravel(), rows).to_dict()["kind"] == "elements"
+    assert gs.explain(gs.gather, x, 0, elements).to_dict()["kind"] == "axis"
+
+
+# ---- plans as values
+
+
+@ALL
+def test_pickle(name):
+    plan, expected = planned(name)
+    for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
+        again = pickle.loads(pickle.dumps(plan, protocol))
+        assert type(again) is type(plan) and again == plan and repr(again) == repr(plan)
+        assert again.to_dict() == plan.to_dict()
+        np.testing.assert_array_equal(call(again, name), expected)
+
+
+def test_pickled_plans_are_small():
+    x = np.zeros((1 << 20, 8))
+    assert len(pickle.dumps(gs.plan(gs.take, x, np.arange(1 << 16), axis=0))) < 4096, "geometry, no data"
+
+
+@ALL
+def test_copies(name):
+    plan, expected = planned(name)
+    for again in (copy.copy(plan), copy.deepcopy(plan)):
+        assert again == plan
+        np.testing.assert_array_equal(call(again, name), expected)
+
+
+@ALL
+def test_equality(name):
+    plan, _ = planned(name)
+    operator, arguments, keywords = CALLS[name]
+    assert plan == gs.plan(operator, new(arguments[0]), *arguments[1:], **keywords)
+    assert ne(plan, gs.plan(operator, *arguments, **keywords)) is False
+    assert plan != gs.plan(operator, arguments[0].astype(np.float32), *arguments[1:], **keywords)
+    assert plan != name and plan is not None and plan != 3
+
+
+def test_plans_of_different_calls_differ():
+    plans = [planned(name)[0] for name in CALLS if name not in ("gather dim keyword",)]
+    for i, plan in enumerate(plans):
+        assert [j for j, other in enumerate(plans) if other == plan] == [i]
+
+
+# ---- explain
+
+
+@ALL
+def test_explain_is_the_plan(name):
+    operator, arguments, keywords = CALLS[name]
+    explained = gs.explain(operator, *arguments, **keywords)
+    assert explained == gs.plan(operator, *arguments, **keywords)
+    assert explained.to_dict() == gs.plan(operator, *arguments, **keywords).to_dict()
+
+
+def test_explain_does_not_run():
+    out = np.full((2, 2, 6), 5.0)
+    gs.explain(gs.take, X, np.array([[99, 0], [0, 0]]), axis=0, out=out)
+    assert (out == 5).all()
+
+
+def test_explain_of_a_result_beyond_memory():
+    facts = gs.explain(gs.take, X, np.broadcast_to(np.int64(0), (1 << 50,))).to_dict()
+    assert facts["bytes_moved"] == 1 << 53
+
+
+def test_a_call_inside_of_planning_is_a_call():
+    class Calls:
+        """An index whose export calls an operator."""
+
+        def __dlpack_device__(self):
+            return (1, 0)
+
+        def __dlpack__(self, **keywords):
+            self.seen = gs.take(X, ROWS, axis=0)
+            return ROWS.__dlpack__(**keywords)
+
+    index = Calls()
+    plan = gs.plan(gs.take, X, index, axis=0)
+    np.testing.assert_array_equal(index.seen, X[ROWS])
+    np.testing.assert_array_equal(plan(X, ROWS), X[ROWS])
+
+
+def test_errors_in_planning_leave_the_mode():
+    with pytest.raises(ValueError):
+        gs.plan(gs.gather, X, 1, np.zeros((9, 9), int))
+    np.testing.assert_array_equal(gs.take(X, ROWS, axis=0), X[ROWS])

@@ -1,0 +1,205 @@
+"""test_properties.py: any shape, strides, dtype and values against the oracle, for every operator of the contract."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import gatherscatter as gs
+import reference
+from contract import OPERATORS, Problem, covering
+from contract_run import verify
+from layouts import DTYPES, one_item, random_items
+from second_reference import opaque
+
+SIDES = st.integers(0, 6)
+RULES = st.sampled_from(["raise", "raise", "deferred", "fill", "clip", "wrap"])
+INDEX_DTYPES = [np.dtype(code) for code in ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", ">i2", ">u4", ">i8"]]
+
+
+@st.composite
+def strided(draw, shape, dtype=None, broadcast=True):
+    """An array of this shape on memory with random strides: steps, reversed, repeated, transposed, unaligned."""
+    dtype = dtype or DTYPES[draw(st.sampled_from(sorted(DTYPES)))]
+    order = draw(st.permutations(range(len(shape))))
+    steps = [draw(st.sampled_from([1, 1, 2, 3, -1, -2] + [0] * broadcast)) for _ in shape]
+    room_shape = [max(n * abs(step), 1) if step else 1 for n, step in zip(shape, steps, strict=True)]
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    contents = random_items(tuple(room_shape[d] for d in order), dtype, rng)
+    room = np.ndarray(contents.shape, dtype, buffer=bytearray(contents.nbytes + 2), offset=draw(st.integers(0, 1)))
+    opaque(room)[...] = opaque(contents)
+    view = np.transpose(room, np.argsort(order)) if shape else room
+    for axis, (n, step) in enumerate(zip(shape, steps, strict=True)):
+        where = (slice(None),) * axis
+        if step == 0 and n:
+            extended = (*view.shape[:axis], n, *view.shape[axis + 1 :])
+            view = np.lib.stride_tricks.as_strided(view, extended, (*view.strides[:axis], 0, *view.strides[axis + 1 :]))
+        else:
+            view = view[(*where, slice(None, None, step or 1))][(*where, slice(0, n))]
+    assert view.shape == tuple(shape)
+    return view
+
+
+@st.composite
+def index_array(draw, shape, n):
+    """Indices for an axis of size n: inside, just outside, and at the ends of their type."""
+    dtype = draw(st.sampled_from(INDEX_DTYPES))
+    low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    near = [v for v in (-n - 1, -n, -1, 0, n - 1, n, n + 1, low, high, 2**32, 2**63, -(2**31)) if low <= v <= high]
+    inside = st.integers(0, min(max(n - 1, 0), high))
+    elements = draw(st.sampled_from([inside, inside, st.integers(max(-n, low), min(max(n - 1, 0), high))]))
+    if draw(st.booleans()):
+        elements = st.one_of(inside, inside, st.sampled_from(near))
+    values = draw(hnp.arrays(dtype, shape, elements=elements))
+    laid = draw(strided(shape, dtype, broadcast=False))
+    laid[...] = values
+    return laid
+
+
+@st.composite
+def problem(draw, operator):
+    if operator == "tile_gather":
+        source = draw(strided(draw(st.lists(SIDES, max_size=4))))
+        shapes, points = [], ()
+        if source.ndim:
+            drawn = draw(hnp.mutually_broadcastable_shapes(num_shapes=source.ndim, max_dims=3, max_side=5, min_side=0))
+            shapes, points = list(drawn.input_shapes), drawn.result_shape
+        indices = [draw(index_array(shape, n)) for shape, n in zip(shapes, source.shape, strict=True)]
+        bounds, negative, axis, batch_dims = draw(st.sampled_from(["fill", "raise"])), "out_of_bounds", None, 0
+    else:
+        least = 0 if operator in ("take", "gather_dim") else 1
+        shape = draw(st.lists(SIDES, min_size=least, max_size=4))
+        source = draw(strided(shape))
+        axis = draw(st.integers(-max(len(shape), 1), max(len(shape), 1) - 1))
+        at, batch_dims = axis % max(len(shape), 1), 0
+        if operator in ("take", "take_along_axis") and (not shape or draw(st.booleans())):
+            axis = None
+        n = source.size if axis is None else source.shape[at] if shape else 1
+        index_shape = draw(st.lists(SIDES, max_size=3))
+        if operator == "gather_axis":
+            batch_dims = draw(st.integers(0, at))
+            index_shape = shape[:batch_dims] + index_shape
+        elif operator == "take_along_axis" and axis is None:
+            index_shape = [draw(SIDES)]
+        elif operator in ("gather_dim", "take_along_axis"):
+            index_shape = [draw(st.integers(0, m)) for m in shape]
+            if operator == "take_along_axis":
+                index_shape = [draw(st.sampled_from([1, m] if m != 1 else [1, draw(SIDES)])) for m in shape]
+            if shape:
+                index_shape[at] = draw(st.integers(0, 9))
+        indices = [draw(index_array(tuple(index_shape), n))]
+        points = tuple(index_shape)
+        if operator == "take_along_axis" and axis is not None:
+            others = [1 if d == at else m for d, m in enumerate(shape)]
+            points = np.broadcast_shapes(points, others) if points[at] else tuple(index_shape)
+            assume(points[at] == index_shape[at])
+        bounds, negative = draw(RULES), draw(st.sampled_from(["from_end", "out_of_bounds"]))
+    p = Problem(source, indices, axis, batch_dims, bounds, negative)
+    if draw(st.booleans()):
+        mask_shape = covering(points, draw(st.sampled_from(["full", "row", "column", "one"])))
+        p.mask = draw(strided(mask_shape, np.dtype(bool)))
+    if draw(st.booleans()):
+        p.fill = one_item(source.dtype)
+    return p
+
+
+def out_for(p: Problem, shape: tuple[int, ...], data: st.DataObject) -> np.ndarray:
+    return data.draw(strided(shape, p.source.dtype, broadcast=False), label="out")
+
+
+def run(operator: str, data: st.DataObject) -> None:
+    p = data.draw(problem(operator), label=operator)
+    answer = OPERATORS[operator].oracle(reference, p)
+    if operator != "tile_gather" and answer.result is not None and data.draw(st.booleans(), label="with out"):
+        p.out = out_for(p, answer.result.shape, data)
+    verify(operator, p, answer, p.out, threads=(1, 3))
+
+
+@given(st.data())
+def test_gather_dim(data):
+    run("gather_dim", data)
+
+
+@given(st.data())
+def test_gather_axis(data):
+    run("gather_axis", data)
+
+
+@given(st.data())
+def test_take(data):
+    run("take", data)
+
+
+@given(st.data())
+def test_take_along_axis(data):
+    run("take_along_axis", data)
+
+
+@given(st.data())
+def test_tile_gather(data):
+    run("tile_gather", data)
+
+
+def test_every_operator_has_a_property():
+    assert {f"test_{operator}" for operator in OPERATORS} <= set(globals())
+
+
+# ---- properties that need no oracle
+
+
+@given(st.data(), st.sampled_from(["wrap", "clip", "raise"]))
+def test_take_is_numpys_take(data, mode):
+    a = data.draw(strided(data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=3)), np.dtype("i4")))
+    axis = data.draw(st.sampled_from([None, *range(-a.ndim, a.ndim)]))
+    indices = data.draw(hnp.arrays("i8", st.lists(SIDES, max_size=2).map(tuple), elements=st.integers(-70, 70)))
+    try:
+        expected = np.take(a, indices, axis, mode=mode)
+    except IndexError as error:
+        try:
+            gs.take(a, indices, axis, mode=mode)
+        except IndexError as ours:
+            assert str(ours).startswith(str(error).rstrip("."))
+        else:
+            raise AssertionError("NumPy raises") from error
+    else:
+        np.testing.assert_array_equal(gs.take(a, indices, axis, mode=mode), expected, strict=True)
+
+
+@given(st.data())
+def test_a_permutation_and_its_inverse(data):
+    x = data.draw(strided((data.draw(st.integers(1, 300)),)))
+    order = np.random.default_rng(data.draw(st.integers(0, 99))).permutation(len(x))
+    again = gs.gather(gs.gather(x, 0, order), np.argsort(order), 0)
+    assert again.tobytes() == np.ascontiguousarray(x).tobytes()
+
+
+@given(st.data())
+def test_both_forms_agree(data):
+    """Slices along an axis are elements along it, with the index repeated over the other axes."""
+    x = data.draw(strided(data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=3))))
+    axis = data.draw(st.integers(0, x.ndim - 1))
+    n = x.shape[axis]
+    indices = data.draw(hnp.arrays("i2", st.integers(0, 8), elements=st.integers(-n, n - 1)))
+    spread = indices.reshape([-1 if d == axis else 1 for d in range(x.ndim)])
+    full = np.broadcast_to(spread, [len(indices) if d == axis else m for d, m in enumerate(x.shape)])
+    slices, elements = gs.gather(x, indices, axis), gs.gather(x, axis, full)
+    assert slices.shape == elements.shape and slices.tobytes() == elements.tobytes()
+    assert gs.take_along_axis(x, spread, axis).tobytes() == slices.tobytes()
+    coordinates = list(np.indices(full.shape, sparse=True))
+    coordinates[axis] = np.where(full < 0, full + n, full)
+    assert gs.tile_gather(x, tuple(coordinates)).tobytes() == slices.tobytes()
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(1, 8), st.integers(0, 2**32 - 1))
+def test_threads_never_change_an_answer(threads, seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 200_000))
+    x = rng.integers(0, 256, (int(rng.integers(1, 500)), int(rng.integers(1, 9))), "u1")
+    index = rng.integers(-len(x), len(x), n)
+    with gs.thread_limit(1):
+        alone = gs.gather(x, index, 0).tobytes()
+    with gs.thread_limit(threads):
+        assert gs.gather(x, index, 0).tobytes() == alone

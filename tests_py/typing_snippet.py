@@ -1,0 +1,86 @@
+"""typing_snippet.py: what a type checker must say about the public names. It is checked, never run."""
+
+import numpy as np
+import numpy.typing as npt
+from typing_extensions import assert_type
+
+import gatherscatter as gs
+
+Floats = npt.NDArray[np.float32]
+
+
+class Foreign:
+    """An array of a library that the checker knows nothing else about."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        raise NotImplementedError
+
+    @property
+    def dtype(self) -> object:
+        raise NotImplementedError
+
+    def __dlpack__(self, *, stream: object = None) -> object:
+        raise NotImplementedError
+
+
+def numpy_arrays(x: Floats, i: npt.NDArray[np.int32], mask: npt.NDArray[np.bool_]) -> None:
+    assert_type(gs.gather(x, 0, i), Floats)
+    assert_type(gs.gather(x, np.int64(0), i), Floats)
+    assert_type(gs.gather(x, 0, [[1, 2]]), Floats)
+    assert_type(gs.gather(x, 0, index=i), Floats)
+    assert_type(gs.gather(x, dim=0, index=i), Floats)
+    assert_type(gs.gather(input=x, dim=0, index=i), Floats)
+    assert_type(gs.gather(x, i, 0), Floats)
+    assert_type(gs.gather(x, i, axis=0), Floats)
+    assert_type(gs.gather(x, i, 1, 1), Floats)
+    assert_type(gs.gather(x, [1, 2], axis=np.array([0])), Floats)
+    assert_type(gs.gather(x, indices=i, axis=0), Floats)
+    assert_type(gs.gather(x, input_indices=i, axis=1, batch_dims=1), Floats)
+    assert_type(gs.gather(x, 0, i, bounds="fill", negative="out_of_bounds", fill_value=1.5, mask=mask, out=x), Floats)
+    assert_type(gs.gather(x, i, 0, bounds="wrap", mask=mask, out=x), Floats)
+    assert_type(gs.take(x, i, 0), Floats)
+    assert_type(gs.take(x, i, axis=0, mode="clip", out=x), Floats)
+    assert_type(gs.take(x, i, bounds="deferred"), Floats)
+    assert_type(gs.take_along_axis(x, i, axis=0), Floats)
+    assert_type(gs.tile_gather(x, (i, i), mask=mask, padding_value=-1, check_bounds=True, latency=3), Floats)
+
+
+def other_arrays(x: Foreign, i: Foreign) -> None:
+    assert_type(gs.gather(x, 0, i), Foreign)
+    assert_type(gs.gather(x, i, axis=0), Foreign)
+    assert_type(gs.gather(x, input_indices=i, axis=0), Foreign)
+    assert_type(gs.take(x, i, 0), Foreign)
+    assert_type(gs.take_along_axis(x, i, 0), Foreign)
+    assert_type(gs.tile_gather(x, (i,)), Foreign)
+
+
+def everything_else(x: Floats, i: npt.NDArray[np.int64]) -> None:
+    plan = gs.plan(gs.gather, x, 0, i)
+    assert_type(plan, gs.Plan)
+    assert_type(gs.explain(gs.take, x, i), gs.Plan)
+    assert_type(repr(plan), str)
+    assert_type(gs.get_num_threads(), int)
+    assert_type(gs.__version__, str)
+    with gs.thread_limit(2):
+        gs.set_num_threads(1)
+    try:
+        gs.gather(x, 0, i)
+    except gs.OutOfBoundsError as error:
+        assert_type(error.index, int)
+        assert_type(error.position, tuple[int, ...])
+        assert_type(error.axis, int)
+        assert_type(error.size, int)
+        assert_type(error.count, int)
+
+
+def mistakes(x: Floats, i: npt.NDArray[np.int64]) -> None:
+    """Each of these lines is wrong; an ignore that is not needed is an error of the checker."""
+    gs.gather(x)  # type: ignore[call-overload]
+    gs.gather(x, i)  # type: ignore[call-overload]
+    gs.gather(x, dim=0, axis=0, index=i)  # type: ignore[call-overload]
+    gs.gather(x, 0, i, bounds="nearest")  # type: ignore[call-overload]
+    gs.gather(x, 0, i, negative="wrap")  # type: ignore[call-overload]
+    gs.take(x, i, mode="nearest")  # type: ignore[call-overload]
+    gs.tile_gather(array=x, indices=i)  # type: ignore[call-arg]
+    gs.set_num_threads("two")  # type: ignore[arg-type]
