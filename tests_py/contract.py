@@ -208,7 +208,7 @@ OPERATORS: dict[str, Operator] = {
     "gather_axis": Operator(
         lambda kind, n: slices_geometry(kind, n, batch=True),
         lambda g: g.index[0],
-        lambda p: gs.gather(p.source, p.indices[0], axis=p.axis, batch_dims=p.batch_dims, **shared(p)),
+        lambda p: gs.gather(p.source, indices=p.indices[0], axis=p.axis, batch_dims=p.batch_dims, **shared(p)),
         lambda oracle, p: oracle.gather_axis(p.source, p.indices[0], p.axis, p.batch_dims, **rule(p)),
     ),
     "tile_gather": Operator(
@@ -296,15 +296,11 @@ def build(case: Row) -> Problem:
     return p
 
 
-def solve(case: Row, p: Problem, oracle: Any = None) -> reference.Answer:
-    points = int(
-        np.prod(
-            OPERATORS[case["operator"]].index_shape(Geometry(p.source.shape, [np.shape(i) for i in p.indices], p.axis))
-        )
-    )
-    if oracle is None:
-        oracle = reference if max(points, p.source.size) <= LOOPS_UP_TO else second_reference
-    return OPERATORS[case["operator"]].oracle(oracle, p)
+def solve(case: Row, p: Problem, loops_up_to: int = LOOPS_UP_TO) -> reference.Answer:
+    """The oracle's answer; beyond so many points that of the second one."""
+    operator = OPERATORS[case["operator"]]
+    points = operator.index_shape(Geometry(p.source.shape, [np.shape(i) for i in p.indices], p.axis))
+    return operator.oracle(reference if max(np.prod(points), p.source.size) <= loops_up_to else second_reference, p)
 
 
 def with_out(case: Row, p: Problem, shape: tuple[int, ...]) -> Problem:
@@ -319,21 +315,14 @@ def in_library(case: Row, p: Problem) -> Problem:
     """The same problem with the arrays of another library."""
     if case["library"] == "numpy":
         return p
-    index = [i if isinstance(i, list | int) else to_torch(writable(i)) for i in p.indices]
+    index = [i if isinstance(i, list | int) else to_torch(i) for i in p.indices]
     mask = None if p.mask is None else to_torch(p.mask)
     other = Problem(p.source, index, p.axis, p.batch_dims, p.bounds, p.negative, mask, p.fill, p.out)
     if case["library"] == "torch":
-        other.source = to_torch(writable(p.source))
+        other.source = to_torch(p.source)
         other.fill = None if p.fill is None else to_torch(p.fill)
         other.out = None if p.out is None else to_torch(p.out)
     return other
-
-
-def writable(array: np.ndarray) -> np.ndarray:
-    """torch warns about read-only memory; a broadcast view may be written as far as it is concerned."""
-    if array.flags.writeable:
-        return array
-    return np.lib.stride_tricks.as_strided(np.asarray(array.base), array.shape, array.strides)
 
 
 def state(p: Problem) -> list[bytes]:

@@ -222,6 +222,8 @@ def spent(array):
 
 STRUCTURE = ("BufferError",)
 DTYPE = ("BufferError", "TypeError")
+# The capsule says on its own where the memory is, so who asks nothing else has the right answer.
+UNASKED = ("returned", "BufferError", "TypeError", "ValueError", "AttributeError", "OverflowError", "RuntimeError")
 JUNK = ("BufferError", "TypeError", "ValueError", "AttributeError", "OverflowError")
 DEVICE = ("BufferError", "TypeError", "ValueError", "RuntimeError")
 REFUSED = ("BufferError", "TypeError", "ValueError")
@@ -290,14 +292,14 @@ CASES = {
     "dlpack_raises_memory_error": (returning(MemoryError()), ("MemoryError", *JUNK)),
     "dlpack_raises_interrupt": (returning(KeyboardInterrupt()), ("KeyboardInterrupt",)),
     "dlpack_not_callable": (not_callable, JUNK),
-    "device_missing": (no_device, JUNK),
-    "device_returns_none": (on_device(None), JUNK),
-    "device_returns_int": (on_device(1), JUNK),
-    "device_returns_one": (on_device((1,)), JUNK),
-    "device_returns_three": (on_device((1, 0, 0)), JUNK),
-    "device_returns_text": (on_device(("cpu", 0)), JUNK),
-    "device_returns_huge": (on_device((2**70, 0)), JUNK),
-    "device_raises": (on_device(RuntimeError("no device today")), ("RuntimeError", *JUNK)),
+    "device_missing": (no_device, UNASKED),
+    "device_returns_none": (on_device(None), UNASKED),
+    "device_returns_int": (on_device(1), UNASKED),
+    "device_returns_one": (on_device((1,)), UNASKED),
+    "device_returns_three": (on_device((1, 0, 0)), UNASKED),
+    "device_returns_text": (on_device(("cpu", 0)), UNASKED),
+    "device_returns_huge": (on_device((2**70, 0)), UNASKED),
+    "device_raises": (on_device(RuntimeError("no device today")), UNASKED),
 }
 ROLES = ("input", "index", "mask", "out")
 
@@ -306,9 +308,7 @@ def call(gs, role, producer):
     """One gather in which the producer plays `role`; the other arguments are honest."""
     arguments = {"input": np.arange(6.0, dtype=np.float32), "index": np.arange(6)[::-1], "mask": None, "out": None}
     arguments[role] = producer
-    return gs.gather(
-        arguments["input"], arguments["index"], axis=0, mask=arguments["mask"], out=arguments["out"], fill_value=7
-    )
+    return gs.gather(arguments["input"], arguments["index"], axis=0, mask=arguments["mask"], out=arguments["out"])
 
 
 def honest(role):
@@ -327,7 +327,9 @@ def attempt(name, role):
     producer = CASES[name][0](honest(role))
     try:
         result = call(gs, role, producer)
-        outcome, message = ["returned"], repr(result)
+        expected = {"input": range(6)[::-1], "index": range(6), "mask": range(6)[::-1], "out": range(6)[::-1]}[role]
+        right = result is producer if role == "out" else np.from_dlpack(result).tolist() == list(expected)
+        outcome, message = ["returned" if right else "wrong"], repr(result)
         del result
     except BaseException as error:
         outcome, message = [kind.__name__ for kind in type(error).__mro__], str(error)

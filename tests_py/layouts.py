@@ -65,7 +65,7 @@ def one_item(dtype: np.dtype) -> np.ndarray:
 def lay_out(array: np.ndarray, layout: str, axis: int = 0) -> np.ndarray:
     """The same values with another memory layout. `broadcast` repeats the first slice of `axis` by stride 0."""
     if array.ndim == 0:
-        layout = {"F": "C", "reversed": "sliced", "transposed": "C", "broadcast": "readonly"}.get(layout, layout)
+        layout = {"F": "C", "reversed": "sliced", "transposed": "C", "broadcast": "C"}.get(layout, layout)
     if layout == "C":
         return np.array(array, order="C")
     if layout == "F":
@@ -81,8 +81,10 @@ def lay_out(array: np.ndarray, layout: str, axis: int = 0) -> np.ndarray:
     if layout == "transposed":  # the last axis comes first in memory
         return np.moveaxis(np.array(np.moveaxis(array, -1, 0), order="C"), 0, -1)
     if layout == "broadcast":
-        first = array[(slice(None),) * axis + (slice(0, 1),)]
-        return np.broadcast_to(np.array(first), array.shape) if array.shape[axis] else np.array(array)
+        first = np.array(array[(slice(None),) * axis + (slice(0, 1),)], order="C")
+        strides = [0 if d == axis else stride for d, stride in enumerate(first.strides)]
+        room = bytearray(first.tobytes() + b"\0")
+        return np.ndarray(array.shape, array.dtype, buffer=room, strides=strides) if first.size else array.copy()
     if layout == "unaligned":
         room = bytearray(array.nbytes + 2)
         view = np.ndarray(array.shape, array.dtype, buffer=room, offset=1)

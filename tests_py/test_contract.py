@@ -25,7 +25,10 @@ BACKENDS = {
     "baseline": {"GS_BACKEND": "cpu", "GS_CPU": "baseline"},
     "v3": {"GS_BACKEND": "cpu", "GS_CPU": "v3"},
     "v4": {"GS_BACKEND": "cpu", "GS_CPU": "v4"},
+    # every table is far away, every large result bypasses the caches, and no memory is recycled
+    "small_caches": {"GS_BACKEND": "cpu", "GS_L2_BYTES": "4096", "GS_LLC_BYTES": "65536", "GS_POOL": "0"},
 }
+ISA_LEVELS = ("baseline", "v3", "v4")
 
 
 @pytest.mark.parametrize("case", cases(), ids=name_of)
@@ -51,7 +54,7 @@ def test_the_environment_decides_who_runs():
     wanted = {"backend": os.environ.get("GS_BACKEND", "cpu"), "isa": os.environ.get("GS_CPU")}
     found = who_ran()
     assert found["backend"] == wanted["backend"]
-    assert found["isa"] in ({wanted["isa"]} if wanted["isa"] else {"baseline", "v3", "v4"})
+    assert found["isa"] in ((wanted["isa"],) if wanted["isa"] else ISA_LEVELS)
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
@@ -109,7 +112,7 @@ def answer_of_the_reference() -> dict[str, object]:
 def test_every_backend_gives_the_same_bytes(backend, answer_of_the_reference):
     skip_if_this_cpu_lacks(backend)
     answer = sample_on(backend, 4)
-    assert answer["backend"] == "cpu" and answer["isa"] == backend
+    assert answer["backend"] == "cpu" and answer["isa"] in ((backend,) if backend in ISA_LEVELS else ISA_LEVELS)
     assert answer_of_the_reference["backend"] == "reference"
     assert answer["cases"] == answer_of_the_reference["cases"] > 100
     assert answer["digest"] == answer_of_the_reference["digest"]
@@ -170,7 +173,7 @@ def test_contract_product(operator, dtype, layout):
     for case in product(operator, dtype, layout):
         count += 1
         try:
-            check(case)
+            check(case, loops_up_to=100)  # the second oracle is much faster, and checked against the loops
         except BaseException as error:
             error.add_note(f"case: {case}")
             raise
@@ -185,5 +188,5 @@ def test_contract_every_dtype(operator, dtype):
     for layout in FACTORS["layout"]:
         for case in itertools.islice(product(operator, dtype, layout), 0, None, 61):
             count += 1
-            check(case)
+            check(case, loops_up_to=100)
     assert count == 0 or count > 30

@@ -63,7 +63,6 @@ def test_axis_form(arguments, keywords):
 def test_a_0d_array_is_an_index_and_a_scalar_is_a_dim():
     same(gs.gather(X, np.array(1), 0), X[1])
     same(gs.gather(X, np.array(1), axis=1), X[:, 1])
-    same(gs.gather(X, 1, axis=0), X[1])  # the keyword decides
     same(gs.gather(X, 1, np.zeros((3, 1), int)), X[:, :1])
 
 
@@ -83,6 +82,7 @@ def test_the_keyword_decides_before_the_types():
         ((X,), {"index": INDEX}),
         ((X,), {"indices": INDEX}),
         ((X, 0, INDEX), {"axis": 0}),
+        ((X, 0), {"axis": 0}),  # an integer in the second place is a dim; as an index it is given as indices=0
         ((X,), {"dim": 0, "axis": 0, "index": INDEX}),
         ((X,), {"dim": 0, "index": INDEX, "batch_dims": 1}),
         ((X, INDEX), {"axis": 0, "indices": INDEX}),
@@ -98,7 +98,6 @@ def test_the_keyword_decides_before_the_types():
         ((X, INDEX), {"axis": None}),
         ((X, 0, INDEX), {"unknown": 1}),
     ],
-    ids=repr,
 )
 def test_no_form(arguments, keywords):
     with pytest.raises(TypeError):

@@ -145,6 +145,13 @@ def test_what_a_producer_is_asked():
     assert request["copy"] is not True
 
 
+@KINDS
+def test_fill_values(kind):
+    x = np.arange(5, dtype=np.int16)
+    result = gs.gather(kind(x), [4, 9], axis=0, bounds="fill", fill_value=-3)
+    assert as_numpy(result).tolist() == [4, -3]
+
+
 # ---- out
 
 
@@ -222,20 +229,34 @@ class Shrinks(Producer):
         victim.resize(1, refcheck=False)
         return super().__dlpack__(**kwargs)
 
-for role in ("input", "index"):
-    for _ in range(3):
-        victim = np.zeros(1 << 22, np.int64)
-        other = Shrinks(np.array([1 << 21, 5]) if role == "input" else np.arange(9))
-        try:
-            gs.take(victim, other) if role == "input" else gs.take(other, victim)
-        except (IndexError, ValueError, BufferError) as error:
-            print(role, type(error).__name__)
+calls = {
+    "gather": lambda x, index: gs.gather(x, index, axis=0),
+    "gather dim": lambda x, index: gs.gather(x, 0, index),
+    "take": lambda x, index: gs.take(x, index),
+    "take_along_axis": lambda x, index: gs.take_along_axis(x, index, axis=0),
+    "tile_gather": lambda x, index: gs.tile_gather(x, index),
+    "mask": lambda x, mask: gs.gather(x, np.array([1 << 21, 5]), axis=0, mask=mask),
+}
+victim = np.zeros(1 << 22, np.int64)
+values = {"mask": [True, True], "input": [1 << 21, 5], "index": np.arange(9)}
+other = Shrinks(np.array(values["mask" if NAME == "mask" else ROLE]))
+try:
+    calls[NAME](victim, other) if ROLE == "input" else calls[NAME](other, victim)
+except (TypeError, IndexError, ValueError, BufferError):
+    pass
 print("alive")
 """
 
 
-def test_a_producer_that_shrinks_the_other_argument():
-    assert child_process.run(SHRINK).splitlines()[-1] == "alive"
+@pytest.mark.parametrize(
+    ("name", "role"),
+    [
+        *((name, "input") for name in ("gather", "gather dim", "take", "take_along_axis", "tile_gather", "mask")),
+        *((name, "index") for name in ("gather", "gather dim", "take", "take_along_axis")),
+    ],
+)
+def test_a_producer_that_shrinks_the_other_argument(name, role):
+    assert child_process.run(f"NAME, ROLE = {name!r}, {role!r}\n{SHRINK}").strip() == "alive"
 
 
 # ---- hostile producers: all in one child, a fork for each

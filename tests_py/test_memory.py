@@ -141,7 +141,7 @@ calls = [
     lambda: fails(gs.take, x, [99]  + [0] * 9, axis=0),
     lambda: fails(gs.take, x, i, axis=7),
     lambda: fails(gs.take, x, i, axis="0"),
-    lambda: fails(gs.take, x, 1.5),
+    lambda: fails(gs.take, x, i + 0.5),
     lambda: fails(gs.take, x, "a"),
     lambda: fails(gs.take, x, None),
     lambda: fails(gs.take, x, i, mode="sideways"),
@@ -153,7 +153,7 @@ calls = [
     lambda: fails(gs.gather, x.astype(object), i, axis=0),
     lambda: fails(gs.tile_gather, x, (i,)),
     lambda: fails(plan, x, i[0]),
-    lambda: fails(gs.plan, gs.take, x, 1.5),
+    lambda: fails(gs.plan, gs.take, x, i + 0.5),
     lambda: gs.plan(gs.take, x, i, axis=0).to_dict(),
     lambda: pickle.loads(pickle.dumps(plan)),
     lambda: repr(gs.explain(gs.gather, x, 1, i)),
@@ -208,6 +208,8 @@ class Legacy:  # a tensor behind the plain protocol
     def __init__(self, tensor): self.tensor = tensor
     def __dlpack_device__(self): return self.tensor.__dlpack_device__()
     def __dlpack__(self, **keywords): return self.tensor.__dlpack__()
+torch.set_num_threads(1)
+many = torch.arange(100_000) % 600
 x, i, grad = torch.arange(600.0).reshape(20, 30), torch.tensor([[3, -1], [0, 19]]), torch.ones(3, requires_grad=True)
 def fails(operator, *arguments, **keywords):
     try:
@@ -216,12 +218,13 @@ def fails(operator, *arguments, **keywords):
         return str(error)
     raise AssertionError("no error")
 def rounds(count):
-    for _ in range(count):
+    for turn in range(count):
         gs.take(x, i, axis=0), gs.gather(x, 1, i), gs.take(x.numpy(), i), gs.take(Legacy(x), [3, 4])
-        gs.take(x, Legacy(i)), gs.take(x, torch.arange(100_000) % 600)
+        gs.take(x, Legacy(i)), gs.take(x, many)
         fails(gs.take, x, i + 600), fails(gs.take, grad, [0]), fails(gs.take, x, x), fails(gs.take, Legacy(x), [999])
-        fails(gs.take, x.to_sparse(), [0]), fails(gs.take, torch.ones(3, device="meta"), [0])
-rounds(300)
+        if turn % 20 == 0:  # milliseconds each, in torch
+            fails(gs.take, x.to_sparse(), [0]), fails(gs.take, torch.ones(3, device="meta"), [0])
+rounds(600)
 gc.collect()
 before = status("VmRSS")
 rounds(1500)
@@ -393,7 +396,7 @@ def test_a_size_beyond_64_bits_is_a_value_error(call):
 
 def test_an_empty_result_may_have_huge_extents():
     index = np.broadcast_to(np.int8(0), (1 << 40,))
-    assert gs.take(np.ones((4, 0)), index, axis=0).shape == (1 << 40, 0)
+    assert gs.take(np.ones((4, 0)), index, axis=0, mode="clip").shape == (1 << 40, 0)
 
 
 def test_a_limit_on_memory_is_a_memory_error():
@@ -424,7 +427,7 @@ for _ in range(20):
     for call in calls + rare:
         call()
     assert (gs.take(x, i, axis=0) == x[i]).all()
-    assert (gs.gather(x, 1, i) == np.take_along_axis(x, i, 1)).all()
+    assert (gs.gather(x, 1, i) == np.take_along_axis(x[:2], i, 1)).all()
     assert (gs.gather(x, i * 9, axis=0, bounds="fill")[1, 1] == 0).all()
     assert (gs.gather(x, i, axis=0, mask=i > 99) == 0).all()
     assert (gs.tile_gather(x, (i, i)) == np.where(i < 0, 0, x[i, i])).all()

@@ -32,11 +32,10 @@ def strided(draw, shape, dtype=None, broadcast=True):
     opaque(room)[...] = opaque(contents)
     view = np.transpose(room, np.argsort(order)) if shape else room
     for axis, (n, step) in enumerate(zip(shape, steps, strict=True)):
-        where = (slice(None),) * axis
         if step == 0 and n:
-            extended = (*view.shape[:axis], n, *view.shape[axis + 1 :])
-            view = np.lib.stride_tricks.as_strided(view, extended, (*view.strides[:axis], 0, *view.strides[axis + 1 :]))
+            view = np.broadcast_to(view, (*view.shape[:axis], n, *view.shape[axis + 1 :]))
         else:
+            where = (slice(None),) * axis
             view = view[(*where, slice(None, None, step or 1))][(*where, slice(0, n))]
     assert view.shape == tuple(shape)
     return view

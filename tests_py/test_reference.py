@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
 import reference
-import second_reference
 from contract import ABOVE_THRESHOLDS, FACTORS, LOOPS_UP_TO, allows, build, solve
 from contract_run import cases, name_of
 from layouts import LAYOUTS, bytes_of, lay_out, to_torch, torch
@@ -129,7 +130,7 @@ def test_both_oracles_agree(case):
     if p.source.size > LOOPS_UP_TO * 4:
         case = {**case, "size": 65}
         p = build(case)
-    naive, quick = solve(case, p, reference), solve(case, p, second_reference)
+    naive, quick = solve(case, p, sys.maxsize), solve(case, p, -1)
     assert naive.bad == quick.bad
     if naive.bad is None:
         assert naive.result.dtype == quick.result.dtype == p.source.dtype

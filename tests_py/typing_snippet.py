@@ -82,5 +82,5 @@ def mistakes(x: Floats, i: npt.NDArray[np.int64]) -> None:
     gs.gather(x, 0, i, bounds="nearest")  # type: ignore[call-overload]
     gs.gather(x, 0, i, negative="wrap")  # type: ignore[call-overload]
     gs.take(x, i, mode="nearest")  # type: ignore[call-overload]
-    gs.tile_gather(array=x, indices=i)  # type: ignore[call-arg]
+    gs.tile_gather(array=x, indices=i)  # type: ignore[call-overload]
     gs.set_num_threads("two")  # type: ignore[arg-type]

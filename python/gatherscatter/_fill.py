@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+
+from gatherscatter._arrays import import_dlpack
 
 __all__ = ["Numbers", "as_fill", "numbers_of"]
 
@@ -93,7 +95,9 @@ def as_fill(op: str, like: Any, fill_value: Any) -> Any:
     if fill_value is None:
         return None
     if not hasattr(like, "dtype"):
-        raise TypeError(f"{op}: input is of type {type(like).__name__}, expected an array")
+        if not hasattr(like, "__dlpack__"):
+            raise TypeError(f"{op}: input is of type {type(like).__name__}, expected an array")
+        like = np.from_dlpack(cast(Any, import_dlpack(like)))
     numbers = numbers_of(like)
     try:
         if numbers is not None:

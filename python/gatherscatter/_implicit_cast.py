@@ -99,11 +99,11 @@ def _is_typed(value: Any) -> bool:
 
 def _typed(op: str, what: str, value: Any, array: Any) -> Any:
     source, target = dtype_name(value), dtype_name(array)
-    if _NUMBER.fullmatch(source) is None and _NUMBER.fullmatch(target) is None and value.shape == ():
-        if source == target and not isinstance(value, np.generic | np.ndarray):
-            return value
+    if source == target and _same_dtype(value, array):
+        return _converted(value, array)
+    if value.shape == () and _NUMBER.fullmatch(source) is None and _NUMBER.fullmatch(target) is None:
         return _other(op, what, value, array)
-    if not _widens(source, target) or (source == target and not _same_dtype(value, array)):
+    if source == target or not _widens(source, target):
         raise _refusal(op, what, f"of dtype {source}", array)
     return _converted(value, array)
 
@@ -118,8 +118,6 @@ def _same_dtype(value: Any, array: Any) -> bool:
 
 def _widens(source: str, target: str) -> bool:
     """Whether cuTile's promotion of the two dtypes is the target."""
-    if source == target:
-        return True
     a, b = _NUMBER.fullmatch(source), _NUMBER.fullmatch(target)
     if a is None or b is None:  # narrow floats, and dtypes without numbers
         return False

@@ -23,11 +23,11 @@ _ndarray = np.ndarray
 def rule_of(mode: Any, bounds: Bounds | None, negative: Negative | None) -> tuple[Bounds, Negative]:
     """`mode` and `bounds` as one rule. The default mode says nothing when `bounds` speak."""
     own = cast(Mode, mode) if type(mode) is str and mode in ("raise", "wrap", "clip") else _unusual_mode(mode)
-    if own == "raise":
-        return bounds or own, negative or "from_end"
-    if bounds is not None and bounds != own:
+    if own != "raise" and bounds is not None and bounds != own:
         raise ValueError(f"take: mode={mode!r} and bounds={bounds!r} contradict each other")
-    return own, negative or ("out_of_bounds" if own == "clip" else "from_end")
+    if negative is None:
+        negative = "out_of_bounds" if own == "clip" else "from_end"
+    return own if bounds is None else bounds, negative
 
 
 def _unusual_mode(mode: Any) -> Mode:
@@ -50,7 +50,7 @@ def take_anything(
     if _is_literal(a):
         a = np.asarray(a)
     if isinstance(a, np.ma.MaskedArray):
-        return _take_masked(again, a, indices, out, fill_value)
+        return _take_masked(again, a, indices, axis, out, fill_value)
     if _prefers_numpy(a, "take"):
         mode = {("raise", "from_end"): "raise", ("wrap", "from_end"): "wrap", ("clip", "out_of_bounds"): "clip"}
         _only_numpys_keywords("take", a, (bounds, negative) in mode, fill_value, mask)
@@ -58,23 +58,26 @@ def take_anything(
 
     base = a
     if isinstance(a, _ndarray):
-        base = a.view(_ndarray)
+        base = _memory_of(a)
         indices = _cast_to_integers(indices)
         if base.ndim == 0:
             base = base.reshape(1)  # NumPy lets a scalar have the axes 0 and -1
+        if axis is None and isinstance(a, np.matrix):
+            base, axis = base.reshape(1, -1), 1  # a matrix that is flattened still has two axes
         axis = _axis_number(axis, base.ndim)
         if out is not None:
             _check_out(out, base, indices, axis)
     try:
         result = _core.take_axis(
-            "take", base, indices, axis, 0, bounds, negative, as_fill("take", base, fill_value), mask, out
+            "take", base, indices, axis, 0, bounds, negative, as_fill("take", base, fill_value), mask, _memory_of(out)
         )
     except OutOfBoundsError as error:
-        shape = tuple(base.shape)
-        if error.size == 0 and (axis is None or 0 not in shape[:axis] + shape[axis + 1 :]):
+        if error.size == 0 and _is_all_that_is_empty(error.axis, base, axis):
             raise EmptyAxisError(*error.fields()) from None
         raise
-    return result if out is not None else _in_class_of(a, result)
+    if isinstance(result, _core.Plan):
+        return result
+    return _in_class_of(a, result) if out is None else out
 
 
 def take_anything_along_axis(
@@ -97,7 +100,7 @@ def take_anything_along_axis(
 
     base = arr
     if isinstance(arr, _ndarray):
-        base = arr.view(_ndarray)
+        base = _memory_of(arr)
         indices = _as_index_array(indices)
         axis = _check_along(base, indices, axis)
     result = _core.along_axis(
@@ -110,9 +113,13 @@ def take_anything_along_axis(
         negative,
         as_fill("take_along_axis", base, fill_value),
         mask,
-        out,
+        _memory_of(out),
     )
-    return result if out is not None else _in_class_of(arr, result)
+    if isinstance(result, _core.Plan):
+        return result
+    if out is not None:
+        return out
+    return result if axis is None else _in_class_of(arr, result)  # flattening forgets the class, as in NumPy
 
 
 def _prefers_numpy(a: Any, method: str | None) -> bool:
@@ -142,7 +149,7 @@ def _cast_to_integers(indices: Any) -> Any:
         indices = adopt("take", "index", indices)[0]
     if not isinstance(indices, _ndarray):
         return indices
-    indices = indices.view(_ndarray)
+    indices = _memory_of(indices)
     return indices if indices.dtype.kind in "iu" else indices.astype(np.intp, casting="same_kind")
 
 
@@ -153,7 +160,7 @@ def _as_index_array(indices: Any) -> Any:
         return array if array.size or isinstance(indices, np.generic) else array.astype(np.intp)
     if _is_column(indices):
         return adopt("take_along_axis", "index", indices)[0]
-    return indices.view(_ndarray) if isinstance(indices, _ndarray) else indices
+    return _memory_of(indices)
 
 
 def _is_column(indices: Any) -> bool:
@@ -173,6 +180,8 @@ def _check_out(out: Any, base: np.ndarray[Any, Any], indices: Any, axis: int | N
     """NumPy's words for an unsuitable `out`; its dtype, flags and overlap are looked at below."""
     if not isinstance(out, _ndarray):
         raise TypeError("output must be an array")
+    if not hasattr(indices, "shape"):
+        return
     shape = tuple(indices.shape)
     if axis is not None:
         shape = base.shape[:axis] + shape + base.shape[axis + 1 :]
@@ -182,8 +191,21 @@ def _check_out(out: Any, base: np.ndarray[Any, Any], indices: Any, axis: int | N
         )
 
 
+def _is_all_that_is_empty(at: int, base: Any, axis: int | None) -> bool:
+    """Whether a result would have elements, were it not for this axis: then NumPy speaks of an empty take."""
+    shape = tuple(getattr(base, "shape", ()))
+    return axis is None or 0 not in shape[:at] + shape[at + 1 :]
+
+
+def _memory_of(array: Any) -> Any:
+    """A masked array, a matrix or another subclass as the plain array that it is. A plain one stays the same object."""
+    return array.view(_ndarray) if isinstance(array, _ndarray) and type(array) is not _ndarray else array
+
+
 def _check_along(base: np.ndarray[Any, Any], indices: Any, axis: Any) -> int | None:
     """NumPy's checks, in its order and words. Gives the axis without a sign."""
+    if not hasattr(indices, "shape"):  # a bare DLPack producer: what follows finds the shape in its memory
+        return None if axis is None else normalize_axis_index(axis, base.ndim)
     shape = tuple(indices.shape)
     if axis is None:
         if len(shape) != 1:
@@ -209,17 +231,18 @@ def _check_along(base: np.ndarray[Any, Any], indices: Any, axis: Any) -> int | N
 _Again = Callable[[Any, Any, Any, Any], Any]
 
 
-def _take_masked(again: _Again, a: Any, indices: Any, out: Any, fill_value: Any) -> Any:
-    """NumPy's rule: the mask is taken as the data is, and a masked index, read as 0, gives a masked item."""
-    nomask = np.ma.nomask
+def _take_masked(again: _Again, a: Any, indices: Any, axis: Any, out: Any, fill_value: Any) -> Any:
+    """NumPy's rule: the mask is taken as the data is, and a masked index, read as 0, gives masked items."""
     index_mask = np.ma.getmask(indices)
-    if index_mask is not nomask:
+    if index_mask is not np.ma.nomask:
         indices = indices.filled(0)
-    result_mask = index_mask
-    if a.mask is not nomask:
-        result_mask = again(a.mask, indices, None, None)
-        if index_mask is not nomask:
-            result_mask = result_mask | index_mask
+    # A copy where nothing is masked: an index may still be.
+    own_mask = a.mask if index_mask is np.ma.nomask else np.ma.getmaskarray(a)
+    result_mask = own_mask if own_mask is np.ma.nomask else again(own_mask, indices, None, None)
+    if index_mask is not np.ma.nomask:
+        # NumPy lines the two up at their last axes, which is wrong where slices are taken.
+        behind = 0 if axis is None or a.ndim == 0 else a.ndim - 1 - normalize_axis_index(axis, a.ndim)
+        result_mask = result_mask | index_mask.reshape(index_mask.shape + (1,) * behind)
     data = again(a.data, indices, out, fill_value)
     if out is None:
         out = _array_of(a, data).view(type(a))
@@ -241,14 +264,14 @@ def _along_masked(again: _Again, arr: Any, indices: Any, out: Any, fill_value: A
 
 
 def _array_of(a: Any, data: Any) -> Any:
-    if not isinstance(data, _ndarray | np.generic):
+    if isinstance(data, _core.Plan):
         raise TypeError(f"{type(a).__name__} is two arrays, data and mask; plan each of them")
     return np.asanyarray(data)
 
 
 def _in_class_of(a: Any, result: Any) -> Any:
     """`result` as NumPy returns it from a subclass: seen, and perhaps reshaped, by its `__array_finalize__`."""
-    if type(a) is _ndarray or not isinstance(a, _ndarray) or not isinstance(result, _ndarray | np.generic):
+    if type(a) is _ndarray or not isinstance(a, _ndarray):
         return result
     view = np.asarray(result).view(type(a))
     view.__array_finalize__(a)

@@ -6,7 +6,6 @@ import argparse
 import importlib
 import importlib.util
 import statistics
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -263,9 +262,3 @@ def run(arguments: argparse.Namespace) -> int:
         f"\nMedians of {rounds} interleaved rounds; every result was compared with NumPy. Picture: {arguments.output}"
     )
     return 0
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(prog="python -m gatherscatter.demo", description=__doc__)
-    add_arguments(parser)
-    sys.exit(run(parser.parse_args()))

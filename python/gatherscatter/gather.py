@@ -210,6 +210,8 @@ def _form(
         return "dim", index, dim, 0
 
     # The second form: gather(input, indices, axis, batch_dims) with any of them by keyword.
+    if dim is None or isinstance(dim, (float, complex, str, bytes, np.bool_)):
+        raise TypeError(f"gather: the second argument is {dim!r}, expected a dim (an integer) or indices")
     if dim is not _UNSET and second_is_int:
         raise TypeError("gather: dim= (elementwise form) and axis=, indices= or batch_dims= (slices) exclude each other")
     if dim is not _UNSET:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final, Protocol, TypeVar, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from gatherscatter._core import along_axis as _along_axis
 from gatherscatter._core import take_axis as _take_axis
@@ -31,6 +32,7 @@ class _HasShape(Protocol):
 
 
 _Array = TypeVar("_Array", bound=_HasShape)
+_Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
 @overload
@@ -45,7 +47,20 @@ def take(
     negative: Negative | None = None,
     fill_value: Any = None,
     mask: Any = None,
-) -> np.ndarray[Any, Any]: ...
+) -> npt.NDArray[Any]: ...
+@overload
+def take(
+    a: npt.NDArray[_Scalar],
+    indices: Any,
+    axis: int | None = None,
+    out: Any = None,
+    mode: Mode = "raise",
+    *,
+    bounds: Bounds | None = None,
+    negative: Negative | None = None,
+    fill_value: Any = None,
+    mask: Any = None,
+) -> npt.NDArray[_Scalar]: ...
 @overload
 def take(
     a: _Array,
@@ -161,7 +176,19 @@ def take_along_axis(
     fill_value: Any = None,
     mask: Any = None,
     out: Any = None,
-) -> np.ndarray[Any, Any]: ...
+) -> npt.NDArray[Any]: ...
+@overload
+def take_along_axis(
+    arr: npt.NDArray[_Scalar],
+    indices: Any,
+    axis: int | None = -1,
+    *,
+    bounds: Bounds = "raise",
+    negative: Negative = "from_end",
+    fill_value: Any = None,
+    mask: Any = None,
+    out: Any = None,
+) -> npt.NDArray[_Scalar]: ...
 @overload
 def take_along_axis(
     arr: _Array,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from gatherscatter import _core
 from gatherscatter._implicit_cast import dtype_name, implicit_cast
@@ -15,6 +16,7 @@ from gatherscatter.errors import TileTypeError, TileValueError
 __all__ = ["tile_gather"]
 
 Array = TypeVar("Array")
+Scalar = TypeVar("Scalar", bound=np.generic)
 Shape = tuple[int, ...]
 
 # Names of dtypes outside NumPy, the same in torch, JAX and the array-API standard.
@@ -22,6 +24,18 @@ _INDEX_DTYPE = re.compile(r"u?int(8|16|32|64)")
 _MASK_DTYPE = re.compile("bool")
 
 
+@overload
+def tile_gather(
+    array: npt.NDArray[Scalar],
+    indices: Any,
+    /,
+    *,
+    mask: Any = None,
+    padding_value: Any = 0,
+    check_bounds: bool = True,
+    latency: int | None = None,
+) -> npt.NDArray[Scalar]: ...
+@overload
 def tile_gather(
     array: Array,
     indices: Any,
@@ -31,7 +45,17 @@ def tile_gather(
     padding_value: Any = 0,
     check_bounds: bool = True,
     latency: int | None = None,
-) -> Array:
+) -> Array: ...
+def tile_gather(
+    array: Any,
+    indices: Any,
+    /,
+    *,
+    mask: Any = None,
+    padding_value: Any = 0,
+    check_bounds: bool = True,
+    latency: int | None = None,
+) -> Any:
     """Load a tile from the elements of `array` that `indices` name; padding where a point is masked or outside.
 
     ``result[c] = array[indices[0][c], ..., indices[r-1][c]]`` where ``mask[c]`` is true and every index lies in
@@ -94,8 +118,7 @@ def tile_gather(
     mask = one_way_mask("tile_gather", mask, shape)
     padding = one_way_value("tile_gather", "padding_value", padding_value, array, shape)
     bounds: Bounds = "fill" if check_bounds else "raise"
-    result: Array = _core.at_points("tile_gather", array, points, bounds, "out_of_bounds", padding, mask, None)
-    return result
+    return _core.at_points("tile_gather", array, points, bounds, "out_of_bounds", padding, mask, None)
 
 
 def check_hints(op: str, check_bounds: Any, latency: Any) -> None:

@@ -161,16 +161,15 @@ bool ElementType::matches(const ElementType& other) const {
 
 std::string ElementType::name() const { return descr ? py::str(descr).cast<std::string>() : dlpack::dtype_name(data); }
 
-Operand adopt(py::handle op, Role role, py::handle object) {
-  Operand operand;
-  if (object.is_none()) return operand;
+void adopt(py::handle op, Role role, py::handle object, Operand& operand) {
+  if (object.is_none()) return;
   operand.given = true;
   if (PyArray_CheckExact(object.ptr())) {
     operand.object = py::reinterpret_borrow<py::object>(object);
   } else if (dlpack::torch().is_tensor(object.ptr())) {
     operand.object = py::reinterpret_borrow<py::object>(object);
     operand.library = Library::torch;
-    return operand;
+    return;
   } else {
     static PyObject* const hook = python_part("gatherscatter._arrays", "adopt").release().ptr();
     const py::tuple adopted = py::handle(hook)(op, role_name(role), object);
@@ -178,15 +177,14 @@ Operand adopt(py::handle op, Role role, py::handle object) {
     if (!adopted[1].is_none()) operand.wrap = adopted[1];
     if (dlpack::torch().is_tensor(operand.object.ptr())) {
       operand.library = Library::torch;
-      return operand;
+      return;
     }
     if (!PyArray_Check(operand.object.ptr())) {
       operand.library = Library::dlpack;
-      return operand;
+      return;
     }
   }
   if (role == Role::index) make_native(operand);
-  return operand;
 }
 
 void borrow(Role role, Operand& operand) {

@@ -37,8 +37,8 @@ struct Operand {
   bool given = false;
 };
 
-// None gives an operand that is not `given`.
-Operand adopt(py::handle op, Role role, py::handle object);
+// None leaves the operand not `given`.
+void adopt(py::handle op, Role role, py::handle object, Operand& operand);
 // Fills in view and type. DTypeError for items that cannot be moved, and for an index that is not of integers.
 void borrow(Role role, Operand& operand);
 

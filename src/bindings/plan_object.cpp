@@ -138,7 +138,11 @@ void PlanObject::check(const Operands& operands) const {
 
 py::object PlanObject::call(py::handle input, py::handle indices, py::handle mask, py::handle out) const {
   return raising(request_.name(), [&]() -> py::object {
-    Operands operands = adopt_all(request_, {input, indices, py::none(), mask, out});
+    if (request_.planner == Planner::at_points && !PyTuple_Check(indices.ptr())) {
+      throw DTypeError("the plan was made for a tuple of index arrays");
+    }
+    Operands operands;
+    adopt_all(request_, {input, indices, py::none(), mask, out}, operands);
     check(operands);
     operands.fill = fill_;
     // The plan's dense side is that of `out`, or a fresh array; another layout needs another plan.
@@ -199,12 +203,13 @@ PlanObject PlanObject::restored(const py::tuple& state) {
   for (const py::handle index : py::list(state[8])) plan.indices_.push_back(restore(index));
   plan.mask_ = restore(state[9]);
   plan.out_ = restore(state[10]);
-  plan.fill_ = adopt(plan.request_.op, Role::fill, state[11]);
+  adopt(plan.request_.op, Role::fill, state[11], plan.fill_);
   if (plan.fill_.given) borrow(Role::fill, plan.fill_);
 
   Operands operands;
   operands.input = plan.input_.operand();
-  for (const Signature& index : plan.indices_) operands.indices.push_back(index.operand());
+  operands.indices.resize(plan.indices_.size());
+  for (std::size_t a = 0; a < plan.indices_.size(); ++a) operands.indices[a] = plan.indices_[a].operand();
   operands.mask = plan.mask_.operand();
   operands.out = plan.out_.operand();
   operands.fill = plan.fill_;

@@ -164,19 +164,19 @@ py::object execute_into(const Request& request, const Plan& plan, const Operands
 
 }  // namespace
 
-Operands adopt_all(const Request& request, const RawOperands& raw) {
-  Operands operands;
-  operands.input = adopt(request.op, Role::data, raw.input);
+void adopt_all(const Request& request, const RawOperands& raw, Operands& operands) {
+  adopt(request.op, Role::data, raw.input, operands.input);
   if (request.planner == Planner::at_points) {
-    for (const py::handle index : py::reinterpret_borrow<py::tuple>(raw.indices)) {
-      operands.indices.push_back(adopt(request.op, Role::index, index));
-    }
+    const auto indices = py::reinterpret_borrow<py::tuple>(raw.indices);
+    operands.indices.resize(indices.size());
+    for (std::size_t a = 0; a < indices.size(); ++a) adopt(request.op, Role::index, indices[a], operands.indices[a]);
   } else {
-    operands.indices.push_back(adopt(request.op, Role::index, raw.indices));
+    operands.indices.resize(1);
+    adopt(request.op, Role::index, raw.indices, operands.indices[0]);
   }
-  operands.fill = adopt(request.op, Role::fill, raw.fill);
-  operands.mask = adopt(request.op, Role::mask, raw.mask);
-  operands.out = adopt(request.op, Role::out, raw.out);
+  adopt(request.op, Role::fill, raw.fill, operands.fill);
+  adopt(request.op, Role::mask, raw.mask, operands.mask);
+  adopt(request.op, Role::out, raw.out, operands.out);
   if (!operands.input.given) throw DTypeError("input is None, expected an array");
   for (const Operand& index : operands.indices) {
     if (!index.given) throw DTypeError("index is None, expected an array of integers");
@@ -197,7 +197,6 @@ Operands adopt_all(const Request& request, const RawOperands& raw) {
     }
   }
   if (operands.out.given) borrow(Role::out, operands.out);
-  return operands;
 }
 
 Plan make_plan(const Request& request, const Operands& operands) {
@@ -239,7 +238,8 @@ py::object execute(const Request& request, const Plan& plan, const Operands& ope
 }
 
 py::object run(const Request& request, const RawOperands& raw) {
-  const Operands operands = adopt_all(request, raw);
+  Operands operands;
+  adopt_all(request, raw, operands);
   const Plan plan = make_plan(request, operands);
   if (is_planning()) return make_plan_object(request, plan, operands);
   return execute(request, plan, operands);

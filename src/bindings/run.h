@@ -3,6 +3,8 @@
 
 #include <pybind11/pybind11.h>
 
+#include <algorithm>
+#include <memory>
 #include <optional>
 
 #include "bindings/from_python.h"
@@ -24,10 +26,38 @@ struct Request {
   const char* name() const { return PyUnicode_AsUTF8(op.ptr()); }
 };
 
-// The arrays of one call. `indices` has one entry but for at_points.
+// The index operands of one call: one but for at_points, which is the case that must not allocate.
+class IndexOperands {
+ public:
+  IndexOperands() = default;
+  IndexOperands(const IndexOperands& other) { *this = other; }
+  IndexOperands& operator=(const IndexOperands& other) {
+    resize(other.size());
+    std::copy(other.begin(), other.end(), begin());
+    return *this;
+  }
+  void resize(std::size_t count) {
+    count_ = count;
+    if (count > 1) many_ = std::make_unique<Operand[]>(count);
+  }
+  std::size_t size() const { return count_; }
+  Operand* begin() { return count_ > 1 ? many_.get() : &one_; }
+  Operand* end() { return begin() + count_; }
+  const Operand* begin() const { return count_ > 1 ? many_.get() : &one_; }
+  const Operand* end() const { return begin() + count_; }
+  Operand& operator[](std::size_t i) { return begin()[i]; }
+  const Operand& operator[](std::size_t i) const { return begin()[i]; }
+
+ private:
+  std::size_t count_ = 0;
+  Operand one_;
+  std::unique_ptr<Operand[]> many_;
+};
+
+// The arrays of one call.
 struct Operands {
   Operand input;
-  std::vector<Operand> indices;
+  IndexOperands indices;
   Operand mask;
   Operand fill;
   Operand out;
@@ -42,7 +72,7 @@ struct RawOperands {
   py::handle out;
 };
 
-Operands adopt_all(const Request& request, const RawOperands& raw);
+void adopt_all(const Request& request, const RawOperands& raw, Operands& operands);
 Plan make_plan(const Request& request, const Operands& operands);
 
 // Runs `plan` on the operands into `out`, or into a fresh array.

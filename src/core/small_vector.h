@@ -15,56 +15,53 @@ class SmallVector {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
-  SmallVector() = default;
-  explicit SmallVector(int count, T value = T{}) { resize(count, value); }
-  SmallVector(std::initializer_list<T> values) { append(values.begin(), static_cast<int>(values.size())); }
-  SmallVector(const SmallVector& other) { append(other.begin(), other.size()); }
+  SmallVector() : data_(inline_) {}
+  explicit SmallVector(int count, T value = T{}) : SmallVector() { resize(count, value); }
+  SmallVector(std::initializer_list<T> values) : SmallVector() {
+    append(values.begin(), static_cast<int>(values.size()));
+  }
+  SmallVector(const SmallVector& other) : SmallVector() { append(other.data_, other.size_); }
   SmallVector& operator=(const SmallVector& other) {
     if (this != &other) {
       clear();
-      append(other.begin(), other.size());
+      append(other.data_, other.size_);
     }
     return *this;
   }
 
   int size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  T* data() { return heap_ ? heap_.get() : inline_; }
-  const T* data() const { return heap_ ? heap_.get() : inline_; }
-  T* begin() { return data(); }
-  T* end() { return data() + size_; }
-  const T* begin() const { return data(); }
-  const T* end() const { return data() + size_; }
-  T& operator[](int i) { return data()[i]; }
-  const T& operator[](int i) const { return data()[i]; }
-  T& back() { return data()[size_ - 1]; }
-  const T& back() const { return data()[size_ - 1]; }
+  T* data() { return data_; }
+  const T* data() const { return data_; }
+  T* begin() { return data_; }
+  T* end() { return data_ + size_; }
+  const T* begin() const { return data_; }
+  const T* end() const { return data_ + size_; }
+  T& operator[](int i) { return data_[i]; }
+  const T& operator[](int i) const { return data_[i]; }
+  T& back() { return data_[size_ - 1]; }
+  const T& back() const { return data_[size_ - 1]; }
 
   void clear() { size_ = 0; }
   void reserve(int count) {
-    if (count <= capacity_) return;
-    const int grown = std::max(count, 2 * capacity_);
-    auto heap = std::make_unique<T[]>(static_cast<std::size_t>(grown));
-    std::copy(begin(), end(), heap.get());
-    heap_ = std::move(heap);
-    capacity_ = grown;
+    if (count > capacity_) grow(count);
   }
   void resize(int count, T value = T{}) {
     reserve(count);
-    if (count > size_) std::fill(data() + size_, data() + count, value);
+    for (int i = size_; i < count; ++i) data_[i] = value;
     size_ = count;
   }
   void push_back(T value) {
     reserve(size_ + 1);
-    data()[size_++] = value;
+    data_[size_++] = value;
   }
   void append(const T* values, int count) {
     reserve(size_ + count);
-    std::copy(values, values + count, end());
+    for (int i = 0; i < count; ++i) data_[size_ + i] = values[i];  // a handful: cheaper than a call
     size_ += count;
   }
   void erase(int first, int count) {
-    std::copy(begin() + first + count, end(), begin() + first);
+    for (int i = first; i + count < size_; ++i) data_[i] = data_[i + count];
     size_ -= count;
   }
 
@@ -73,6 +70,16 @@ class SmallVector {
   }
 
  private:
+  [[gnu::noinline, gnu::cold]] void grow(int count) {
+    const int grown = std::max(count, 2 * capacity_);
+    auto heap = std::make_unique<T[]>(static_cast<std::size_t>(grown));
+    std::copy(begin(), end(), heap.get());
+    heap_ = std::move(heap);
+    data_ = heap_.get();
+    capacity_ = grown;
+  }
+
+  T* data_;
   int size_ = 0;
   int capacity_ = N;
   std::unique_ptr<T[]> heap_;

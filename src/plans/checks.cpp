@@ -2,6 +2,7 @@
 #include "plans/checks.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "core/checked.h"
 
@@ -22,15 +23,16 @@ int normalize_axis(int64_t axis, int rank) {
 }
 
 void check_extents(const ArrayView& view) {
-  for (const int64_t n : view.extent) {
-    if (n == 0) return;
-  }
   int64_t span = view.item;
+  bool fits = true;
   for (int axis = 0; axis < view.rank(); ++axis) {
     const int64_t stride = view.stride[axis];
-    if (stride == INT64_MIN) throw ShapeError("array is too big: its size does not fit in 64 bits");
-    span = checked_add(span, checked_mul(view.extent[axis] - 1, stride < 0 ? -stride : stride));
+    if (view.extent[axis] == 0) return;  // nothing is ever addressed
+    int64_t reach = 0;
+    fits = fits && stride != INT64_MIN && !__builtin_mul_overflow(view.extent[axis] - 1, std::abs(stride), &reach) &&
+           !__builtin_add_overflow(span, reach, &span);
   }
+  if (!fits) throw ShapeError("array is too big: its size does not fit in 64 bits");
 }
 
 Dims broadcast_strides(const ArrayView& view, const Dims& shape, const char* what) {
@@ -73,6 +75,10 @@ Flattened flatten(const ArrayView& view) {
   check_extents(view);
   Flattened flat;
   flat.extent = checked_count(view.extent);
+  if (view.rank() == 1) {
+    flat.step = view.stride[0];
+    return flat;
+  }
   Space space(view.extent, 1);
   set_strides(space, 0, 0, view.stride.data(), view.rank());
   space.coalesce();

@@ -96,6 +96,7 @@ void write_fill(std::byte* target, int64_t n, const std::byte* fill, int64_t ite
 inline void prefetch(Address address) { __builtin_prefetch(pointer_to(address), 0, 2); }
 
 inline void prefetch_unit(Address address, int64_t unit) {
+  keep_prefetches();
   if (address == 0) return;
   for (Address line = address & ~static_cast<Address>(kLine - 1); line < address + static_cast<Address>(unit); line += kLine) {
     prefetch(line);

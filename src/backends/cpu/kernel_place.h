@@ -38,9 +38,13 @@ inline T read(const std::byte* source) {
   return value;
 }
 
+// Without it the compiler takes a function that only prefetches for one without effects, and drops its calls.
+inline void keep_prefetches() { asm volatile(""); }
+
 // Reading a block of indices in one burst leaves the memory idle while the block is moved, unless the bytes of a later
 // block are asked for now.
 inline void prefetch_ahead(Address source, int64_t bytes) {
+  keep_prefetches();
   for (int64_t i = 0; i < bytes; i += 64) {
     __builtin_prefetch(pointer_to(source + static_cast<uint64_t>(kIndexAhead + i)), 0, 3);
   }

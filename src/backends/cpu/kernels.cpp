@@ -23,6 +23,7 @@ int next_size(const Job& job, const Walk& walk, int64_t left) {
 
 // Prefetches the share of the next run's table that corresponds to this block's share of its own run.
 void prefetch_run(const Job& job, const Walk& walk, int n) {
+  keep_prefetches();
   const int last = job.rank - 1;
   const int64_t begin = walk.at[last];
   Walk other = walk;

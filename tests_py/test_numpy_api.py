@@ -1,0 +1,677 @@
+"""test_numpy_api.py: take and take_along_axis give NumPy's answers and words; and what is ours in them."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+import re
+import warnings
+from array import array as python_array
+
+import numpy as np
+import pytest
+
+import gatherscatter as gs
+import reference
+from gatherscatter.errors import EmptyAxisError, OutOfBoundsError, ShapeMismatchError
+
+pytestmark = pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
+
+
+def matrix(values):
+    """NumPy warns of this class wherever one is made."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PendingDeprecationWarning)
+        return np.matrix(values)
+
+
+A = np.arange(6.0).reshape(2, 3)
+I2 = np.array([[0, 1]])
+
+
+def outcome(function, *args, **kwargs):
+    """What a call gives: the value with its type and dtype, or the error."""
+    try:
+        result = function(*args, **kwargs)
+    except Exception as error:
+        return error
+    return type(result), getattr(result, "dtype", None), getattr(result, "shape", None), np.ma.getdata(result).tolist()
+
+
+def assert_numpys_answer(ours, numpys, *args, **kwargs):
+    """The same result, or an error of NumPy's class whose text begins with NumPy's."""
+    expected, found = outcome(numpys, *args, **kwargs), outcome(ours, *args, **kwargs)
+    if isinstance(expected, Exception):
+        assert isinstance(found, type(expected)), found
+        assert str(found).startswith(str(expected).strip()), (str(found), str(expected))
+    else:
+        assert found == expected
+
+
+# ---- take
+
+INDICES = {
+    "ints": np.array([0, 2, -1]),
+    "2-d": np.array([[0, 1], [-1, 1]]),
+    "0-d": np.array(1),
+    "scalar": 1,
+    "numpy scalar": np.uint8(1),
+    "list": [1, 0],
+    "nested": [[1], [0]],
+    "tuple": (1, 0),
+    "range": range(2),
+    "empty list": [],
+    "empty nested": [[], []],
+    "empty array": np.zeros((0, 2), int),
+    "bool array": np.array([True, False]),
+    "bool list": [True, False],
+    "bool": True,
+    "unsigned": np.array([1, 0], "u8"),
+    "byte-swapped": np.array([1, 0], ">i4"),
+    "list of floats": [1.0, 0.0],
+    "float": 1.0,
+    "list of strings": ["1", "0"],
+    "string": "1",
+    "float array": np.array([1.0]),
+    "empty float array": np.array([]),
+    "float scalar": np.float64(1),
+    "object array": np.array([1, 0], object),
+    "object array with a string": np.array([1, "x"], object),
+    "string array": np.array(["1"]),
+    "bytes array": np.array([b"1"]),
+    "complex": [1j],
+    "complex array": np.array([1j]),
+    "datetime": np.array([1], "M8[s]"),
+    "timedelta": np.array([1], "m8[s]"),
+    "void": np.zeros(1, "V8"),
+    "None": None,
+    "list of None": [None],
+    "word": "x",
+    "ragged": [[0], [1, 2]],
+    "dict": {},
+    "object": object(),
+    "slice": slice(2),
+    "buffer": python_array("l", [1, 0]),
+    "memoryview": memoryview(python_array("h", [1, 0])),
+    "matrix": matrix([[0, 1]]),
+    "masked": np.ma.array([0, 1], mask=[0, 1]),
+    "too large": [7],
+    "too small": np.array([0, -9]),
+    "huge": 2**70,
+}
+# NumPy says more, or our list of what is an array is shorter: the class of the error agrees, its words do not.
+OWN_WORDS = {"dict", "object", "slice"}
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, -1])
+@pytest.mark.parametrize("kind", [kind for kind in INDICES if kind not in OWN_WORDS])
+def test_take_indices(kind, axis):
+    assert_numpys_answer(gs.take, np.take, A, INDICES[kind], axis)
+
+
+@pytest.mark.parametrize("kind", sorted(OWN_WORDS))
+def test_take_of_no_indices_at_all(kind):
+    with pytest.raises(TypeError):
+        np.take(A, INDICES[kind])
+    with pytest.raises(TypeError):
+        gs.take(A, INDICES[kind])
+
+
+SOURCES = {
+    "0-d": np.array(5),
+    "number": 5,
+    "float": 0.5,
+    "complex": 1j,
+    "bool": True,
+    "numpy scalar": np.float32(2),
+    "list": [1, 2, 3],
+    "nested list": [[1, 2], [3, 4]],
+    "tuple": (1, 2),
+    "range": range(3),
+    "string": "abc",
+    "F order": np.asfortranarray(A),
+    "reversed": A[::-1, ::-1],
+    "broadcast": np.broadcast_to(np.arange(3), (2, 3)),
+    "record": np.array([(1, b"a"), (2, b"b")], [("a", "i4"), ("b", "S1")]),
+    "recarray": np.rec.array([(1, b"a"), (2, b"b")], dtype=[("a", "i4"), ("b", "S1")]),
+    "matrix": matrix([[1, 2], [3, 4]]),
+    "empty": np.zeros((0, 3)),
+    "no columns": np.zeros((3, 0)),
+}
+
+
+@pytest.mark.parametrize("axis", [None, 0, -1, 1, 2, -3])
+@pytest.mark.parametrize("indices", [0, [0, 0], [[0], [-1]], [], 9], ids=repr)
+@pytest.mark.parametrize("kind", SOURCES)
+def test_take_sources(kind, indices, axis):
+    if kind == "empty" and indices == 9 and axis in (1, -1):
+        # NumPy does not look at indices that move nothing on their way; here a bad one is always an error.
+        assert np.take(SOURCES[kind], indices, axis).size == 0
+        with pytest.raises(OutOfBoundsError, match="index 9 is out of bounds for axis 1 with size 3"):
+            gs.take(SOURCES[kind], indices, axis)
+        return
+    assert_numpys_answer(gs.take, np.take, SOURCES[kind], indices, axis)
+
+
+@pytest.mark.parametrize(
+    "axis", [1.0, True, False, np.True_, "0", [0], np.array([1]), A, (0,), np.float64(1)], ids=repr
+)
+def test_take_axis_that_is_no_integer(axis):
+    for indices in ([0], np.array([0])):
+        assert_numpys_answer(gs.take, np.take, A, indices, axis)
+
+
+@pytest.mark.parametrize("axis", [np.int8(1), np.array(1), np.uint64(0)], ids=repr)
+def test_take_axis_of_numpys_integers(axis):
+    assert_numpys_answer(gs.take, np.take, A, np.array([0]), axis)
+
+
+MODES = ["raise", "wrap", "clip", 0, 1, 2, None, np.int64(1), np.str_("clip"), b"clip", "".join(["ra", "ise"])]
+MODES += ["ra", "Raise", "CLIP", "w", "x", "", b"c", True, 1.0, [], "\xe4"]
+
+
+@pytest.mark.parametrize("values", [[0, 1], [-1, 5], [-100, 100, 7], 9], ids=repr)
+@pytest.mark.parametrize("mode", MODES, ids=repr)
+def test_take_modes(mode, values):
+    for indices in (values, np.array(values)):
+        assert_numpys_answer(gs.take, np.take, A, indices, 1, mode=mode)
+
+
+def test_take_wrap_is_a_modulo():
+    far = np.array([2**62, -(2**62) - 1, 2**63 - 1, -(2**63)])
+    assert gs.take(np.arange(7), far, mode="wrap").tolist() == [int(i) % 7 for i in far]
+
+
+def test_take_compares_uint64_at_full_width():
+    with pytest.raises(OutOfBoundsError, match=f"index {2**64 - 1} is out of bounds for axis 0 with size 6"):
+        gs.take(A, np.array([2**64 - 1], "u8"))
+    with pytest.raises(OutOfBoundsError, match=f"index {2**63} is out"):
+        gs.take(A, [2**63])
+
+
+@pytest.mark.parametrize("mode", ["raise", "wrap", "clip"])
+def test_take_random(mode):
+    rng = np.random.default_rng(3)
+    for _ in range(60):
+        rank = int(rng.integers(1, 5))
+        x = rng.random(tuple(rng.integers(1, 5, rank))).transpose(rng.permutation(rank))
+        axis = None if rng.random() < 0.2 else int(rng.integers(-rank, rank))
+        n = x.size if axis is None else x.shape[axis]
+        span = 1 if mode == "raise" else 3
+        indices = rng.integers(-span * n, span * n, tuple(rng.integers(0, 4, int(rng.integers(0, 3)))))
+        result = gs.take(x, indices, axis, mode=mode)
+        np.testing.assert_array_equal(result, np.take(x, indices, axis, mode=mode), strict=True)
+        assert type(result) is type(np.take(x, indices, axis, mode=mode))
+
+
+def test_take_has_numpys_signature():
+    assert gs.take(A, [0], 1).tolist() == gs.take(a=A, indices=[0], axis=1).tolist() == [[0], [3]]
+    out = np.zeros((2, 1))
+    assert gs.take(A, [9], 1, out, "clip") is out and out.tolist() == [[2], [5]]
+    with pytest.raises(TypeError):
+        gs.take(A, [0], 0, None, "raise", "fill")
+
+
+# ---- an axis without elements
+
+EMPTY = "cannot do a non-empty take from an empty axes."
+
+
+@pytest.mark.parametrize("mode", ["raise", "wrap", "clip"])
+@pytest.mark.parametrize(
+    ("shape", "axis"), [((0,), None), ((0,), 0), ((0, 3), None), ((0, 3), 0), ((3, 0), 1), ((2, 0, 3), -2)]
+)
+def test_non_empty_take_from_an_empty_axis(shape, axis, mode):
+    for indices in ([0], np.array([0]), 0, np.array([[1], [2]])):
+        with pytest.raises(IndexError, match=EMPTY):
+            np.take(np.zeros(shape), indices, axis, mode=mode)
+        with pytest.raises(EmptyAxisError, match=EMPTY) as error:
+            gs.take(np.zeros(shape), indices, axis, mode=mode)
+        assert isinstance(error.value, OutOfBoundsError) and error.value.size == 0
+        assert pickle.loads(pickle.dumps(error.value)) == error.value and str(error.value).startswith(EMPTY)
+
+
+def test_an_empty_take_from_an_empty_axis():
+    for mode in ("raise", "wrap", "clip"):
+        assert_numpys_answer(gs.take, np.take, np.zeros((0, 3)), np.zeros((0, 2), int), 0, mode=mode)
+
+
+def test_a_result_without_elements_still_checks_its_indices():
+    assert_numpys_answer(gs.take, np.take, np.zeros((3, 0)), np.array([10]), 0)
+    assert_numpys_answer(gs.take, np.take, np.zeros((0, 0)), np.array([10]), 0)
+    assert_numpys_answer(gs.take, np.take, np.zeros((3, 0)), np.array([2]), 0)
+
+
+def test_an_empty_axis_has_padding():
+    assert gs.take(np.zeros(0), np.array([0, -1]), bounds="fill", fill_value=4).tolist() == [4, 4]
+
+
+# ---- out
+
+
+@pytest.mark.parametrize("mode", ["raise", "wrap", "clip"])
+@pytest.mark.parametrize("shape", [(), (2,), (1, 2)])
+def test_take_out(mode, shape):
+    indices = np.ones(shape, int)
+    out = np.zeros(shape)
+    assert gs.take(A, indices, out=out, mode=mode) is out
+    np.testing.assert_array_equal(out, np.ones(shape))
+
+
+def test_take_out_of_any_layout_and_class():
+    room = np.zeros((6, 4))[::2, ::-2]
+    assert gs.take(A, [0, 2, 1], 1, out=room.T[:2]).tolist() == [[0, 2, 1], [3, 5, 4]]
+    out = matrix(np.zeros((2, 1)))
+    assert gs.take(A, [1], 1, out=out) is out and out.tolist() == [[1], [4]]
+
+
+@pytest.mark.parametrize("out", [[0.0], (np.zeros(1),), 0.0, "x", np.float64(0)], ids=repr)
+def test_take_out_that_is_no_array(out):
+    assert_numpys_answer(gs.take, np.take, A, [0], out=out)
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 1), (1, 2), ()])
+def test_take_out_of_another_shape(shape):
+    for mode in ("raise", "clip"):
+        assert_numpys_answer(gs.take, np.take, A, np.array([0, 1]), out=np.zeros(shape), mode=mode)
+        assert_numpys_answer(gs.take, np.take, A, np.array([0, 1]), 0, out=np.zeros(shape), mode=mode)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "i8", "?", "c16", "S8", "M8[s]", ">f8", "V8"])
+def test_take_out_of_another_dtype(dtype):
+    """NumPy casts to some, even to narrower ones; we never do."""
+    out = np.zeros(2, dtype)
+    before = out.tobytes()
+    with pytest.raises(TypeError, match="out has dtype"):
+        gs.take(A, [0, 1], out=out)
+    assert out.tobytes() == before
+
+
+def test_take_out_read_only():
+    out = np.zeros(2)
+    out.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        gs.take(A, [0, 1], out=out)
+
+
+def test_take_out_is_all_or_nothing():
+    out = np.full(3, 7.0)
+    for axis, bad in itertools.product((None, 0), ([0, 1, 99], np.array([-99, 0, 1]))):
+        with pytest.raises(OutOfBoundsError):
+            gs.take(np.arange(6.0), bad, axis, out=out)
+    assert out.tolist() == [7, 7, 7]
+
+
+def test_take_out_may_overlap():
+    x = np.arange(6)
+    assert gs.take(x, [5, 4, 3, 2, 1, 0], out=x) is x and x.tolist() == [5, 4, 3, 2, 1, 0]
+    index = np.array([2, 0, 1])
+    assert gs.take(np.array([7, 8, 9]), index, out=index).tolist() == [9, 7, 8]
+
+
+# ---- our keywords
+
+
+def test_bounds_speak_our_rules():
+    x, far = np.arange(3), np.array([-1, -4, 5])
+    assert gs.take(x, far, bounds="clip").tolist() == [2, 0, 2]  # negatives count from the end first
+    assert gs.take(x, far, mode="clip").tolist() == [0, 0, 2]  # NumPy's
+    assert gs.take(x, far, mode="clip", bounds="clip").tolist() == [0, 0, 2]
+    assert gs.take(x, far, mode="clip", negative="from_end").tolist() == [2, 0, 2]
+    assert gs.take(x, far, bounds="wrap").tolist() == gs.take(x, far, mode="wrap").tolist() == [2, 2, 2]
+    assert gs.take(x, far, bounds="fill", fill_value=-7).tolist() == [2, -7, -7]
+    assert gs.take(x, far, bounds="fill", negative="out_of_bounds").tolist() == [0, 0, 0]
+    for bounds in ("raise", "deferred"):
+        with pytest.raises(OutOfBoundsError):
+            gs.take(x, far, bounds=bounds)
+    assert gs.take(x, np.array([1, -1]), bounds="unchecked").tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(("mode", "bounds"), [("clip", "wrap"), ("wrap", "raise"), ("clip", "fill"), (0, "wrap")])
+def test_mode_and_bounds_must_agree(mode, bounds):
+    with pytest.raises(ValueError, match="contradict"):
+        gs.take(A, [0], mode=mode, bounds=bounds)
+
+
+@pytest.mark.parametrize("keyword", [{"bounds": "drop"}, {"bounds": ""}, {"negative": ""}, {"negative": "wrap"}])
+def test_unknown_words(keyword):
+    with pytest.raises(ValueError, match="expected one of"):
+        gs.take(A, [0], **keyword)
+    with pytest.raises(ValueError, match="expected one of"):
+        gs.take_along_axis(A, I2, **keyword)
+
+
+RULES = [("raise", "from_end"), ("fill", "from_end"), ("fill", "out_of_bounds"), ("clip", "from_end")]
+RULES += [("clip", "out_of_bounds"), ("wrap", "from_end"), ("wrap", "out_of_bounds")]
+
+
+@pytest.mark.parametrize(("bounds", "negative"), RULES)
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_rules_and_mask_against_the_loops(bounds, negative, axis):
+    rng = np.random.default_rng(5)
+    x = np.arange(12).reshape(3, 4)
+    n = 12 if axis is None else x.shape[axis]
+    span = n if bounds == "raise" else 3 * n
+    indices = rng.integers(-span, span, (2, 3))
+    mask = np.array([[True, False, True]])
+    for keywords in ({}, {"mask": mask}):
+        rule = {"bounds": bounds, "negative": negative}
+        answer = reference.take(x, indices, axis, fill=np.array(-9), **rule, **keywords)
+        np.testing.assert_array_equal(gs.take(x, indices, axis, fill_value=-9, **rule, **keywords), answer.result)
+        if axis is not None:
+            along = rng.integers(-span, span, (3, 4))
+            answer = reference.take_along_axis(x, along, axis, fill=np.array(-9), **rule)
+            result = gs.take_along_axis(x, along, axis, fill_value=-9, **rule)
+            np.testing.assert_array_equal(result, answer.result)
+
+
+def test_the_mask_hides_bad_indices():
+    out = np.zeros(3)
+    gs.take(A, np.array([1, 99, -99]), mask=np.array([True, False, False]), fill_value=5, out=out)
+    assert out.tolist() == [1, 5, 5]
+    with pytest.raises(TypeError, match="mask"):
+        gs.take(A, [0], mask=np.array([1]))
+    with pytest.raises(ValueError, match="mask"):
+        gs.take(A, [0], mask=np.ones(2, bool))
+
+
+# ---- take_along_axis
+
+
+ALONG = {
+    "ints": I2,
+    "broadcast": np.array([[1], [0]]),
+    "longer": np.array([[0, 1, 2, 2, -1], [0, 0, 0, 0, 0]]),
+    "empty": np.zeros((2, 0), int),
+    "1-d": np.array([0, 1]),
+    "0-d": np.array(0),
+    "3-d": np.zeros((1, 1, 1), int),
+    "other rows": np.zeros((3, 1), int),
+    "float": I2 + 0.0,
+    "empty float": np.zeros((2, 0)),
+    "bool": I2 > 0,
+    "object": I2.astype(object),
+    "string": I2.astype(str),
+    "complex": I2 + 0j,
+    "datetime": I2.astype("M8[s]"),
+    "unsigned": I2.astype("u8"),
+    "byte-swapped": I2.astype(">i2"),
+    "matrix": matrix(I2),
+    "masked": np.ma.array(I2, mask=[[0, 1]]),
+    "too large": I2 + 2,
+    "too small": I2 - 9,
+}
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1, -2, None, 2, -3, 1.0, "1"])
+@pytest.mark.parametrize("kind", ALONG)
+@pytest.mark.parametrize("source", [A, A[:1], np.asfortranarray(A), matrix(A), np.array(3.0), A[0]], ids=np.shape)
+def test_take_along_axis(source, kind, axis):
+    expected = outcome(np.take_along_axis, source, ALONG[kind], axis)
+    if isinstance(expected, IndexError) and "shape mismatch" in str(expected):
+        with pytest.raises(ShapeMismatchError, match="shape mismatch: indexing arrays could not be broadcast"):
+            gs.take_along_axis(source, ALONG[kind], axis)
+    else:
+        assert_numpys_answer(gs.take_along_axis, np.take_along_axis, source, ALONG[kind], axis)
+
+
+def test_take_along_axis_names_both_shapes():
+    with pytest.raises(ValueError, match=re.escape("(2, 3) (3, 1) on axis 0")) as error:
+        gs.take_along_axis(A, np.zeros((3, 1), int), 1)
+    assert isinstance(error.value, IndexError)
+
+
+def test_take_along_axis_default_axis_is_the_last():
+    assert gs.take_along_axis(A, np.array([[2], [0]])).tolist() == [[2], [3]]
+
+
+def test_take_along_axis_accepts_lists():
+    """NumPy does not; a list is an index everywhere else."""
+    assert gs.take_along_axis([[1, 2, 3]], [[2, 0]], 1).tolist() == [[3, 1]]
+    assert gs.take_along_axis(A, [[], []], 1).shape == (2, 0)
+    for wrong in ([[0.5, 1.0]], [[True, False]], [["0", "1"]]):
+        with pytest.raises(IndexError, match="must be an integer array"):
+            gs.take_along_axis(A, wrong, 1)
+
+
+def test_take_along_axis_of_nothing():
+    with pytest.raises(IndexError, match="index 0 is out of bounds for axis 1 with size 0"):
+        np.take_along_axis(np.zeros((2, 0)), I2, 1)
+    with pytest.raises(OutOfBoundsError, match="index 0 is out of bounds for axis 1 with size 0"):
+        gs.take_along_axis(np.zeros((2, 0)), I2, 1)
+
+
+def test_take_along_axis_keywords():
+    index = np.array([[0, 9], [-1, 1]])
+    assert gs.take_along_axis(A, index, bounds="fill", fill_value=-1).tolist() == [[0, -1], [5, 4]]
+    assert gs.take_along_axis(A, index, bounds="clip").tolist() == [[0, 2], [5, 4]]
+    assert gs.take_along_axis(A, index, bounds="clip", negative="out_of_bounds").tolist() == [[0, 2], [3, 4]]
+    mask = np.array([[True, False]])
+    assert gs.take_along_axis(A, index, mask=mask, fill_value=8).tolist() == [[0, 8], [5, 8]]
+    out = np.zeros((2, 2))
+    assert gs.take_along_axis(A, index, bounds="wrap", out=out) is out and out.tolist() == [[0, 0], [5, 4]]
+    with pytest.raises(OutOfBoundsError):
+        gs.take_along_axis(A, index, out=out)
+    assert out.tolist() == [[0, 0], [5, 4]]
+    with pytest.raises(TypeError):
+        gs.take_along_axis(A, index, 1, "fill")
+
+
+def test_take_along_axis_with_argsort():
+    rng = np.random.default_rng(7)
+    x = rng.random((3, 4, 5))
+    for axis in (0, 1, 2, -1):
+        np.testing.assert_array_equal(gs.take_along_axis(x, np.argsort(x, axis), axis), np.sort(x, axis))
+
+
+# ---- classes of NumPy's own
+
+
+MASKED = np.ma.array([[1, 2, 3], [4, 5, 6]], mask=[[0, 1, 0], [0, 0, 1]])
+
+
+def assert_same_masked(found, expected):
+    assert type(found) is type(expected)
+    if expected is not np.ma.masked:
+        np.testing.assert_array_equal(np.ma.getmaskarray(found), np.ma.getmaskarray(expected), strict=True)
+        np.testing.assert_array_equal(np.ma.filled(found, -1), np.ma.filled(expected, -1))
+    if type(expected) is np.ma.MaskedArray:
+        assert found.fill_value == expected.fill_value and found.dtype == expected.dtype
+
+
+@pytest.mark.parametrize(
+    "indices", [0, 1, [0, 1], np.array([[2], [-1]]), [], np.ma.array([0, 9], mask=[0, 1])], ids=repr
+)
+@pytest.mark.parametrize("axis", [None, 0, 1])
+@pytest.mark.parametrize("unmasked", [False, True])
+def test_take_masked(indices, axis, unmasked):
+    x = np.ma.array(MASKED, fill_value=77)
+    if unmasked:
+        x = np.ma.array(x.data)
+    if np.ma.isMaskedArray(indices) and axis is not None:
+        # NumPy lines masks of indices and data up at their last axes: an error here, and wrong for square arrays.
+        found = gs.take(x, indices, axis)
+        plain = gs.take(x, [0, 0], axis)
+        plain[(slice(None),) * axis + (1,)] = np.ma.masked
+        assert_same_masked(found, plain)
+        return
+    if axis == 0 and isinstance(indices, np.ndarray):
+        indices = indices % 2
+    assert_same_masked(gs.take(x, indices, axis), np.take(x, indices, axis))
+    assert_same_masked(gs.take(x, indices, axis, mode="clip"), np.take(x, indices, axis, mode="clip"))
+
+
+def test_take_masked_into():
+    for make in (lambda: np.ma.array([9, 9, 9], mask=[0, 0, 1]), lambda: np.zeros(3, int)):
+        ours, numpys = make(), make()
+        gs.take(MASKED, [0, 1, 5], out=ours)
+        np.take(MASKED, [0, 1, 5], out=numpys)
+        assert_same_masked(ours, numpys)
+    out = np.ma.array([9, 9, 9])
+    with pytest.raises(OutOfBoundsError):
+        gs.take(MASKED, [0, 1, 99], out=out)
+    assert out.tolist() == [9, 9, 9]
+
+
+def test_take_masked_padding_is_no_masked_item():
+    result = gs.take(MASKED, [0, 1, 99], bounds="fill", fill_value=-7)
+    assert result.tolist() == [1, None, -7]
+
+
+def test_take_masked_records():
+    """As indexing gives them; numpy.take forgets the masks of fields."""
+    x = np.ma.array([(1, 2.0), (3, 4.0)], mask=[(0, 1), (1, 0)], dtype=[("a", int), ("b", float)])
+    found, expected = gs.take(x, [1, 0, 1]), x[[1, 0, 1]]
+    assert type(found) is type(expected) and found.tolist() == expected.tolist() == [(None, 4), (1, None), (None, 4)]
+    assert gs.take(x, 0).tolist() == x[0].tolist() == (1, None)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_take_along_axis_masked(axis):
+    indices = np.array([[1, 0, 1], [0, 1, 1]])
+    for x in (np.ma.array(MASKED, fill_value=77), np.ma.array(MASKED.data)):
+        assert_same_masked(gs.take_along_axis(x, indices, axis), np.take_along_axis(x, indices, axis))
+
+
+def test_take_along_axis_masked_and_flattened():
+    """NumPy has no answer here."""
+    assert gs.take_along_axis(MASKED, np.array([1, 0, 5]), None).tolist() == [None, 1, None]
+
+
+def test_masked_arrays_have_no_single_plan():
+    with pytest.raises(TypeError, match="data and mask"):
+        gs.plan(gs.take, np.ma.array([1, 2]), [0])
+
+
+class Labelled(np.ndarray):
+    """A subclass that carries something along."""
+
+    label = None
+
+    def __array_finalize__(self, obj):
+        self.label = getattr(obj, "label", None)
+
+
+def test_subclasses_carry_on():
+    x = np.arange(6.0).reshape(2, 3).view(Labelled)
+    x.label = "metres"
+    for result in (gs.take(x, [0, 1], 1), gs.take(x, np.array([0])), gs.take_along_axis(x, I2, 1)):
+        assert type(result) is Labelled and result.label == "metres"
+    assert type(gs.take(x, 0)) is type(np.take(x, 0)) is np.float64
+    index = np.array([0, 1]).view(Labelled)
+    assert type(gs.take(A, index)) is np.ndarray
+
+
+def test_memmaps(tmp_path):
+    x = np.memmap(tmp_path / "x", "i4", "w+", shape=(4,))
+    x[:] = [3, 1, 4, 1]
+    assert gs.take(x, np.array([2, 0])).tolist() == [4, 3]
+    assert gs.take_along_axis(x, np.array([2, 0]), 0).tolist() == [4, 3]
+
+
+class WithOwnTake(np.ndarray):
+    def take(self, indices, axis=None, out=None, mode="raise"):
+        return "its own", indices, axis, mode
+
+
+class WithFunctions:
+    """An array that answers NumPy's functions itself, without DLPack."""
+
+    def __array_function__(self, function, kinds, args, kwargs):
+        return "its own", function.__name__, args[1:], kwargs
+
+
+def test_classes_with_their_own_answer():
+    own = np.arange(3).view(WithOwnTake)
+    assert gs.take(own, 1, 0, mode="wrap") == ("its own", 1, 0, "wrap") == np.take(own, 1, 0, mode="wrap")
+    duck = WithFunctions()
+    assert gs.take(duck, 1) == ("its own", "take", (1,), {"axis": None, "out": None, "mode": "raise"})
+    assert gs.take_along_axis(duck, I2, 0) == ("its own", "take_along_axis", (I2, 0), {})
+    for call in (
+        lambda: gs.take(own, 1, bounds="fill"),
+        lambda: gs.take(duck, 1, fill_value=0),
+        lambda: gs.take(duck, 1, bounds="clip"),
+        lambda: gs.take_along_axis(duck, I2, bounds="fill"),
+        lambda: gs.take_along_axis(duck, I2, out=A),
+    ):
+        with pytest.raises(TypeError, match="only takes NumPy's arguments"):
+            call()
+
+
+# ---- other libraries, through the array-API standard's calls
+
+
+@pytest.mark.parametrize("library", ["torch", "jax.numpy"])
+def test_array_api_calls(library):
+    xp = pytest.importorskip(library)
+    x = xp.reshape(xp.arange(6), (2, 3))
+    result = gs.take(x, xp.asarray([2, 0]), axis=1)
+    assert type(result) is type(x) and result.dtype == x.dtype and result.tolist() == [[2, 0], [5, 3]]
+    result = gs.take(x, xp.asarray([[2, 0]]), axis=-1)
+    assert tuple(result.shape) == (2, 1, 2)
+    result = gs.take_along_axis(x, xp.asarray([[2], [-1]]), axis=1)
+    assert type(result) is type(x) and result.tolist() == [[2], [5]]
+    assert gs.take_along_axis(x, xp.asarray([[2], [0]])).tolist() == [[2], [3]]
+    assert gs.take(x, [5, 0]).tolist() == [5, 0]
+    assert gs.take(x, 1, 0).tolist() == [3, 4, 5]
+    assert gs.take(x, np.array([9, -1]), 1, mode="clip").tolist() == [[2, 0], [5, 3]]
+    assert gs.take(x, np.array([9, -1]), 1, bounds="fill", fill_value=-5).tolist() == [[-5, 2], [-5, 5]]
+    with pytest.raises(OutOfBoundsError):
+        gs.take(x, xp.asarray([3]), axis=1)
+    with pytest.raises(EmptyAxisError):
+        gs.take(x[:, :0], xp.asarray([0]), axis=1)
+    with pytest.raises(np.exceptions.AxisError):
+        gs.take(x, xp.asarray([0]), axis=2)
+    for wrong in (xp.ones(1), xp.ones(1) > 0):
+        with pytest.raises(TypeError, match="integer"):
+            gs.take(x, wrong)
+        with pytest.raises((TypeError, ValueError)):
+            gs.take_along_axis(x, wrong)
+
+
+def test_a_numpy_array_by_indices_of_torch():
+    torch = pytest.importorskip("torch")
+    assert gs.take(A, torch.tensor([5, 0])).tolist() == [5, 0]
+    assert gs.take_along_axis(A, torch.tensor([[2], [0]]), 1).tolist() == [[2], [3]]
+    out = np.zeros(2)
+    assert gs.take(A, torch.tensor([5, 0]), out=out) is out
+    with pytest.raises(TypeError):
+        gs.take(A, torch.tensor([0.5]))
+
+
+def test_take_out_in_torch():
+    torch = pytest.importorskip("torch")
+    x, out = torch.arange(6), torch.zeros(2, dtype=torch.int64)
+    assert gs.take(x, [5, 1], out=out) is out and out.tolist() == [5, 1]
+    with pytest.raises(ValueError, match="shape"):
+        gs.take(x, [5], out=out)
+
+
+# ---- pandas and the like are met, not needed
+
+
+class Column:
+    """As much of a pandas Series as an index needs."""
+
+    ndim = 1
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array([2, 0])
+
+
+Column.__module__ = "pandas.core.series"
+
+
+class Table(Column):
+    ndim = 2
+
+
+Table.__module__ = "pandas.core.frame"
+
+
+def test_a_column_is_an_index_and_a_table_is_not():
+    assert gs.take(np.arange(3), Column()).tolist() == [2, 0]
+    assert gs.take_along_axis(np.arange(3), Column(), 0).tolist() == [2, 0]
+    for call in (lambda: gs.take(A, Table()), lambda: gs.take(Table(), [0]), lambda: gs.take_along_axis(A, Table())):
+        with pytest.raises(TypeError, match=r"gatherscatter\.table"):
+            call()
