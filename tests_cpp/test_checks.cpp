@@ -1,9 +1,8 @@
 // test_checks.cpp: what planners ask of shapes and axes.
-#include "plans/checks.h"
-
 #include "catch.h"
 #include "core/checked.h"
 #include "core/error.h"
+#include "plans/checks.h"
 
 using namespace gs;
 
@@ -29,7 +28,8 @@ TEST_CASE("axes are counted from either end", "[checks]") {
   REQUIRE(normalize_axis(0, 3) == 0);
   REQUIRE(normalize_axis(-1, 3) == 2);
   REQUIRE(normalize_axis(-3, 3) == 0);
-  for (const int64_t axis : {int64_t{3}, int64_t{-4}, INT64_MAX, INT64_MIN}) REQUIRE_THROWS_AS(normalize_axis(axis, 3), AxisError);
+  for (const int64_t axis : {int64_t{3}, int64_t{-4}, INT64_MAX, INT64_MIN})
+    REQUIRE_THROWS_AS(normalize_axis(axis, 3), AxisError);
   REQUIRE_THROWS_AS(normalize_axis(0, 0), AxisError);
 }
 

@@ -38,8 +38,8 @@ Buffers on(const std::vector<Index>& index) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("the lowest of several bad positions is found at any place", "[first_outside]", int8_t, uint8_t, int16_t,
-                   uint16_t, int32_t, uint32_t, int64_t, uint64_t) {
+TEMPLATE_TEST_CASE("the lowest of several bad positions is found at any place", "[first_outside]", int8_t, uint8_t,
+                   int16_t, uint16_t, int32_t, uint32_t, int64_t, uint64_t) {
   const int64_t sizes[] = {1, 2, 15, 64, 1023, 1024, 1025, 5000};
   for (const int64_t size : sizes) {
     for (const int64_t at : {int64_t{0}, size / 2, size - 1}) {

@@ -1,7 +1,6 @@
 // test_plan.cpp: the canonical form of a plan.
-#include "core/plan.h"
-
 #include "catch.h"
+#include "core/plan.h"
 
 using namespace gs;
 

@@ -53,8 +53,8 @@ struct Index {
 
 const Rule kRaise{Bounds::raise, Negative::from_end};
 
-// Gathers with the plan and compares each result with input[source(c)]; then scatters the result into an empty array and
-// asks that exactly the gathered positions come back.
+// Gathers with the plan and compares each result with input[source(c)]; then scatters the result into an empty array
+// and asks that exactly the gathered positions come back.
 void check(const Plan& plan, Array& input, const std::vector<const Index*>& indices, const Dims& shape,
            const std::function<Dims(const Dims&)>& source) {
   REQUIRE(plan.result_shape == shape);
@@ -100,8 +100,7 @@ TEST_CASE("along_axis broadcasts where it is asked to", "[planners]") {
   Array input({5, 1, 7});
   const Index index({1, 6, 4}, 7, 2);
   const Plan plan = along_axis(input.view, index.view, 2, Match::broadcast, kRaise, {});
-  check(plan, input, {&index}, {5, 6, 4},
-        [&](const Dims& c) { return Dims{c[0], 0, index.at({0, c[1], c[2]})}; });
+  check(plan, input, {&index}, {5, 6, 4}, [&](const Dims& c) { return Dims{c[0], 0, index.at({0, c[1], c[2]})}; });
   REQUIRE_THROWS_AS(along_axis(input.view, index.view, 2, Match::prefix, kRaise, {}), ShapeError);
 }
 

@@ -1,9 +1,8 @@
 // test_rule.cpp: every rule at every edge of an axis, against the definition in words.
-#include "core/rule.h"
-
 #include <limits>
 
 #include "catch.h"
+#include "core/rule.h"
 
 using namespace gs;
 
@@ -32,11 +31,27 @@ const Negative kNegatives[] = {Negative::from_end, Negative::out_of_bounds};
 TEMPLATE_TEST_CASE("resolve agrees with the definition", "[rule]", int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
                    uint32_t, uint64_t) {
   using Limits = std::numeric_limits<TestType>;
-  const int64_t extents[] = {0, 1, 2, 3, 100, 127, 128, 255, 256, 65535, 65536, INT32_MAX, int64_t{1} << 32, INT64_MAX - 1};
+  const int64_t extents[] = {
+      0, 1, 2, 3, 100, 127, 128, 255, 256, 65535, 65536, INT32_MAX, int64_t{1} << 32, INT64_MAX - 1};
   for (const int64_t extent : extents) {
-    const __int128 candidates[] = {0,      1,           2,           extent - 1,     extent,         extent + __int128{1},
-                                   -1,     -2,          -extent,     -extent - 1,    -extent + 1,    2 * __int128{extent},
-                                   7,      Limits::max(), Limits::min(), Limits::max() - 1, Limits::min() + 1, extent / 2,
+    const __int128 candidates[] = {0,
+                                   1,
+                                   2,
+                                   extent - 1,
+                                   extent,
+                                   extent + __int128{1},
+                                   -1,
+                                   -2,
+                                   -extent,
+                                   -extent - 1,
+                                   -extent + 1,
+                                   2 * __int128{extent},
+                                   7,
+                                   Limits::max(),
+                                   Limits::min(),
+                                   Limits::max() - 1,
+                                   Limits::min() + 1,
+                                   extent / 2,
                                    (__int128{1} << 32) + 1};
     for (const __int128 candidate : candidates) {
       if (candidate < Limits::min() || candidate > Limits::max()) continue;
@@ -44,7 +59,8 @@ TEMPLATE_TEST_CASE("resolve agrees with the definition", "[rule]", int8_t, int16
       for (const Bounds bounds : kChecked) {
         for (const Negative negative : kNegatives) {
           const Rule rule{bounds, negative};
-          INFO("value " << static_cast<int64_t>(value) << " extent " << extent << " bounds " << static_cast<int>(bounds));
+          INFO("value " << static_cast<int64_t>(value) << " extent " << extent << " bounds "
+                        << static_cast<int>(bounds));
           REQUIRE(resolve(value, extent, rule) == by_definition(value, extent, rule));
         }
       }

@@ -1,7 +1,6 @@
 // test_small_vector.cpp: the list that keeps a few values inline and any number on the heap.
-#include "core/small_vector.h"
-
 #include "catch.h"
+#include "core/small_vector.h"
 
 using gs::Dims;
 

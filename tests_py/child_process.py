@@ -27,6 +27,58 @@ def peak_growth(call):
 """
 
 
+# Calls of every kind, half of which fail; put before the code of a child that repeats them.
+MIXED = """
+import json, pickle, numpy as np, gatherscatter as gs
+
+x, i = np.arange(600.0).reshape(20, 30), np.array([[3, -1], [0, 19]])
+out, large = np.zeros((2, 2, 30)), np.arange(1 << 16)
+strange = np.zeros(4, [("a", "i4"), ("b", "S3")])
+
+def fails(operator, *arguments, **keywords):
+    try:
+        operator(*arguments, **keywords)
+    except Exception as error:
+        return str(error)
+    raise AssertionError("no error")
+
+plan = gs.plan(gs.take, x, i, axis=0)
+calls = [
+    lambda: gs.take(x, i, axis=0),
+    lambda: gs.take(x, 5),
+    lambda: gs.take(x, [1, 2, 3], axis=1, mode="clip"),
+    lambda: gs.take(x, i, axis=0, out=out),
+    lambda: gs.gather(x, 1, i),
+    lambda: gs.gather(x, i, axis=0, mask=i > 0, fill_value=1.5),
+    lambda: gs.gather(x, i, axis=0, bounds="fill", fill_value=np.float64(3)),
+    lambda: gs.take_along_axis(x, i[:1], axis=1),
+    lambda: gs.tile_gather(x, (i, [5, 99]), padding_value=-1.0),
+    lambda: gs.take(strange, [3, 0]),
+    lambda: plan(x, i),
+    lambda: fails(gs.take, x, [99]  + [0] * 9, axis=0),
+    lambda: fails(gs.take, x, i, axis=7),
+    lambda: fails(gs.take, x, i, axis="0"),
+    lambda: fails(gs.take, x, i + 0.5),
+    lambda: fails(gs.take, x, "a"),
+    lambda: fails(gs.take, x, None),
+    lambda: fails(gs.take, x, i, mode="sideways"),
+    lambda: fails(gs.take, x, i, axis=0, out=out[:1]),
+    lambda: fails(gs.take, x, i, axis=0, out=out.astype(int)),
+    lambda: fails(gs.gather, x, 1, i[:, :, None]),
+    lambda: fails(gs.gather, x, i, axis=0, mask=[1, 2]),
+    lambda: fails(gs.gather, x, i, axis=0, fill_value="no number"),
+    lambda: fails(gs.gather, x.astype(object), i, axis=0),
+    lambda: fails(gs.tile_gather, x, (i,)),
+    lambda: fails(plan, x, i[0]),
+    lambda: fails(gs.plan, gs.take, x, i + 0.5),
+    lambda: gs.plan(gs.take, x, i, axis=0).to_dict(),
+    lambda: pickle.loads(pickle.dumps(plan)),
+    lambda: repr(gs.explain(gs.gather, x, 1, i)),
+]
+rare = [lambda: gs.take(large, large), lambda: fails(gs.take, large, large + 1), gs.trim]
+"""
+
+
 def settings(changes):
     """The environment as it is (None), or without any setting of ours but `changes`."""
     if changes is None:
@@ -34,7 +86,7 @@ def settings(changes):
     return {name: value for name, value in os.environ.items() if not name.startswith("GS_")} | changes
 
 
-def start(code, *, env=None, options=(), timeout=120):
+def start(code, *, env=None, options=(), timeout=240):
     """Runs `code` and returns the finished process, whatever its end."""
     return subprocess.run(
         [sys.executable, *options, "-c", code],
@@ -46,7 +98,7 @@ def start(code, *, env=None, options=(), timeout=120):
     )
 
 
-def run(code, *, env=None, options=(), timeout=120):
+def run(code, *, env=None, options=(), timeout=240):
     """Runs `code`, which has to end well and say nothing on stderr; returns what it printed."""
     done = start(code, env=env, options=options, timeout=timeout)
     assert done.returncode == 0, f"the child ended with {done.returncode}:\n{done.stdout}\n{done.stderr}"

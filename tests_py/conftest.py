@@ -27,7 +27,7 @@ if importlib.util.find_spec("hypothesis"):
 
     slow = [HealthCheck.too_slow, HealthCheck.data_too_large]
     settings.register_profile("short", max_examples=150, derandomize=True, deadline=None, suppress_health_check=slow)
-    settings.register_profile("long", max_examples=20_000, deadline=None, suppress_health_check=slow)
+    settings.register_profile("long", max_examples=5_000, deadline=None, suppress_health_check=slow)
     settings.load_profile("short")
 else:
     collect_ignore = ["test_properties.py"]
@@ -64,8 +64,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     for mark, (option, what) in OPTIONS.items():
         if mark in left:
             terminalreporter.line(f"{left.count(mark)} tests were not asked for ({option}): {what}")
-    for report in terminalreporter.stats.get("skipped", []):
-        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
-        terminalreporter.line(f"{report.nodeid}: {reason}")
-    if not absent and not left and not terminalreporter.stats.get("skipped"):
+    reasons = [r.longrepr[2] for r in terminalreporter.stats.get("skipped", []) if isinstance(r.longrepr, tuple)]
+    for reason in dict.fromkeys(reasons):
+        terminalreporter.line(f"{reasons.count(reason)} tests: {reason}")
+    if not (absent or left or reasons):
         terminalreporter.line("nothing")

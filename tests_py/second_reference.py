@@ -21,7 +21,7 @@ def resolve_all(values: np.ndarray, n: int, bounds: str, negative: str) -> tuple
         wide = np.minimum(native, np.uint64(I64.max)).astype(np.int64)  # beyond every axis, and still not negative
     else:
         wide = native.astype(np.int64)
-    position = np.where(wide < 0, wide + n, wide) if negative == "from_end" else wide
+    position = wide + np.where(wide < 0, n, 0) if negative == "from_end" else wide
     outside = (position < 0) | (position >= n)
     if n > 0 and bounds == "clip":
         position = np.where(outside, np.where(position < 0, 0, n - 1), position)

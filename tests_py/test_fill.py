@@ -265,6 +265,18 @@ def test_torch_scalars_are_values():
         as_fill("gather", torch.zeros(2), torch.zeros(1))
 
 
+def test_no_gradient_is_lost_in_silence():
+    torch = pytest.importorskip("torch")
+    value = torch.tensor(1.5, requires_grad=True)
+    with pytest.raises(RuntimeError, match="detach"):
+        as_fill("gather", torch.zeros(2), value)
+    with torch.no_grad():
+        assert as_fill("gather", torch.zeros(2), value).item() == 1.5
+    for padding in (value, value.reshape(1)):
+        with pytest.raises(RuntimeError, match="detach"):
+            gs.tile_gather(torch.zeros(2, dtype=torch.float64), [9], padding_value=padding)
+
+
 def test_torch_dtypes_that_are_shells():
     torch = pytest.importorskip("torch")
     with pytest.raises(TypeError, match="cannot make a value of dtype"):

@@ -1,7 +1,4 @@
-"""Memory: how much a call takes at its peak, that nothing is lost, what the pool keeps, and what is too much."""
-
-import gc
-import sys
+"""Memory: how much a call takes at its peak, what the pool keeps, and what is too much."""
 
 import numpy as np
 import pytest
@@ -40,9 +37,9 @@ PEAKS = {
     "narrow indices": ("x = zeros(128); i = index(1 << 26, 128, 'i1')", "gs.take(x, i)", 64 * MIB),
     "unsigned indices": ("x = zeros(256); i = index(1 << 26, 256, 'u1')", "gs.take(x, i, mode='wrap')", 64 * MIB),
     "transposed indices": (
-        "x = zeros(99); i = index((1 << 13, 1 << 13), 99, 'i4').T",
+        "x = zeros(99); i = index((1 << 11, 1 << 11), 99, 'i4').T",
         "gs.take(x, i)",
-        64 * MIB,
+        4 * MIB,
     ),
     "broadcast indices": (
         "x = zeros((1 << 13, 99)); i = np.broadcast_to(index(1 << 13, 99), (1 << 13, 1 << 13))",
@@ -109,185 +106,6 @@ def test_peak(name):
     assert growth <= allowed, f"{growth / MIB:.1f} MiB, allowed are {allowed / MIB:.1f}"
 
 
-# ---- nothing is lost
-
-MIXED = """
-import json, pickle, numpy as np, gatherscatter as gs
-
-x, i = np.arange(600.0).reshape(20, 30), np.array([[3, -1], [0, 19]])
-out, large = np.zeros((2, 2, 30)), np.arange(1 << 16)
-strange = np.zeros(4, [("a", "i4"), ("b", "S3")])
-
-def fails(operator, *arguments, **keywords):
-    try:
-        operator(*arguments, **keywords)
-    except Exception as error:
-        return str(error)
-    raise AssertionError("no error")
-
-plan = gs.plan(gs.take, x, i, axis=0)
-calls = [
-    lambda: gs.take(x, i, axis=0),
-    lambda: gs.take(x, 5),
-    lambda: gs.take(x, [1, 2, 3], axis=1, mode="clip"),
-    lambda: gs.take(x, i, axis=0, out=out),
-    lambda: gs.gather(x, 1, i),
-    lambda: gs.gather(x, i, axis=0, mask=i > 0, fill_value=1.5),
-    lambda: gs.gather(x, i, axis=0, bounds="fill", fill_value=np.float64(3)),
-    lambda: gs.take_along_axis(x, i[:1], axis=1),
-    lambda: gs.tile_gather(x, (i, [5, 99]), padding_value=-1.0),
-    lambda: gs.take(strange, [3, 0]),
-    lambda: plan(x, i),
-    lambda: fails(gs.take, x, [99]  + [0] * 9, axis=0),
-    lambda: fails(gs.take, x, i, axis=7),
-    lambda: fails(gs.take, x, i, axis="0"),
-    lambda: fails(gs.take, x, i + 0.5),
-    lambda: fails(gs.take, x, "a"),
-    lambda: fails(gs.take, x, None),
-    lambda: fails(gs.take, x, i, mode="sideways"),
-    lambda: fails(gs.take, x, i, axis=0, out=out[:1]),
-    lambda: fails(gs.take, x, i, axis=0, out=out.astype(int)),
-    lambda: fails(gs.gather, x, 1, i[:, :, None]),
-    lambda: fails(gs.gather, x, i, axis=0, mask=[1, 2]),
-    lambda: fails(gs.gather, x, i, axis=0, fill_value="no number"),
-    lambda: fails(gs.gather, x.astype(object), i, axis=0),
-    lambda: fails(gs.tile_gather, x, (i,)),
-    lambda: fails(plan, x, i[0]),
-    lambda: fails(gs.plan, gs.take, x, i + 0.5),
-    lambda: gs.plan(gs.take, x, i, axis=0).to_dict(),
-    lambda: pickle.loads(pickle.dumps(plan)),
-    lambda: repr(gs.explain(gs.gather, x, 1, i)),
-]
-rare = [lambda: gs.take(large, large), lambda: fails(gs.take, large, large + 1), gs.trim]
-"""
-
-LEAK = (
-    child_process.MEMORY
-    + MIXED
-    + """
-def rounds(count):
-    for turn in range(count):
-        for call in calls:
-            call()
-        if turn % 20 == 0:
-            for call in rare:
-                call()
-
-rounds(ROUNDS // 10 + 50)
-gc.collect()
-before = status("VmRSS")
-rounds(ROUNDS)
-gc.collect()
-print(json.dumps({"growth": status("VmRSS") - before, "calls": ROUNDS * len(calls)}))
-"""
-)
-
-
-def leak(rounds):
-    answer = child_process.run_json(f"ROUNDS = {rounds}\n{LEAK}", env={}, timeout=600)
-    assert answer["growth"] < MIB, answer
-    return answer["calls"]
-
-
-def test_no_leak_in_mixed_and_failing_calls():
-    assert leak(3500) >= 100_000
-
-
-@pytest.mark.large
-def test_no_leak_in_a_million_calls():
-    assert leak(35_000) >= 1_000_000
-
-
-def test_no_leak_with_tensors_and_capsules():
-    pytest.importorskip("torch", reason="torch is not installed")
-    code = (
-        child_process.MEMORY
-        + """
-import json, numpy as np, torch, gatherscatter as gs
-class Legacy:  # a tensor behind the plain protocol
-    def __init__(self, tensor): self.tensor = tensor
-    def __dlpack_device__(self): return self.tensor.__dlpack_device__()
-    def __dlpack__(self, **keywords): return self.tensor.__dlpack__()
-torch.set_num_threads(1)
-many = torch.arange(100_000) % 600
-x, i, grad = torch.arange(600.0).reshape(20, 30), torch.tensor([[3, -1], [0, 19]]), torch.ones(3, requires_grad=True)
-def fails(operator, *arguments, **keywords):
-    try:
-        operator(*arguments, **keywords)
-    except Exception as error:
-        return str(error)
-    raise AssertionError("no error")
-def rounds(count):
-    for turn in range(count):
-        gs.take(x, i, axis=0), gs.gather(x, 1, i), gs.take(x.numpy(), i), gs.take(Legacy(x), [3, 4])
-        gs.take(x, Legacy(i)), gs.take(x, many)
-        fails(gs.take, x, i + 600), fails(gs.take, grad, [0]), fails(gs.take, x, x), fails(gs.take, Legacy(x), [999])
-        if turn % 20 == 0:  # milliseconds each, in torch
-            fails(gs.take, x.to_sparse(), [0]), fails(gs.take, torch.ones(3, device="meta"), [0])
-rounds(600)
-gc.collect()
-before = status("VmRSS")
-rounds(1500)
-gc.collect()
-print(json.dumps(status("VmRSS") - before))
-"""
-    )
-    assert child_process.run_json(code, env={}, timeout=300) < 2 * MIB
-
-
-def arguments():
-    x, index = np.arange(600.0).reshape(20, 30), np.array([[3, -1], [0, 19]])
-    return {
-        "x": x,
-        "index": index,
-        "mask": np.ones((2, 2), bool),
-        "fill": np.array(1.5),
-        "out": np.zeros((2, 2, 30)),
-        "bad": index + 20,
-        "floats": index + 0.5,
-        "small": np.zeros((1, 2, 30)),
-        "frozen": np.broadcast_to(0.0, (2, 2, 30)),
-        "objects": x.astype(object),
-    }
-
-
-USES = {
-    "take": lambda a: gs.take(a["x"], a["index"], axis=0, out=a["out"]),
-    "gather": lambda a: gs.gather(a["x"], a["index"], axis=0, mask=a["mask"], fill_value=a["fill"], out=a["out"]),
-    "elements": lambda a: gs.gather(a["x"], 1, a["index"]),
-    "points": lambda a: gs.tile_gather(a["x"], (a["index"], a["index"]), mask=a["mask"], padding_value=a["fill"]),
-    "plan": lambda a: gs.plan(gs.take, a["x"], a["index"], axis=0)(a["x"], a["index"], out=a["out"]),
-    "out of bounds": lambda a: gs.take(a["x"], a["bad"], axis=0, out=a["out"]),
-    "out of bounds, masked": lambda a: gs.gather(a["x"], a["bad"], axis=0, mask=a["mask"], fill_value=a["fill"]),
-    "floats": lambda a: gs.gather(a["x"], a["floats"], axis=0, mask=a["mask"], out=a["out"]),
-    "axis": lambda a: gs.take(a["x"], a["index"], axis=5, out=a["out"]),
-    "small out": lambda a: gs.take(a["x"], a["index"], axis=0, out=a["small"]),
-    "frozen out": lambda a: gs.take(a["x"], a["index"], axis=0, out=a["frozen"]),
-    "objects": lambda a: gs.take(a["objects"], a["index"], axis=0),
-    "mask of floats": lambda a: gs.gather(a["x"], a["index"], axis=0, mask=a["floats"], out=a["out"]),
-    "bad fill": lambda a: gs.gather(a["x"], a["index"], axis=0, bounds="fill", fill_value=a["out"], out=a["out"]),
-    "bad points": lambda a: gs.tile_gather(a["x"], (a["index"], a["floats"]), mask=a["mask"]),
-    "bad plan": lambda a: gs.plan(gs.take, a["x"], a["index"], axis=0)(a["x"], a["bad"], out=a["out"]),
-}
-
-
-@pytest.mark.parametrize("name", USES)
-def test_references_are_given_back(name):
-    held = arguments()
-
-    def counts():
-        gc.collect()
-        return {key: sys.getrefcount(array) for key, array in held.items()}
-
-    before = counts()
-    for _ in range(5):
-        try:
-            USES[name](held)
-        except (TypeError, ValueError, IndexError):
-            assert name not in ("take", "gather", "elements", "points", "plan")
-    assert counts() == before
-
-
 # ---- the pool
 
 
@@ -347,7 +165,7 @@ def test_trim_leaves_results_alone():
 
 
 def in_a_child(code, **kwargs):
-    return child_process.run("import numpy as np, gatherscatter as gs\n" + code, timeout=60, **kwargs).split()
+    return child_process.run("import numpy as np, gatherscatter as gs\n" + code, timeout=240, **kwargs).split()
 
 
 def outcome(call):
@@ -417,10 +235,54 @@ for turn in range(3):
     assert in_a_child(code) == ["MemoryError"] * 3
 
 
+SCARCE = """
+import os, resource, traceback
+x, index = np.arange(1 << 18), np.random.default_rng(1).integers(0, 1 << 18, 1 << 18)
+square, out = x.reshape(512, 512).T, np.zeros(1 << 18, int)
+calls = [
+    (lambda: gs.take(x, index), x[index]),
+    (lambda: gs.take(square, index), square.ravel()[index]),
+    (lambda: gs.take(out, index, out=out), out * 0),
+    (lambda: gs.tile_gather(x, (index,)), x[index]),
+]
+gs.set_num_threads(4)
+
+def limited(call, expected, extra):
+    used = int(open("/proc/self/statm").read().split()[0]) * 4096
+    resource.setrlimit(resource.RLIMIT_AS, (used + extra, resource.RLIM_INFINITY))
+    try:
+        outcome = "right" if np.array_equal(call(), expected) else "wrong"
+    except MemoryError:
+        outcome = "MemoryError"
+    resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY,) * 2)
+    assert np.array_equal(gs.take(x, index), x[index])
+    return ["right", "MemoryError", "wrong"].index(outcome)
+
+statuses = []
+for call, expected in calls:
+    for extra in (0, 1 << 12, 1 << 16, *range(1 << 18, 12 << 20, 1 << 20)):
+        child = os.fork()
+        if child == 0:
+            status = 9
+            try:
+                status = limited(call, expected, extra)
+            except BaseException:
+                traceback.print_exc()
+            os._exit(status)
+        statuses.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+print(*sorted(set(statuses)))
+"""
+
+
+def test_memory_that_ends_anywhere_in_a_call():
+    # Every child has a little more memory than the one before; its threads do not even run yet.
+    assert in_a_child(SCARCE, env={}) == ["0", "1"]
+
+
 def test_memory_that_starts_as_garbage_changes_nothing():
     # glibc fills what it hands out and takes back with a pattern: whoever relies on fresh zeros is found out.
     code = (
-        MIXED
+        child_process.MIXED
         + """
 large = large.astype("i4")
 for _ in range(20):

@@ -32,9 +32,10 @@ def adopt(op: str, role: str, obj: Any) -> tuple[Any, Wrap | None]:
     """
     if isinstance(obj, np.ndarray):
         return _adopt_subclass(op, role, obj), None
-    library = type(obj).__module__.partition(".")[0]
-    if library == "torch":
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(obj, torch.Tensor):
         return _adopt_torch(op, role, obj)
+    library = type(obj).__module__.partition(".")[0]
     if library in ("jax", "jaxlib"):
         return _adopt_jax(op, role, obj)
     if library in ("pandas", "polars", "pyarrow"):

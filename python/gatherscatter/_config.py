@@ -26,8 +26,8 @@ def set_num_threads(n: int) -> None:
     Parameters
     ----------
     n : int
-        At least 1. The number at start is GS_NUM_THREADS, else the processors that this process may use (affinity mask and
-        cgroup quota respected).
+        At least 1. The number at start is GS_NUM_THREADS, else the processors that this process may use (affinity mask
+        and cgroup quota respected).
 
     Raises
     ------
@@ -96,8 +96,8 @@ def thread_limit(n: int) -> Iterator[None]:
 def trim() -> int:
     """Give memory that is kept for reuse back to the system.
 
-    Results from 256 KiB on live in blocks that are used again once a result is gone, because fresh memory costs more time
-    than most gathers.
+    Results from 256 KiB on live in blocks that are used again once a result is gone, because fresh memory costs more
+    time than most gathers.
 
     Returns
     -------
@@ -120,8 +120,8 @@ def show_config() -> dict[str, Any]:
     -------
     dict
         ``version``, ``backend`` (who serves host arrays), ``isa`` (instruction set level in use), ``isa_supported``,
-        ``cpu_model``, ``processors``, ``threads``, ``l2_bytes``, ``llc_bytes``, the state of the memory pool, and ``cuda``
-        (whether a CUDA module is part of this installation).
+        ``cpu_model``, ``processors``, ``threads``, ``l2_bytes``, ``llc_bytes``, the state of the memory pool, and
+        ``cuda`` (whether a CUDA module is part of this installation).
 
     Examples
     --------

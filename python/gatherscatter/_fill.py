@@ -112,17 +112,19 @@ def as_fill(op: str, like: Any, fill_value: Any) -> Any:
         raise ValueError(f"{op}: fill_value {text} does not fit dtype {dtype}") from None
 
 
-def plain_number(value: Any) -> Any:
+def _plain_number(value: Any) -> Any:
     """`value` as a Python number where it is one, or a 0-d array or scalar of one; else as it is."""
     if isinstance(value, bool | int | float | complex) or not hasattr(value, "item"):
         return value
     if getattr(value, "ndim", None) != 0 or getattr(getattr(value, "dtype", None), "kind", None) in ("m", "M"):
         return value
+    if getattr(value, "requires_grad", False) and sys.modules["torch"].is_grad_enabled():
+        raise RuntimeError("fill_value is a tensor that requires grad, which would be lost; pass fill_value.detach()")
     return value.item()
 
 
 def _number(numbers: Numbers, fill_value: Any) -> Any:
-    value: Any = plain_number(fill_value)
+    value: Any = _plain_number(fill_value)
     # A long double has no Python type; it stays itself.
     if not isinstance(value, bool | int | float | complex | np.longdouble | np.clongdouble):
         raise _Misfit

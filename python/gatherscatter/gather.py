@@ -51,6 +51,18 @@ def gather(
 ) -> ArrayT: ...
 @overload
 def gather(
+    input: npt.NDArray[ScalarT],
+    *,
+    dim: int | np.integer[Any],
+    index: Any,
+    bounds: Bounds = ...,
+    negative: Negative = ...,
+    fill_value: Any = ...,
+    mask: Any = ...,
+    out: npt.NDArray[ScalarT] | None = ...,
+) -> npt.NDArray[ScalarT]: ...
+@overload
+def gather(
     input: ArrayT,
     *,
     dim: int | np.integer[Any],
@@ -63,9 +75,24 @@ def gather(
 ) -> ArrayT: ...
 @overload
 def gather(
+    input: npt.NDArray[ScalarT],
+    indices: Any,
+    axis: Any,
+    /,
+    batch_dims: int = ...,
+    *,
+    bounds: Bounds = ...,
+    negative: Negative = ...,
+    fill_value: Any = ...,
+    mask: Any = ...,
+    out: npt.NDArray[ScalarT] | None = ...,
+) -> npt.NDArray[ScalarT]: ...
+@overload
+def gather(
     input: ArrayT,
     indices: Any,
     axis: Any,
+    /,
     batch_dims: int = ...,
     *,
     bounds: Bounds = ...,
@@ -74,6 +101,73 @@ def gather(
     mask: Any = ...,
     out: ArrayT | None = ...,
 ) -> ArrayT: ...
+@overload
+def gather(
+    input: npt.NDArray[ScalarT],
+    indices: Any,
+    /,
+    *,
+    axis: Any,
+    batch_dims: int = ...,
+    bounds: Bounds = ...,
+    negative: Negative = ...,
+    fill_value: Any = ...,
+    mask: Any = ...,
+    out: npt.NDArray[ScalarT] | None = ...,
+) -> npt.NDArray[ScalarT]: ...
+@overload
+def gather(
+    input: ArrayT,
+    indices: Any,
+    /,
+    *,
+    axis: Any,
+    batch_dims: int = ...,
+    bounds: Bounds = ...,
+    negative: Negative = ...,
+    fill_value: Any = ...,
+    mask: Any = ...,
+    out: ArrayT | None = ...,
+) -> ArrayT: ...
+@overload
+def gather(
+    input: npt.NDArray[ScalarT],
+    *,
+    indices: Any,
+    axis: Any,
+    batch_dims: int = ...,
+    bounds: Bounds = ...,
+    negative: Negative = ...,
+    fill_value: Any = ...,
+    mask: Any = ...,
+    out: npt.NDArray[ScalarT] | None = ...,
+) -> npt.NDArray[ScalarT]: ...
+@overload
+def gather(
+    input: ArrayT,
+    *,
+    indices: Any,
+    axis: Any,
+    batch_dims: int = ...,
+    bounds: Bounds = ...,
+    negative: Negative = ...,
+    fill_value: Any = ...,
+    mask: Any = ...,
+    out: ArrayT | None = ...,
+) -> ArrayT: ...
+@overload
+def gather(
+    input: npt.NDArray[ScalarT],
+    *,
+    input_indices: Any,
+    axis: Any,
+    batch_dims: int = ...,
+    bounds: Bounds = ...,
+    negative: Negative = ...,
+    fill_value: Any = ...,
+    mask: Any = ...,
+    out: npt.NDArray[ScalarT] | None = ...,
+) -> npt.NDArray[ScalarT]: ...
 @overload
 def gather(
     input: ArrayT,
@@ -133,7 +227,8 @@ def gather(
         negative number counts from the rank of `indices`.
     bounds : {"raise", "deferred", "fill", "clip", "wrap", "unchecked"}, default "raise"
         What happens to an index outside: an error (``"deferred"`` is the same on a CPU), `fill_value`, the nearest
-        position, the position modulo the size, or nothing at all: with ``"unchecked"`` the caller vouches for every index.
+        position, the position modulo the size, or no check at all: with ``"unchecked"`` the caller vouches for every
+        index.
     negative : {"from_end", "out_of_bounds"}, default "from_end"
         Whether -1 is the last position or lies outside.
     fill_value : scalar, optional
@@ -213,7 +308,9 @@ def _form(
     if dim is None or isinstance(dim, (float, complex, str, bytes, np.bool_)):
         raise TypeError(f"gather: the second argument is {dim!r}, expected a dim (an integer) or indices")
     if dim is not _UNSET and second_is_int:
-        raise TypeError("gather: dim= (elementwise form) and axis=, indices= or batch_dims= (slices) exclude each other")
+        raise TypeError(
+            "gather: dim= (elementwise form) and axis=, indices= or batch_dims= (slices) exclude each other"
+        )
     if dim is not _UNSET:
         given.append(dim)
     if axis is not _UNSET and index is not _UNSET:
@@ -222,7 +319,9 @@ def _form(
             raise TypeError("gather: index= belongs to dim=, indices= to axis=")
         raise TypeError("gather: dim= with index= (elementwise) and axis= (slices) exclude each other")
     if len(given) != 1:
-        raise TypeError("gather: dim and index, or indices and axis are missing" if not given else "gather: indices twice")
+        raise TypeError(
+            "gather: dim and index, or indices and axis are missing" if not given else "gather: indices twice"
+        )
     axis = index if axis is _UNSET else axis
     if axis is _UNSET:
         raise TypeError("gather: axis is missing")

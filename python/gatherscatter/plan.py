@@ -57,9 +57,9 @@ class Plan:
         Returns
         -------
         dict
-            ``op``, ``planner``, ``input``, ``indices``, ``mask``, ``result_shape``, ``bounds``, ``negative``, ``kind`` (class
-            of the innermost loop), ``unit_bytes`` (moved at one point), ``points``, ``bytes_moved``, ``backend``, ``kernel``
-            and ``threads``.
+            ``op``, ``planner``, ``input``, ``indices``, ``mask``, ``result_shape``, ``bounds``, ``negative``, ``kind``
+            (class of the innermost loop), ``unit_bytes`` (moved at one point), ``points``, ``bytes_moved``,
+            ``backend``, ``kernel`` and ``threads``.
         """
         return self._core.to_dict()
 

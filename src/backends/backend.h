@@ -20,17 +20,19 @@ class Backend {
   virtual ~Backend() = default;
   virtual const char* name() const = 0;
 
-  // Moves everything that the plan covers. Indices are checked as they are used, each loaded once. `bad_index` means that
-  // the rule forbids one of them; part of the destination may have been written by then, nothing outside of it ever.
-  // A scatter with duplicate targets writes them in ascending flat position.
-  virtual Outcome move(const Plan& plan, const Buffers& buffers, Direction direction, const RunOptions& options) const = 0;
+  // Moves everything that the plan covers. Indices are checked as they are used, each loaded once. `bad_index` means
+  // that the rule forbids one of them; part of the destination may have been written by then, nothing outside of it
+  // ever. A scatter with duplicate targets writes them in ascending flat position.
+  virtual Outcome move(const Plan& plan, const Buffers& buffers, Direction direction,
+                       const RunOptions& options) const = 0;
 
   // Name of the kernel that `move` would pick, and the number of threads it would use.
   virtual std::string kernel(const Plan& plan, Direction direction) const = 0;
   virtual int threads(const Plan& plan, Direction direction, int available) const = 0;
 };
 
-// The backend that serves host arrays: GS_BACKEND=cpu (default) or reference. Throws std::invalid_argument for other names.
+// The backend that serves host arrays: GS_BACKEND=cpu (default) or reference. Throws std::invalid_argument for other
+// names.
 const Backend& host_backend();
 
 namespace reference {

@@ -6,8 +6,8 @@
 
 namespace gs::host {
 
-// 64-byte aligned; throws std::bad_alloc. From 256 KiB on it comes from a process-wide pool of warm blocks (2 MiB aligned
-// and advised as huge pages from 2 MiB on); GS_POOL=0 turns the pool off. Any thread may allocate and release.
+// 64-byte aligned; throws std::bad_alloc. From 256 KiB on it comes from a process-wide pool of warm blocks (2 MiB
+// aligned and advised as huge pages from 2 MiB on); GS_POOL=0 turns the pool off. Any thread may allocate and release.
 void* allocate(std::size_t bytes);
 void release(void* block) noexcept;
 

@@ -8,6 +8,7 @@
 #include "backends/host_memory.h"
 #include "core/checked.h"
 #include "core/error.h"
+#include "plans/checks.h"
 
 namespace gs::dlpack {
 namespace {
@@ -43,7 +44,7 @@ std::string dtype_name(DataType dtype) {
   return dtype.code < 6 ? names[dtype.code] + bits : "float" + bits + "_code" + std::to_string(dtype.code);
 }
 
-ArrayView checked_view(const Tensor& tensor, bool subbyte_padded) {
+ArrayView checked_view(const Tensor& tensor, bool subbyte_padded) try {
   if (!is_host(tensor.device)) {
     throw ExchangeError("array lies on device type " + std::to_string(tensor.device.type) +
                         "; only host memory is supported here");
@@ -76,14 +77,15 @@ ArrayView checked_view(const Tensor& tensor, bool subbyte_padded) {
     if (tensor.byte_offset > static_cast<uint64_t>(PTRDIFF_MAX)) {
       throw ExchangeError("DLPack tensor with an impossible byte offset");
     }
-    int64_t span = checked_add(static_cast<int64_t>(tensor.byte_offset), view.item);
-    for (int axis = 0; axis < view.rank(); ++axis) {
-      if (view.stride[axis] == INT64_MIN) throw ShapeError("DLPack tensor whose strides do not fit in 64 bits");
-      span = checked_add(span, checked_mul(view.extent[axis] - 1, std::abs(view.stride[axis])));
-    }
+    ArrayView with_offset = view;
+    with_offset.extent.push_back(2);
+    with_offset.stride.push_back(static_cast<int64_t>(tensor.byte_offset));
+    check_extents(with_offset);
     view.data = static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
   }
   return view;
+} catch (const ShapeError& error) {
+  throw ExchangeError(std::string("DLPack tensor whose extents make no sense: ") + error.what());
 }
 
 Array::Array(Array&& other) noexcept
@@ -159,9 +161,19 @@ const Torch& torch() {
   while (header != nullptr && header->version.major != 1) header = header->previous;
   if (header != nullptr) found.api = reinterpret_cast<const ExchangeApi*>(header);
   if (found.api != nullptr && found.api->tensor_from_object == nullptr) found.api = nullptr;
+  PyObject* forward_mode = PyDict_GetItemString(loaded, "torch.autograd.forward_ad");
+  if (forward_mode != nullptr && PyModule_Check(forward_mode))
+    found.forward_mode = py::reinterpret_borrow<py::object>(forward_mode).release().ptr();
   found.parameter = reinterpret_cast<PyTypeObject*>(parameter.inc_ref().ptr());
   found.tensor = reinterpret_cast<PyTypeObject*>(tensor.inc_ref().ptr());  // types live as long as the process
   return found;
+}
+
+bool Torch::in_forward_mode() const {
+  if (forward_mode == nullptr) return false;
+  static PyObject* const key = PyUnicode_InternFromString("_current_level");
+  PyObject* level = PyDict_GetItem(PyModule_GetDict(forward_mode), key);
+  return level != nullptr && PyLong_Check(level) && PyLong_AsLong(level) >= 0;
 }
 
 ManagedTensorVersioned* allocate_tensor(const Dims& shape, DataType dtype, int64_t item) {
@@ -186,8 +198,8 @@ ManagedTensorVersioned* allocate_tensor(const Dims& shape, DataType dtype, int64
   }
   block->managed.version = {1, 1};
   block->managed.deleter = delete_block;
-  block->managed.tensor = Tensor{is_inline ? raw + header : block->memory, {kCpu, 0}, shape.size(), dtype,
-                                 dims, dims + shape.size(), 0};
+  block->managed.tensor =
+      Tensor{is_inline ? raw + header : block->memory, {kCpu, 0}, shape.size(), dtype, dims, dims + shape.size(), 0};
   return &block->managed;
 }
 

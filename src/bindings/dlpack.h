@@ -49,13 +49,16 @@ struct Torch {
   PyTypeObject* tensor = nullptr;
   PyTypeObject* parameter = nullptr;
   const ExchangeApi* api = nullptr;
+  PyObject* forward_mode = nullptr;  // the module torch.autograd.forward_ad
+  bool in_forward_mode() const;      // inside a dual level, where a tensor may carry a tangent
   bool is_tensor(PyObject* object) const {
     return api != nullptr && (Py_TYPE(object) == tensor || Py_TYPE(object) == parameter);
   }
 };
 const Torch& torch();
 
-// A tensor over fresh memory: its data pointer is set at once, and it becomes a torch tensor with `to_torch`, which takes it.
+// A tensor over fresh memory: its data pointer is set at once, and it becomes a torch tensor with `to_torch`, which
+// takes it.
 ManagedTensorVersioned* allocate_tensor(const Dims& shape, DataType dtype, int64_t item);
 py::object to_torch(ManagedTensorVersioned* tensor);
 

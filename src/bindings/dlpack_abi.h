@@ -1,4 +1,5 @@
-// dlpack_abi.h: the C structs of DLPack 1.3, the in-memory exchange format of array libraries (https://dmlc.github.io/dlpack).
+// dlpack_abi.h: the C structs of DLPack 1.3, the in-memory exchange format of array libraries
+// (https://dmlc.github.io/dlpack).
 #pragma once
 
 #include <cstdint>
@@ -55,7 +56,8 @@ struct ManagedTensorVersioned {
   Tensor tensor;
 };
 
-// Function table that a tensor type carries as `__dlpack_c_exchange_api__`. Functions return 0, or -1 with a Python error.
+// Function table that a tensor type carries as `__dlpack_c_exchange_api__`. Functions return 0, or -1 with a Python
+// error.
 struct ExchangeHeader {
   Version version;
   ExchangeHeader* previous;

@@ -45,8 +45,8 @@ py::object export_capsule(py::handle self, const Array& array) {
   Managed& managed = exported->managed;
   managed.manager = exported.get();
   managed.deleter = delete_export<Managed>;
-  managed.tensor = Tensor{view.data,       {kCpu, 0}, view.rank(), array.dtype(), exported->shape.data(),
-                          exported->stride.data(), 0};
+  managed.tensor =
+      Tensor{view.data, {kCpu, 0}, view.rank(), array.dtype(), exported->shape.data(), exported->stride.data(), 0};
   const char* name = "dltensor";
   if constexpr (std::is_same_v<Managed, ManagedTensorVersioned>) {
     managed.version = {1, 1};

@@ -47,7 +47,8 @@ void set_python_error(const char* op) noexcept {
     } catch (const AxisError& error) {
       set_python_class("numpy.exceptions", "AxisError", py::make_tuple(error.axis, error.rank, op));
     } catch (const BatchShapeError& error) {
-      set_python_class("gatherscatter.errors", "BatchShapeError", py::make_tuple(std::string(op) + ": " + error.what()));
+      set_python_class("gatherscatter.errors", "BatchShapeError",
+                       py::make_tuple(std::string(op) + ": " + error.what()));
     } catch (const ShapeError& error) {
       set(PyExc_ValueError, op, error);
     } catch (const DTypeError& error) {

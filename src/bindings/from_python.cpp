@@ -18,7 +18,9 @@ const char* role_name(Role role) {
   return "";
 }
 
-PyArrayObject* as_ndarray(const py::object& object) { return reinterpret_cast<PyArrayObject*>(object.ptr()); }
+PyArrayObject* as_ndarray(const py::object& object) {
+  return reinterpret_cast<PyArrayObject*>(object.ptr());
+}
 
 dlpack::DataType dlpack_type(PyArray_Descr* descr) {
   const auto bits = static_cast<uint8_t>(PyDataType_ELSIZE(descr) * 8);
@@ -37,7 +39,8 @@ void borrow_ndarray(Role role, Operand& operand) {
   PyArrayObject* array = as_ndarray(operand.object);
   PyArray_Descr* descr = PyArray_DESCR(array);
   if (PyDataType_REFCHK(descr)) {
-    throw DTypeError(std::string(role_name(role)) + " has dtype " + py::str(py::handle((PyObject*)descr)).cast<std::string>() +
+    throw DTypeError(std::string(role_name(role)) + " has dtype " +
+                     py::str(py::handle((PyObject*)descr)).cast<std::string>() +
                      ", whose items are references to Python objects; only items of plain bytes can be moved");
   }
   const int rank = PyArray_NDIM(array);
@@ -67,11 +70,18 @@ void check_torch(Role role, const py::object& tensor) {
   if (needs_grad.ptr() == Py_True) {
     const py::object enabled = py::module_::import("sys").attr("modules")["torch"].attr("is_grad_enabled")();
     if (enabled.ptr() == Py_True) {
-      PyErr_SetString(PyExc_RuntimeError,
-                      (what + " is a tensor that requires grad; gradients are not supported yet. Pass tensor.detach(), or "
-                              "call under torch.no_grad()")
-                          .c_str());
+      PyErr_SetString(
+          PyExc_RuntimeError,
+          (what + " is a tensor that requires grad; gradients are not supported yet. Pass tensor.detach(), or "
+                  "call under torch.no_grad()")
+              .c_str());
       throw py::error_already_set();
+    }
+  }
+  if (dlpack::torch().in_forward_mode()) {
+    const py::object unpacked = py::handle(dlpack::torch().forward_mode).attr("unpack_dual")(tensor);
+    if (!unpacked.attr("tangent").is_none()) {
+      throw DTypeError(what + " is a dual tensor of forward-mode differentiation, which is not supported yet");
     }
   }
   if (is_true(tensor, "is_neg", true)) {
@@ -90,7 +100,8 @@ void borrow_torch(Role role, Operand& operand) {
     throw py::error_already_set();
   }
   if (tensor.dtype.code == dlpack::kComplex && is_true(operand.object, "is_conj", true)) {
-    throw DTypeError(std::string(role_name(role)) + " is a tensor with a lazy conjugate bit; pass tensor.resolve_conj()");
+    throw DTypeError(std::string(role_name(role)) +
+                     " is a tensor with a lazy conjugate bit; pass tensor.resolve_conj()");
   }
   if (tensor.device.type != dlpack::kCpu && tensor.device.type != dlpack::kCudaHost) {
     throw DTypeError(std::string(role_name(role)) + " is a tensor on device " +
@@ -99,11 +110,12 @@ void borrow_torch(Role role, Operand& operand) {
   }
   if (tensor.data == nullptr) {
     for (int axis = 0; axis <= tensor.ndim; ++axis) {
-      if (axis == tensor.ndim) throw DTypeError(std::string(role_name(role)) + " is a tensor without memory (fake or meta)");
+      if (axis == tensor.ndim)
+        throw DTypeError(std::string(role_name(role)) + " is a tensor without memory (fake or meta)");
       if (tensor.shape[axis] == 0) break;
     }
   }
-  operand.view = dlpack::checked_view(tensor, false);
+  static_cast<ArrayView&>(operand.view) = dlpack::checked_view(tensor, false);
   operand.library = Library::torch;
   operand.writable = true;
   operand.type.data = tensor.dtype;
@@ -111,7 +123,7 @@ void borrow_torch(Role role, Operand& operand) {
 
 void borrow_dlpack(Operand& operand) {
   const auto& array = py::cast<const dlpack::Array&>(operand.object);
-  operand.view = array.view();
+  static_cast<ArrayView&>(operand.view) = array.view();
   operand.library = Library::dlpack;
   operand.writable = array.writable();
   operand.type.data = array.dtype();
@@ -145,7 +157,8 @@ IndexType index_type_of(const Operand& operand) {
       if (index_size(candidate) == operand.view.item && index_is_signed(candidate) == is_signed) return candidate;
     }
   }
-  throw DTypeError("index has dtype " + operand.type.name() + ", expected an integer dtype (int8 to int64, uint8 to uint64)" +
+  throw DTypeError("index has dtype " + operand.type.name() +
+                   ", expected an integer dtype (int8 to int64, uint8 to uint64)" +
                    (operand.type.data.code == dlpack::kBool ? "; a boolean array goes into mask=" : ""));
 }
 
@@ -159,7 +172,9 @@ bool ElementType::matches(const ElementType& other) const {
   return data == other.data && data.code != dlpack::kOpaque;
 }
 
-std::string ElementType::name() const { return descr ? py::str(descr).cast<std::string>() : dlpack::dtype_name(data); }
+std::string ElementType::name() const {
+  return descr ? py::str(descr).cast<std::string>() : dlpack::dtype_name(data);
+}
 
 void adopt(py::handle op, Role role, py::handle object, Operand& operand) {
   if (object.is_none()) return;
@@ -193,19 +208,21 @@ void borrow(Role role, Operand& operand) {
     case Library::torch: borrow_torch(role, operand); break;
     case Library::dlpack: borrow_dlpack(operand); break;
   }
-  if (role == Role::index) operand.index_type = index_type_of(operand);
+  if (role == Role::index) operand.view.type = index_type_of(operand);
 }
 
 py::object as_opaque_ndarray(const ArrayView& view) {
   PyArray_Descr* descr = PyArray_DescrNewFromType(NPY_VOID);
   PyDataType_SET_ELSIZE(descr, view.item);
-  PyObject* array = PyArray_NewFromDescr(&PyArray_Type, descr, view.rank(),
-                                         reinterpret_cast<const npy_intp*>(view.extent.data()),
-                                         reinterpret_cast<const npy_intp*>(view.stride.data()), view.data, 0, nullptr);
+  PyObject* array =
+      PyArray_NewFromDescr(&PyArray_Type, descr, view.rank(), reinterpret_cast<const npy_intp*>(view.extent.data()),
+                           reinterpret_cast<const npy_intp*>(view.stride.data()), view.data, 0, nullptr);
   if (array == nullptr) throw py::error_already_set();
   return py::reinterpret_steal<py::object>(array);
 }
 
-py::object python_part(const char* module, const char* name) { return py::module_::import(module).attr(name); }
+py::object python_part(const char* module, const char* name) {
+  return py::module_::import(module).attr(name);
+}
 
 }  // namespace gs

@@ -1,5 +1,6 @@
-// from_python.h: Python objects as views. Two steps, because a Python callback may change what another argument looks like:
-// first every argument is adopted (this may run Python code), then every adopted one is borrowed (this never does).
+// from_python.h: Python objects as views. Two steps, because a Python callback may change what another argument looks
+// like: first every argument is adopted (this may run Python code), then every adopted one is borrowed (this never
+// does).
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -21,7 +22,7 @@ enum class Library : uint8_t { numpy, torch, dlpack };
 // What two arrays must share to have "the same dtype".
 struct ElementType {
   dlpack::DataType data{};  // code kOpaque where DLPack has no name for it
-  py::object descr;           // NumPy's dtype, or none
+  py::object descr;         // NumPy's dtype, or none
   bool matches(const ElementType& other) const;
   std::string name() const;
 };
@@ -30,9 +31,8 @@ struct Operand {
   py::object object;  // keeps the memory alive
   py::object wrap;    // turns a result into the caller's own library; empty where the binding itself can
   Library library = Library::numpy;
-  ArrayView view;
+  IndexView view;  // its integer type is set for an index only
   ElementType type;
-  IndexType index_type = IndexType::i64;  // of an index only
   bool writable = false;
   bool given = false;
 };

@@ -25,7 +25,9 @@ Range range_of(const ArrayView& view) {
   return {begin, end};
 }
 
-bool is_empty(const ArrayView& view) { return view.item == 0 || checked_count(view.extent) == 0; }
+bool is_empty(const ArrayView& view) {
+  return view.item == 0 || checked_count(view.extent) == 0;
+}
 
 constexpr int64_t kMaxWork = 1'000'000;
 
@@ -46,7 +48,8 @@ bool overlap(const ArrayView& a, const ArrayView& b) {
 
 bool overlaps_itself(const ArrayView& view) {
   if (is_empty(view)) return false;
-  // Axes by stride: if each one steps over all that the smaller ones span, no two elements meet. Ordinary arrays end here.
+  // Axes by stride: if each one steps over all that the smaller ones span, no two elements meet. Ordinary arrays end
+  // here.
   std::vector<std::pair<int64_t, int64_t>> axes;
   for (int axis = 0; axis < view.rank(); ++axis) {
     if (view.extent[axis] > 1) axes.emplace_back(std::abs(view.stride[axis]), view.extent[axis]);
@@ -71,8 +74,8 @@ bool overlaps_itself(const ArrayView& view) {
     }
   }
   std::sort(address.begin(), address.end());
-  return std::adjacent_find(address.begin(), address.end(),
-                            [&](int64_t a, int64_t b) { return b - a < view.item; }) != address.end();
+  return std::adjacent_find(address.begin(), address.end(), [&](int64_t a, int64_t b) { return b - a < view.item; }) !=
+         address.end();
 }
 
 }  // namespace gs

@@ -64,7 +64,9 @@ py::object raising(const char* op, Body&& body) {
 
 }  // namespace
 
-bool is_planning() { return planning; }
+bool is_planning() {
+  return planning;
+}
 
 Signature::Signature(const Operand& operand)
     : given(operand.given),
@@ -72,7 +74,7 @@ Signature::Signature(const Operand& operand)
       stride(operand.view.stride),
       item(operand.view.item),
       type(operand.type),
-      index_type(operand.index_type) {}
+      index_type(operand.view.type) {}
 
 Operand Signature::operand() const {
   Operand operand;
@@ -81,13 +83,13 @@ Operand Signature::operand() const {
   operand.view.stride = stride;
   operand.view.item = item;
   operand.type = type;
-  operand.index_type = index_type;
+  operand.view.type = index_type;
   return operand;
 }
 
 bool Signature::matches(const Operand& other) const {
-  return given == other.given &&
-         (!given || (extent == other.view.extent && same_walk(extent, stride, other.view.stride) && type.matches(other.type)));
+  return given == other.given && (!given || (extent == other.view.extent &&
+                                             same_walk(extent, stride, other.view.stride) && type.matches(other.type)));
 }
 
 std::string Signature::text() const {
@@ -146,11 +148,12 @@ py::object PlanObject::call(py::handle input, py::handle indices, py::handle mas
     check(operands);
     operands.fill = fill_;
     // The plan's dense side is that of `out`, or a fresh array; another layout needs another plan.
-    const bool as_planned = out_.given ? out_.matches(operands.out)
-                                       : !operands.out.given || (operands.out.view.extent == plan_.result_shape &&
-                                                                 operands.out.view.item == plan_.item &&
-                                                                 same_walk(plan_.result_shape, operands.out.view.stride,
-                                                                           contiguous_strides(plan_.result_shape, plan_.item)));
+    const bool as_planned =
+        out_.given ? out_.matches(operands.out)
+                   : !operands.out.given ||
+                         (operands.out.view.extent == plan_.result_shape && operands.out.view.item == plan_.item &&
+                          same_walk(plan_.result_shape, operands.out.view.stride,
+                                    contiguous_strides(plan_.result_shape, plan_.item)));
     return as_planned ? execute(request_, plan_, operands) : execute(request_, make_plan(request_, operands), operands);
   });
 }
@@ -240,9 +243,12 @@ void bind_plan(py::module_& module) {
           py::arg("input"), py::arg("indices"), py::pos_only(), py::kw_only(), py::arg("mask") = py::none(),
           py::arg("out") = py::none())
       .def("to_dict", &PlanObject::to_dict)
-      .def("__eq__", [](const PlanObject& self, const PlanObject& other) { return self.equals(other); }, py::is_operator())
+      .def(
+          "__eq__", [](const PlanObject& self, const PlanObject& other) { return self.equals(other); },
+          py::is_operator())
       .def("__hash__", [](const PlanObject& self) { return py::hash(self.state()[0]); })
-      .def(py::pickle([](const PlanObject& self) { return self.state(); }, [](const py::tuple& state) { return PlanObject::restored(state); }));
+      .def(py::pickle([](const PlanObject& self) { return self.state(); },
+                      [](const py::tuple& state) { return PlanObject::restored(state); }));
   module.def("plan_of", &plan_of);
 }
 

@@ -52,7 +52,8 @@ class PlanObject {
 void bind_plan(py::module_& module);
 py::object make_plan_object(const Request& request, const Plan& plan, const Operands& operands);
 
-// True while `plan_of` runs an operator on this thread: operators then answer with their plan.
-bool is_planning();
+// True once for each `plan_of` on this thread: the operator that asks answers with its plan. Calls that its arguments
+// make meanwhile are calls.
+bool take_planning();
 
 }  // namespace gs

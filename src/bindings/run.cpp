@@ -56,12 +56,14 @@ void move(const Request& request, const Plan& plan, const Buffers& buffers, bool
   const Backend& backend = host_backend();
   RunOptions options;
   options.threads = thread_count();
-  // Another thread may change an index between the run that met it and the search that names it; then all is tried again.
+  // Another thread may change an index between the run that met it and the search that names it; then all is tried
+  // again.
   for (int attempt = 0; attempt < kTries; ++attempt) {
     Outcome outcome = Outcome::done;
     std::optional<BadIndex> bad;
     const auto work = [&] {
-      if ((check_first || nothing_to_move) && can_fail(plan) && any_outside(plan, buffers)) outcome = Outcome::bad_index;
+      if ((check_first || nothing_to_move) && can_fail(plan) && any_outside(plan, buffers))
+        outcome = Outcome::bad_index;
       if (outcome == Outcome::done) outcome = backend.move(plan, buffers, Direction::gather, options);
       if (outcome == Outcome::bad_index) bad = first_outside(plan, buffers);
     };
@@ -107,12 +109,13 @@ struct Scratch {
   ArrayView view;
 };
 
-int64_t bytes_of(const ArrayView& view) { return checked_mul(checked_count(view.extent), view.item); }
+int64_t bytes_of(const ArrayView& view) {
+  return checked_mul(checked_count(view.extent), view.item);
+}
 
 void check_out(const Operands& operands) {
   const Operand& out = operands.out;
   if (!out.writable) throw ShapeError("out is read-only");
-  if (out.wrap) throw DTypeError("out belongs to a library whose arrays are never written to");
   if (!out.type.matches(operands.input.type)) {
     throw DTypeError("out has dtype " + out.type.name() + ", the result has dtype " + operands.input.type.name());
   }
@@ -144,7 +147,7 @@ py::object execute_into(const Request& request, const Plan& plan, const Operands
       if (std::find(shared.begin(), shared.end(), &original) == shared.end()) return;
       copies.emplace_back(original.view);
       copy_view(original.view, copies.back().view);
-      operand.view = copies.back().view;
+      static_cast<ArrayView&>(operand.view) = copies.back().view;
     };
     detach(separate.input, operands.input);
     for (std::size_t a = 0; a < operands.indices.size(); ++a) detach(separate.indices[a], operands.indices[a]);
@@ -187,7 +190,8 @@ void adopt_all(const Request& request, const RawOperands& raw, Operands& operand
   if (operands.fill.given) {
     borrow(Role::fill, operands.fill);
     if (operands.fill.view.item != operands.input.view.item) {
-      throw DTypeError("fill_value has dtype " + operands.fill.type.name() + ", input has dtype " + operands.input.type.name());
+      throw DTypeError("fill_value has dtype " + operands.fill.type.name() + ", input has dtype " +
+                       operands.input.type.name());
     }
   }
   if (operands.mask.given) {
@@ -206,24 +210,19 @@ Plan make_plan(const Request& request, const Operands& operands) {
   if (operands.out.given) {
     extras.dense = &operands.out.view;
     if (operands.out.view.item != operands.input.view.item) {
-      throw DTypeError("out has dtype " + operands.out.type.name() + ", the result has dtype " + operands.input.type.name());
+      throw DTypeError("out has dtype " + operands.out.type.name() + ", the result has dtype " +
+                       operands.input.type.name());
     }
   }
-  const auto index_view = [](const Operand& operand) {
-    IndexView view;
-    static_cast<ArrayView&>(view) = operand.view;
-    view.type = operand.index_type;
-    return view;
-  };
   const ArrayView& input = operands.input.view;
   switch (request.planner) {
     case Planner::take_axis:
-      return take_axis(input, index_view(operands.indices[0]), request.axis, request.batch_dims, request.rule, extras);
+      return take_axis(input, operands.indices[0].view, request.axis, request.batch_dims, request.rule, extras);
     case Planner::along_axis:
-      return along_axis(input, index_view(operands.indices[0]), request.axis, request.match, request.rule, extras);
+      return along_axis(input, operands.indices[0].view, request.axis, request.match, request.rule, extras);
     case Planner::at_points: {
       std::vector<IndexView> views;
-      for (const Operand& index : operands.indices) views.push_back(index_view(index));
+      for (const Operand& index : operands.indices) views.push_back(index.view);
       return at_points(input, views, request.batch_dims, request.rule, extras);
     }
   }
@@ -251,8 +250,14 @@ int thread_count() {
   return count > 0 ? count : host::info().threads;
 }
 
-void set_thread_count(int count) { process_threads.store(count, std::memory_order_relaxed); }
-void set_thread_limit(int count) { python_thread_limit = count; }
-int thread_limit() { return python_thread_limit; }
+void set_thread_count(int count) {
+  process_threads.store(count, std::memory_order_relaxed);
+}
+void set_thread_limit(int count) {
+  python_thread_limit = count;
+}
+int thread_limit() {
+  return python_thread_limit;
+}
 
 }  // namespace gs

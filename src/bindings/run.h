@@ -4,8 +4,8 @@
 #include <pybind11/pybind11.h>
 
 #include <algorithm>
-#include <memory>
 #include <optional>
+#include <vector>
 
 #include "bindings/from_python.h"
 #include "plans/plans.h"
@@ -38,12 +38,12 @@ class IndexOperands {
   }
   void resize(std::size_t count) {
     count_ = count;
-    if (count > 1) many_ = std::make_unique<Operand[]>(count);
+    if (count > 1) many_.resize(count);
   }
   std::size_t size() const { return count_; }
-  Operand* begin() { return count_ > 1 ? many_.get() : &one_; }
+  Operand* begin() { return count_ > 1 ? many_.data() : &one_; }
   Operand* end() { return begin() + count_; }
-  const Operand* begin() const { return count_ > 1 ? many_.get() : &one_; }
+  const Operand* begin() const { return count_ > 1 ? many_.data() : &one_; }
   const Operand* end() const { return begin() + count_; }
   Operand& operator[](std::size_t i) { return begin()[i]; }
   const Operand& operator[](std::size_t i) const { return begin()[i]; }
@@ -51,7 +51,7 @@ class IndexOperands {
  private:
   std::size_t count_ = 0;
   Operand one_;
-  std::unique_ptr<Operand[]> many_;
+  std::vector<Operand> many_;
 };
 
 // The arrays of one call.

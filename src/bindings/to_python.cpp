@@ -12,7 +12,9 @@ namespace {
 // Above this size results live in recycled memory instead of NumPy's.
 constexpr int64_t kPooledBytes = 256 * 1024;
 
-void release_capsule(PyObject* capsule) { host::release(PyCapsule_GetPointer(capsule, nullptr)); }
+void release_capsule(PyObject* capsule) {
+  host::release(PyCapsule_GetPointer(capsule, nullptr));
+}
 
 py::object allocate_ndarray(const Operand& source, const Dims& shape) {
   auto* like = reinterpret_cast<PyArrayObject*>(source.object.ptr());
@@ -36,7 +38,8 @@ py::object allocate_ndarray(const Operand& source, const Dims& shape) {
     }
   }
   Py_INCREF(descr);
-  PyObject* array = PyArray_NewFromDescr(type, descr, shape.size(), dims, nullptr, block, block ? NPY_ARRAY_CARRAY : 0, parent);
+  PyObject* array =
+      PyArray_NewFromDescr(type, descr, shape.size(), dims, nullptr, block, block ? NPY_ARRAY_CARRAY : 0, parent);
   if (array == nullptr) throw py::error_already_set();
   auto object = py::reinterpret_steal<py::object>(array);
   auto* fresh = reinterpret_cast<PyArrayObject*>(array);
@@ -79,8 +82,8 @@ py::object Result::take() {
     tensor_ = nullptr;
   } else if (source_.library == Library::numpy && PyArray_CheckExact(object_.ptr()) &&
              PyArray_NDIM(reinterpret_cast<PyArrayObject*>(object_.ptr())) == 0) {
-    object_ = py::reinterpret_steal<py::object>(
-        PyArray_Return(reinterpret_cast<PyArrayObject*>(object_.release().ptr())));
+    object_ =
+        py::reinterpret_steal<py::object>(PyArray_Return(reinterpret_cast<PyArrayObject*>(object_.release().ptr())));
     if (!object_) throw py::error_already_set();
   }
   return source_.wrap ? source_.wrap(object_) : object_;

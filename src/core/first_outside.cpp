@@ -23,7 +23,8 @@ bool forbids(Rule rule, int64_t extent) {
 }
 
 // Branch-free, so that the compiler makes vectors of it: position | (last - position) is negative exactly where the
-// position is below 0 or above `last`. Unsigned arithmetic, for the difference may wrap where the first term is negative.
+// position is below 0 or above `last`. Unsigned arithmetic, for the difference may wrap where the first term is
+// negative.
 template <class Index>
 bool run_has_outside(const std::byte* at, int64_t count, int64_t extent, Negative negative) {
   uint64_t sign = 0;
@@ -119,7 +120,8 @@ std::optional<BadIndex> first_outside(const Plan& plan, const Buffers& buffers) 
     for (int64_t begin = 0; begin < run; begin += kBlock) {
       const int64_t count = run - begin < kBlock ? run - begin : kBlock;
       if (at.mask) at.mask = run_start.mask + begin * inner_stride(plan, kMask);
-      for (int a = 0; a < plan.index.size(); ++a) at.index[a] = run_start.index[a] + begin * inner_stride(plan, kIndex + a);
+      for (int a = 0; a < plan.index.size(); ++a)
+        at.index[a] = run_start.index[a] + begin * inner_stride(plan, kIndex + a);
       if (!run_is_bad(plan, at, count)) continue;
       for (int64_t i = 0; i < count; ++i) {
         if (plan.masked && at.mask[i * inner_stride(plan, kMask)] == std::byte{0}) continue;

@@ -8,8 +8,12 @@ namespace gs {
 
 enum class IndexType : uint8_t { i8, i16, i32, i64, u8, u16, u32, u64 };
 
-constexpr int index_size(IndexType type) { return 1 << (static_cast<int>(type) & 3); }
-constexpr bool index_is_signed(IndexType type) { return type <= IndexType::i64; }
+constexpr int index_size(IndexType type) {
+  return 1 << (static_cast<int>(type) & 3);
+}
+constexpr bool index_is_signed(IndexType type) {
+  return type <= IndexType::i64;
+}
 
 constexpr const char* index_name(IndexType type) {
   constexpr const char* names[] = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"};

@@ -26,7 +26,9 @@ bool joins_unit(const Plan& plan) {
   return space.stride(kDense, last) == plan.unit && space.stride(kIndexed, last) == plan.unit;
 }
 
-bool is_element(int64_t unit) { return unit == 1 || unit == 2 || unit == 4 || unit == 8 || unit == 16; }
+bool is_element(int64_t unit) {
+  return unit == 1 || unit == 2 || unit == 4 || unit == 8 || unit == 16;
+}
 
 Kind classify(const Plan& plan) {
   if (plan.index.empty()) return Kind::copy;

@@ -42,7 +42,7 @@ class Space {
     stride_.erase(axis * operands_, operands_);
   }
   const int64_t* strides() const { return stride_.data(); }  // axis-major: [axis * operands() + operand]
-  int64_t count() const {  // planners have checked that it fits
+  int64_t count() const {                                    // planners have checked that it fits
     int64_t count = 1;
     for (const int64_t n : extent_) count *= n;
     return count;
@@ -88,9 +88,9 @@ enum class Kind : uint8_t {
 const char* kind_name(Kind kind);
 
 struct Plan {
-  Space space;        // canonical iteration space
-  int64_t item = 1;   // bytes of one element; the fill value has this size
-  int64_t unit = 1;   // bytes moved at one point: a whole number of items that lie together on both sides
+  Space space;       // canonical iteration space
+  int64_t item = 1;  // bytes of one element; the fill value has this size
+  int64_t unit = 1;  // bytes moved at one point: a whole number of items that lie together on both sides
   Rule rule;
   bool masked = false;
   Kind kind = Kind::strided;
@@ -122,12 +122,12 @@ struct Buffers {
 
 // The lowest point whose index lies outside, and how many there are.
 struct BadIndex {
-  int64_t flat = 0;      // position in index_shape, in C order
-  int64_t count = 0;     // points with at least one index outside
-  int64_t size = 0;      // of the axis
-  int axis = 0;          // the lowest bad axis at that point
+  int64_t flat = 0;   // position in index_shape, in C order
+  int64_t count = 0;  // points with at least one index outside
+  int64_t size = 0;   // of the axis
+  int axis = 0;       // the lowest bad axis at that point
   IndexType type = IndexType::i64;
-  uint64_t bits = 0;     // the value as read; sign-extended for signed types
+  uint64_t bits = 0;  // the value as read; sign-extended for signed types
 };
 
 // Scans every index in flat order under the plan's rule. Nothing for rules that cannot fail. Reads each index once.

@@ -37,14 +37,16 @@ GS_HD constexpr int64_t widen(Index value) {
 }
 
 // Adds `extent` once to a negative value, without a branch. `extent` is never negative, so nothing overflows.
-GS_HD constexpr int64_t from_end(int64_t value, int64_t extent) { return value + ((value >> 63) & extent); }
+GS_HD constexpr int64_t from_end(int64_t value, int64_t extent) {
+  return value + ((value >> 63) & extent);
+}
 
 GS_HD constexpr bool is_inside(int64_t position, int64_t extent) {
   return static_cast<uint64_t>(position) < static_cast<uint64_t>(extent);
 }
 
-// Negative exactly where a position is outside: the form of `is_inside` that every instruction set has for whole blocks.
-// Unsigned, because the difference may wrap where the position is negative.
+// Negative exactly where a position is outside: the form of `is_inside` that every instruction set has for whole
+// blocks. Unsigned, because the difference may wrap where the position is negative.
 GS_HD constexpr int64_t outside_mark(int64_t position, int64_t extent) {
   const auto last = static_cast<uint64_t>(extent) - 1;
   return static_cast<int64_t>(static_cast<uint64_t>(position) | (last - static_cast<uint64_t>(position)));
@@ -65,8 +67,8 @@ GS_HD constexpr int64_t wrap(Index value, int64_t extent) {
   }
 }
 
-// Position in [0, extent), or kNowhere. With Bounds::unchecked the caller vouches for the value, which comes back as it is
-// (after from_end). An empty axis has no position, whatever the rule.
+// Position in [0, extent), or kNowhere. With Bounds::unchecked the caller vouches for the value, which comes back as it
+// is (after from_end). An empty axis has no position, whatever the rule.
 template <class Index>
 GS_HD constexpr int64_t resolve(Index value, int64_t extent, Rule rule) {
   int64_t position = widen(value);

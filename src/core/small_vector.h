@@ -72,7 +72,7 @@ class SmallVector {
  private:
   [[gnu::noinline, gnu::cold]] void grow(int count) {
     const int grown = std::max(count, 2 * capacity_);
-    auto heap = std::make_unique<T[]>(static_cast<std::size_t>(grown));
+    auto heap = std::make_unique<T[]>(static_cast<uint32_t>(grown));
     std::copy(begin(), end(), heap.get());
     heap_ = std::move(heap);
     data_ = heap_.get();

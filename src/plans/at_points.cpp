@@ -14,8 +14,8 @@ Plan at_points(const ArrayView& array, std::span<const IndexView> indices, int64
     index_shape = broadcast_shape(index_shape, index.extent, "indices", "index");
   }
   if (batch_dims < 0 || batch_dims > index_shape.size()) {
-    throw ShapeError("batch_dims " + std::to_string(batch_dims) + " is not in [0, " + std::to_string(index_shape.size()) +
-                     "], the rank of the indices");
+    throw ShapeError("batch_dims " + std::to_string(batch_dims) + " is not in [0, " +
+                     std::to_string(index_shape.size()) + "], the rank of the indices");
   }
   const int batch = static_cast<int>(batch_dims);
   if (array.rank() < batch + count) {

@@ -64,8 +64,8 @@ Dims broadcast_shape(const Dims& a, const Dims& b, const char* what_a, const cha
     if (n == 1) {
       n = shorter[axis];
     } else if (shorter[axis] != 1 && shorter[axis] != n) {
-      throw ShapeError(std::string(what_a) + " of shape " + to_string(a) + " and " + what_b + " of shape " + to_string(b) +
-                       " do not broadcast together");
+      throw ShapeError(std::string(what_a) + " of shape " + to_string(a) + " and " + what_b + " of shape " +
+                       to_string(b) + " do not broadcast together");
     }
   }
   return shape;

@@ -10,8 +10,8 @@ namespace gs {
 
 // Operands that any planner may be given; null where there is none.
 struct Extras {
-  const ArrayView* mask = nullptr;  // one byte per item; broadcasts one way to the index shape
-  const ArrayView* fill = nullptr;  // the input's item size; broadcasts one way to the index shape
+  const ArrayView* mask = nullptr;   // one byte per item; broadcasts one way to the index shape
+  const ArrayView* fill = nullptr;   // the input's item size; broadcasts one way to the index shape
   const ArrayView* dense = nullptr;  // the dense side; a fresh C-contiguous array where null
 };
 
@@ -21,7 +21,8 @@ enum class Match : uint8_t {
   broadcast,  // equal, or 1 on either side
 };
 
-// Elementwise along one axis, result[.., i, ..] = input[.., index[.., i, ..], ..]; without an axis, of the flattened input.
+// Elementwise along one axis, result[.., i, ..] = input[.., index[.., i, ..], ..]; without an axis, of the flattened
+// input.
 Plan along_axis(const ArrayView& input, const IndexView& index, std::optional<int64_t> axis, Match match, Rule rule,
                 const Extras& extras);
 

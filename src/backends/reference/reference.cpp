@@ -35,7 +35,8 @@ class Reference final : public Backend {
  public:
   const char* name() const override { return "reference"; }
 
-  Outcome move(const Plan& plan, const Buffers& buffers, Direction direction, const RunOptions& options) const override {
+  Outcome move(const Plan& plan, const Buffers& buffers, Direction direction,
+               const RunOptions& options) const override {
     using Clock = std::chrono::steady_clock;
     constexpr int64_t kPiece = 4096;
     const PlanView view = view_of(plan, buffers);
