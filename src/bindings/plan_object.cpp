@@ -1,6 +1,8 @@
 // plan_object.cpp: see plan_object.h.
 #include "bindings/plan_object.h"
 
+#include <utility>
+
 #include "backends/backend.h"
 #include "bindings/errors.h"
 #include "core/error.h"
@@ -64,8 +66,8 @@ py::object raising(const char* op, Body&& body) {
 
 }  // namespace
 
-bool is_planning() {
-  return planning;
+bool take_planning() {
+  return std::exchange(planning, false);
 }
 
 Signature::Signature(const Operand& operand)

@@ -237,10 +237,11 @@ py::object execute(const Request& request, const Plan& plan, const Operands& ope
 }
 
 py::object run(const Request& request, const RawOperands& raw) {
+  const bool plan_only = take_planning();
   Operands operands;
   adopt_all(request, raw, operands);
   const Plan plan = make_plan(request, operands);
-  if (is_planning()) return make_plan_object(request, plan, operands);
+  if (plan_only) return make_plan_object(request, plan, operands);
   return execute(request, plan, operands);
 }
 

@@ -1,0 +1,353 @@
+// cpu_cases.h: random cases for the kernels of the CPU backend, and the loop over points that they are checked against.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backends/cpu/cpu.h"
+#include "backends/cpu/host_settings.h"
+#include "catch.h"
+
+namespace gs::test {
+
+using Bytes = std::vector<std::byte>;
+inline constexpr int64_t kGuard = 64;  // bytes around every array that must stay as they are
+
+// The levels that this processor has; the others are named, not passed over in silence.
+inline std::vector<std::string> levels() {
+  const std::vector<std::string> all = {"baseline", "v3", "v4"};
+  const auto last = std::find(all.begin(), all.end(), host::supported_level());
+  std::vector<std::string> found;
+  for (auto level = all.begin(); level != all.end(); ++level) {
+    if (level <= last && cpu::kernels(*level) != nullptr) {
+      found.push_back(*level);
+    } else {
+      WARN("skipped: level " << *level << " (this processor or build lacks it)");
+    }
+  }
+  return found;
+}
+
+class Random {
+ public:
+  explicit Random(unsigned seed) : engine_(seed) {}
+  int64_t from(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(engine_); }
+  bool chance(int percent) { return from(1, 100) <= percent; }
+  template <class T>
+  T pick(const std::vector<T>& values) {
+    return values[static_cast<size_t>(from(0, static_cast<int64_t>(values.size()) - 1))];
+  }
+  void fill(Bytes& bytes) {
+    for (std::byte& byte : bytes) byte = static_cast<std::byte>(engine_());
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+// An array of one operand: memory with a guard on both sides, and where its first element lies.
+struct Array {
+  Bytes bytes;
+  int64_t origin = kGuard;
+  const std::byte* data() const { return bytes.data() + origin; }
+  std::byte* data() { return bytes.data() + origin; }
+};
+
+enum class Layout { packed, any, may_repeat };
+
+// Chooses strides for an operand: in C order, or axes in any order with gaps, reversed, or (may_repeat) not walked at
+// all. Returns the bytes below and above the origin that elements of `size` bytes need.
+inline std::pair<int64_t, int64_t> choose_strides(Space& space, int operand, int64_t size, Layout layout,
+                                                  Random& random) {
+  std::vector<int> order(static_cast<size_t>(space.rank()));
+  std::iota(order.rbegin(), order.rend(), 0);
+  if (layout != Layout::packed)
+    std::shuffle(order.begin(), order.end(), std::mt19937(static_cast<unsigned>(random.from(0, 1 << 30))));
+  int64_t next = size;
+  int64_t below = 0;
+  int64_t above = 0;
+  for (const int axis : order) {
+    if (layout == Layout::may_repeat && random.chance(20)) continue;
+    int64_t stride = next;
+    if (layout != Layout::packed && random.chance(25)) stride += random.from(1, 9);
+    const int64_t span = (space.extent(axis) - 1) * stride;
+    next = stride * std::max<int64_t>(space.extent(axis), 1);
+    const bool reversed = layout != Layout::packed && random.chance(20);
+    space.stride(operand, axis) = reversed ? -stride : stride;
+    (reversed ? below : above) += std::max<int64_t>(span, 0);
+  }
+  return {below, above + size};
+}
+
+inline Array make_array(std::pair<int64_t, int64_t> span, Random& random) {
+  Array array;
+  array.bytes.resize(static_cast<size_t>(span.first + span.second + 2 * kGuard));
+  array.origin = kGuard + span.first;
+  random.fill(array.bytes);
+  return array;
+}
+
+struct Case {
+  Plan plan;
+  Array dense;
+  Array indexed;
+  Array mask;
+  Array fill;
+  std::vector<Array> index;
+  bool with_fill = false;
+
+  Buffers buffers() {
+    Buffers buffers;
+    buffers.dense = dense.data();
+    buffers.indexed = indexed.data();
+    buffers.mask = plan.masked ? mask.data() : nullptr;
+    buffers.fill = with_fill ? fill.data() : nullptr;
+    for (const Array& array : index) buffers.index.push_back(array.data());
+    return buffers;
+  }
+};
+
+struct Wish {
+  Direction direction = Direction::gather;
+  Rule rule;
+  IndexType type = IndexType::i64;
+  int64_t item = 4;
+  int64_t items = 1;  // of a unit
+  int arrays = 1;
+  bool masked = false;
+  bool with_fill = false;
+  bool fill_varies = false;
+  bool bad = false;       // some indices may be outside, whatever the rule says about it
+  bool plain = false;     // packed dense side and index, as most calls have them
+  bool anchored = false;  // the indexed side moves by the index only
+  int folds = 0;
+  Dims extent;
+};
+
+// A value of the type, in range or out of it.
+inline int64_t choose_value(IndexType type, int64_t extent, Rule rule, bool outside, Random& random) {
+  const bool is_signed = index_is_signed(type);
+  const int bits = 8 * index_size(type);
+  const int64_t most = is_signed ? (bits == 64 ? INT64_MAX : (int64_t{1} << (bits - 1)) - 1)
+                                 : (bits == 64 ? INT64_MAX : (int64_t{1} << bits) - 1);
+  const int64_t least = is_signed ? -most - 1 : 0;
+  if (outside && random.chance(30)) {
+    if (random.chance(30)) return random.chance(50) ? most : least;
+    return std::clamp(random.from(-3 * extent - 2, 3 * extent + 2), least, most);
+  }
+  const bool from_end = rule.negative == Negative::from_end && is_signed && random.chance(30);
+  const int64_t position = random.from(0, std::max<int64_t>(std::min(extent - 1, most), 0));
+  return from_end ? std::max(position - extent, std::max(least, -extent)) : position;
+}
+
+inline void store(std::byte* at, IndexType type, int64_t value) {
+  visit_index(type, [&]<class Index>() {
+    const auto typed = static_cast<Index>(value);
+    std::memcpy(at, &typed, sizeof(typed));
+  });
+}
+
+// Calls visit(offset of every operand) for each point in C order.
+template <class Visit>
+void for_each_point(const Space& space, Visit visit) {
+  const int64_t count = space.count();
+  for (int64_t flat = 0; flat < count; ++flat) {
+    std::vector<int64_t> offset(static_cast<size_t>(space.operands()), 0);
+    int64_t rest = flat;
+    for (int axis = space.rank() - 1; axis >= 0; --axis) {
+      for (int operand = 0; operand < space.operands(); ++operand) {
+        offset[static_cast<size_t>(operand)] += rest % space.extent(axis) * space.stride(operand, axis);
+      }
+      rest /= space.extent(axis);
+    }
+    visit(offset);
+  }
+}
+
+inline Case make_case(const Wish& wish, Random& random) {
+  Case result;
+  Plan& plan = result.plan;
+  plan.item = wish.item;
+  plan.unit = wish.item * wish.items;
+  plan.rule = wish.rule;
+  plan.masked = wish.masked;
+  result.with_fill = wish.with_fill;
+  plan.space = Space(wish.extent, kIndex + wish.arrays);
+
+  const Layout loose = wish.plain ? Layout::packed : Layout::any;
+  const bool gather = wish.direction == Direction::gather;
+  result.dense = make_array(choose_strides(plan.space, kDense, plan.unit, loose, random), random);
+  std::pair<int64_t, int64_t> span = {0, plan.unit};
+  if (wish.arrays == 0) {  // a copy has to walk its target without meeting a place twice
+    span = choose_strides(plan.space, kIndexed, plan.unit, gather ? Layout::may_repeat : Layout::any, random);
+  } else if (!wish.anchored && random.chance(50)) {
+    span = choose_strides(plan.space, kIndexed, plan.unit, Layout::may_repeat, random);
+  }
+  if (wish.masked)
+    result.mask =
+        make_array(choose_strides(plan.space, kMask, 1, wish.plain ? loose : Layout::may_repeat, random), random);
+  if (wish.with_fill) {
+    std::pair<int64_t, int64_t> fill_span = {0, plan.item};
+    if (wish.fill_varies) fill_span = choose_strides(plan.space, kFill, plan.item, Layout::may_repeat, random);
+    result.fill = make_array(fill_span, random);
+  }
+
+  for (int a = 0; a < wish.arrays; ++a) {
+    IndexArray index;
+    index.type = a == 0 ? wish.type : static_cast<IndexType>(random.from(0, 7));
+    index.axis = a;
+    if (wish.folds > 0) {
+      int64_t stride = plan.unit;
+      index.extent = 1;
+      for (int f = 0; f < wish.folds; ++f) {
+        const FoldAxis fold{random.from(1, 5), random.chance(30) ? -stride : stride};
+        plan.fold.push_back(fold);
+        index.extent *= fold.extent;
+        (fold.stride < 0 ? span.first : span.second) += (fold.extent - 1) * stride;
+        stride = stride * fold.extent + random.from(0, 3);
+      }
+    } else {
+      index.extent = random.chance(8) && wish.bad ? 0 : random.from(1, random.chance(50) ? 9 : 120);
+      index.step = plan.unit * random.from(1, 3) * (random.chance(20) ? -1 : 1);
+      (index.step < 0 ? span.first : span.second) += std::max<int64_t>(index.extent - 1, 0) * std::abs(index.step);
+    }
+    plan.index.push_back(index);
+    const auto index_span =
+        choose_strides(plan.space, kIndex + a, index_size(index.type), wish.plain ? loose : Layout::may_repeat, random);
+    result.index.push_back(make_array(index_span, random));
+  }
+  result.indexed = make_array(span, random);
+
+  // Values are written through the geometry, so a repeated index has the one that was written last.
+  for_each_point(plan.space, [&](const std::vector<int64_t>& at) {
+    if (wish.masked)
+      result.mask.data()[at[kMask]] = static_cast<std::byte>(random.chance(60) ? random.from(1, 255) : 0);
+    for (int a = 0; a < wish.arrays; ++a) {
+      const IndexArray& index = plan.index[a];
+      store(result.index[static_cast<size_t>(a)].data() + at[static_cast<size_t>(kIndex + a)], index.type,
+            choose_value(index.type, index.extent, wish.rule, wish.bad, random));
+    }
+  });
+  plan.result_shape = wish.extent;
+  plan.index_shape = wish.extent;
+  plan.index_space = plan.space;
+  plan.finish();
+  return result;
+}
+
+// The oracle: false where the rule forbids an index.
+inline bool naive(const Plan& plan, const Buffers& buffers, Direction direction) {
+  bool good = true;
+  for_each_point(plan.space, [&](const std::vector<int64_t>& at) {
+    if (!good) return;
+    int64_t offset = at[kIndexed];
+    bool nowhere = plan.masked && buffers.mask[at[kMask]] == std::byte{0};
+    for (int a = 0; a < plan.index.size() && !nowhere; ++a) {
+      const IndexArray& index = plan.index[a];
+      int64_t position = visit_index(index.type, [&]<class Index>() {
+        Index value;
+        std::memcpy(&value, buffers.index[a] + at[static_cast<size_t>(kIndex + a)], sizeof(value));
+        return resolve(value, index.extent, plan.rule);
+      });
+      if (position == kNowhere) {
+        nowhere = true;
+        good = plan.rule.fills();
+      } else if (plan.fold.empty()) {
+        offset += position * index.step;
+      } else {
+        for (int f = plan.fold.size() - 1; f >= 0; --f) {
+          offset += position % plan.fold[f].extent * plan.fold[f].stride;
+          position /= plan.fold[f].extent;
+        }
+      }
+    }
+    if (!good) return;
+    std::byte* dense = buffers.dense + at[kDense];
+    for (int64_t i = 0; i < plan.unit; ++i) {
+      if (!nowhere) {
+        if (direction == Direction::gather) {
+          dense[i] = buffers.indexed[offset + i];
+        } else {
+          buffers.indexed[offset + i] = dense[i];
+        }
+      } else if (direction == Direction::gather) {
+        dense[i] = buffers.fill == nullptr ? std::byte{0} : buffers.fill[at[kFill] + i % plan.item];
+      }
+    }
+  });
+  return good;
+}
+
+struct Way {
+  const char* name;
+  cpu::Tuning tuning;
+  int threads;
+};
+
+// Thresholds that send small cases down every path.
+inline std::vector<Way> ways() {
+  Way usual{"usual", {}, 1};
+  Way general{"general", {}, 1};
+  general.tuning.general = true;
+  Way ahead{"ahead", {}, 1};
+  ahead.tuning.l2_bytes = 64;
+  Way runs{"ahead by runs", {}, 1};
+  runs.tuning.l2_bytes = 1024;
+  Way stream{"stream", {}, 1};
+  stream.tuning.llc_bytes = 2;
+  Way both{"ahead and stream, threads", {}, 3};
+  both.tuning.l2_bytes = 64;
+  both.tuning.llc_bytes = 2;
+  Way threads{"threads", {}, 2};
+  for (Way* way : {&both, &threads}) {
+    way->tuning.min_chunk_bytes = 64;
+    way->tuning.min_chunk_points = 16;
+    way->tuning.min_piece_bytes = 64;
+    way->tuning.serial_points = 0;
+    way->tuning.serial_points_far = 0;
+    way->tuning.serial_row_bytes = 0;
+  }
+  return {usual, general, ahead, runs, stream, both, threads};
+}
+
+// True if the kernel leaves the same bytes everywhere, and the same outcome, as the oracle.
+inline bool agrees(Case& test, Direction direction, const std::string& level, const Way& way) {
+  Array& target = direction == Direction::gather ? test.dense : test.indexed;
+  const Bytes before = target.bytes;
+  const bool good = naive(test.plan, test.buffers(), direction);
+  const Bytes expected = target.bytes;
+  target.bytes = before;
+  RunOptions options;
+  options.threads = way.threads;
+  const Outcome outcome =
+      cpu::move_with(cpu::kernels(level), way.tuning, test.plan, test.buffers(), direction, options);
+  const bool same = target.bytes == expected;
+  const bool guarded = std::equal(before.begin(), before.begin() + kGuard, target.bytes.begin()) &&
+                       std::equal(before.end() - kGuard, before.end(), target.bytes.end() - kGuard);
+  target.bytes = before;
+  if (!good) return outcome == Outcome::bad_index && guarded;
+  return outcome == Outcome::done && same;
+}
+
+inline const std::vector<int64_t> kEdges = {1,  2,   15,  16,  17,  31,  32,  33,  63, 64,
+                                            65, 127, 128, 129, 255, 256, 257, 511, 513};
+
+inline Dims choose_extent(int64_t unit, Random& random) {
+  const int64_t most = std::max<int64_t>((1 << 17) / std::max<int64_t>(unit, 1), 6);
+  const int rank = static_cast<int>(random.from(0, 4));
+  Dims extent;
+  int64_t points = 1;
+  for (int axis = 0; axis < rank; ++axis) {
+    const int64_t wanted = random.chance(50) ? random.from(1, 6) : random.pick(kEdges);
+    extent.push_back(std::clamp<int64_t>(wanted, 1, std::max<int64_t>(std::min<int64_t>(most, 2000) / points, 1)));
+    points *= extent.back();
+  }
+  return extent;
+}
+
+}  // namespace gs::test
