@@ -268,15 +268,15 @@ inline bool naive(const Plan& plan, const Buffers& buffers, Direction direction)
     }
     if (!good) return;
     std::byte* dense = buffers.dense + at[kDense];
-    for (int64_t i = 0; i < plan.unit; ++i) {
-      if (!nowhere) {
-        if (direction == Direction::gather) {
-          dense[i] = buffers.indexed[offset + i];
-        } else {
-          buffers.indexed[offset + i] = dense[i];
-        }
-      } else if (direction == Direction::gather) {
-        dense[i] = buffers.fill == nullptr ? std::byte{0} : buffers.fill[at[kFill] + i % plan.item];
+    const auto unit = static_cast<size_t>(plan.unit);
+    if (!nowhere && direction == Direction::gather) std::memcpy(dense, buffers.indexed + offset, unit);
+    if (!nowhere && direction == Direction::scatter) std::memcpy(buffers.indexed + offset, dense, unit);
+    if (!nowhere || direction == Direction::scatter) return;
+    for (int64_t i = 0; i < plan.unit; i += plan.item) {
+      if (buffers.fill == nullptr) {
+        std::memset(dense + i, 0, static_cast<size_t>(plan.item));
+      } else {
+        std::memcpy(dense + i, buffers.fill + at[kFill], static_cast<size_t>(plan.item));
       }
     }
   });

@@ -52,6 +52,9 @@ ArrayView checked_view(const Tensor& tensor, bool subbyte_padded) try {
   if (tensor.ndim < 0) throw ExchangeError("DLPack tensor with a negative number of dimensions");
   if (tensor.ndim > 0 && tensor.shape == nullptr) throw ExchangeError("DLPack tensor without a shape");
   if (tensor.dtype.lanes != 1) throw DTypeError("DLPack dtypes of more than one lane are not supported");
+  if (tensor.dtype.code == kOpaque || tensor.dtype.code > kLastCode) {
+    throw DTypeError("DLPack dtype code " + std::to_string(tensor.dtype.code) + " is a handle or not known");
+  }
   const int bits = tensor.dtype.bits;
   if (bits == 0 || (bits % 8 != 0 && !subbyte_padded)) {
     throw DTypeError("DLPack dtype of " + std::to_string(bits) + " bits, which are no whole bytes");

@@ -19,6 +19,7 @@ struct Device {
 };
 
 enum TypeCode : uint8_t { kInt = 0, kUInt = 1, kFloat = 2, kOpaque = 3, kBfloat = 4, kComplex = 5, kBool = 6 };
+inline constexpr uint8_t kLastCode = 17;  // 7 to 17 are floats of 8, 6 and 4 bits
 
 struct DataType {
   uint8_t code;

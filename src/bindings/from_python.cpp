@@ -189,6 +189,7 @@ void adopt(py::handle op, Role role, py::handle object, Operand& operand) {
     static PyObject* const hook = python_part("gatherscatter._arrays", "adopt").release().ptr();
     const py::tuple adopted = py::handle(hook)(op, role_name(role), object);
     operand.object = adopted[0];
+    operand.original = py::reinterpret_borrow<py::object>(object);
     if (!adopted[1].is_none()) operand.wrap = adopted[1];
     if (dlpack::torch().is_tensor(operand.object.ptr())) {
       operand.library = Library::torch;

@@ -28,8 +28,9 @@ struct ElementType {
 };
 
 struct Operand {
-  py::object object;  // keeps the memory alive
-  py::object wrap;    // turns a result into the caller's own library; empty where the binding itself can
+  py::object object;    // keeps the memory alive
+  py::object original;  // what the caller passed, where that is something else
+  py::object wrap;      // turns a result into the caller's own library; empty where the binding itself can
   Library library = Library::numpy;
   IndexView view;  // its integer type is set for an index only
   ElementType type;

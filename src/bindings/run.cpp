@@ -162,7 +162,7 @@ py::object execute_into(const Request& request, const Plan& plan, const Operands
     copy_view(fresh.view, out);
   }
   if (operands.out.library == Library::torch) python_part("gatherscatter._arrays", "written")(operands.out.object);
-  return operands.out.object;
+  return operands.out.original ? operands.out.original : operands.out.object;
 }
 
 }  // namespace

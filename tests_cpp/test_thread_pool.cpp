@@ -1,0 +1,182 @@
+// test_thread_pool.cpp: every chunk runs once, whoever runs it: many callers, early ends, forked children.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "backends/cpu/thread_pool.h"
+#include "catch.h"
+
+using gs::cpu::run_task;
+using gs::cpu::Task;
+
+namespace {
+
+struct Counts {
+  explicit Counts(int64_t chunks)
+      : runs(std::make_unique<std::atomic<int>[]>(static_cast<size_t>(chunks))), size(chunks) {
+    for (int64_t i = 0; i < chunks; ++i) runs[static_cast<size_t>(i)] = 0;
+  }
+  bool all_are(int wanted) const {
+    for (int64_t i = 0; i < size; ++i) {
+      if (runs[static_cast<size_t>(i)] != wanted) return false;
+    }
+    return true;
+  }
+  std::unique_ptr<std::atomic<int>[]> runs;
+  int64_t size;
+  std::atomic<int64_t> fail_at = -1;
+  std::atomic<int> asked = 0;
+  int stop_after = 0;  // 0: never
+  std::thread::id caller = std::this_thread::get_id();
+  std::atomic<bool> asked_elsewhere = false;
+};
+
+bool count_chunk(void* context, int64_t chunk) {
+  auto& counts = *static_cast<Counts*>(context);
+  ++counts.runs[static_cast<size_t>(chunk)];
+  return chunk != counts.fail_at;
+}
+
+bool proceed(void* context) {
+  auto& counts = *static_cast<Counts*>(context);
+  if (std::this_thread::get_id() != counts.caller) counts.asked_elsewhere = true;
+  const int asked = ++counts.asked;
+  return counts.stop_after == 0 || asked < counts.stop_after;
+}
+
+bool runs_every_chunk_once(int threads, int64_t chunks) {
+  Counts counts(chunks);
+  return run_task(threads, Task{chunks, count_chunk, nullptr, &counts}) && counts.all_are(1);
+}
+
+// Runs check() in a forked child; true if it returned true there.
+template <class Check>
+bool in_child(Check check) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);  // a hanging child must not hang the test
+    _exit(check() ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+}  // namespace
+
+TEST_CASE("every chunk runs once for every number of threads and chunks") {
+  for (const int threads : {1, 2, 3, 8, 2, 1, 16}) {
+    for (const int64_t chunks : {0, 1, 2, 3, 17, 1000}) {
+      INFO(threads << " threads, " << chunks << " chunks");
+      REQUIRE(runs_every_chunk_once(threads, chunks));
+    }
+  }
+}
+
+TEST_CASE("thousands of short tasks in a row") {
+  int good = 0;
+  for (int i = 0; i < 5000; ++i) good += runs_every_chunk_once(3, 1 + i % 7) ? 1 : 0;
+  REQUIRE(good == 5000);
+}
+
+TEST_CASE("helpers take part where there is enough to do") {
+  struct Shared {
+    std::thread::id caller = std::this_thread::get_id();
+    std::atomic<bool> helped = false;
+  } shared;
+  const auto run = [](void* context, int64_t) {
+    auto& seen = *static_cast<Shared*>(context);
+    if (std::this_thread::get_id() != seen.caller) seen.helped = true;
+    // The caller dawdles until somebody helps; a pool without helpers would sit here until the test's time is over.
+    for (int i = 0; i < 1000 && !seen.helped; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return true;
+  };
+  REQUIRE(run_task(2, Task{8, run, nullptr, &shared}));
+  REQUIRE(shared.helped);
+}
+
+TEST_CASE("a failed chunk drops what nobody has begun") {
+  for (const int threads : {1, 2, 4}) {
+    for (int round = 0; round < 200; ++round) {
+      Counts counts(500);
+      counts.fail_at = round;
+      REQUIRE_FALSE(run_task(threads, Task{500, count_chunk, nullptr, &counts}));
+      int64_t run = 0;
+      bool twice = false;
+      for (size_t i = 0; i < 500; ++i) {
+        run += counts.runs[i];
+        twice |= counts.runs[i] > 1;
+      }
+      REQUIRE_FALSE(twice);
+      REQUIRE(counts.runs[static_cast<size_t>(round)] == 1);
+      if (threads == 1) REQUIRE(run == round + 1);
+    }
+  }
+}
+
+TEST_CASE("the caller is asked between its chunks, on its own thread, and may stop") {
+  for (const int threads : {1, 2, 4}) {
+    Counts counts(100000);
+    counts.stop_after = 3;
+    REQUIRE_FALSE(run_task(threads, Task{100000, count_chunk, proceed, &counts}));
+    REQUIRE(counts.asked == 3);
+    REQUIRE_FALSE(counts.asked_elsewhere);
+  }
+  Counts counts(1000);
+  REQUIRE(run_task(2, Task{1000, count_chunk, proceed, &counts}));
+  REQUIRE(counts.all_are(1));
+  REQUIRE(counts.asked > 0);
+}
+
+TEST_CASE("many callers at a time all make progress") {
+  std::atomic<int> good = 0;
+  std::vector<std::thread> callers;
+  for (int c = 0; c < 8; ++c) {
+    callers.emplace_back([&good, c] {
+      for (int i = 0; i < 500; ++i) good += runs_every_chunk_once(2 + c % 3, 1 + (i * 7 + c) % 40) ? 1 : 0;
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  REQUIRE(good == 8 * 500);
+}
+
+TEST_CASE("a task within a chunk of another task runs") {
+  const auto outer = [](void* context, int64_t) {
+    *static_cast<std::atomic<int>*>(context) += runs_every_chunk_once(2, 50) ? 1 : 0;
+    return true;
+  };
+  std::atomic<int> good = 0;
+  REQUIRE(run_task(2, Task{20, outer, nullptr, &good}));
+  REQUIRE(good == 20);
+}
+
+TEST_CASE("a forked child has helpers of its own") {
+  REQUIRE(runs_every_chunk_once(2, 100));
+  REQUIRE(in_child([] { return runs_every_chunk_once(2, 100) && runs_every_chunk_once(4, 1000); }));
+  REQUIRE(runs_every_chunk_once(2, 100));
+}
+
+TEST_CASE("fork while other threads use the pool") {
+  std::atomic<bool> stop = false;
+  std::atomic<bool> wrong = false;
+  std::vector<std::thread> busy;
+  for (int c = 0; c < 2; ++c) {
+    busy.emplace_back([&] {
+      while (!stop) {
+        if (!runs_every_chunk_once(3, 64)) wrong = true;
+      }
+    });
+  }
+  int good = 0;
+  for (int i = 0; i < 20; ++i) {
+    good += in_child([] { return runs_every_chunk_once(3, 200); }) ? 1 : 0;
+  }
+  stop = true;
+  for (std::thread& thread : busy) thread.join();
+  REQUIRE(good == 20);
+  REQUIRE_FALSE(wrong);
+}
