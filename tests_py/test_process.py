@@ -302,14 +302,22 @@ print(json.dumps(inner))
 # ---- exit
 
 
-def test_daemon_threads_at_exit():
-    code = """
+@pytest.mark.parametrize("columns", [1, 300])
+def test_daemon_threads_at_exit(columns):
+    # While Python ends, threads that come back for its lock are unwound: after short calls, and within long ones.
+    code = f"""
 import threading, time, numpy as np, gatherscatter as gs
 gs.set_num_threads(4)
-x, index = np.arange(1 << 18), np.arange(1 << 18)
+x, index = np.zeros((250, 250), np.uint8), np.arange(1 << 18) % 250
 def work():
     while True:
-        gs.take(x, index)
+        gs.tile_gather(x, (index[:, None], index[:{columns}]))
+class Slow:
+    def __init__(self, sleep):
+        self.sleep = sleep
+    def __del__(self):
+        self.sleep(0.1)
+slow = Slow(time.sleep)
 for _ in range(4):
     threading.Thread(target=work, daemon=True).start()
 time.sleep(0.1)

@@ -1,6 +1,6 @@
 # _core.pyi: the extension module. Operators take positional arguments only; see the public modules for their meaning.
 from collections.abc import Callable
-from typing import Any, final
+from typing import Any, TypeVar, final
 
 from gatherscatter._types import Bounds, Negative
 
@@ -21,6 +21,14 @@ class Plan:
     def __getstate__(self) -> tuple[Any, ...]: ...
     def __setstate__(self, state: tuple[Any, ...], /) -> None: ...
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+@final
+class Operator:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def __get__(self, instance: object, owner: type | None = None, /) -> Any: ...
+
+def operator_lane(name: str) -> Callable[[_Function], _Function]: ...
 def take_axis(
     op: str,
     input: object,

@@ -181,6 +181,7 @@ def gather(
     mask: Any = ...,
     out: ArrayT | None = ...,
 ) -> ArrayT: ...
+@_core.operator_lane("gather")
 def gather(
     input: Any,
     dim: Any = _UNSET,

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gatherscatter._core import along_axis as _along_axis
+from gatherscatter._core import operator_lane
 from gatherscatter._core import take_axis as _take_axis
 from gatherscatter._numpy_rules import rule_of, take_anything, take_anything_along_axis
 from gatherscatter._types import Bounds, Mode, Negative
@@ -74,6 +75,7 @@ def take(
     fill_value: Any = None,
     mask: Any = None,
 ) -> _Array: ...
+@operator_lane("take")
 def take(
     a: Any,
     indices: Any,
@@ -201,6 +203,7 @@ def take_along_axis(
     mask: Any = None,
     out: Any = None,
 ) -> _Array: ...
+@operator_lane("take_along_axis")
 def take_along_axis(
     arr: Any,
     indices: Any,

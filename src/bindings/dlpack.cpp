@@ -164,6 +164,8 @@ const Torch& torch() {
   while (header != nullptr && header->version.major != 1) header = header->previous;
   if (header != nullptr) found.api = reinterpret_cast<const ExchangeApi*>(header);
   if (found.api != nullptr && found.api->tensor_from_object == nullptr) found.api = nullptr;
+  found.is_neg = py::object(tensor.attr("is_neg")).release().ptr();
+  found.is_conj = py::object(tensor.attr("is_conj")).release().ptr();
   PyObject* forward_mode = PyDict_GetItemString(loaded, "torch.autograd.forward_ad");
   if (forward_mode != nullptr && PyModule_Check(forward_mode))
     found.forward_mode = py::reinterpret_borrow<py::object>(forward_mode).release().ptr();

@@ -49,6 +49,8 @@ struct Torch {
   PyTypeObject* tensor = nullptr;
   PyTypeObject* parameter = nullptr;
   const ExchangeApi* api = nullptr;
+  PyObject* is_neg = nullptr;  // torch.Tensor's methods
+  PyObject* is_conj = nullptr;
   PyObject* forward_mode = nullptr;  // the module torch.autograd.forward_ad
   bool in_forward_mode() const;      // inside a dual level, where a tensor may carry a tangent
   bool is_tensor(PyObject* object) const {

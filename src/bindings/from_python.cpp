@@ -55,9 +55,10 @@ void borrow_ndarray(Role role, Operand& operand) {
   operand.type.descr = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(descr));
 }
 
-bool is_true(const py::object& tensor, const char* name, bool call) {
-  py::object answer = tensor.attr(name);
-  if (call) answer = answer();
+// Calls a method of torch.Tensor that takes nothing and answers with a bool.
+bool is_true(const py::object& tensor, PyObject* method) {
+  const auto answer = py::reinterpret_steal<py::object>(PyObject_CallOneArg(method, tensor.ptr()));
+  if (!answer) throw py::error_already_set();
   return answer.ptr() == Py_True;
 }
 
@@ -84,7 +85,7 @@ void check_torch(Role role, const py::object& tensor) {
       throw DTypeError(what + " is a dual tensor of forward-mode differentiation, which is not supported yet");
     }
   }
-  if (is_true(tensor, "is_neg", true)) {
+  if (is_true(tensor, dlpack::torch().is_neg)) {
     throw DTypeError(what + " is a tensor with a lazy negative bit; pass tensor.resolve_neg()");
   }
 }
@@ -99,7 +100,7 @@ void borrow_torch(Role role, Operand& operand) {
                    (std::string(role_name(role)) + " is a tensor without plain memory: " + error.what()).c_str());
     throw py::error_already_set();
   }
-  if (tensor.dtype.code == dlpack::kComplex && is_true(operand.object, "is_conj", true)) {
+  if (tensor.dtype.code == dlpack::kComplex && is_true(operand.object, dlpack::torch().is_conj)) {
     throw DTypeError(std::string(role_name(role)) +
                      " is a tensor with a lazy conjugate bit; pass tensor.resolve_conj()");
   }

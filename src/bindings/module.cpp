@@ -8,6 +8,7 @@
 #include "backends/host_info.h"
 #include "backends/host_memory.h"
 #include "bindings/dlpack.h"
+#include "bindings/fast_lane.h"
 #include "bindings/operators.h"
 #include "bindings/plan_object.h"
 #include "bindings/run.h"
@@ -56,6 +57,7 @@ PYBIND11_MODULE(_core, module, py::mod_gil_not_used()) {
     }
   });
   gs::bind_operators(module);
+  gs::bind_fast_lane(module);
   gs::bind_plan(module);
   gs::dlpack::bind_array(module);
   module.def("config", &config);

@@ -70,6 +70,10 @@ bool take_planning() {
   return std::exchange(planning, false);
 }
 
+bool is_planning() {
+  return planning;
+}
+
 Signature::Signature(const Operand& operand)
     : given(operand.given),
       extent(operand.view.extent),

@@ -55,5 +55,6 @@ py::object make_plan_object(const Request& request, const Plan& plan, const Oper
 // True once for each `plan_of` on this thread: the operator that asks answers with its plan. Calls that its arguments
 // make meanwhile are calls.
 bool take_planning();
+bool is_planning();
 
 }  // namespace gs

@@ -10,6 +10,7 @@
 #include "backends/host_memory.h"
 #include "bindings/errors.h"
 #include "bindings/overlap.h"
+#include "bindings/plan_cache.h"
 #include "bindings/plan_object.h"
 #include "bindings/to_python.h"
 #include "core/checked.h"
@@ -49,6 +50,11 @@ Buffers buffers_of(const Operands& operands, std::byte* dense) {
   return buffers;
 }
 
+// Short runs keep the interpreter lock.
+bool keeps_lock(const Plan& plan) {
+  return plan.bytes_moved() < kKeepLockBytes && plan.index_space.count() < kKeepLockBytes / 8;
+}
+
 // Checks everything first where something could be half written, then moves. Raises; returns only if all went well.
 void move(const Request& request, const Plan& plan, const Buffers& buffers, bool check_first) {
   const bool nothing_to_move = plan.space.count() == 0;
@@ -67,7 +73,7 @@ void move(const Request& request, const Plan& plan, const Buffers& buffers, bool
       if (outcome == Outcome::done) outcome = backend.move(plan, buffers, Direction::gather, options);
       if (outcome == Outcome::bad_index) bad = first_outside(plan, buffers);
     };
-    if (plan.bytes_moved() < kKeepLockBytes && plan.index_space.count() < kKeepLockBytes / 8) {
+    if (keeps_lock(plan)) {
       work();
     } else {
       options.interrupted = interrupted;
@@ -236,6 +242,15 @@ py::object execute(const Request& request, const Plan& plan, const Operands& ope
   return result.take();
 }
 
+namespace {
+
+py::object execute_nonempty(const Request& request, const Plan& plan, const Operands& operands) {
+  if (plan.index[0].extent == 0) throw ShapeError("the axis is empty");
+  return execute(request, plan, operands);
+}
+
+}  // namespace
+
 py::object run(const Request& request, const RawOperands& raw) {
   const bool plan_only = take_planning();
   Operands operands;
@@ -243,6 +258,31 @@ py::object run(const Request& request, const RawOperands& raw) {
   const Plan plan = make_plan(request, operands);
   if (plan_only) return make_plan_object(request, plan, operands);
   return execute(request, plan, operands);
+}
+
+py::object run_plain(const Request& request, py::handle input, py::handle index) {
+  thread_local PlanCache plans;
+  const bool plan_only = is_planning();
+  Operands operands;
+  adopt(request.op, Role::data, input, operands.input);
+  operands.indices.resize(1);
+  adopt(request.op, Role::index, index, operands.indices[0]);
+  borrow(Role::data, operands.input);
+  borrow(Role::index, operands.indices[0]);
+  PlanKey key;
+  const bool cached = !plan_only && key.set(request, operands);
+  if (cached) {
+    const Plan& plan = plans.find(key, request, operands);
+    // A long run may let other Python code in, and with it another user of the cache.
+    if (keeps_lock(plan)) return execute_nonempty(request, plan, operands);
+    return execute_nonempty(request, Plan(plan), operands);
+  }
+  const Plan plan = make_plan(request, operands);
+  if (plan_only) {
+    take_planning();
+    return make_plan_object(request, plan, operands);
+  }
+  return execute_nonempty(request, plan, operands);
 }
 
 int thread_count() {

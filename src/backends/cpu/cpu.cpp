@@ -68,7 +68,8 @@ class Cpu final : public Backend {
 
   const char* name() const override { return "cpu"; }
 
-  Outcome move(const Plan& plan, const Buffers& buffers, Direction direction, const RunOptions& options) const override {
+  Outcome move(const Plan& plan, const Buffers& buffers, Direction direction,
+               const RunOptions& options) const override {
     return move_with(run_, tuning_, plan, buffers, direction, options);
   }
 
@@ -101,6 +102,9 @@ Outcome move_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers
   if (plan.space.count() == 0) return Outcome::done;
   Prepared prepared;
   prepare(plan, buffers, direction, tuning, prepared);
+  if (prepared.job.count <= tuning.min_chunk_points && plan.bytes_moved() <= tuning.min_chunk_bytes) {
+    return run(prepared.job, 0, prepared.job.count) ? Outcome::done : Outcome::bad_index;
+  }
   Work work;
   work.run = run;
   work.job = &prepared.job;

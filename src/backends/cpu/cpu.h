@@ -8,8 +8,8 @@
 
 namespace gs::cpu {
 
-// The kernels of "baseline", "v3" or "v4"; null for a level that this build does not have. Whether the processor has it,
-// host::info() knows.
+// The kernels of "baseline", "v3" or "v4"; null for a level that this build does not have. Whether the processor has
+// it, host::info() knows.
 Run kernels(std::string_view level);
 
 Outcome move_with(Run kernels, const Tuning& tuning, const Plan& plan, const Buffers& buffers, Direction direction,

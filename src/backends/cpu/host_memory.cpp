@@ -158,8 +158,8 @@ class Recycler {
 // Never destroyed: arrays may be released after the program's static objects. A fork waits until nobody is inside.
 Recycler& recycler() {
   static Recycler& only = *new Recycler;
-  [[maybe_unused]] static const int guarded = pthread_atfork(
-      [] { recycler().lock(); }, [] { recycler().unlock(); }, [] { recycler().unlock(); });
+  [[maybe_unused]] static const int guarded =
+      pthread_atfork([] { recycler().lock(); }, [] { recycler().unlock(); }, [] { recycler().unlock(); });
   return only;
 }
 
@@ -180,8 +180,12 @@ void release(void* block) noexcept {
   std::free(block);
 }
 
-std::size_t trim() { return recycler().trim(); }
+std::size_t trim() {
+  return recycler().trim();
+}
 
-PoolState pool_state() { return recycler().state(); }
+PoolState pool_state() {
+  return recycler().state();
+}
 
 }  // namespace gs::host

@@ -77,7 +77,9 @@ bool has_controller(const std::string& list, std::string_view wanted) {
 }
 
 // The smaller of two limits, where 0 is none.
-int64_t tighter(int64_t a, int64_t b) { return a == 0 || (b != 0 && b < a) ? b : a; }
+int64_t tighter(int64_t a, int64_t b) {
+  return a == 0 || (b != 0 && b < a) ? b : a;
+}
 
 // Processors for a time slice of `quota` in every `period`, rounded up; 0 for no limit.
 int64_t processors_for(int64_t quota, int64_t period) {

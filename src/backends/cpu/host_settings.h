@@ -1,4 +1,5 @@
-// host_settings.h: reads what users and the system say about the processors: settings, levels, quotas. Free of global state.
+// host_settings.h: reads what users and the system say about the processors: settings, levels, quotas. Free of global
+// state.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +7,8 @@
 
 namespace gs::host {
 
-// The three functions of settings throw std::invalid_argument that names the variable. `text` is null where it is not set.
+// The three functions of settings throw std::invalid_argument that names the variable. `text` is null where it is not
+// set.
 int64_t bytes_setting(const char* variable, const char* text, int64_t otherwise);
 int threads_setting(const char* variable, const char* text, int otherwise);
 std::string level_setting(const char* variable, const char* text, const std::string& supported);

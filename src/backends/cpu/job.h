@@ -24,7 +24,7 @@ enum class Nowhere : uint8_t {
 enum class Ahead : uint8_t {
   none,
   points,  // the targets of the next block
-  runs,    // the part of the indexed side that the next run of the innermost axis will read
+  runs,    // elements only: what the next run of the innermost axis may read
 };
 
 struct JobIndex {
@@ -51,11 +51,12 @@ struct Job {
   bool short_runs;  // blocks span several runs of the innermost axis
   bool packed;      // the dense units of a block lie side by side
   bool stream;      // stores that bypass the caches
+  bool elements;    // the fast path for small units with one contiguous index array
   bool general;     // no shortcuts: the path that all others are checked against
   Ahead ahead;
-  int block;              // points per block
-  int64_t run_span;       // Ahead::runs: bytes that one run may read, from its base on
-  int64_t fill_phase;     // Nowhere::write: the byte of the item that comes first
+  int block;           // points per block
+  int64_t run_span;    // Ahead::runs: bytes that one run may read, from its base on
+  int64_t fill_phase;  // Nowhere::write: the byte of the item that comes first
 
   int indices;
   const JobIndex* index;
@@ -68,7 +69,8 @@ struct Job {
   const std::byte* fill;
 };
 
-// Moves the points [first, last) in ascending order. False: the rule forbids an index; the rest of the range is not done.
+// Moves the points [first, last) in ascending order. False: the rule forbids an index; the rest of the range is not
+// done.
 using Run = bool (*)(const Job& job, int64_t first, int64_t last);
 
 namespace baseline {

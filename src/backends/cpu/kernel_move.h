@@ -12,12 +12,14 @@ namespace gs::cpu::GS_ISA {
 namespace {
 
 inline constexpr int64_t kLine = 64;
-inline constexpr int64_t kStage = 16384;        // bytes gathered in private before they are streamed out
-inline constexpr int64_t kAheadBytes = 16384;   // longer rows are left to the hardware's own prefetcher
+inline constexpr int64_t kStage = 16384;       // bytes gathered in private before they are streamed out
+inline constexpr int64_t kAheadBytes = 16384;  // longer rows are left to the hardware's own prefetcher
 
 // ---- bytes
 
-inline void copy_line(std::byte* target, const std::byte* source) { __builtin_memcpy(target, source, kLine); }
+inline void copy_line(std::byte* target, const std::byte* source) {
+  __builtin_memcpy(target, source, kLine);
+}
 
 // Any size without a loop over bytes: blocks, and a last one that overlaps its neighbour.
 inline void copy_bytes(std::byte* target, const std::byte* source, int64_t n) {
@@ -93,38 +95,43 @@ void write_fill(std::byte* target, int64_t n, const std::byte* fill, int64_t ite
 
 // ---- prefetch
 
-inline void prefetch(Address address) { __builtin_prefetch(pointer_to(address), 0, 2); }
+inline void prefetch(Address address) {
+  __builtin_prefetch(pointer_to(address), 0, 2);
+}
 
 inline void prefetch_unit(Address address, int64_t unit) {
   keep_prefetches();
   if (address == 0) return;
-  for (Address line = address & ~static_cast<Address>(kLine - 1); line < address + static_cast<Address>(unit); line += kLine) {
+  for (Address line = address & ~static_cast<Address>(kLine - 1); line < address + static_cast<Address>(unit);
+       line += kLine) {
     prefetch(line);
   }
 }
 
-// ---- units of 1, 2, 4, 8 or 16 bytes; no address is 0
-
-template <int kUnit>
-void gather_packed(std::byte* __restrict target, const Address* __restrict address, int n, const Block* next) {
-  int k = 0;
-  if (next != nullptr) {
-    const int m = n < next->n ? n : next->n;
-    for (; k < m; ++k) {
-      prefetch(next->address[k]);
-      __builtin_memcpy(target + k * kUnit, pointer_to(address[k]), kUnit);
-    }
-    for (int j = m; j < next->n; ++j) prefetch(next->address[j]);
-  }
-  for (; k < n; ++k) __builtin_memcpy(target + k * kUnit, pointer_to(address[k]), kUnit);
+// The share of a run's table that corresponds to the points [k, k + group) of a run of n.
+inline void prefetch_share(Address table, int64_t bytes, int64_t k, int64_t group, int64_t n) {
+  keep_prefetches();
+  const int64_t lines = (bytes + kLine - 1) / kLine;
+  const int64_t per_group = (lines * group + n - 1) / n;
+  const int64_t first = k / group * per_group;
+  const int64_t end = first + per_group < lines ? first + per_group : lines;
+  for (int64_t line = first; line < end; ++line) prefetch(table + static_cast<uint64_t>(line * kLine));
 }
 
+// ---- units of 1, 2, 4, 8 or 16 bytes; no address is 0
+
+// Prefetches the targets of the next block on the way.
 template <int kUnit>
-void gather_spread(const Block& block) {
-  for (int k = 0; k < block.n; ++k) {
-    __builtin_memcpy(pointer_to(block.dense + static_cast<uint64_t>(block.dense_offset[k])), pointer_to(block.address[k]),
-                     kUnit);
+void gather_packed(std::byte* __restrict target, const Address* __restrict address, int n,
+                   const Address* __restrict next, int next_n) {
+  const int both = n < next_n ? n : next_n;
+  int k = 0;
+  for (; k < both; ++k) {
+    prefetch(next[k]);
+    __builtin_memcpy(target + k * kUnit, pointer_to(address[k]), kUnit);
   }
+  for (; k < n; ++k) __builtin_memcpy(target + k * kUnit, pointer_to(address[k]), kUnit);
+  for (k = both; k < next_n; ++k) prefetch(next[k]);
 }
 
 // ---- rows
@@ -199,12 +206,14 @@ inline void with_copy(int64_t unit, Use use) {
 
 void gather_units(const Job& job, const Block& block, std::byte* target, const Block* next) {
   if (job.packed && job.nowhere != Nowhere::write && !job.general) {
+    const int next_n = next == nullptr ? 0 : next->n;
+    const Address* ahead = next == nullptr ? nullptr : next->address;
     switch (job.unit) {
-      case 1: return gather_packed<1>(target, block.address, block.n, next);
-      case 2: return gather_packed<2>(target, block.address, block.n, next);
-      case 4: return gather_packed<4>(target, block.address, block.n, next);
-      case 8: return gather_packed<8>(target, block.address, block.n, next);
-      case 16: return gather_packed<16>(target, block.address, block.n, next);
+      case 1: return gather_packed<1>(target, block.address, block.n, ahead, next_n);
+      case 2: return gather_packed<2>(target, block.address, block.n, ahead, next_n);
+      case 4: return gather_packed<4>(target, block.address, block.n, ahead, next_n);
+      case 8: return gather_packed<8>(target, block.address, block.n, ahead, next_n);
+      case 16: return gather_packed<16>(target, block.address, block.n, ahead, next_n);
       default: break;
     }
   }

@@ -1,5 +1,5 @@
-// kernel_place.h: stage 1 of a kernel: reads the mask and the indices of a block once, into private memory, and turns them
-// into addresses on the indexed side. Included by kernels.cpp only, once for every instruction set level.
+// kernel_place.h: stage 1 of a kernel: reads the mask and the indices of a block once, into private memory, and turns
+// them into addresses on the indexed side. Included by kernels.cpp only, once for every instruction set level.
 #pragma once
 
 #include "backends/cpu/kernel_walk.h"
@@ -29,7 +29,9 @@ struct Scratch {
 };
 
 // From here on the compiler must take the values from private memory: somebody may be writing into the array.
-inline void settle_reads(const void* block) { asm volatile("" : : "r"(block) : "memory"); }
+inline void settle_reads(const void* block) {
+  asm volatile("" : : "r"(block) : "memory");
+}
 
 template <class T>
 inline T read(const std::byte* source) {
@@ -39,7 +41,9 @@ inline T read(const std::byte* source) {
 }
 
 // Without it the compiler takes a function that only prefetches for one without effects, and drops its calls.
-inline void keep_prefetches() { asm volatile(""); }
+inline void keep_prefetches() {
+  asm volatile("");
+}
 
 // Reading a block of indices in one burst leaves the memory idle while the block is moved, unless the bytes of a later
 // block are asked for now.
@@ -69,11 +73,11 @@ void load_spread(const std::byte* source, const int64_t* __restrict offset, int 
 using LoadLinear = void (*)(const std::byte*, int64_t, int, int64_t*);
 using LoadSpread = void (*)(const std::byte*, const int64_t*, int, int64_t*);
 
-constexpr LoadLinear kLoadLinear[] = {load_linear<int8_t>,   load_linear<int16_t>,  load_linear<int32_t>,
-                                      load_linear<int64_t>,  load_linear<uint8_t>,  load_linear<uint16_t>,
+constexpr LoadLinear kLoadLinear[] = {load_linear<int8_t>,   load_linear<int16_t>, load_linear<int32_t>,
+                                      load_linear<int64_t>,  load_linear<uint8_t>, load_linear<uint16_t>,
                                       load_linear<uint32_t>, load_linear<uint64_t>};
-constexpr LoadSpread kLoadSpread[] = {load_spread<int8_t>,   load_spread<int16_t>,  load_spread<int32_t>,
-                                      load_spread<int64_t>,  load_spread<uint8_t>,  load_spread<uint16_t>,
+constexpr LoadSpread kLoadSpread[] = {load_spread<int8_t>,   load_spread<int16_t>, load_spread<int32_t>,
+                                      load_spread<int64_t>,  load_spread<uint8_t>, load_spread<uint16_t>,
                                       load_spread<uint32_t>, load_spread<uint64_t>};
 
 void load_index(const Job& job, const Walk& walk, int array, IndexType type, int n, Scratch& scratch) {
@@ -127,7 +131,8 @@ struct Wide {
 // Calls use(scale) with the cheapest form that is right for every position of a checked axis.
 template <class Use>
 inline auto with_scale(const JobIndex& index, bool checked, Use use) {
-  if (index.step > 0 && (index.step & (index.step - 1)) == 0) return use(Shift{__builtin_ctzll(static_cast<uint64_t>(index.step))});
+  if (index.step > 0 && (index.step & (index.step - 1)) == 0)
+    return use(Shift{__builtin_ctzll(static_cast<uint64_t>(index.step))});
   if (checked && index.step > 0 && index.step <= UINT32_MAX && index.extent <= UINT32_MAX) {
     return use(Narrow{static_cast<uint32_t>(index.step)});
   }

@@ -10,8 +10,12 @@ namespace {
 // Addresses are integers here: a private block of them may mix several arrays, and wrapping arithmetic is defined.
 using Address = uint64_t;
 
-inline Address address_of(const void* pointer) { return reinterpret_cast<Address>(pointer); }
-inline std::byte* pointer_to(Address address) { return reinterpret_cast<std::byte*>(address); }
+inline Address address_of(const void* pointer) {
+  return reinterpret_cast<Address>(pointer);
+}
+inline std::byte* pointer_to(Address address) {
+  return reinterpret_cast<std::byte*>(address);
+}
 
 inline int64_t multiply(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
@@ -20,7 +24,9 @@ inline int64_t add(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
 }
 
-inline int64_t stride_of(const Job& job, int operand, int axis) { return job.stride[axis * job.operands + operand]; }
+inline int64_t stride_of(const Job& job, int operand, int axis) {
+  return job.stride[axis * job.operands + operand];
+}
 
 // Coordinates of the next point.
 struct Walk {
@@ -29,8 +35,8 @@ struct Walk {
 
 void seek(const Job& job, Walk& walk, int64_t flat) {
   for (int d = job.rank - 1; d >= 0; --d) {
-    walk.at[d] = flat % job.extent[d];
-    flat /= job.extent[d];
+    walk.at[d] = flat == 0 ? 0 : flat % job.extent[d];  // small calls begin at 0, and a division is long for them
+    flat = flat == 0 ? 0 : flat / job.extent[d];
   }
 }
 
@@ -39,6 +45,11 @@ void advance(const Job& job, Walk& walk, int64_t points) {
   for (int d = job.rank - 1; d >= 0 && carry > 0; --d) {
     walk.at[d] += carry;
     if (walk.at[d] < job.extent[d]) return;
+    if (walk.at[d] == job.extent[d]) {  // the usual end of a run
+      walk.at[d] = 0;
+      carry = 1;
+      continue;
+    }
     carry = walk.at[d] / job.extent[d];
     walk.at[d] %= job.extent[d];
   }
@@ -51,7 +62,9 @@ int64_t offset_at(const Job& job, const Walk& walk, int operand) {
 }
 
 // True if the operand's offsets in any block are base + k * (stride along the innermost axis).
-inline bool is_linear(const Job& job, int operand) { return !job.general && (!job.short_runs || job.flat[operand]); }
+inline bool is_linear(const Job& job, int operand) {
+  return !job.general && (!job.short_runs || job.flat[operand]);
+}
 
 // The offsets of n points from `walk` on, whatever the strides: an odometer over the outer axes.
 void spread(const Job& job, const Walk& from, int operand, int n, int64_t* __restrict offset) {

@@ -11,7 +11,9 @@ namespace {
 alignas(64) constexpr std::byte kZeroRow[kFillRowBytes] = {};
 constexpr int64_t kOnePoint[] = {1};
 
-bool is_element(int64_t unit) { return unit <= 16 && (unit & (unit - 1)) == 0; }
+bool is_element(int64_t unit) {
+  return unit > 0 && unit <= 16 && (unit & (unit - 1)) == 0;
+}
 
 // Bytes between the lowest and the highest byte that the plan may read on the indexed side.
 double indexed_span(const Plan& plan) {
@@ -69,14 +71,24 @@ void prepare_fill(const Plan& plan, const std::byte* fill, Direction direction, 
   }
 }
 
-// A long innermost axis whose whole table fits into L2 (one row of a matrix, say) is fetched line by line, one run ahead;
-// otherwise the targets of the next block are.
+// Small units, one contiguous index array whose offsets are 32 bits times 32 bits, and nothing that differs per point.
+bool is_elements(const Plan& plan, const Job& job) {
+  if (!is_element(job.unit) || !job.packed || job.short_runs || job.scatter || job.masked) return false;
+  if (job.indices != 1 || job.folds != 0 || job.rule.bounds == Bounds::wrap) return false;
+  if (job.nowhere != Nowhere::never && job.nowhere != Nowhere::read_one) return false;
+  const IndexArray& index = plan.index[0];
+  if (index.extent == 0 || index.extent > UINT32_MAX || index.step < 0 || index.step > UINT32_MAX) return false;
+  return job.stride[(job.rank - 1) * job.operands + kIndex] == index_size(index.type);
+}
+
+// A long innermost axis whose whole table fits into L2 (one row of a matrix, say) is fetched line by line, one run
+// ahead; otherwise the targets of the next block are.
 void choose_ahead(const Plan& plan, const Tuning& tuning, Job& job) {
   job.ahead = Ahead::none;
   job.run_span = 0;
-  if (job.general || job.scatter || job.indices == 0 || !is_far(plan, tuning)) return;
+  if (job.general || job.scatter || job.indices == 0 || job.count <= kBlockAhead || !is_far(plan, tuning)) return;
   job.ahead = Ahead::points;
-  if (job.indices != 1 || job.folds != 0 || job.rank < 2 || job.short_runs) return;
+  if (!job.elements || job.rank < 2) return;
   const IndexArray& index = plan.index[0];
   const int last = job.rank - 1;
   if (index.step != plan.unit || plan.space.stride(kIndexed, last) != 0) return;
@@ -142,6 +154,7 @@ void prepare(const Plan& plan, const Buffers& buffers, Direction direction, cons
   job.packed = !job.general && (job.count == 1 || job.stride[last * job.operands + kDense] == job.unit) &&
                (!job.short_runs || job.flat[kDense]);
   job.stream = job.packed && !job.scatter && plan.bytes_moved() >= tuning.llc_bytes / kStreamPartOfLlc;
+  job.elements = is_elements(plan, job);
   choose_ahead(plan, tuning, job);
   job.block = block_size(job);
 }
@@ -163,11 +176,13 @@ Cut cut(const Plan& plan, Direction direction, const Tuning& tuning, int threads
     result.pieces = (unit + result.piece - 1) / result.piece;
     result.points = 1;
   } else {
-    const int64_t least = std::max<int64_t>(tuning.min_chunk_bytes / unit, is_element(unit) ? tuning.min_chunk_points : 1);
+    const int64_t least =
+        std::max<int64_t>(tuning.min_chunk_bytes / unit, is_element(unit) ? tuning.min_chunk_points : 1);
     const int64_t most = std::max<int64_t>(std::min(kMaxChunkPoints, kMaxChunkBytes / unit), 1);
     const int64_t points = std::min(std::max(count / shares, least), most);
     const int64_t whole = is_element(unit) ? 64 : (points >= 16 ? 16 : 1);  // chunks of a packed result end with a line
-    result.points = std::max((points + whole - 1) / whole * whole, (count >> 31) + 1);  // no more than the pool can count
+    result.points =
+        std::max((points + whole - 1) / whole * whole, (count >> 31) + 1);  // no more than the pool can count
   }
   result.chunks = (count + result.points - 1) / result.points * result.pieces;
   result.threads = static_cast<int>(std::min<int64_t>(result.threads, std::max<int64_t>(result.chunks, 1)));

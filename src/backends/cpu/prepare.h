@@ -12,7 +12,7 @@ namespace gs::cpu {
 struct Tuning {
   int64_t l2_bytes = 1 << 20;
   int64_t llc_bytes = 32 << 20;
-  bool general = false;            // the general path for everything
+  bool general = false;  // the general path for everything
   int64_t min_chunk_bytes = kMinChunkBytes;
   int64_t min_chunk_points = kMinChunkPoints;
   int64_t min_piece_bytes = kMinPieceBytes;
@@ -26,7 +26,7 @@ struct Prepared {
   Job job;
   SmallVector<JobIndex, 4> index;
   SmallVector<bool, 12> flat;
-  SmallVector<int64_t, 12> no_strides;  // of a space without axes
+  SmallVector<int64_t, 12> no_strides;            // of a space without axes
   alignas(64) std::byte fill_row[kFillRowBytes];  // written only where the fill value is shorter than the unit
 
   Prepared() {}  // fill_row stays uninitialised

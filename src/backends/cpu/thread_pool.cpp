@@ -43,13 +43,17 @@ bool spin_until(Done done) {
 }
 
 // The open word: chunks left (low half) and helpers allowed. One compare-and-swap claims a chunk, and whoever succeeds
-// knows that the task is alive until he reports the chunk as finished. So a helper may come late by any time: what he reads
-// of the task he reads after the claim.
+// knows that the task is alive until he reports the chunk as finished. So a helper may come late by any time: what he
+// reads of the task he reads after the claim.
 constexpr uint64_t open_word(int helpers, int64_t left) {
   return (static_cast<uint64_t>(helpers) << 32) | static_cast<uint64_t>(left);
 }
-constexpr int64_t chunks_left(uint64_t word) { return static_cast<int64_t>(word & UINT32_MAX); }
-constexpr int helpers_allowed(uint64_t word) { return static_cast<int>(word >> 32); }
+constexpr int64_t chunks_left(uint64_t word) {
+  return static_cast<int64_t>(word & UINT32_MAX);
+}
+constexpr int helpers_allowed(uint64_t word) {
+  return static_cast<int>(word >> 32);
+}
 
 // The processors of the thread that loaded the library. A caller pinned to one of them must not drag the helpers along.
 const cpu_set_t& processors_at_start() {
@@ -173,7 +177,9 @@ class Pool {
 std::atomic<Pool*> current_pool{nullptr};
 
 // In a child the helpers are gone and the locks may be held by nobody. The old pool is left alone.
-void forget_pool() { current_pool.store(nullptr); }
+void forget_pool() {
+  current_pool.store(nullptr);
+}
 [[maybe_unused]] const int kForgetInChild = pthread_atfork(nullptr, nullptr, forget_pool);
 
 Pool* pool() {

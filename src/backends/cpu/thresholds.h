@@ -6,9 +6,9 @@
 namespace gs::cpu {
 
 // ---- threads: below these a second one costs more than it brings
-inline constexpr int64_t kSerialPoints = 16384;          // units up to 16 bytes, table in a cache
-inline constexpr int64_t kSerialPointsFar = 4096;        // the same, table in main memory
-inline constexpr int64_t kSerialRowBytes = 128 * 1024;   // longer units
+inline constexpr int64_t kSerialPoints = 16384;         // units up to 16 bytes, table in a cache
+inline constexpr int64_t kSerialPointsFar = 4096;       // the same, table in main memory
+inline constexpr int64_t kSerialRowBytes = 128 * 1024;  // longer units
 
 // ---- chunks: small enough to share evenly and to look for Ctrl-C, large enough to hide their start
 inline constexpr int64_t kChunksPerThread = 8;
@@ -16,19 +16,19 @@ inline constexpr int64_t kMinChunkBytes = 32 * 1024;
 inline constexpr int64_t kMinChunkPoints = 1024;
 inline constexpr int64_t kMaxChunkBytes = 4 * 1024 * 1024;
 inline constexpr int64_t kMaxChunkPoints = 128 * 1024;
-inline constexpr int64_t kMinPieceBytes = 64 * 1024;     // a unit longer than two of these may be shared by threads
+inline constexpr int64_t kMinPieceBytes = 64 * 1024;  // a unit longer than two of these may be shared by threads
 
 // ---- blocks (points whose addresses are known before the first of them is moved)
 inline constexpr int kBlock = 256;
-inline constexpr int kBlockAhead = 64;                   // with prefetch: the distance that it runs ahead
-inline constexpr int64_t kBlockBytes = 16 * 1024;        // rows: so much data in a block
+inline constexpr int kBlockAhead = 64;             // with prefetch: the distance that it runs ahead
+inline constexpr int64_t kBlockBytes = 16 * 1024;  // rows: so much data in a block
 inline constexpr int kMinBlockRows = 4;
-inline constexpr int64_t kShortRun = 32;                 // shorter innermost axes are walked several runs at a time
+inline constexpr int64_t kShortRun = 32;  // shorter innermost axes are walked several runs at a time
 
 // ---- caches
-inline constexpr int64_t kFarTablePerL2 = 4;             // prefetch if the table is larger than so many L2 caches
-inline constexpr int64_t kStreamPartOfLlc = 2;           // bypass the caches if the result is larger than LLC / this
+inline constexpr int64_t kFarTablePerL2 = 4;    // prefetch if the table is larger than so many L2 caches
+inline constexpr int64_t kStreamPartOfLlc = 2;  // bypass the caches if the result is larger than LLC / this
 
-inline constexpr int64_t kFillRowBytes = 4096;           // a fill value is repeated in advance up to this unit
+inline constexpr int64_t kFillRowBytes = 4096;  // a fill value is repeated in advance up to this unit
 
 }  // namespace gs::cpu
