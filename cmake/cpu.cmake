@@ -1,5 +1,5 @@
-# The CPU backend: one kernel source compiled for every instruction set level, each in a namespace of its own; the level is
-# chosen once at start.
+# The CPU backend: one kernel source compiled for every instruction set level, each in a namespace of its own; the level
+# is chosen once at start.
 set(_levels baseline)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   list(APPEND _levels v3 v4)
@@ -15,7 +15,8 @@ set(_cpu_objects "")
 foreach(level ${_levels})
   add_library(gs_cpu_${level} OBJECT src/backends/cpu/kernels.cpp)
   target_compile_definitions(gs_cpu_${level} PRIVATE GS_ISA=${level})
-  target_compile_options(gs_cpu_${level} PRIVATE -O3 -fno-tree-loop-distribute-patterns ${_flags_${level}})
+  target_compile_options(gs_cpu_${level} PRIVATE -O3 $<$<CXX_COMPILER_ID:GNU>:-fno-tree-loop-distribute-patterns>
+                                                ${_flags_${level}})
   target_link_libraries(gs_cpu_${level} PRIVATE gs_flags gs_headers_core gs_headers_cpu)
   list(APPEND _cpu_objects $<TARGET_OBJECTS:gs_cpu_${level}>)
 endforeach()

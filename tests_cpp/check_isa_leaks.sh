@@ -1,6 +1,6 @@
 #!/bin/sh
-# check_isa_leaks.sh: the objects of the wide instruction set levels may define nothing outside of their own namespaces. A weak
-# symbol could replace the baseline's copy of an inline function in the link and crash older processors.
+# check_isa_leaks.sh: the objects of the wide instruction set levels may define nothing outside of their own namespaces.
+# A weak symbol could replace the baseline's copy of an inline function in the link and crash older processors.
 [ $# -gt 0 ] || { echo "usage: $0 object..."; exit 2; }
 status=0
 

@@ -7,6 +7,7 @@ gs_test(test_cpu_kernels gs_backends gs_cpu gs_headers_cpu gs_headers_backend)
 # A sanitizer adds start-up code to every object, which is what the check looks for.
 if(TARGET gs_cpu_v4 AND NOT GS_SANITIZE)
   add_test(NAME check_isa_leaks
-           COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/check_isa_leaks.sh $<TARGET_OBJECTS:gs_cpu_v3> $<TARGET_OBJECTS:gs_cpu_v4>
+           COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/check_isa_leaks.sh $<TARGET_OBJECTS:gs_cpu_v3>
+                   $<TARGET_OBJECTS:gs_cpu_v4>
            COMMAND_EXPAND_LISTS)
 endif()

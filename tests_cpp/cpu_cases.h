@@ -156,8 +156,9 @@ inline void store(std::byte* at, IndexType type, int64_t value) {
 template <class Visit>
 void for_each_point(const Space& space, Visit visit) {
   const int64_t count = space.count();
+  std::vector<int64_t> offset(static_cast<size_t>(space.operands()));
   for (int64_t flat = 0; flat < count; ++flat) {
-    std::vector<int64_t> offset(static_cast<size_t>(space.operands()), 0);
+    std::fill(offset.begin(), offset.end(), 0);
     int64_t rest = flat;
     for (int axis = space.rank() - 1; axis >= 0; --axis) {
       for (int operand = 0; operand < space.operands(); ++operand) {

@@ -236,6 +236,7 @@ while True:
 """
 
 KEYBOARD = """
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever started us in the background has it ignored
 sent = []
 def interrupt():
     time.sleep(0.3 * full)

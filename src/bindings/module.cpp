@@ -43,6 +43,7 @@ PYBIND11_MODULE(_core, module, py::mod_gil_not_used()) {
   if (PyArray_ImportNumPyAPI() < 0) throw py::error_already_set();
   try {  // settings from the environment are read here, once
     gs::host::info();
+    gs::host::pool_state();
     gs::host_backend();
   } catch (const std::invalid_argument& error) {
     throw py::import_error(error.what());

@@ -9,6 +9,7 @@
 #include "backends/host_info.h"
 #include "backends/host_memory.h"
 #include "bindings/errors.h"
+#include "bindings/gil.h"
 #include "bindings/overlap.h"
 #include "bindings/plan_cache.h"
 #include "bindings/plan_object.h"
@@ -26,12 +27,15 @@ constexpr int kTries = 8;
 std::atomic<int> process_threads{0};
 thread_local int python_thread_limit = 0;
 
-// Asked by a backend that runs without the interpreter lock.
+// Whether the call that this thread is in was interrupted: a signal handler raised, and its error waits for the lock.
+thread_local bool signalled = false;
+
+// Asked on the calling thread, which runs without the interpreter lock.
 bool interrupted() {
-  const PyGILState_STATE state = PyGILState_Ensure();
-  const bool raised = PyErr_CheckSignals() != 0;  // the error stays set until the lock is ours again
+  const PyGILState_STATE state = take_lock(PyGILState_Ensure);
+  signalled = PyErr_CheckSignals() != 0;
   PyGILState_Release(state);
-  return raised;
+  return signalled;
 }
 
 bool can_fail(const Plan& plan) {
@@ -68,19 +72,21 @@ void move(const Request& request, const Plan& plan, const Buffers& buffers, bool
     Outcome outcome = Outcome::done;
     std::optional<BadIndex> bad;
     const auto work = [&] {
-      if ((check_first || nothing_to_move) && can_fail(plan) && any_outside(plan, buffers))
+      if ((check_first || nothing_to_move) && can_fail(plan) && any_outside(plan, buffers, options.interrupted)) {
         outcome = Outcome::bad_index;
-      if (outcome == Outcome::done) outcome = backend.move(plan, buffers, Direction::gather, options);
-      if (outcome == Outcome::bad_index) bad = first_outside(plan, buffers);
+      }
+      if (outcome == Outcome::done && !signalled) outcome = backend.move(plan, buffers, Direction::gather, options);
+      if (outcome == Outcome::bad_index && !signalled) bad = first_outside(plan, buffers, options.interrupted);
     };
+    signalled = false;
     if (keeps_lock(plan)) {
       work();
     } else {
       options.interrupted = interrupted;
-      py::gil_scoped_release unlocked;
+      const Unlocked unlocked;
       work();
     }
-    if (outcome == Outcome::interrupted) throw py::error_already_set();
+    if (signalled) throw py::error_already_set();
     if (bad) raise_out_of_bounds(request.op, plan, *bad);
     if (outcome == Outcome::done) return;
   }
@@ -268,6 +274,7 @@ py::object run_plain(const Request& request, py::handle input, py::handle index)
   operands.indices.resize(1);
   adopt(request.op, Role::index, index, operands.indices[0]);
   borrow(Role::data, operands.input);
+  if (operands.input.view.rank() == 0) throw ShapeError("a scalar");
   borrow(Role::index, operands.indices[0]);
   PlanKey key;
   const bool cached = !plan_only && key.set(request, operands);

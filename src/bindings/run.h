@@ -81,8 +81,8 @@ py::object execute(const Request& request, const Plan& plan, const Operands& ope
 // adopt, plan, execute; in planning mode (see plan_object.h) gives the Plan object instead.
 py::object run(const Request& request, const RawOperands& raw);
 
-// The same for two plain arrays, exact ndarrays or torch tensors, and nothing else. Throws before anything is looked at
-// by value if the axis is empty: what to say then is the operator's business.
+// The same for two plain arrays, exact ndarrays or torch tensors, and nothing else. Throws before any value is looked
+// at if the input is a scalar or its axis is empty: what to say then is the operator's business.
 py::object run_plain(const Request& request, py::handle input, py::handle index);
 
 // Threads for calls made by this Python thread: its own limit, else the process-wide number.

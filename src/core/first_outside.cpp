@@ -1,4 +1,5 @@
 // first_outside.cpp: finds the lowest bad index of a plan, the only place where index values become an error.
+#include <algorithm>
 #include <cstring>
 
 #include "core/plan.h"
@@ -7,6 +8,7 @@ namespace gs {
 namespace {
 
 constexpr int64_t kBlock = 1024;
+constexpr int64_t kAskEvery = int64_t{1} << 22;  // points: a few milliseconds
 
 // Reads an index that may lie at any address.
 template <class Index>
@@ -38,33 +40,45 @@ bool run_has_outside(const std::byte* at, int64_t count, int64_t extent, Negativ
   return (sign >> 63) != 0;
 }
 
-// Walks the index space in runs along its innermost axis: visit(flat, pointers..., run length).
+int64_t inner_stride(const Plan& plan, int operand) {
+  const Space& space = plan.index_space;
+  return space.rank() == 0 ? 0 : space.stride(operand, space.rank() - 1);
+}
+
+// Walks the index space in blocks of points that follow each other on its innermost axis: visit(flat, pointers, count),
+// until that says false or `stop` says true.
 template <class Visit>
-void for_each_run(const Plan& plan, const Buffers& buffers, Visit&& visit) {
+void for_each_block(const Plan& plan, const Buffers& buffers, bool (*stop)(), Visit&& visit) {
   const Space& space = plan.index_space;
   const int rank = space.rank();
   const int64_t run = rank == 0 ? 1 : space.extent(rank - 1);
   if (space.count() == 0) return;
-  Buffers at = buffers;
+  Buffers row = buffers;
   Dims position(rank);
+  int64_t since_asked = 0;
   for (int64_t flat = 0;; flat += run) {
-    if (!visit(flat, at, run)) return;
+    Buffers at = row;
+    for (int64_t begin = 0; begin < run; begin += kBlock) {
+      const int64_t count = std::min(run - begin, kBlock);
+      if (at.mask) at.mask = row.mask + begin * inner_stride(plan, kMask);
+      for (int a = 0; a < plan.index.size(); ++a) at.index[a] = row.index[a] + begin * inner_stride(plan, kIndex + a);
+      if (!visit(flat + begin, at, count)) return;
+      since_asked += count;
+      if (since_asked < kAskEvery) continue;
+      since_asked = 0;
+      if (stop != nullptr && stop()) return;
+    }
     int axis = rank - 2;
     for (; axis >= 0; --axis) {
       const bool more = ++position[axis] < space.extent(axis);
       const int64_t steps = more ? 1 : 1 - space.extent(axis);
-      if (at.mask) at.mask += steps * space.stride(kMask, axis);
-      for (int a = 0; a < plan.index.size(); ++a) at.index[a] += steps * space.stride(kIndex + a, axis);
+      if (row.mask) row.mask += steps * space.stride(kMask, axis);
+      for (int a = 0; a < plan.index.size(); ++a) row.index[a] += steps * space.stride(kIndex + a, axis);
       if (more) break;
       position[axis] = 0;
     }
     if (axis < 0) return;
   }
-}
-
-int64_t inner_stride(const Plan& plan, int operand) {
-  const Space& space = plan.index_space;
-  return space.rank() == 0 ? 0 : space.stride(operand, space.rank() - 1);
 }
 
 struct Outside {
@@ -80,21 +94,21 @@ Outside judge(const IndexArray& index, Rule rule, const std::byte* at) {
   });
 }
 
-// Whether any index of the run is outside; the mask is respected. Fast where an array is contiguous and unmasked.
-bool run_is_bad(const Plan& plan, const Buffers& at, int64_t run) {
+// Whether any index of the block is outside; the mask is respected. Fast where an array is contiguous and unmasked.
+bool block_is_bad(const Plan& plan, const Buffers& at, int64_t count) {
   for (int a = 0; a < plan.index.size(); ++a) {
     const IndexArray& index = plan.index[a];
     if (!forbids(plan.rule, index.extent)) continue;
     const int64_t stride = inner_stride(plan, kIndex + a);
-    if (!plan.masked && index.extent > 0 && (stride == index_size(index.type) || run == 1)) {
+    if (!plan.masked && index.extent > 0 && (stride == index_size(index.type) || count == 1)) {
       const bool bad = visit_index(index.type, [&]<class Index>() {
-        return run_has_outside<Index>(at.index[a], run, index.extent, plan.rule.negative);
+        return run_has_outside<Index>(at.index[a], count, index.extent, plan.rule.negative);
       });
       if (bad) return true;
       continue;
     }
     const int64_t mask_stride = inner_stride(plan, kMask);
-    for (int64_t i = 0; i < run; ++i) {
+    for (int64_t i = 0; i < count; ++i) {
       if (plan.masked && at.mask[i * mask_stride] == std::byte{0}) continue;
       if (judge(index, plan.rule, at.index[a] + i * stride).outside) return true;
     }
@@ -104,35 +118,28 @@ bool run_is_bad(const Plan& plan, const Buffers& at, int64_t run) {
 
 }  // namespace
 
-bool any_outside(const Plan& plan, const Buffers& buffers) {
+bool any_outside(const Plan& plan, const Buffers& buffers, bool (*stop)()) {
   bool found = false;
-  for_each_run(plan, buffers, [&](int64_t, const Buffers& at, int64_t run) {
-    found = run_is_bad(plan, at, run);
+  for_each_block(plan, buffers, stop, [&](int64_t, const Buffers& at, int64_t count) {
+    found = block_is_bad(plan, at, count);
     return !found;
   });
   return found;
 }
 
-std::optional<BadIndex> first_outside(const Plan& plan, const Buffers& buffers) {
+std::optional<BadIndex> first_outside(const Plan& plan, const Buffers& buffers, bool (*stop)()) {
   std::optional<BadIndex> found;
-  for_each_run(plan, buffers, [&](int64_t flat, const Buffers& run_start, int64_t run) {
-    Buffers at = run_start;
-    for (int64_t begin = 0; begin < run; begin += kBlock) {
-      const int64_t count = run - begin < kBlock ? run - begin : kBlock;
-      if (at.mask) at.mask = run_start.mask + begin * inner_stride(plan, kMask);
-      for (int a = 0; a < plan.index.size(); ++a)
-        at.index[a] = run_start.index[a] + begin * inner_stride(plan, kIndex + a);
-      if (!run_is_bad(plan, at, count)) continue;
-      for (int64_t i = 0; i < count; ++i) {
-        if (plan.masked && at.mask[i * inner_stride(plan, kMask)] == std::byte{0}) continue;
-        for (int a = 0; a < plan.index.size(); ++a) {
-          const IndexArray& index = plan.index[a];
-          const Outside value = judge(index, plan.rule, at.index[a] + i * inner_stride(plan, kIndex + a));
-          if (!value.outside) continue;
-          if (!found) found = BadIndex{flat + begin + i, 0, index.extent, index.axis, index.type, value.bits};
-          ++found->count;
-          break;  // a point counts once, by the lowest of its bad axes
-        }
+  for_each_block(plan, buffers, stop, [&](int64_t flat, const Buffers& at, int64_t count) {
+    if (!block_is_bad(plan, at, count)) return true;
+    for (int64_t i = 0; i < count; ++i) {
+      if (plan.masked && at.mask[i * inner_stride(plan, kMask)] == std::byte{0}) continue;
+      for (int a = 0; a < plan.index.size(); ++a) {
+        const IndexArray& index = plan.index[a];
+        const Outside value = judge(index, plan.rule, at.index[a] + i * inner_stride(plan, kIndex + a));
+        if (!value.outside) continue;
+        if (!found) found = BadIndex{flat + i, 0, index.extent, index.axis, index.type, value.bits};
+        ++found->count;
+        break;  // a point counts once, by the lowest of its bad axes
       }
     }
     return true;

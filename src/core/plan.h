@@ -131,10 +131,11 @@ struct BadIndex {
 };
 
 // Scans every index in flat order under the plan's rule. Nothing for rules that cannot fail. Reads each index once.
-std::optional<BadIndex> first_outside(const Plan& plan, const Buffers& buffers);
+// `stop`, if any, is asked every few milliseconds; once it says true the search ends without an answer.
+std::optional<BadIndex> first_outside(const Plan& plan, const Buffers& buffers, bool (*stop)() = nullptr);
 
 // The same question without the answer's details, at the speed of the memory.
-bool any_outside(const Plan& plan, const Buffers& buffers);
+bool any_outside(const Plan& plan, const Buffers& buffers, bool (*stop)() = nullptr);
 
 // Coordinates of a flat position in C order.
 Dims unravel(int64_t flat, const Dims& shape);

@@ -68,43 +68,34 @@ struct Cached {
   size_t bytes;
 };
 
+// Which blocks there are. Whoever uses it holds the lock below.
 class Recycler {
  public:
   Recycler() : enabled_(enabled_by_setting()), limit_(std::min(kLargestLimit, memory_bytes() / kPartOfMemory)) {}
 
   bool enabled() const { return enabled_; }
+  PoolState state() const { return {cached_bytes_, used_bytes_, limit_, enabled_}; }
 
-  void* take(size_t bytes) {
-    const size_t size = class_bytes(bytes);
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      for (auto entry = cached_.rbegin(); entry != cached_.rend(); ++entry) {  // the warmest first
-        if (entry->bytes != size) continue;
-        void* const block = entry->block;
-        used_.emplace(block, size);
-        used_bytes_ += size;
-        cached_bytes_ -= size;
-        cached_.erase(std::next(entry).base());
-        return block;
-      }
+  // The block of this size that was released last; null if there is none.
+  void* reuse(size_t size) {
+    for (auto entry = cached_.rbegin(); entry != cached_.rend(); ++entry) {
+      if (entry->bytes != size) continue;
+      void* const block = entry->block;
+      adopt(block, size);
+      cached_bytes_ -= size;
+      cached_.erase(std::next(entry).base());
+      return block;
     }
-    void* block = map_block(size);
-    if (block == nullptr && trim() > 0) block = map_block(size);
-    if (block == nullptr) throw std::bad_alloc();
-    const std::lock_guard<std::mutex> lock(mutex_);
-    try {
-      used_.emplace(block, size);
-    } catch (...) {
-      munmap(block, size);
-      throw;
-    }
+    return nullptr;
+  }
+
+  void adopt(void* block, size_t size) {
+    used_.emplace(block, size);
     used_bytes_ += size;
-    return block;
   }
 
   // False: the block is not one of the pool's.
   bool give(void* block) noexcept {
-    const std::lock_guard<std::mutex> lock(mutex_);
     const auto found = used_.find(block);
     if (found == used_.end()) return false;
     const size_t size = found->second;
@@ -125,19 +116,10 @@ class Recycler {
   }
 
   size_t trim() {
-    const std::lock_guard<std::mutex> lock(mutex_);
     const size_t freed = cached_bytes_;
     while (!cached_.empty()) drop_oldest();
     return freed;
   }
-
-  PoolState state() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return {cached_bytes_, used_bytes_, limit_, enabled_};
-  }
-
-  void lock() { mutex_.lock(); }
-  void unlock() { mutex_.unlock(); }
 
  private:
   void drop_oldest() noexcept {
@@ -148,26 +130,60 @@ class Recycler {
 
   const bool enabled_;
   const size_t limit_;
-  std::mutex mutex_;
   std::deque<Cached> cached_;  // oldest first
   std::unordered_map<void*, size_t> used_;
   size_t cached_bytes_ = 0;
   size_t used_bytes_ = 0;
 };
 
-// Never destroyed: arrays may be released after the program's static objects. A fork waits until nobody is inside.
-Recycler& recycler() {
-  static Recycler& only = *new Recycler;
-  [[maybe_unused]] static const int guarded =
-      pthread_atfork([] { recycler().lock(); }, [] { recycler().unlock(); }, [] { recycler().unlock(); });
-  return only;
+// A fork waits until nobody holds the lock. Nothing here is initialised by a guarded static: a child forked in the
+// middle of that would wait for ever. The recycler is never destroyed, because arrays may be released after the static
+// objects.
+constinit std::mutex lock;
+constinit Recycler* made = nullptr;
+[[maybe_unused]] const int kForkWaits =
+    pthread_atfork([] { lock.lock(); }, [] { lock.unlock(); }, [] { lock.unlock(); });
+
+class Held {
+ public:
+  Held() : held_(lock) {
+    if (made == nullptr) made = new Recycler;
+  }
+  Recycler* operator->() const { return made; }
+
+ private:
+  std::lock_guard<std::mutex> held_;
+};
+
+void* take(size_t size) {
+  void* block = map_block(size);  // outside of the lock: the system may take its time
+  if (block == nullptr && trim() > 0) block = map_block(size);
+  if (block == nullptr) throw std::bad_alloc();
+  try {
+    Held()->adopt(block, size);
+  } catch (...) {
+    munmap(block, size);
+    throw;
+  }
+  return block;
 }
 
 }  // namespace
 
 void* allocate(std::size_t bytes) {
   if (bytes > kMostBytes) throw std::bad_alloc();
-  if (bytes >= kSmallest && recycler().enabled()) return recycler().take(bytes);
+  if (bytes >= kSmallest) {
+    const size_t size = class_bytes(bytes);
+    bool enabled = false;
+    void* block = nullptr;
+    {
+      const Held pool;
+      enabled = pool->enabled();
+      if (enabled) block = pool->reuse(size);
+    }
+    if (block != nullptr) return block;
+    if (enabled) return take(size);
+  }
   void* block = std::aligned_alloc(64, std::max<size_t>((bytes + 63) / 64 * 64, 64));
   if (block == nullptr) throw std::bad_alloc();
   return block;
@@ -175,17 +191,20 @@ void* allocate(std::size_t bytes) {
 
 void release(void* block) noexcept {
   // Blocks of the pool begin with a page; most others do not, which saves the look.
-  const bool may_be_pooled = (reinterpret_cast<uintptr_t>(block) & (kPage - 1)) == 0;
-  if (block != nullptr && may_be_pooled && recycler().give(block)) return;
+  const bool may_be_pooled = block != nullptr && (reinterpret_cast<uintptr_t>(block) & (kPage - 1)) == 0;
+  if (may_be_pooled) {
+    const std::lock_guard<std::mutex> held(lock);
+    if (made != nullptr && made->give(block)) return;
+  }
   std::free(block);
 }
 
 std::size_t trim() {
-  return recycler().trim();
+  return Held()->trim();
 }
 
 PoolState pool_state() {
-  return recycler().state();
+  return Held()->state();
 }
 
 }  // namespace gs::host
