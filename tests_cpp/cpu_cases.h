@@ -345,7 +345,7 @@ inline Dims choose_extent(int64_t unit, Random& random) {
   int64_t points = 1;
   for (int axis = 0; axis < rank; ++axis) {
     const int64_t wanted = random.chance(50) ? random.from(1, 6) : random.pick(kEdges);
-    extent.push_back(std::clamp<int64_t>(wanted, 1, std::max<int64_t>(std::min<int64_t>(most, 2000) / points, 1)));
+    extent.push_back(std::clamp<int64_t>(wanted, 1, std::max<int64_t>(std::min<int64_t>(most, 700) / points, 1)));
     points *= extent.back();
   }
   return extent;

@@ -1,14 +1,18 @@
 // test_host_info.cpp: settings and quotas, read from given texts and folders, and what this machine says of itself.
 #include <sched.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
+#include "backends/backend.h"
 #include "backends/cpu/host_settings.h"
 #include "backends/host_info.h"
+#include "backends/host_memory.h"
 #include "catch.h"
 
 using namespace gs::host;
@@ -48,6 +52,14 @@ class Groups {
  private:
   std::string root_;
 };
+
+// Exit status of this program run again with a setting, for the one hidden case named.
+int run_again(const std::string& setting, const std::string& name) {
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
+  const std::string command = "env " + setting + " '" + program + "' '" + name + "' > /dev/null 2>&1";
+  const int status = std::system(command.c_str());
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
 
 }  // namespace
 
@@ -139,4 +151,54 @@ TEST_CASE("this machine") {
                                                             : "baseline";
   REQUIRE(host.isa_supported == level);  // the compiler's own answer
 #endif
+}
+
+TEST_CASE("hidden: the forced level is the one that runs", "[.]") {
+  const std::string level = getenv("GS_CPU");
+  REQUIRE(info().isa == level);
+  REQUIRE(gs::cpu::backend().kernel(gs::Plan(), gs::Direction::gather).rfind(level + " ", 0) == 0);
+}
+
+TEST_CASE("hidden: the settings are refused", "[.]") {
+  REQUIRE_THROWS_AS(info(), std::invalid_argument);
+}
+
+TEST_CASE("hidden: the numbers are taken", "[.]") {
+  REQUIRE(info().threads == 7);
+  REQUIRE(info().l2_bytes == 123456);
+  REQUIRE(info().llc_bytes == 7654321);
+}
+
+TEST_CASE("hidden: the pool is off", "[.]") {
+  REQUIRE_FALSE(pool_state().enabled);
+  void* block = allocate(size_t{8} << 20);
+  REQUIRE(pool_state().used_bytes == 0);
+  release(block);
+  REQUIRE(pool_state().cached_bytes == 0);
+}
+
+TEST_CASE("hidden: the setting of the pool is refused", "[.]") {
+  REQUIRE_THROWS_AS(pool_state(), std::invalid_argument);
+}
+
+TEST_CASE("the environment decides, in a process of its own") {
+  const std::vector<std::string> levels = {"baseline", "v3", "v4"};
+  bool attainable = true;
+  for (const std::string& level : levels) {
+    const std::string setting = "GS_CPU=" + level;
+    INFO(setting);
+    if (attainable) {
+      REQUIRE(run_again(setting, "hidden: the forced level is the one that runs") == 0);
+    } else {
+      REQUIRE(run_again(setting, "hidden: the settings are refused") == 0);
+    }
+    if (level == supported_level()) attainable = false;
+  }
+  REQUIRE(run_again("GS_CPU=v5", "hidden: the settings are refused") == 0);
+  REQUIRE(run_again("GS_NUM_THREADS=0", "hidden: the settings are refused") == 0);
+  REQUIRE(run_again("GS_NUM_THREADS=7 GS_L2_BYTES=123456 GS_LLC_BYTES=7654321", "hidden: the numbers are taken") == 0);
+  REQUIRE(run_again("GS_NUM_THREADS=8 GS_L2_BYTES=123456 GS_LLC_BYTES=7654321", "hidden: the numbers are taken") != 0);
+  REQUIRE(run_again("GS_POOL=0", "hidden: the pool is off") == 0);
+  REQUIRE(run_again("GS_POOL=1", "hidden: the pool is off") != 0);
+  REQUIRE(run_again("GS_POOL=maybe", "hidden: the setting of the pool is refused") == 0);
 }

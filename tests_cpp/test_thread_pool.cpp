@@ -53,6 +53,12 @@ bool runs_every_chunk_once(int threads, int64_t chunks) {
   return run_task(threads, Task{chunks, count_chunk, nullptr, &counts}) && counts.all_are(1);
 }
 
+#if defined(__SANITIZE_THREAD__)
+constexpr bool kCanForkWithThreads = false;  // the sanitizer itself does not allow threads in a forked child
+#else
+constexpr bool kCanForkWithThreads = true;
+#endif
+
 // Runs check() in a forked child; true if it returned true there.
 template <class Check>
 bool in_child(Check check) {
@@ -155,12 +161,20 @@ TEST_CASE("a task within a chunk of another task runs") {
 }
 
 TEST_CASE("a forked child has helpers of its own") {
+  if (!kCanForkWithThreads) {
+    WARN("skipped: the thread sanitizer does not support it");
+    return;
+  }
   REQUIRE(runs_every_chunk_once(2, 100));
   REQUIRE(in_child([] { return runs_every_chunk_once(2, 100) && runs_every_chunk_once(4, 1000); }));
   REQUIRE(runs_every_chunk_once(2, 100));
 }
 
 TEST_CASE("fork while other threads use the pool") {
+  if (!kCanForkWithThreads) {
+    WARN("skipped: the thread sanitizer does not support it");
+    return;
+  }
   std::atomic<bool> stop = false;
   std::atomic<bool> wrong = false;
   std::vector<std::thread> busy;

@@ -1,7 +1,6 @@
 """The life of a process: import, fork, Ctrl-C, exit."""
 
 import importlib.metadata
-import statistics
 
 import pytest
 
@@ -26,16 +25,6 @@ def test_numpy_is_the_only_dependency():
     requires = importlib.metadata.requires("gatherscatter") or []
     hard = [line for line in requires if "extra ==" not in line]
     assert len(hard) == 1 and hard[0].startswith("numpy")
-
-
-def test_import_is_quick():
-    code = """
-import time, numpy
-start = time.perf_counter()
-import gatherscatter
-print(time.perf_counter() - start)
-"""
-    assert statistics.median(child_process.run_json(code) for _ in range(5)) < 0.15
 
 
 @pytest.mark.parametrize("options", [("-W", "error"), ("-bb", "-W", "error"), ("-X", "dev", "-W", "error"), ("-O",)])

@@ -18,19 +18,42 @@ auto take_lock(Take take) {
   }
 }
 
+// While one lives, the lock is another thread's.
 class Unlocked {
  public:
-  Unlocked() : state_(PyEval_SaveThread()) {}
+  Unlocked() : outer_(current) {
+    state_ = PyEval_SaveThread();
+    current = this;
+  }
   Unlocked(const Unlocked&) = delete;
   Unlocked& operator=(const Unlocked&) = delete;
   ~Unlocked() {
+    restore();
+    current = outer_;
+  }
+
+  // Runs body with the lock, inside of the innermost Unlocked of this thread. Not by PyGILState_Ensure, which must not
+  // be called any more once the interpreter has been taken down.
+  template <class Body>
+  static auto locked(Body body) {
+    Unlocked* self = current;
+    self->restore();
+    const auto answer = body();
+    self->state_ = PyEval_SaveThread();
+    current = self;
+    return answer;
+  }
+
+ private:
+  void restore() {
     take_lock([this] {
       PyEval_RestoreThread(state_);
       return true;
     });
   }
 
- private:
+  static inline thread_local Unlocked* current = nullptr;
+  Unlocked* outer_;
   PyThreadState* state_;
 };
 

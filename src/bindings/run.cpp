@@ -32,9 +32,7 @@ thread_local bool signalled = false;
 
 // Asked on the calling thread, which runs without the interpreter lock.
 bool interrupted() {
-  const PyGILState_STATE state = take_lock(PyGILState_Ensure);
-  signalled = PyErr_CheckSignals() != 0;
-  PyGILState_Release(state);
+  signalled = Unlocked::locked([] { return PyErr_CheckSignals() != 0; });
   return signalled;
 }
 

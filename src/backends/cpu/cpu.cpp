@@ -120,7 +120,7 @@ Outcome move_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers
 }
 
 const Backend& backend() {
-  static const Cpu instance;
+  static const Cpu& instance = *new Cpu;  // never destroyed: a thread may outlive the static objects of the program
   return instance;
 }
 
