@@ -85,9 +85,6 @@ void check_torch(Role role, const py::object& tensor) {
       throw DTypeError(what + " is a dual tensor of forward-mode differentiation, which is not supported yet");
     }
   }
-  if (is_true(tensor, dlpack::torch().is_neg)) {
-    throw DTypeError(what + " is a tensor with a lazy negative bit; pass tensor.resolve_neg()");
-  }
 }
 
 void borrow_torch(Role role, Operand& operand) {
@@ -99,6 +96,11 @@ void borrow_torch(Role role, Operand& operand) {
     py::raise_from(error, PyExc_TypeError,
                    (std::string(role_name(role)) + " is a tensor without plain memory: " + error.what()).c_str());
     throw py::error_already_set();
+  }
+  // Only complex numbers and their real and imaginary parts carry a lazy bit; asking costs as much as a small gather.
+  const bool may_be_lazy = tensor.dtype.code == dlpack::kComplex || tensor.dtype.code == dlpack::kFloat;
+  if (may_be_lazy && is_true(operand.object, dlpack::torch().is_neg)) {
+    throw DTypeError(std::string(role_name(role)) + " is a tensor with a lazy negative bit; pass tensor.resolve_neg()");
   }
   if (tensor.dtype.code == dlpack::kComplex && is_true(operand.object, dlpack::torch().is_conj)) {
     throw DTypeError(std::string(role_name(role)) +
