@@ -312,3 +312,73 @@ def test_errors_in_planning_leave_the_mode():
     with pytest.raises(ValueError):
         gs.plan(gs.gather, X, 1, np.zeros((9, 9), int))
     np.testing.assert_array_equal(gs.take(X, ROWS, axis=0), X[ROWS])
+
+
+# ---- what a plan is
+
+
+def test_plans_of_other_geometry_differ_even_where_the_moves_agree():
+    index = np.array([0, 2])
+    short, long = (gs.plan(gs.take, np.zeros((rows, 5)), index, axis=0) for rows in (3, 4))
+    assert short != long
+    assert short == gs.plan(gs.take, np.zeros((3, 5)), index, axis=0)
+    assert hash(short) == hash(gs.plan(gs.take, np.zeros((3, 5)), index, axis=0))
+    assert short != gs.plan(gs.take, np.zeros((3, 5)), index, axis=0, out=np.zeros((2, 5)))
+    assert short != gs.plan(gs.take, np.zeros((3, 5)), index, axis=0, mode="clip")
+    assert short != gs.plan(gs.take, np.zeros((3, 5)), index.astype(np.int32), axis=0)
+
+
+@pytest.mark.parametrize(
+    ("a", "indices", "axis"),
+    [
+        (np.arange(3), np.array([True, False]), None),
+        (np.array(5), np.array([0]), 0),
+        ([3, 4, 5], [0, 2], None),
+        (np.arange(3), np.array([0], dtype=">i8"), None),
+        (np.arange(3), [], None),
+    ],
+    ids=["bool indices", "0-d array", "lists", "byte-swapped indices", "empty list"],
+)
+def test_forms_that_only_numpy_knows_can_be_planned(a, indices, axis):
+    plan = gs.plan(gs.take, a, indices, axis)
+    assert plan.to_dict()["op"] == "take"
+    np.testing.assert_array_equal(gs.take(a, indices, axis), np.take(a, indices, axis))
+
+
+def corrupted(state, place, value):
+    changed = list(state)
+    if isinstance(place, tuple):
+        part = changed[place[0]]
+        inner = list(part[0] if place[0] == 8 else part)
+        inner[place[1]] = value
+        changed[place[0]] = [tuple(inner)] if place[0] == 8 else tuple(inner)
+    else:
+        changed[place] = value
+    return tuple(changed)
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (1, 9),
+        (1, -1),
+        (4, 7),
+        (5, 99),
+        (6, 2),
+        (8, []),
+        (11, np.zeros(1, np.int8)),
+        ((8, 6), 77),
+        ((8, 6), -1),
+        ((7, 2), 1 << 20),
+        ((7, 2), 0),
+        ((7, 0), (-5, 3)),
+        ((7, 1), (8,)),
+        ((8, 2), 1),
+    ],
+)
+def test_a_corrupt_state_is_refused(place, value):
+    plan = gs.plan(gs.take, X, ROWS, axis=0)._core
+    state = plan.__getstate__()
+    assert type(plan).__new__(type(plan)).__setstate__(state) is None
+    with pytest.raises((ValueError, TypeError)):
+        type(plan).__new__(type(plan)).__setstate__(corrupted(state, place, value))

@@ -51,8 +51,11 @@ def adopt(op: str, role: str, obj: Any) -> tuple[Any, Wrap | None]:
 
 def written(tensor: Any) -> None:
     """Tell torch that a tensor was written to, so that a gradient that still needs the old values fails loudly."""
-    bump = getattr(sys.modules["torch"].autograd.graph, "increment_version", None)
-    if bump is not None and not tensor.is_inference():
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(tensor, torch.Tensor) or tensor.is_inference():
+        return
+    bump = getattr(torch.autograd.graph, "increment_version", None)
+    if bump is not None:
         bump(tensor)
 
 
@@ -98,7 +101,15 @@ def _adopt_torch(op: str, role: str, obj: Any) -> tuple[Any, Wrap | None]:
     torch = sys.modules["torch"]
     if type(obj) is torch.Tensor or type(obj) is torch.nn.Parameter:  # a torch without an exchange table
         if obj.device.type != "cpu":
-            raise TypeError(f"{op}: {role} is a tensor on device {obj.device}; only host memory is supported so far")
+            error = ValueError if role == "out" else TypeError
+            raise error(f"{op}: {role} is a tensor on device {obj.device}; only host memory is supported so far")
+        if obj.is_conj() or obj.is_neg():
+            raise TypeError(f"{op}: {role} is a tensor with a lazy bit; pass tensor.resolve_conj() or .resolve_neg()")
+        forward_mode = torch.autograd.forward_ad
+        if forward_mode._current_level >= 0 and forward_mode.unpack_dual(obj).tangent is not None:
+            raise TypeError(
+                f"{op}: {role} is a dual tensor of forward-mode differentiation, which is not supported yet"
+            )
         if obj.requires_grad and torch.is_grad_enabled():
             raise RuntimeError(
                 f"{op}: {role} is a tensor that requires grad; gradients are not supported yet. Pass tensor.detach(), "

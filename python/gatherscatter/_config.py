@@ -9,14 +9,17 @@ from typing import Any
 
 from gatherscatter import _core
 from gatherscatter._version import __version__
+from gatherscatter.errors import shown
+
+MAX_THREADS = 1024  # as GS_NUM_THREADS
 
 
 def _count(name: str, n: Any) -> int:
     if isinstance(n, bool):
         raise TypeError(f"{name}: the number of threads is a bool, expected an integer")
     count = index(n)
-    if not 1 <= count <= 1 << 20:
-        raise ValueError(f"{name}: the number of threads is {count}, expected at least 1")
+    if not 1 <= count <= MAX_THREADS:
+        raise ValueError(f"{name}: the number of threads is {shown(count)}, expected 1 to {MAX_THREADS}")
     return count
 
 
@@ -26,13 +29,13 @@ def set_num_threads(n: int) -> None:
     Parameters
     ----------
     n : int
-        At least 1. The number at start is GS_NUM_THREADS, else the processors that this process may use (affinity mask
-        and cgroup quota respected).
+        From 1 to 1024. The number at start is GS_NUM_THREADS, else the processors that this process may use (affinity
+        mask and cgroup quota respected).
 
     Raises
     ------
     ValueError
-        If `n` is less than 1.
+        If `n` is less than 1 or more than 1024.
     TypeError
         If `n` is not an integer.
 
@@ -68,12 +71,12 @@ def thread_limit(n: int) -> Iterator[None]:
     Parameters
     ----------
     n : int
-        At least 1.
+        From 1 to 1024.
 
     Raises
     ------
     ValueError
-        If `n` is less than 1.
+        If `n` is less than 1 or more than 1024.
     TypeError
         If `n` is not an integer.
 

@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from gatherscatter._arrays import import_dlpack
+from gatherscatter.errors import shown
 
 __all__ = ["Numbers", "as_fill", "numbers_of"]
 
@@ -107,7 +108,7 @@ def as_fill(op: str, like: Any, fill_value: Any) -> Any:
         return _in_library_of(like, _without_numbers(like.dtype, fill_value))
     except _Misfit:
         dtype = str(like.dtype) if isinstance(like.dtype, np.dtype) else like.dtype
-        text = repr(fill_value)
+        text = shown(fill_value)
         text = text if len(text) <= 80 else text[:77] + "..."
         raise ValueError(f"{op}: fill_value {text} does not fit dtype {dtype}") from None
 
@@ -124,6 +125,8 @@ def _plain_number(value: Any) -> Any:
 
 
 def _number(numbers: Numbers, fill_value: Any) -> Any:
+    if isinstance(fill_value, np.ma.MaskedArray):
+        raise _Misfit
     value: Any = _plain_number(fill_value)
     # A long double has no Python type; it stays itself.
     if not isinstance(value, bool | int | float | complex | np.longdouble | np.clongdouble):

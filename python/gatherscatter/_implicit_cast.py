@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from gatherscatter._fill import as_fill, numbers_of
-from gatherscatter.errors import TileTypeError, TileValueError
+from gatherscatter.errors import TileTypeError, TileValueError, shown
 
 __all__ = ["dtype_name", "implicit_cast"]
 
@@ -80,16 +80,16 @@ def _literal(op: str, what: str, value: Any, array: Any) -> Any:
     except TypeError as error:
         raise TileTypeError(f"{op}: {error}") from None
     if numbers is None:
-        raise _refusal(op, what, repr(value), array)
+        raise _refusal(op, what, shown(value), array)
     if type(value) is int and not -(2**63) <= value < 2**64:
-        raise TileValueError(f"{op}: {what} {value} is out of range of any supported integer type")
+        raise TileValueError(f"{op}: {what} {shown(value)} is out of range of any supported integer type")
     if numbers.category is bool:
         if type(value) not in (bool, int) or value not in (0, 1):
-            raise _refusal(op, what, repr(value), array)
+            raise _refusal(op, what, shown(value), array)
     elif _LITERALS[type(value)] > _LITERALS[numbers.category]:
-        raise _refusal(op, what, repr(value), array)
+        raise _refusal(op, what, shown(value), array)
     elif numbers.category is int and not numbers.low <= value <= numbers.high:
-        raise TileValueError(f"{op}: {what} {value} is out of range of {dtype_name(array)}")
+        raise TileValueError(f"{op}: {what} {shown(value)} is out of range of {dtype_name(array)}")
     return numbers.make(numbers.category(value))
 
 
@@ -98,6 +98,7 @@ def _is_typed(value: Any) -> bool:
 
 
 def _typed(op: str, what: str, value: Any, array: Any) -> Any:
+    value = _with_plain_memory(op, what, value)
     source, target = dtype_name(value), dtype_name(array)
     if source == target and _same_dtype(value, array):
         return _converted(value, array)
@@ -106,6 +107,15 @@ def _typed(op: str, what: str, value: Any, array: Any) -> Any:
     if source == target or not _widens(source, target):
         raise _refusal(op, what, f"of dtype {source}", array)
     return _converted(value, array)
+
+
+def _with_plain_memory(op: str, what: str, value: Any) -> Any:
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(value, torch.Tensor):
+        return value
+    if value.requires_grad and torch.is_grad_enabled():
+        raise RuntimeError(f"{op}: {what} is a tensor that requires grad, which would be lost; pass its .detach()")
+    return value.resolve_conj().resolve_neg()
 
 
 def _same_dtype(value: Any, array: Any) -> bool:

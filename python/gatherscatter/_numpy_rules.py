@@ -33,6 +33,7 @@ def rule_of(mode: Any, bounds: Bounds | None, negative: Negative | None) -> tupl
 def _unusual_mode(mode: Any) -> Mode:
     """Asks NumPy what an integer, bytes or anything else means as a mode, so that its errors are NumPy's too."""
     try:
+        np.take(np.arange(3), 1, mode=mode)  # an index inside: any error is about the mode
         place = np.take(np.arange(3), 4, mode=mode)
     except IndexError:
         return "raise"

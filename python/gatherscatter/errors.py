@@ -154,3 +154,10 @@ class TileTypeError(TileError, TypeError):
 
 class TileValueError(TileError, ValueError):
     """A constant that is out of range: a padding literal, or `latency`."""
+
+
+def shown(value: object) -> str:
+    """A value for a message, whatever its size: Python refuses to print integers of several thousand digits."""
+    if isinstance(value, int) and value.bit_length() > 256:
+        return f"{'-' if value < 0 else ''}2**{value.bit_length() - 1}.."
+    return repr(value)

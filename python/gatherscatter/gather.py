@@ -10,6 +10,7 @@ import numpy.typing as npt
 from gatherscatter import _core
 from gatherscatter._fill import as_fill
 from gatherscatter._types import Bounds, Negative
+from gatherscatter.errors import shown
 
 ArrayT = TypeVar("ArrayT")
 ScalarT = TypeVar("ScalarT", bound=np.generic)
@@ -334,7 +335,7 @@ def _one_integer(what: str, value: Any) -> int:
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         return int(value)
     if isinstance(value, (bool, float, str, bytes)) or not hasattr(value, "__array__"):
-        raise TypeError(f"gather: {what} is {value!r}, expected an integer")
+        raise TypeError(f"gather: {what} is {shown(value)}, expected an integer")
     array = np.asarray(value)
     if array.dtype.kind not in "iu":
         raise TypeError(f"gather: {what} has dtype {array.dtype}, expected an integer")
@@ -347,10 +348,10 @@ def _batch_dims(value: Any, indices: Any) -> int:
     if value is _UNSET:
         return 0
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise TypeError(f"gather: batch_dims is {value!r}, expected an integer")
+        raise TypeError(f"gather: batch_dims is {shown(value)}, expected an integer")
     if value >= 0:
         return int(value)
     rank = cast(int, getattr(indices, "ndim", None) if hasattr(indices, "ndim") else np.ndim(indices))
     if value < -rank:
-        raise ValueError(f"gather: batch_dims {value} is not in [{-rank}, {rank}], the rank of the indices")
+        raise ValueError(f"gather: batch_dims {shown(value)} is not in [{-rank}, {rank}], the rank of the indices")
     return int(value) + rank

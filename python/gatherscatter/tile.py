@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gatherscatter import _core
 from gatherscatter._implicit_cast import dtype_name, implicit_cast
 from gatherscatter._types import Bounds
-from gatherscatter.errors import TileTypeError, TileValueError
+from gatherscatter.errors import TileTypeError, TileValueError, shown
 
 __all__ = ["tile_gather"]
 
@@ -124,11 +124,11 @@ def tile_gather(
 def check_hints(op: str, check_bounds: Any, latency: Any) -> None:
     """Checks the two constants that every tile operator takes."""
     if check_bounds is not True and check_bounds is not False:
-        raise TileTypeError(f"{op}: check_bounds must be a bool, got {check_bounds!r}")
+        raise TileTypeError(f"{op}: check_bounds must be a bool, got {shown(check_bounds)}")
     if latency is None:
         return
     if not isinstance(latency, int) or isinstance(latency, bool):
-        raise TileTypeError(f"{op}: latency must be None or an int, got {latency!r}")
+        raise TileTypeError(f"{op}: latency must be None or an int, got {shown(latency)}")
     if not 1 <= latency <= 10:
         raise TileValueError(f"{op}: latency must be between 1 and 10, got {latency}")
 

@@ -75,7 +75,8 @@ ArrayView checked_view(const Tensor& tensor, bool subbyte_padded) try {
   if (tensor.strides != nullptr) {
     // Strides of an empty array are never followed, so they may be anything.
     for (int axis = 0; axis < tensor.ndim; ++axis) {
-      view.stride.push_back(empty ? 0 : checked_mul(tensor.strides[axis], view.item));
+      const bool walked = !empty && view.extent[axis] > 1;
+      view.stride.push_back(walked ? checked_mul(tensor.strides[axis], view.item) : 0);
     }
   } else {
     view.stride = contiguous_strides(view.extent, view.item);
@@ -96,7 +97,7 @@ ArrayView checked_view(const Tensor& tensor, bool subbyte_padded) try {
   throw ExchangeError(std::string("DLPack tensor whose extents make no sense: ") + error.what());
 }
 
-Array::Array(Array&& other) noexcept
+Array::Array(Array&& other)
     : view_(other.view_),
       dtype_(other.dtype_),
       writable_(other.writable_),

@@ -23,7 +23,7 @@ class Array {
   // Fresh memory of our own.
   static Array allocate(const Dims& shape, DataType dtype, int64_t item);
 
-  Array(Array&& other) noexcept;
+  Array(Array&& other);
   Array(const Array&) = delete;
   Array& operator=(const Array&) = delete;
   ~Array();

@@ -46,7 +46,6 @@ struct ManagedTensor {
 };
 
 inline constexpr uint64_t kFlagReadOnly = 1;
-inline constexpr uint64_t kFlagIsCopied = 2;
 inline constexpr uint64_t kFlagSubbytePadded = 4;
 
 struct ManagedTensorVersioned {

@@ -107,9 +107,11 @@ void borrow_torch(Role role, Operand& operand) {
                      " is a tensor with a lazy conjugate bit; pass tensor.resolve_conj()");
   }
   if (tensor.device.type != dlpack::kCpu && tensor.device.type != dlpack::kCudaHost) {
-    throw DTypeError(std::string(role_name(role)) + " is a tensor on device " +
-                     py::str(operand.object.attr("device")).cast<std::string>() +
-                     "; only host memory is supported so far");
+    const std::string problem = std::string(role_name(role)) + " is a tensor on device " +
+                                py::str(operand.object.attr("device")).cast<std::string>() +
+                                "; only host memory is supported so far";
+    if (role == Role::out) throw ShapeError(problem);
+    throw DTypeError(problem);
   }
   if (tensor.data == nullptr) {
     for (int axis = 0; axis <= tensor.ndim; ++axis) {

@@ -39,7 +39,7 @@ py::dict config() {
 
 }  // namespace
 
-PYBIND11_MODULE(_core, module, py::mod_gil_not_used()) {
+PYBIND11_MODULE(_core, module) {
   if (PyArray_ImportNumPyAPI() < 0) throw py::error_already_set();
   try {  // settings from the environment are read here, once
     gs::host::info();

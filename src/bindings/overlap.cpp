@@ -19,6 +19,7 @@ Range range_of(const ArrayView& view) {
   const std::byte* begin = view.data;
   const std::byte* end = view.data + view.item;
   for (int axis = 0; axis < view.rank(); ++axis) {
+    if (view.extent[axis] == 1) continue;
     const int64_t span = (view.extent[axis] - 1) * view.stride[axis];
     (span < 0 ? begin : end) += span;
   }
@@ -31,6 +32,19 @@ bool is_empty(const ArrayView& view) {
 
 constexpr int64_t kMaxWork = 1'000'000;
 
+// Without the axes of one element, of which there may be more than NumPy allows.
+ArrayView walked(const ArrayView& view) {
+  ArrayView kept = view;
+  kept.extent.clear();
+  kept.stride.clear();
+  for (int axis = 0; axis < view.rank(); ++axis) {
+    if (view.extent[axis] == 1) continue;
+    kept.extent.push_back(view.extent[axis]);
+    kept.stride.push_back(view.stride[axis]);
+  }
+  return kept;
+}
+
 }  // namespace
 
 bool overlap(const ArrayView& a, const ArrayView& b) {
@@ -39,7 +53,8 @@ bool overlap(const ArrayView& a, const ArrayView& b) {
   const Range y = range_of(b);
   if (x.end <= y.begin || y.end <= x.begin) return false;
   try {
-    return python_part("numpy", "shares_memory")(as_opaque_ndarray(a), as_opaque_ndarray(b), kMaxWork).cast<bool>();
+    return python_part("numpy", "shares_memory")(as_opaque_ndarray(walked(a)), as_opaque_ndarray(walked(b)), kMaxWork)
+        .cast<bool>();
   } catch (py::error_already_set& error) {
     if (error.matches(python_part("numpy.exceptions", "TooHardError"))) return true;
     throw;

@@ -20,6 +20,17 @@ struct Planning {
   ~Planning() { planning = false; }
 };
 
+// A copy of the fill value that nobody else can change, as items without a dtype: its bytes are what is moved, and
+// pickling may not turn their order round.
+Operand own_fill(const Operand& fill) {
+  Operand own;
+  if (!fill.given) return own;
+  own.given = true;
+  own.object = as_opaque_ndarray(fill.view).attr("copy")();
+  borrow(Role::fill, own);
+  return own;
+}
+
 const char* const kBoundsNames[] = {"raise", "deferred", "fill", "clip", "wrap", "unchecked"};
 const char* const kNegativeNames[] = {"from_end", "out_of_bounds"};
 const char* const kPlannerNames[] = {"take_axis", "along_axis", "at_points"};
@@ -74,6 +85,10 @@ bool is_planning() {
   return planning;
 }
 
+void ask_for_plan() {
+  planning = true;
+}
+
 Signature::Signature(const Operand& operand)
     : given(operand.given),
       extent(operand.view.extent),
@@ -94,8 +109,13 @@ Operand Signature::operand() const {
 }
 
 bool Signature::matches(const Operand& other) const {
-  return given == other.given && (!given || (extent == other.view.extent &&
-                                             same_walk(extent, stride, other.view.stride) && type.matches(other.type)));
+  return given == other.given &&
+         (!given || (extent == other.view.extent && same_walk(extent, stride, other.view.stride) &&
+                     type.matches(other.type) && item == other.view.item && index_type == other.view.type));
+}
+
+bool operator==(const Signature& a, const Signature& b) {
+  return a.matches(b.operand());
 }
 
 std::string Signature::text() const {
@@ -110,6 +130,14 @@ py::object Signature::state() const {
                         type.descr ? type.descr : py::none(), static_cast<int>(index_type));
 }
 
+template <class Enum>
+Enum Signature::enumerator(const py::handle& value, Enum last) {
+  const int number = value.cast<int>();
+  if (number < 0 || number > static_cast<int>(last)) throw py::value_error("not the state of a plan");
+  return static_cast<Enum>(number);
+}
+
+// A state may come from anywhere, so everything that memory accesses depend on is checked again.
 Signature Signature::restored(const py::tuple& state) {
   Signature signature;
   signature.given = true;
@@ -117,8 +145,13 @@ Signature Signature::restored(const py::tuple& state) {
   signature.stride = to_dims(state[1]);
   signature.item = state[2].cast<int64_t>();
   signature.type.data = {state[3].cast<uint8_t>(), state[4].cast<uint8_t>(), 1};
-  if (!state[5].is_none()) signature.type.descr = state[5];
-  signature.index_type = static_cast<IndexType>(state[6].cast<int>());
+  if (!state[5].is_none()) signature.type.descr = python_part("numpy", "dtype")(state[5]);
+  signature.index_type = enumerator(state[6], IndexType::u64);
+  const int64_t item =
+      signature.type.descr ? signature.type.descr.attr("itemsize").cast<int64_t>() : (signature.type.data.bits + 7) / 8;
+  bool sound = signature.item == item && signature.stride.size() == signature.extent.size();
+  for (const int64_t n : signature.extent) sound = sound && n >= 0;
+  if (!sound) throw py::value_error("not the state of a plan");
   return signature;
 }
 
@@ -128,7 +161,7 @@ PlanObject::PlanObject(const Request& request, const Plan& plan, const Operands&
       input_(operands.input),
       mask_(operands.mask),
       out_(operands.out),
-      fill_(operands.fill) {
+      fill_(own_fill(operands.fill)) {
   for (const Operand& index : operands.indices) indices_.emplace_back(index);
 }
 
@@ -200,11 +233,13 @@ py::tuple PlanObject::state() const {
 PlanObject PlanObject::restored(const py::tuple& state) {
   PlanObject plan;
   plan.request_.op = state[0];
-  plan.request_.planner = static_cast<Planner>(state[1].cast<int>());
+  if (state.size() != 12 || !py::isinstance<py::str>(state[0])) throw py::value_error("not the state of a plan");
+  plan.request_.planner = Signature::enumerator(state[1], Planner::at_points);
   if (!state[2].is_none()) plan.request_.axis = state[2].cast<int64_t>();
   plan.request_.batch_dims = state[3].cast<int64_t>();
-  plan.request_.match = static_cast<Match>(state[4].cast<int>());
-  plan.request_.rule = {static_cast<Bounds>(state[5].cast<int>()), static_cast<Negative>(state[6].cast<int>())};
+  plan.request_.match = Signature::enumerator(state[4], Match::broadcast);
+  plan.request_.rule = {Signature::enumerator(state[5], Bounds::unchecked),
+                        Signature::enumerator(state[6], Negative::out_of_bounds)};
   const auto restore = [](const py::handle& part) {
     return part.is_none() ? Signature() : Signature::restored(py::reinterpret_borrow<py::tuple>(part));
   };
@@ -212,6 +247,9 @@ PlanObject PlanObject::restored(const py::tuple& state) {
   for (const py::handle index : py::list(state[8])) plan.indices_.push_back(restore(index));
   plan.mask_ = restore(state[9]);
   plan.out_ = restore(state[10]);
+  if (plan.indices_.empty() || (plan.indices_.size() > 1 && plan.request_.planner != Planner::at_points)) {
+    throw py::value_error("not the state of a plan");
+  }
   adopt(plan.request_.op, Role::fill, state[11], plan.fill_);
   if (plan.fill_.given) borrow(Role::fill, plan.fill_);
 
@@ -227,12 +265,18 @@ PlanObject PlanObject::restored(const py::tuple& state) {
 }
 
 bool PlanObject::equals(const PlanObject& other) const {
-  if (!request_.op.equal(other.request_.op) || request_.planner != other.request_.planner || !(plan_ == other.plan_)) {
-    return false;
-  }
-  if (!input_.type.matches(other.input_.type) || fill_.given != other.fill_.given) return false;
+  const bool same_request = request_.op.equal(other.request_.op) && request_.planner == other.request_.planner &&
+                            request_.axis == other.request_.axis && request_.batch_dims == other.request_.batch_dims &&
+                            request_.match == other.request_.match && request_.rule == other.request_.rule;
+  if (!same_request || !(input_ == other.input_) || !(mask_ == other.mask_) || !(out_ == other.out_)) return false;
+  if (indices_ != other.indices_ || fill_.given != other.fill_.given) return false;
   if (!fill_.given) return true;
-  return as_opaque_ndarray(fill_.view).attr("tobytes")().equal(as_opaque_ndarray(other.fill_.view).attr("tobytes")());
+  return fill_.view.extent == other.fill_.view.extent &&
+         as_opaque_ndarray(fill_.view).attr("tobytes")().equal(as_opaque_ndarray(other.fill_.view).attr("tobytes")());
+}
+
+py::ssize_t PlanObject::hash() const {
+  return py::hash(py::make_tuple(request_.op, static_cast<int>(request_.planner), to_tuple(plan_.result_shape)));
 }
 
 py::object make_plan_object(const Request& request, const Plan& plan, const Operands& operands) {
@@ -252,7 +296,7 @@ void bind_plan(py::module_& module) {
       .def(
           "__eq__", [](const PlanObject& self, const PlanObject& other) { return self.equals(other); },
           py::is_operator())
-      .def("__hash__", [](const PlanObject& self) { return py::hash(self.state()[0]); })
+      .def("__hash__", [](const PlanObject& self) { return self.hash(); })
       .def(py::pickle([](const PlanObject& self) { return self.state(); },
                       [](const py::tuple& state) { return PlanObject::restored(state); }));
   module.def("plan_of", &plan_of);

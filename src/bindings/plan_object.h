@@ -19,6 +19,9 @@ struct Signature {
   std::string text() const;  // "float32 (3, 5)"
   py::object state() const;
   static Signature restored(const py::tuple& state);
+  template <class Enum>
+  static Enum enumerator(const py::handle& value, Enum last);
+  friend bool operator==(const Signature& a, const Signature& b);
 
   bool given = false;
   Dims extent;
@@ -37,6 +40,7 @@ class PlanObject {
   py::tuple state() const;
   static PlanObject restored(const py::tuple& state);
   bool equals(const PlanObject& other) const;
+  py::ssize_t hash() const;
 
  private:
   PlanObject() = default;
@@ -56,5 +60,6 @@ py::object make_plan_object(const Request& request, const Plan& plan, const Oper
 // make meanwhile are calls.
 bool take_planning();
 bool is_planning();
+void ask_for_plan();
 
 }  // namespace gs

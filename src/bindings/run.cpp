@@ -36,12 +36,6 @@ bool interrupted() {
   return signalled;
 }
 
-bool can_fail(const Plan& plan) {
-  if (plan.rule.bounds == Bounds::raise || plan.rule.bounds == Bounds::deferred) return true;
-  if (plan.rule.bounds == Bounds::fill || plan.rule.bounds == Bounds::unchecked) return false;
-  return std::any_of(plan.index.begin(), plan.index.end(), [](const IndexArray& index) { return index.extent == 0; });
-}
-
 Buffers buffers_of(const Operands& operands, std::byte* dense) {
   Buffers buffers;
   buffers.dense = dense;
@@ -60,7 +54,7 @@ bool keeps_lock(const Plan& plan) {
 // Checks everything first where something could be half written, then moves. Raises; returns only if all went well.
 void move(const Request& request, const Plan& plan, const Buffers& buffers, bool check_first) {
   const bool nothing_to_move = plan.space.count() == 0;
-  if (nothing_to_move && (!can_fail(plan) || plan.index_space.count() == 0)) return;
+  if (nothing_to_move && (!plan.can_fail() || plan.index_space.count() == 0)) return;
   const Backend& backend = host_backend();
   RunOptions options;
   options.threads = thread_count();
@@ -70,7 +64,7 @@ void move(const Request& request, const Plan& plan, const Buffers& buffers, bool
     Outcome outcome = Outcome::done;
     std::optional<BadIndex> bad;
     const auto work = [&] {
-      if ((check_first || nothing_to_move) && can_fail(plan) && any_outside(plan, buffers, options.interrupted)) {
+      if ((check_first || nothing_to_move) && plan.can_fail() && any_outside(plan, buffers, options.interrupted)) {
         outcome = Outcome::bad_index;
       }
       if (outcome == Outcome::done && !signalled) outcome = backend.move(plan, buffers, Direction::gather, options);
@@ -85,7 +79,7 @@ void move(const Request& request, const Plan& plan, const Buffers& buffers, bool
       work();
     }
     if (signalled) throw py::error_already_set();
-    if (bad) raise_out_of_bounds(request.op, plan, *bad);
+    if (bad) raise_out_of_bounds(request.op, Plan(plan), *bad);  // a copy: it may be the cache's, and Python code runs
     if (outcome == Outcome::done) return;
   }
   throw std::runtime_error("the index array kept changing while it was used");
@@ -98,7 +92,13 @@ void copy_view(const ArrayView& source, const ArrayView& target) {
   Buffers buffers;
   buffers.dense = target.data;
   buffers.indexed = source.data;
-  host_backend().move(plan, buffers, Direction::gather, RunOptions{thread_count(), nullptr});
+  const RunOptions options{thread_count(), nullptr};  // never interrupted: it may be the copy into the caller's array
+  if (keeps_lock(plan)) {
+    host_backend().move(plan, buffers, Direction::gather, options);
+  } else {
+    const Unlocked unlocked;
+    host_backend().move(plan, buffers, Direction::gather, options);
+  }
 }
 
 // Memory that lives for one call.
@@ -171,8 +171,9 @@ py::object execute_into(const Request& request, const Plan& plan, const Operands
     move(request, make_plan(request, separate), buffers_of(separate, fresh.view.data), false);
     copy_view(fresh.view, out);
   }
-  if (operands.out.library == Library::torch) python_part("gatherscatter._arrays", "written")(operands.out.object);
-  return operands.out.original ? operands.out.original : operands.out.object;
+  const py::object& written = operands.out.original ? operands.out.original : operands.out.object;
+  if (operands.out.library != Library::numpy) python_part("gatherscatter._arrays", "written")(written);
+  return written;
 }
 
 }  // namespace
@@ -206,7 +207,7 @@ void adopt_all(const Request& request, const RawOperands& raw, Operands& operand
   }
   if (operands.mask.given) {
     borrow(Role::mask, operands.mask);
-    if (operands.mask.type.data.code != dlpack::kBool) {
+    if (operands.mask.type.data.code != dlpack::kBool || operands.mask.view.item != 1) {
       throw DTypeError("mask has dtype " + operands.mask.type.name() + ", expected bool");
     }
   }
@@ -257,11 +258,16 @@ py::object execute_nonempty(const Request& request, const Plan& plan, const Oper
 
 py::object run(const Request& request, const RawOperands& raw) {
   const bool plan_only = take_planning();
-  Operands operands;
-  adopt_all(request, raw, operands);
-  const Plan plan = make_plan(request, operands);
-  if (plan_only) return make_plan_object(request, plan, operands);
-  return execute(request, plan, operands);
+  try {
+    Operands operands;
+    adopt_all(request, raw, operands);
+    const Plan plan = make_plan(request, operands);
+    if (plan_only) return make_plan_object(request, plan, operands);
+    return execute(request, plan, operands);
+  } catch (...) {
+    if (plan_only) ask_for_plan();  // the operator may try again in another way, and still owes a plan
+    throw;
+  }
 }
 
 py::object run_plain(const Request& request, py::handle input, py::handle index) {

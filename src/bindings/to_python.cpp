@@ -44,6 +44,14 @@ py::object allocate_ndarray(const Operand& source, const Dims& shape) {
   auto object = py::reinterpret_steal<py::object>(array);
   auto* fresh = reinterpret_cast<PyArrayObject*>(array);
   if (block != nullptr && PyArray_SetBaseObject(fresh, owner.release().ptr()) < 0) throw py::error_already_set();
+  // A subclass may do anything with the array in its __array_finalize__; what is written below is the array as it was
+  // made.
+  bool intact = PyArray_NDIM(fresh) == shape.size() && PyArray_IS_C_CONTIGUOUS(fresh) &&
+                (source.view.item == 0 || PyDataType_ELSIZE(PyArray_DESCR(fresh)) == source.view.item);
+  for (int axis = 0; intact && axis < shape.size(); ++axis) intact = PyArray_DIM(fresh, axis) == shape[axis];
+  if (!intact) {
+    throw ShapeError(std::string(Py_TYPE(array)->tp_name) + ".__array_finalize__ changed the shape of a fresh result");
+  }
   if (source.view.item == 0) {
     // NumPy gives strings of width 0 a width when it makes an array; nothing will be written into it.
     std::memset(PyArray_DATA(fresh), 0, static_cast<std::size_t>(PyArray_NBYTES(fresh)));

@@ -18,26 +18,16 @@ Index load(const std::byte* at) {
   return value;
 }
 
-// Whether the rule forbids a value outside; an empty axis forbids every value unless the point becomes padding.
-bool forbids(Rule rule, int64_t extent) {
-  if (rule.bounds == Bounds::raise || rule.bounds == Bounds::deferred) return true;
-  return extent == 0 && (rule.bounds == Bounds::clip || rule.bounds == Bounds::wrap);
-}
-
-// Branch-free, so that the compiler makes vectors of it: position | (last - position) is negative exactly where the
-// position is below 0 or above `last`. Unsigned arithmetic, for the difference may wrap where the first term is
-// negative.
+// Branch-free, so that the compiler makes vectors of it.
 template <class Index>
 bool run_has_outside(const std::byte* at, int64_t count, int64_t extent, Negative negative) {
-  uint64_t sign = 0;
+  int64_t outside = 0;
   const int64_t added = negative == Negative::from_end ? extent : 0;
-  const auto last = static_cast<uint64_t>(extent - 1);
   for (int64_t i = 0; i < count; ++i) {
     const int64_t value = widen(load<Index>(at + i * static_cast<int64_t>(sizeof(Index))));
-    const auto position = static_cast<uint64_t>(from_end(value, added));
-    sign |= position | (last - position);
+    outside |= outside_mark(from_end(value, added), extent);
   }
-  return (sign >> 63) != 0;
+  return outside < 0;
 }
 
 int64_t inner_stride(const Plan& plan, int operand) {
@@ -89,7 +79,7 @@ struct Outside {
 Outside judge(const IndexArray& index, Rule rule, const std::byte* at) {
   return visit_index(index.type, [&]<class Index>() {
     const Index value = load<Index>(at);
-    const bool outside = forbids(rule, index.extent) && resolve(value, index.extent, rule) == kNowhere;
+    const bool outside = rule.forbids(index.extent) && resolve(value, index.extent, rule) == kNowhere;
     return Outside{static_cast<uint64_t>(value), outside};
   });
 }
@@ -98,7 +88,7 @@ Outside judge(const IndexArray& index, Rule rule, const std::byte* at) {
 bool block_is_bad(const Plan& plan, const Buffers& at, int64_t count) {
   for (int a = 0; a < plan.index.size(); ++a) {
     const IndexArray& index = plan.index[a];
-    if (!forbids(plan.rule, index.extent)) continue;
+    if (!plan.rule.forbids(index.extent)) continue;
     const int64_t stride = inner_stride(plan, kIndex + a);
     if (!plan.masked && index.extent > 0 && (stride == index_size(index.type) || count == 1)) {
       const bool bad = visit_index(index.type, [&]<class Index>() {

@@ -102,6 +102,12 @@ struct Plan {
   Space index_space;  // the same, coalesced, with the strides of mask and index arrays (dense, indexed, fill unused)
 
   int64_t bytes_moved() const { return space.count() * unit; }
+  bool can_fail() const {  // whether any index value can be an error
+    for (const IndexArray& array : index) {
+      if (rule.forbids(array.extent)) return true;
+    }
+    return false;
+  }
 
   // Merges axes, widens the unit and classifies. Planners call it last.
   void finish();

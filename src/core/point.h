@@ -37,6 +37,9 @@ template <class Index>
 GS_HD int64_t resolve_at(const std::byte* at, int64_t extent, Rule rule) {
   Index value;
   memcpy(&value, at, sizeof(Index));
+#ifndef __CUDA_ARCH__
+  asm volatile("" : "+r"(value));  // another thread may write to the array: what is checked is what is used
+#endif
   return resolve(value, extent, rule);
 }
 
@@ -138,13 +141,6 @@ GS_HD inline bool move_point(const PlanView& plan, Direction direction, int64_t 
     }
   }
   return true;
-}
-
-// The body of the general kernel: thread `thread` of `grid` moves every grid-th point.
-GS_HD inline bool move_points(const PlanView& plan, Direction direction, int64_t thread, int64_t grid) {
-  bool good = true;
-  for (int64_t flat = thread; flat < plan.count; flat += grid) good &= move_point(plan, direction, flat);
-  return good;
 }
 
 }  // namespace gs

@@ -20,6 +20,11 @@ struct Rule {
 
   // True where a position outside is an answer (padding, or nothing to write) and not an error.
   GS_HD constexpr bool fills() const { return bounds == Bounds::fill; }
+  // Whether an index outside of an axis of this extent is an error. An empty axis has nothing to clip or wrap to.
+  GS_HD constexpr bool forbids(int64_t extent) const {
+    if (bounds == Bounds::raise || bounds == Bounds::deferred) return true;
+    return extent == 0 && (bounds == Bounds::clip || bounds == Bounds::wrap);
+  }
   friend bool operator==(const Rule&, const Rule&) = default;
 };
 

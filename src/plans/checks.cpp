@@ -27,7 +27,8 @@ void check_extents(const ArrayView& view) {
   bool fits = true;
   for (int axis = 0; axis < view.rank(); ++axis) {
     const int64_t stride = view.stride[axis];
-    if (view.extent[axis] == 0) return;  // nothing is ever addressed
+    if (view.extent[axis] == 0) return;    // nothing is ever addressed
+    if (view.extent[axis] == 1) continue;  // never stepped along
     int64_t reach = 0;
     fits = fits && stride != INT64_MIN && !__builtin_mul_overflow(view.extent[axis] - 1, std::abs(stride), &reach) &&
            !__builtin_add_overflow(span, reach, &span);

@@ -14,7 +14,7 @@ struct Group {
   int n = 0;
   bool run = false;
   std::byte* target = nullptr;
-  Address address[kGroup];
+  alignas(64) Address address[kGroup];
 };
 
 // The number of points, as a constant where the group is full.
@@ -29,7 +29,7 @@ struct Lane {
   uint32_t step;
   bool checked;
   Address fill;
-  Address along[kGroup];  // what the indexed side advances by from point to point
+  alignas(64) Address along[kGroup];  // what the indexed side advances by from point to point
 };
 
 template <class Index, Bounds kBounds, class Count>

@@ -156,7 +156,7 @@ class Pool {
         helper.detach();
         ++hired_;
       }
-    } catch (const std::system_error&) {  // no more threads: those that exist do the work
+    } catch (const std::exception&) {  // no more threads or memory: the threads that exist do the work
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     return std::min(hired_, wanted);

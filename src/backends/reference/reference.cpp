@@ -1,4 +1,4 @@
-// reference.cpp: runs the general kernel's body point by point; slow, simple, the check for every other kernel.
+// reference.cpp: moves point by point; slow, simple, the check for every other kernel.
 #include <chrono>
 
 #include "backends/backend.h"
