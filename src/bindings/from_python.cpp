@@ -63,7 +63,7 @@ bool is_true(const py::object& tensor, PyObject* method) {
 }
 
 // The exchange table checks none of this, and each would give a silently wrong answer.
-void check_torch(Role role, const py::object& tensor) {
+void check_gradients(Role role, const py::object& tensor) {
   const std::string what = role_name(role);
   static PyObject* const requires_grad = PyUnicode_InternFromString("requires_grad");
   const py::object needs_grad = py::reinterpret_steal<py::object>(PyObject_GetAttr(tensor.ptr(), requires_grad));
@@ -88,7 +88,6 @@ void check_torch(Role role, const py::object& tensor) {
 }
 
 void borrow_torch(Role role, Operand& operand) {
-  check_torch(role, operand.object);
   dlpack::Tensor tensor{};
   if (dlpack::torch().api->tensor_from_object(operand.object.ptr(), &tensor) != 0) {
     // Sparse, quantised, batched and the like: torch says which.
@@ -97,12 +96,15 @@ void borrow_torch(Role role, Operand& operand) {
                    (std::string(role_name(role)) + " is a tensor without plain memory: " + error.what()).c_str());
     throw py::error_already_set();
   }
-  // Only complex numbers and their real and imaginary parts carry a lazy bit; asking costs as much as a small gather.
-  const bool may_be_lazy = tensor.dtype.code == dlpack::kComplex || tensor.dtype.code == dlpack::kFloat;
+  // Integers and booleans have no gradient, and only complex numbers and their parts carry a lazy bit. Asking takes as
+  // long as a small gather.
+  const uint8_t code = tensor.dtype.code;
+  if (code != dlpack::kInt && code != dlpack::kUInt && code != dlpack::kBool) check_gradients(role, operand.object);
+  const bool may_be_lazy = code == dlpack::kComplex || code == dlpack::kFloat;
   if (may_be_lazy && is_true(operand.object, dlpack::torch().is_neg)) {
     throw DTypeError(std::string(role_name(role)) + " is a tensor with a lazy negative bit; pass tensor.resolve_neg()");
   }
-  if (tensor.dtype.code == dlpack::kComplex && is_true(operand.object, dlpack::torch().is_conj)) {
+  if (code == dlpack::kComplex && is_true(operand.object, dlpack::torch().is_conj)) {
     throw DTypeError(std::string(role_name(role)) +
                      " is a tensor with a lazy conjugate bit; pass tensor.resolve_conj()");
   }
