@@ -14,7 +14,7 @@ gs_expose(cpu ${_cpu_headers})
 set(_cpu_objects "")
 foreach(level ${_levels})
   add_library(gs_cpu_${level} OBJECT src/backends/cpu/kernels.cpp)
-  target_compile_definitions(gs_cpu_${level} PRIVATE GS_ISA=${level})
+  target_compile_definitions(gs_cpu_${level} PRIVATE GS_ISA=${level} GS_ISA_NAME="${level}")
   target_compile_options(gs_cpu_${level} PRIVATE -O3 $<$<CXX_COMPILER_ID:GNU>:-fno-tree-loop-distribute-patterns>
                                                 ${_flags_${level}})
   target_link_libraries(gs_cpu_${level} PRIVATE gs_flags gs_headers_core gs_headers_cpu)

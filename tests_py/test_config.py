@@ -141,3 +141,18 @@ def test_the_pool_can_be_off():
 def test_cache_sizes():
     answer = child_process.run_json(WORK, env={"GS_L2_BYTES": "1048576", "GS_LLC_BYTES": "33554432"})
     assert (answer["config"]["l2_bytes"], answer["config"]["llc_bytes"]) == (1 << 20, 1 << 25)
+
+
+@pytest.mark.parametrize("level", ["baseline", "v3", "v4"])
+def test_the_kernels_in_use_are_those_of_the_level_that_was_asked_for(level):
+    levels = ["baseline", "v3", "v4"]
+    if levels.index(level) > levels.index(gs.show_config()["isa_supported"]):
+        pytest.skip(f"this processor lacks {level}")
+    code = """
+import json, numpy as np, gatherscatter as gs
+x, index = np.arange(9.0), np.arange(4)
+plans = [gs.explain(gs.take, x, index), gs.explain(gs.take, x, index, mode="wrap"), gs.explain(gs.gather, x, 0, index)]
+print(json.dumps([plan.to_dict()["kernel"] for plan in plans]))
+"""
+    kernels = child_process.run_json(code, env={"GS_CPU": level})
+    assert kernels == [f"{level} elements", f"{level} blocks", f"{level} elements"]

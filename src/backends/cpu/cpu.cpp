@@ -73,8 +73,15 @@ class Cpu final : public Backend {
     return move_with(run_, tuning_, plan, buffers, direction, options);
   }
 
-  std::string kernel(const Plan& plan, Direction) const override {
-    return host::info().isa + " " + kind_name(plan.kind);
+  // The level is the one that was compiled into the kernels in use. Where the kernel of a kind does not serve the plan
+  // (a mask, or wrapping), "blocks" does.
+  std::string kernel(const Plan& plan, Direction direction) const override {
+    Buffers nothing;
+    nothing.index.resize(plan.index.size(), nullptr);
+    Prepared prepared;
+    prepare(plan, nothing, direction, tuning_, prepared);
+    const bool is_narrow = plan.kind == Kind::elements || plan.kind == Kind::axis;
+    return std::string(level_of(run_)) + " " + (is_narrow && !prepared.job.elements ? "blocks" : kind_name(plan.kind));
   }
 
   int threads(const Plan& plan, Direction direction, int available) const override {
@@ -95,6 +102,14 @@ Run kernels(std::string_view level) {
   if (level == "v4") return v4::run;
 #endif
   return nullptr;
+}
+
+const char* level_of(Run run) {
+#ifdef GS_HAVE_X86_LEVELS
+  if (run == v3::run) return v3::level();
+  if (run == v4::run) return v4::level();
+#endif
+  return run == baseline::run ? baseline::level() : "";
 }
 
 Outcome move_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers, Direction direction,

@@ -12,6 +12,9 @@ namespace gs::cpu {
 // it, host::info() knows.
 Run kernels(std::string_view level);
 
+// The level that such kernels were compiled for, as they say themselves.
+const char* level_of(Run kernels);
+
 Outcome move_with(Run kernels, const Tuning& tuning, const Plan& plan, const Buffers& buffers, Direction direction,
                   const RunOptions& options);
 

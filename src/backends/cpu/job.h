@@ -75,12 +75,15 @@ using Run = bool (*)(const Job& job, int64_t first, int64_t last);
 
 namespace baseline {
 bool run(const Job& job, int64_t first, int64_t last);
-}
+const char* level();
+}  // namespace baseline
 namespace v3 {
 bool run(const Job& job, int64_t first, int64_t last);
-}
+const char* level();
+}  // namespace v3
 namespace v4 {
 bool run(const Job& job, int64_t first, int64_t last);
-}
+const char* level();
+}  // namespace v4
 
 }  // namespace gs::cpu

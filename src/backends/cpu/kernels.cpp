@@ -64,6 +64,10 @@ bool run_blocks(const Job& job, int64_t first, int64_t last) {
 
 }  // namespace
 
+const char* level() {
+  return GS_ISA_NAME;
+}
+
 bool run(const Job& job, int64_t first, int64_t last) {
   const bool accepted = job.elements ? run_elements(job, first, last) : run_blocks(job, first, last);
   if (job.stream) finish_streaming();
