@@ -16,7 +16,7 @@ SETS = 3  # rotating index sets, so that no call finds the lines of the one befo
 
 @dataclass(frozen=True)
 class Touch:
-    """What one pass must read: index k at (o, i) names `bytes` at o*outer_step + k*index_step + i*inner_step."""
+    """What one pass must touch: index k at (o, i) names `bytes` at o*outer_step + k*index_step + i*inner_step."""
 
     extent: int
     outer: int
@@ -39,7 +39,8 @@ class Workload:
     touch: Touch | None = None  # none: no memory limit worth a name
     constants: dict[str, Any] = field(default_factory=dict)
     in_order: bool = False  # the whole table is a stream of its own
-    needed: list[np.ndarray] | None = None  # the indices that must be followed, when that is not all of `i`
+    scratch: np.ndarray | None = None  # of a scatter, whose target is `out`: memory like it that the probe may write to
+    needed: list[np.ndarray] | None = None  # the positions that must be followed, when those are not all of `i`
 
 
 @dataclass(frozen=True)
@@ -182,6 +183,84 @@ def _tile(quick: bool) -> Workload:
     )
 
 
+def _points(quick: bool) -> Workload:
+    side, n = (32, 2 << 10) if quick else (256, 2 << 20)
+    source = buffers.random((side, side, side), "float32", seed=8)
+    sets = [{"i": _indices("uniform", side, (n, 3), "int64", seed)} for seed in range(SETS)]
+    return Workload(
+        source=source,
+        sets=sets,
+        out=buffers.empty((n,), "float32"),
+        expected=lambda i: source[i[:, 0], i[:, 1], i[:, 2]],
+        touch=Touch(source.size, 1, n, 0, 4, 0, 4),
+        constants={"side": side},
+        needed=[buffers.filled(one["i"] @ np.array([side * side, side, 1]), "int64") for one in sets],
+    )
+
+
+def _scatter(
+    source: np.ndarray, sets: list[dict[str, np.ndarray]], write: Callable[..., object], touch: Touch, **constants: Any
+) -> Workload:
+    """Values `b` into a target like `source`; `write` does it to a copy with plain NumPy."""
+
+    def expected(i: np.ndarray, b: np.ndarray) -> np.ndarray:
+        target = source.copy()
+        write(target, i, b)
+        return target
+
+    out, scratch = (buffers.filled(source, source.dtype) for _ in range(2))
+    return Workload(source, sets, out, expected, touch, constants, scratch=scratch)
+
+
+def _set_rows(quick: bool) -> Workload:
+    rows, width = (4 << 10 if quick else 1 << 20), 32
+    sets = [
+        {
+            "i": buffers.filled(np.random.default_rng(seed).permutation(rows), "int64"),
+            "b": buffers.random((rows, width), "float32", seed=10 + seed),
+        }
+        for seed in range(SETS)
+    ]
+    touch = Touch(rows, 1, rows, 0, width * 4, 0, width * 4, ("points", "write", "write_past_caches"))
+    return _scatter(buffers.random((rows, width), "float32", seed=9), sets, np.ndarray.__setitem__, touch)
+
+
+def _set_or_add(index: str, add: bool) -> Any:
+    def build(quick: bool) -> Workload:
+        extent, n = (4 << 10, 16 << 10) if quick else (1 << 20, 4 << 20)
+
+        def values(count: int, seed: int) -> np.ndarray:
+            if not add:
+                return buffers.random((count,), "float32", seed)
+            return buffers.filled(np.random.default_rng(seed).integers(-8, 9, count), "float32")
+
+        sets = [{"i": _indices("zipf", extent, (n,), index, seed), "b": values(n, 10 + seed)} for seed in range(SETS)]
+        touch = Touch(extent, 1, n, 0, 4, 0, 4, ("points", "write"))
+        return _scatter(values(extent, 9), sets, np.add.at if add else np.ndarray.__setitem__, touch)
+
+    return build
+
+
+def _set_last(quick: bool) -> Workload:
+    high, wide, count = (128, 128, 32) if quick else (4096, 4096, 1024)
+    sets = []
+    for seed in range(SETS):
+        rng = np.random.default_rng(seed)
+        # Odd multiples and an offset, modulo a power of two: no target twice in a row.
+        step, start = 2 * rng.integers(0, wide // 2, (high, 1)) + 1, rng.integers(0, wide, (high, 1))
+        index = buffers.filled((step * np.arange(count) + start) % wide, "int64")
+        sets.append({"i": index, "b": buffers.random((high, count), "float32", seed=10 + seed)})
+    row = np.arange(high)[:, None]
+    return _scatter(
+        buffers.random((high, wide), "float32", seed=9),
+        sets,
+        lambda target, i, b: target.__setitem__((row, i), b),
+        Touch(wide, high, count, wide * 4, 4, 0, 4, ("points", "row_first", "write")),
+        row=row,
+        row_start=row * wide,
+    )
+
+
 def _small(count: int) -> Any:
     def build(quick: bool) -> Workload:
         source = buffers.random((1024,), "float32", seed=6)
@@ -235,6 +314,14 @@ CASES = (
     Case("17", "gather_dim0", "first", "[4096,4096] f32, index same", _along(0, (4096, 4096), (4096, 4096))),
     Case("18", "gather_batch", "batch", "[64,8192,64] f32, index [64,1024] int32, batch_dims=1", _batch),
     Case("19", "tile_masked", "tile", "8 MiB f32, index [65536,32] int32, 10 % outside, 40 % masked", _tile),
+    Case("22", "scatter_rows_unique", "set_rows", "1 Mi x 32 f32, int64 permutation", _set_rows),
+    Case(
+        "23",
+        "scatter_dups_det",
+        "set",
+        "4 Mi f32 into 1 Mi, int32 zipf, the last one wins",
+        _set_or_add("int32", False),
+    ),
     Case("24a", "small_16", "small", "1 Ki f32, 16 int64", _small(16)),
     Case("24b", "small_256", "small", "1 Ki f32, 256 int64", _small(256)),
     Case("24c", "small_4096", "small", "1 Ki f32, 4096 int64", _small(4096)),
@@ -245,4 +332,7 @@ CASES = (
         "case 5 with one bad index at 90 %",
         _take(64 * Mi, 16 * Mi, "float32", "int32", bad=True),
     ),
+    Case("26", "scatter_add_zipf", "add", "4 Mi f32 into 1 Mi, int64 zipf 1.0", _set_or_add("int64", True)),
+    Case("27", "gather_nd", "points", "[256,256,256] f32, 2 Mi int64 coordinates", _points),
+    Case("28", "put_along_axis", "set_last", "[4096,4096] f32, index [4096,1024] unique in a row", _set_last),
 )

@@ -1,7 +1,8 @@
 """The physical limit of a case, measured in the same process and rounds: compiles probe.cpp and walks with it.
 
 limit = max(probe, stream). probe: one word of every line that the operator touches, fastest of several walks on pinned
-threads. stream: the index bytes read and the result bytes written; for sequential indices also the table bytes read.
+threads. Some of them read a scatter's target and some write it: whichever gets hold of the lines sooner. stream: the
+bytes of indices and values read and those of the result written; for sequential indices the table bytes read as well.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ import numpy as np
 from . import machine
 from .cases import Workload
 
-WALKS = {"points": 0, "row_first": 1, "slab": 2}
+WALKS = {"points": 0, "row_first": 1, "slab": 2, "write": 3, "write_past_caches": 4}
+AHEAD = ("points", "write")  # walks that can prefetch
 DISTANCES = (0, 32, 64)  # prefetch that many indices ahead; rows of kilobytes want fewer
 ROW_DISTANCES = (0, 4, 16)
 LONG_ROW = 512
@@ -70,8 +72,9 @@ def probes(library: ctypes.CDLL, work: Workload, threads: int) -> dict[str, Samp
     if touch is None or work.source.nbytes <= machine.cache_bytes().get("L1", 32 << 10):
         return {}
     indices = work.needed or [one["i"] for one in work.sets]
+    touched = work.source if work.scratch is None else work.scratch
     geometry = _Geometry(
-        work.source.ctypes.data,
+        touched.ctypes.data,
         touch.extent,
         touch.outer,
         touch.inner,
@@ -104,7 +107,7 @@ def probes(library: ctypes.CDLL, work: Workload, threads: int) -> dict[str, Samp
     distances = ROW_DISTANCES if touch.bytes >= LONG_ROW else DISTANCES
     found = {}
     for kind in touch.walks:
-        for distance in distances if kind == "points" else (0,):
+        for distance in distances if kind in AHEAD else (0,):
             found[f"{kind}, prefetch {distance}" if distance else kind] = walk(kind, distance)
     return found
 
@@ -113,6 +116,7 @@ def streams(library: ctypes.CDLL, work: Workload, threads: int) -> dict[str, Sam
     """Reads what rotates and writes a result, in step."""
     if work.touch is None:
         return {}
+    written = work.out if work.scratch is None else work.scratch
     inputs = [list(one.values()) + ([work.source[: work.out.size]] if work.in_order else []) for one in work.sets]
     pointers = _pointers([array for one in inputs for array in one])
     sizes = (ctypes.c_int64 * len(inputs[0]))(*(array.nbytes for array in inputs[0]))
@@ -124,8 +128,8 @@ def streams(library: ctypes.CDLL, work: Workload, threads: int) -> dict[str, Sam
                 len(inputs),
                 len(inputs[0]),
                 sizes,
-                ctypes.c_void_p(work.out.ctypes.data),
-                ctypes.c_int64(work.out.nbytes),
+                ctypes.c_void_p(written.ctypes.data),
+                ctypes.c_int64(written.nbytes),
                 nontemporal,
                 first % len(inputs),
                 calls,

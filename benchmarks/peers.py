@@ -1,7 +1,8 @@
 """Who competes and how: one row per library, one row per way to write the call. A new peer is new rows, no new branch.
 
-The code of a form is what a user would write and what is timed. Names in it: `x` source, `i` index, `m` mask, `out`
-result memory, and the constants of the case; all of them are the library's own arrays over the same memory.
+The code of a form is what a user would write and what is timed. Names in it: `x` source, `i` index, `m` mask, `b`
+values, `out` result memory, and the constants of the case; all are the library's own arrays over the same memory. In a
+scatter `out` is the target in place, and `x` that of a call with a fresh result.
 """
 
 from __future__ import annotations
@@ -88,10 +89,16 @@ class Form:
     code: str
     setup: str = ""  # a statement that is run once, untimed
     index: str = ""  # index dtypes that it takes, all when empty
+    result: str = ""  # of code that is a statement: the variable that has the result afterwards
 
     @property
     def fresh(self) -> bool:
         return re.search(r"\bout\b", self.code) is None
+
+    @property
+    def statement(self) -> str:
+        """The code as the timed loop has it: a fresh result is dropped at once, as that of an expression is."""
+        return f"{self.code}; del {self.result}" if self.result and self.fresh else self.code
 
     def fits(self, kind: str, index_dtype: str) -> bool:
         return kind in self.kinds.split() and (not self.index or index_dtype in self.index.split())
@@ -102,6 +109,8 @@ TAKE_PLAN = "plan = gs.plan(gs.take, x, i)"
 # Unsigned, a negative index is a large one, so that one comparison does for both ends.
 NP_INSIDE = "m & (i.view(np.uint32) < n)"
 TORCH_INSIDE = "m & (i >= 0) & (i < n)"
+FLAT = "(i[:, 0] * side + i[:, 1]) * side + i[:, 2]"
+SURE = "torch.use_deterministic_algorithms"
 
 FORMS = (
     # ---- one-dimensional take; "bad" has one index out of range and must raise
@@ -193,4 +202,62 @@ FORMS = (
         f"torch.index_select(x, 0, i.clamp(0, n - 1).view(-1), out=out.view(-1)).view(out_shape)"
         f".masked_fill_(~({TORCH_INSIDE}), pad)",
     ),
+    # ---- single elements by three coordinates each
+    Form(GS, "points", "gs.gather_nd(x, i)"),
+    Form(GS, "points", "gs.gather_nd(x, i, out=out)"),
+    Form(NP, "points", "x[i[:, 0], i[:, 1], i[:, 2]]"),
+    Form(NP, "points", "x[tuple(i.T)]"),
+    Form(NP, "points", f"x.reshape(-1).take({FLAT})"),
+    Form(NP, "points", f"x.reshape(-1).take({FLAT}, mode='clip', out=out)"),
+    Form(NP, "points", "x.reshape(-1).take(np.ravel_multi_index(tuple(i.T), x.shape), mode='clip', out=out)"),
+    Form(TORCH, "points", "x[i[:, 0], i[:, 1], i[:, 2]]"),
+    Form(TORCH, "points", "x[i.unbind(1)]"),
+    Form(TORCH, "points", f"torch.take(x, {FLAT})"),
+    Form(TORCH, "points", f"torch.take(x, {FLAT}, out=out)"),
+    Form(TORCH, "points", f"torch.index_select(x.view(-1), 0, {FLAT}, out=out)"),
+    # ---- rows written, no target twice
+    Form(GS, "set_rows", "gs.scatter_nd(x, i[:, None], b)"),
+    Form(GS, "set_rows", "gs.scatter_nd(out, i[:, None], b, out=out)"),
+    Form(NP, "set_rows", "r = x.copy(); r[i] = b", result="r"),
+    Form(NP, "set_rows", "out[i] = b", result="out"),
+    Form(TORCH, "set_rows", "torch.index_copy(x, 0, i, b)"),
+    Form(TORCH, "set_rows", "out.index_copy_(0, i, b)"),
+    Form(TORCH, "set_rows", "torch.index_put(x, (i,), b)"),
+    Form(TORCH, "set_rows", "out.index_put_((i,), b)"),
+    Form(TORCH, "set_rows", "out.scatter_(0, i[:, None].expand(b.shape), b)"),
+    # ---- elements written, many of them several times; the last one has to win, which torch promises in one mode only
+    Form(GS, "set", "gs.scatter(x, 0, i, b)"),
+    Form(GS, "set", "gs.scatter(out, 0, i, b, out=out)"),
+    Form(GS, "set", "gs.put(out, i, b)", result="out"),
+    Form(NP, "set", "r = x.copy(); r[i] = b", result="r"),
+    Form(NP, "set", "out[i] = b", result="out"),
+    Form(NP, "set", "np.put(out, i, b)", result="out"),
+    Form(TORCH, "set", f"{SURE}(True); r = x.clone().index_put_((i,), b); {SURE}(False)", result="r"),
+    Form(TORCH, "set", f"{SURE}(True); out.index_put_((i,), b); {SURE}(False)", result="out"),
+    Form(TORCH, "set", "torch.scatter(x, 0, i.long(), b)"),
+    Form(TORCH, "set", "out.scatter_(0, i.long(), b)"),
+    # ---- elements added up; whole numbers, so that every order of additions gives the same sum
+    Form(GS, "add", "gs.scatter(x, 0, i, b, reduce='add')"),
+    Form(GS, "add", "gs.scatter(out, 0, i, b, reduce='add', out=out)"),
+    Form(NP, "add", "r = x.copy(); np.add.at(r, i, b)", result="r"),
+    Form(NP, "add", "np.add.at(out, i, b)", result="out"),
+    Form(NP, "add", "(x + np.bincount(i, b, len(x))).astype(x.dtype)"),
+    Form(NP, "add", "np.add(out, np.bincount(i, b, len(out)), out=out)"),
+    Form(TORCH, "add", "torch.scatter_add(x, 0, i, b)"),
+    Form(TORCH, "add", "out.scatter_add_(0, i, b)"),
+    Form(TORCH, "add", "torch.index_add(x, 0, i, b)"),
+    Form(TORCH, "add", "out.index_add_(0, i, b)"),
+    Form(TORCH, "add", "torch.index_put(x, (i,), b, accumulate=True)"),
+    Form(TORCH, "add", "out.index_put_((i,), b, accumulate=True)"),
+    Form(TORCH, "add", "out.add_(torch.bincount(i, b, len(out)))"),
+    # ---- elements written along the last axis, no target twice
+    Form(GS, "set_last", "gs.scatter(x, 1, i, b)"),
+    Form(GS, "set_last", "gs.scatter(out, 1, i, b, out=out)"),
+    Form(GS, "set_last", "gs.put_along_axis(out, i, b, 1)", result="out"),
+    Form(NP, "set_last", "r = x.copy(); np.put_along_axis(r, i, b, 1)", result="r"),
+    Form(NP, "set_last", "np.put_along_axis(out, i, b, 1)", result="out"),
+    Form(NP, "set_last", "out[row, i] = b", result="out"),
+    Form(NP, "set_last", "out.reshape(-1)[i + row_start] = b", result="out"),
+    Form(TORCH, "set_last", "torch.scatter(x, 1, i, b)"),
+    Form(TORCH, "set_last", "out.scatter_(1, i, b)"),
 )

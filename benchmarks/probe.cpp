@@ -19,9 +19,9 @@ constexpr int64_t kLine = 64;
 constexpr int64_t kSlabLanes = 32;  // columns packed at once, so that extent x slab stays in L2
 
 // Fields and order as limits.py declares them. The index array is outer x inner; index k at (o, i) names the bytes
-// [0, touch_bytes) at table + o * outer_step + k * index_step + i * inner_step.
+// [0, touch_bytes) at table + o * outer_step + k * index_step + i * inner_step. Only the writing walks write there.
 struct Geometry {
-  const char* table;
+  char* table;
   int64_t extent;
   int64_t outer;
   int64_t inner;
@@ -31,7 +31,7 @@ struct Geometry {
   int64_t touch_bytes;
 };
 
-enum class Walk : int { points = 0, row_first = 1, slab = 2 };
+enum class Walk : int { points = 0, row_first = 1, slab = 2, write = 3, write_past_caches = 4 };
 
 std::vector<int> allowed_cpus() {
   cpu_set_t set;
@@ -94,11 +94,31 @@ inline uint64_t touch(const char* at, int64_t bytes) {
   return seen;
 }
 
+template <int kWrite = 0>
 inline void prefetch(const char* at, int64_t bytes) {
-  __builtin_prefetch(at, 0, 2);
+  __builtin_prefetch(at, kWrite, 2);
   if (bytes <= 16) return;
-  for (int64_t line = kLine; line < bytes; line += kLine) __builtin_prefetch(at + line, 0, 2);
-  __builtin_prefetch(at + bytes - 1, 0, 2);  // an unaligned row has one line more
+  for (int64_t line = kLine; line < bytes; line += kLine) __builtin_prefetch(at + line, kWrite, 2);
+  __builtin_prefetch(at + bytes - 1, kWrite, 2);  // an unaligned row has one line more
+}
+
+// One line past the caches, in the widest store that there is.
+inline void stream_line(char* to, const uint64_t* line) {
+#if defined(__AVX512F__)
+  _mm512_stream_si512(reinterpret_cast<__m512i*>(to), _mm512_loadu_si512(line));
+#elif defined(__AVX__)
+  for (int half = 0; half < 2; ++half) {
+    const __m256i value = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(line + 4 * half));
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(to) + half, value);
+  }
+#elif defined(__SSE2__)
+  for (int quarter = 0; quarter < 4; ++quarter) {
+    const __m128i value = _mm_loadu_si128(reinterpret_cast<const __m128i*>(line + 2 * quarter));
+    _mm_stream_si128(reinterpret_cast<__m128i*>(to) + quarter, value);
+  }
+#else
+  std::memcpy(to, line, kLine);
+#endif
 }
 
 // Follows the index array point by point without a division per point.
@@ -107,7 +127,7 @@ struct Cursor {
   const Geometry& geometry;
   const Index* index;
   int64_t lane;
-  const char* base;
+  char* base;
 
   Cursor(const Geometry& g, const Index* all, int64_t point)
       : geometry(g),
@@ -115,7 +135,7 @@ struct Cursor {
         lane(point % g.inner),
         base(g.table + (point / g.inner) * g.outer_step + lane * g.inner_step) {}
 
-  const char* here() const { return base + static_cast<int64_t>(*index) * geometry.index_step; }
+  char* here() const { return base + static_cast<int64_t>(*index) * geometry.index_step; }
 
   void advance() {
     ++index;
@@ -158,6 +178,46 @@ uint64_t walk_points(const Geometry& g, const Index* index, int64_t begin, int64
     here.advance();
   }
   return seen;
+}
+
+// One byte of every line, or with kPastCaches every line as a whole (rows of whole, aligned lines only). Threads may
+// meet at a line, so a byte is an atomic store, which costs the same.
+template <bool kPastCaches>
+inline void write_unit(char* at, int64_t bytes, const uint64_t* line) {
+  for (int64_t byte = 0; byte < bytes; byte += kLine) {
+    if constexpr (kPastCaches) {
+      stream_line(at + byte, line);
+    } else {
+      __atomic_store_n(at + byte, static_cast<char>(line[0]), __ATOMIC_RELAXED);
+    }
+  }
+}
+
+// What a scatter does at least: the target's lines are written in the order of the indices.
+template <bool kPastCaches, class Index>
+uint64_t walk_write(const Geometry& g, const Index* index, int64_t begin, int64_t end, int64_t distance) {
+  uint64_t line[kLine / 8];
+  uint64_t seed = static_cast<uint64_t>(begin) + 1;
+  for (uint64_t& lane : line) lane = seed = seed * 6364136223846793005u + 1442695040888963407u;
+  Cursor<Index> here(g, index, begin);
+  if (distance > 0 && end - begin > distance) {
+    Cursor<Index> ahead(g, index, begin + distance);
+    for (int64_t left = end - begin - distance; left > 0; --left) {
+      prefetch<1>(ahead.here(), g.touch_bytes);
+      ahead.advance();
+      write_unit<kPastCaches>(here.here(), g.touch_bytes, line);
+      here.advance();
+    }
+    begin = end - distance;
+  }
+  for (; begin < end; ++begin) {
+    write_unit<kPastCaches>(here.here(), g.touch_bytes, line);
+    here.advance();
+  }
+#ifdef __SSE2__
+  if (kPastCaches) _mm_sfence();
+#endif
+  return seed;
 }
 
 // Last axis: reading the whole row in order first turns random misses into a stream.
@@ -221,7 +281,9 @@ double probe(const Geometry& g, const void* const* sets, int count, int first, i
         seen ^= walk_slab(g, index, begin, end);
       } else {
         const auto [begin, end] = part(g.outer * g.inner, threads, thread, 16);
-        seen ^= walk_points(g, index, begin, end, distance);
+        seen ^= walk == Walk::write               ? walk_write<false>(g, index, begin, end, distance)
+                : walk == Walk::write_past_caches ? walk_write<true>(g, index, begin, end, distance)
+                                                  : walk_points(g, index, begin, end, distance);
       }
     }
     return seen;
@@ -236,25 +298,6 @@ uint64_t read_lines(const char* from, int64_t begin, int64_t end) {
     seen ^= value;
   }
   return seen;
-}
-
-// One line past the caches, in the widest store that there is.
-inline void stream_line(char* to, const uint64_t* line) {
-#if defined(__AVX512F__)
-  _mm512_stream_si512(reinterpret_cast<__m512i*>(to), _mm512_loadu_si512(line));
-#elif defined(__AVX__)
-  for (int half = 0; half < 2; ++half) {
-    const __m256i value = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(line + 4 * half));
-    _mm256_stream_si256(reinterpret_cast<__m256i*>(to) + half, value);
-  }
-#elif defined(__SSE2__)
-  for (int quarter = 0; quarter < 4; ++quarter) {
-    const __m128i value = _mm_loadu_si128(reinterpret_cast<const __m128i*>(line + 2 * quarter));
-    _mm_stream_si128(reinterpret_cast<__m128i*>(to) + quarter, value);
-  }
-#else
-  std::memcpy(to, line, kLine);
-#endif
 }
 
 // Whole lines of random words: constant pages would flatter the memory.

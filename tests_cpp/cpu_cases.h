@@ -61,7 +61,8 @@ struct Array {
 enum class Layout { packed, any, may_repeat };
 
 // Chooses strides for an operand: in C order, or axes in any order with gaps, reversed, or (may_repeat) not walked at
-// all. Returns the bytes below and above the origin that elements of `size` bytes need.
+// all. On the indexed side the gaps are whole units: as in an array, two of them meet as a whole or not at all. Returns
+// the bytes below and above the origin that elements of `size` bytes need.
 inline std::pair<int64_t, int64_t> choose_strides(Space& space, int operand, int64_t size, Layout layout,
                                                   Random& random) {
   std::vector<int> order(static_cast<size_t>(space.rank()));
@@ -74,7 +75,7 @@ inline std::pair<int64_t, int64_t> choose_strides(Space& space, int operand, int
   for (const int axis : order) {
     if (layout == Layout::may_repeat && random.chance(20)) continue;
     int64_t stride = next;
-    if (layout != Layout::packed && random.chance(25)) stride += random.from(1, 9);
+    if (layout != Layout::packed && random.chance(25)) stride += random.from(1, 9) * (operand == kIndexed ? size : 1);
     const int64_t span = (space.extent(axis) - 1) * stride;
     next = stride * std::max<int64_t>(space.extent(axis), 1);
     const bool reversed = layout != Layout::packed && random.chance(20);
@@ -198,23 +199,28 @@ inline Case make_case(const Wish& wish, Random& random) {
     result.fill = make_array(fill_span, random);
   }
 
+  // Two points of a scatter meet as a whole or not at all, so an index there steps over all that is walked otherwise.
+  int64_t cell = gather ? plan.unit : span.first + span.second;
   for (int a = 0; a < wish.arrays; ++a) {
     IndexArray index;
     index.type = a == 0 ? wish.type : static_cast<IndexType>(random.from(0, 7));
     index.axis = a;
     if (wish.folds > 0) {
-      int64_t stride = plan.unit;
+      int64_t stride = cell;
       index.extent = 1;
       for (int f = 0; f < wish.folds; ++f) {
         const FoldAxis fold{random.from(1, 5), random.chance(30) ? -stride : stride};
         plan.fold.push_back(fold);
         index.extent *= fold.extent;
         (fold.stride < 0 ? span.first : span.second) += (fold.extent - 1) * stride;
-        stride = stride * fold.extent + random.from(0, 3);
+        stride = stride * fold.extent + random.from(0, 3) * cell;
       }
     } else {
-      index.extent = random.chance(8) && wish.bad ? 0 : random.from(1, random.chance(50) ? 9 : 120);
-      index.step = plan.unit * random.from(1, 3) * (random.chance(20) ? -1 : 1);
+      const int64_t most = gather ? 120 : std::clamp<int64_t>((1 << 14) / std::max<int64_t>(cell, 1), 2, 120);
+      index.extent =
+          random.chance(8) && wish.bad ? 0 : random.from(1, random.chance(50) ? std::min<int64_t>(9, most) : most);
+      index.step = cell * random.from(1, 3) * (random.chance(20) ? -1 : 1);
+      if (!gather) cell = std::abs(index.step) * std::max<int64_t>(index.extent, 1);
       (index.step < 0 ? span.first : span.second) += std::max<int64_t>(index.extent - 1, 0) * std::abs(index.step);
     }
     plan.index.push_back(index);

@@ -59,6 +59,7 @@ TEST_CASE("sizes around every block and chunk edge, on every path") {
            {0, 1, 15, 16, 17, 63, 64, 65, 127, 128, 129, 255, 256, 257, 1023, 1025, 4095, 4096, 4097}) {
         for (const int64_t unit : {1, 2, 4, 8, 16, 12, 32, 48, 96, 100, 128, 256}) {
           Wish wish;
+          wish.direction = Direction::scatter;  // its cases serve for gathers too
           wish.item = unit;
           wish.plain = true;
           wish.rule.bounds = random.pick<Bounds>({Bounds::raise, Bounds::fill, Bounds::clip, Bounds::wrap});
@@ -263,7 +264,7 @@ TEST_CASE("the backend names its kernel and its threads") {
   REQUIRE(backend.kernel(plan, Direction::gather) == host::info().isa + " elements");
   REQUIRE(backend.threads(plan, Direction::gather, 2) == 2);
   REQUIRE(backend.threads(plan, Direction::gather, 1) == 1);
-  REQUIRE(backend.threads(plan, Direction::scatter, 2) == 1);
+  REQUIRE(backend.threads(plan, Direction::scatter, 2) == 2);
   plan.space = Space(Dims{100}, 5);
   REQUIRE(backend.threads(plan, Direction::gather, 2) == 1);
   REQUIRE(cpu::kernels("sse") == nullptr);

@@ -46,12 +46,12 @@ TEMPLATE_TEST_CASE("the lowest of several bad positions is found at any place", 
       std::vector<TestType> index(static_cast<std::size_t>(size), TestType{3});
       const Plan plan = contiguous_plan<TestType>({size}, 100, {Bounds::raise, Negative::from_end});
       REQUIRE_FALSE(first_outside(plan, on(index)));
-      REQUIRE_FALSE(any_outside(plan, on(index)));
+      REQUIRE_FALSE(any_outside(plan, on(index), 0, plan.index_space.count()));
       index[static_cast<std::size_t>(at)] = TestType{100};
       index.back() = TestType{101};
       const auto bad = first_outside(plan, on(index));
       REQUIRE(bad);
-      REQUIRE(any_outside(plan, on(index)));
+      REQUIRE(any_outside(plan, on(index), 0, plan.index_space.count()));
       REQUIRE(bad->flat == at);
       REQUIRE(bad->count == (at == size - 1 ? 1 : 2));
       REQUIRE(bad->size == 100);
@@ -64,8 +64,8 @@ TEST_CASE("edges of the signed range are judged at full width", "[first_outside]
   const auto is_bad = [](int64_t value, int64_t extent, Negative negative) {
     const std::vector<int64_t> index(70, value);
     const Plan plan = contiguous_plan<int64_t>({70}, extent, {Bounds::raise, negative});
-    REQUIRE(any_outside(plan, on(index)) == first_outside(plan, on(index)).has_value());
-    return any_outside(plan, on(index));
+    REQUIRE(any_outside(plan, on(index), 0, plan.index_space.count()) == first_outside(plan, on(index)).has_value());
+    return any_outside(plan, on(index), 0, plan.index_space.count());
   };
   for (const int64_t n : {int64_t{1}, int64_t{5}, int64_t{1} << 40, INT64_MAX - 1}) {
     REQUIRE_FALSE(is_bad(0, n, Negative::from_end));

@@ -175,19 +175,19 @@ TEST_CASE("at_points: one index array for each axis, the rest taken whole", "[pl
   const Index rows({3, 1}, 4, 8);
   const Index columns({7}, 5, 9);
   const IndexView two[] = {rows.view, columns.view};
-  check(at_points(array.view, two, 0, kRaise, {}), array, {&rows, &columns}, {3, 7, 6},
+  check(at_points(array.view, two, {}, 0, kRaise, {}), array, {&rows, &columns}, {3, 7, 6},
         [&](const Dims& c) { return Dims{rows.at({c[0], 0}), columns.at({c[1]}), c[2]}; });
 
   const Index batched({4, 2}, 5, 10);
   const IndexView one[] = {batched.view};
-  check(at_points(array.view, one, 1, kRaise, {}), array, {&batched}, {4, 2, 6},
+  check(at_points(array.view, one, {}, 1, kRaise, {}), array, {&batched}, {4, 2, 6},
         [&](const Dims& c) { return Dims{c[0], batched.at({c[0], c[1]}), c[2]}; });
 
-  REQUIRE_THROWS_AS(at_points(array.view, two, 2, kRaise, {}), ShapeError);
-  REQUIRE_THROWS_AS(at_points(array.view, one, 2, kRaise, {}), ShapeError);
+  REQUIRE_THROWS_AS(at_points(array.view, two, {}, 2, kRaise, {}), ShapeError);
+  REQUIRE_THROWS_AS(at_points(array.view, one, {}, 2, kRaise, {}), ShapeError);
   const Index apart({2, 7}, 4, 11);
   const IndexView clash[] = {rows.view, apart.view};
-  REQUIRE_THROWS_AS(at_points(array.view, clash, 0, kRaise, {}), ShapeError);
+  REQUIRE_THROWS_AS(at_points(array.view, clash, {}, 0, kRaise, {}), ShapeError);
 }
 
 TEST_CASE("elementwise copies, the input broadcast to the shape", "[planners]") {

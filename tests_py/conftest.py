@@ -12,6 +12,8 @@ LEFT_OUT_WITHOUT = {
     "ml_dtypes": "bfloat16, float8 and int4 in NumPy arrays",
     "sklearn": "the demo on handwritten digits",
     "matplotlib": "the picture of the demo",
+    "onnx": "the node tests of the ONNX standard",
+    "expecttest": "the sample and error inputs of torch's own tests, which import it",
     "hypothesis": "the property tests",
     "mypy": "the type checks",
 }

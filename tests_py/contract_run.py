@@ -1,14 +1,18 @@
 """contract_run.py: runs one case of the contract and checks everything that is promised of a call.
 
-As a program it runs a sample of the cases and prints one line of JSON: who ran them, and a hash of all answers. So the
-test can start it once for every backend and ISA level (they are read at import) and compare.
+As a program it runs a sample of the cases and every reduction, and prints one line of JSON: who ran them, and a hash of
+all answers. So the test can start it once for every backend and ISA level (they are read at import) and compare.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import itertools
 import json
 import sys
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,44 +20,53 @@ import numpy as np
 import gatherscatter as gs
 from contract import (
     ABOVE_THRESHOLDS,
-    FACTORS,
     LOOPS_UP_TO,
-    OPERATORS,
+    READING,
     THREADS,
+    Contract,
+    Operator,
     Problem,
-    allows,
-    build,
     in_library,
     solve,
     state,
     with_out,
 )
-from layouts import bytes_of, root_of, significant, torch
+from contract_write import KINDS, WRITING
+from layouts import DTYPES, bytes_of, finite_items, random_items, root_of, significant, torch
 from pairwise import Row, all_pairs
-from reference import Answer, Bad
+from reference import Answer, Bad, Clash
+from reference_reduce import reducible
 from second_reference import opaque
 
 
-def cases() -> list[Row]:
-    return all_pairs(FACTORS, allows)
+@functools.cache
+def cases(contract: str) -> list[Row]:
+    """The sample of "reading" or "writing" cases: every pair of values meets."""
+    return all_pairs(CONTRACTS[contract].factors, CONTRACTS[contract].allows)
+
+
+CONTRACTS = {"reading": READING, "writing": WRITING}
 
 
 def name_of(case: Row) -> str:
     return "-".join(str(value) for value in case.values())
 
 
-def check(case: Row, loops_up_to: int = LOOPS_UP_TO) -> bytes:
+def check(contract: Contract, case: Row, loops_up_to: int = LOOPS_UP_TO) -> bytes:
     """Runs the case on every thread count; returns the bytes of the answer (or of the error)."""
-    p = build(case)
-    answer = solve(case, p, loops_up_to)
-    shape = answer.result.shape if answer.result is not None else result_shape(case, p)
+    p = contract.build(case)
+    answer = solve(contract, case, p, loops_up_to)
+    if answer.result is not None:
+        shape = answer.result.shape
+    else:  # what it would have been without the bad index: as if every point were masked off
+        shape = solve(contract, case, replace(p, mask=np.False_), -1).result.shape
     room = with_out(case, p, shape).out
-    verify(case["operator"], in_library(case, p), answer, room)
+    verify(contract.operators[case["operator"]], in_library(case, p), answer, room)
     return repr(answer.bad).encode() if answer.bad is not None else significant(answer.result)
 
 
 def verify(
-    operator: str, p: Problem, answer: Answer, room: np.ndarray | None, threads: tuple[int, ...] = THREADS
+    operator: Operator, p: Problem, answer: Answer, room: np.ndarray | None, threads: tuple[int, ...] = THREADS
 ) -> None:
     """Calls the operator and checks all that it promises. `room` is the NumPy array in whose memory `p.out` lies."""
     before, room_before = state(p), memory(room)
@@ -62,11 +75,15 @@ def verify(
         restore(room, room_before)
         with gs.thread_limit(n):
             try:
-                result = OPERATORS[operator].call(p)
+                result = operator.call(p)
             except gs.OutOfBoundsError as error:
                 found = Bad(error.index, error.position, error.axis, error.size, error.count)
                 assert found == answer.bad, f"{n} threads"
                 assert type(error.index) is int and type(error.position) is tuple
+                assert memory(room) == room_before, "an error leaves out as it was"
+            except ValueError as error:
+                assert isinstance(answer.bad, Clash), f"{n} threads: {error}"
+                assert str(answer.bad.position) in str(error) and str(answer.bad.first) in str(error), error
                 assert memory(room) == room_before, "an error leaves out as it was"
             else:
                 assert answer.bad is None, f"{n} threads: no error, expected {answer.bad}"
@@ -77,13 +94,8 @@ def verify(
                     assert significant(room) == significant(answer.result), f"{n} threads"
                     opaque(room)[...] = opaque(answer.result)  # bytes that mean nothing may differ
                     assert memory(room) == room_after, f"{n} threads: what lies around out"
+    restore(room, room_before)  # in place: the source
     assert state(p) == before, "the arguments are only read"
-
-
-def result_shape(case: Row, p: Problem) -> tuple[int, ...]:
-    """What the shape would have been without the bad index: the same problem with every index masked off."""
-    masked = Problem(p.source, p.indices, p.axis, p.batch_dims, p.bounds, p.negative, np.False_)
-    return solve(case, masked, -1).result.shape
 
 
 def check_fresh(result: Any, expected: np.ndarray, p: Problem) -> None:
@@ -140,9 +152,26 @@ def who_ran() -> dict[str, str]:
     return {"backend": config["backend"], "isa": config["isa"]}
 
 
+def every_reduction() -> Iterator[bytes]:
+    """Our own answers for every dtype and reduction, for a comparison between backends."""
+    rng = np.random.default_rng(3)
+    index = rng.integers(0, 500, 3000)
+    for items, dtype, kind, include_self in itertools.product(
+        (random_items, finite_items), DTYPES.values(), KINDS, (True, False)
+    ):
+        if reducible(dtype, kind):
+            x, src = items((501,), dtype, rng), items((3000,), dtype, rng)
+            yield gs.scatter(x, 0, index, src, reduce=kind, include_self=include_self).tobytes()
+
+
 if __name__ == "__main__":
-    sample = [case for case in cases() if case["size"] != ABOVE_THRESHOLDS or case["dtype"] == "int8"][
-        :: int(sys.argv[1])
-    ]
-    digest = hashlib.sha256(b"".join(check(case) for case in sample)).hexdigest()
-    print(json.dumps({**who_ran(), "cases": len(sample), "digest": digest}))
+    digest, count = hashlib.sha256(), 0
+    for kind, contract in CONTRACTS.items():
+        wanted = [case for case in cases(kind) if case["size"] != ABOVE_THRESHOLDS or case["dtype"] == "int8"]
+        for case in wanted[:: int(sys.argv[1])]:
+            digest.update(check(contract, case))
+            count += 1
+    for answer in every_reduction():
+        digest.update(answer)
+        count += 1
+    print(json.dumps({**who_ran(), "cases": count, "digest": digest.hexdigest()}))

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from reference_reduce import FLOATS, PART_OF
+
 try:
     import ml_dtypes
 except ModuleNotFoundError:  # named in the terminal summary
@@ -53,6 +55,18 @@ def random_items(shape: tuple[int, ...], dtype: np.dtype, rng: np.random.Generat
     else:
         items = np.frombuffer(rng.bytes(size * dtype.itemsize), "u1")
     return np.ndarray(shape, dtype, buffer=bytearray(items.tobytes() + b"\0"))
+
+
+def finite_items(shape: tuple[int, ...], dtype: np.dtype, rng: np.random.Generator, reduce: str = "") -> np.ndarray:
+    """Numbers whose sums, or products for "mul", stay finite and not 0: in another order they give other bytes."""
+    if dtype.name in PART_OF:
+        real, imaginary = (finite_items(shape, PART_OF[dtype.name], rng, kind) for kind in (reduce, ""))
+        return (real + 1j * (imaginary / 512 if reduce == "mul" else imaginary)).astype(dtype)
+    if dtype.name in FLOATS and reduce == "mul":
+        return (rng.choice([-1, 1], shape) * (1 + rng.standard_normal(shape) / 256)).astype(dtype)
+    if dtype.name in FLOATS:
+        return (rng.standard_normal(shape) * 2.0 ** rng.integers(-6, 3, shape)).astype(dtype)
+    return random_items(shape, dtype, rng)
 
 
 def one_item(dtype: np.dtype) -> np.ndarray:

@@ -1,8 +1,8 @@
-"""reference.py: what every operator means, as naive loops over Python ints; the oracle of all tests.
+"""reference.py: what every reading operator means, as naive loops over Python ints; the oracle of all tests.
 
 Nothing here is fast or clever on purpose. Items are moved as bytes, so that any dtype and any bit pattern is exact. An
 operator is two steps: `resolve_points` says where every point of the index space lies (or that it is padding, or bad),
-then a loop over the result (gather) moves one item at a time. A scatter is the same, the loop writing the other way.
+then a loop over the result moves one item at a time. The other direction is in reference_write.py.
 """
 
 from __future__ import annotations
@@ -24,11 +24,18 @@ class Bad(NamedTuple):
     count: int
 
 
+class Clash(NamedTuple):
+    """With duplicates="error": the lowest point that meets a place for the second time, and who met it first."""
+
+    position: Point
+    first: Point
+
+
 class Answer(NamedTuple):
     """Either a result or the reason why there is none."""
 
     result: np.ndarray | None
-    bad: Bad | None
+    bad: Bad | Clash | None
 
 
 class Outside(Exception):
@@ -36,18 +43,16 @@ class Outside(Exception):
 
 
 def resolve(value: int, n: int, bounds: str = "raise", negative: str = "from_end") -> int | None:
-    """The position that `value` means on an axis of size `n`; None: padding; Outside: an error."""
-    assert bounds in ("raise", "deferred", "fill", "clip", "wrap", "unchecked") and negative in (
-        "from_end",
-        "out_of_bounds",
-    )
+    """The position that `value` means on an axis of size `n`; None: padding, or no write; Outside: an error."""
+    assert bounds in ("raise", "deferred", "fill", "drop", "clip", "wrap", "unchecked")
+    assert negative in ("from_end", "out_of_bounds")
     position = value
     if negative == "from_end" and value < 0:
         position = value + n
     if 0 <= position < n:
         return position
     assert bounds != "unchecked", "the caller of unchecked vouches for every index"
-    if bounds == "fill":
+    if bounds in ("fill", "drop"):
         return None
     if n == 0:
         raise Outside
@@ -221,3 +226,32 @@ def tile_gather(source: np.ndarray, indices: tuple, *, mask=None, padding=None, 
         positions = points[c]
         items.append(fill_item(padding, source.dtype, shape, c) if positions is None else item(source, positions))
     return Answer(from_items(items, shape, source.dtype), None)
+
+
+def gather_nd(
+    source: np.ndarray, indices: Any, batch_dims=0, *, bounds="raise", negative="from_end", mask=None, fill=None
+) -> Answer:
+    """result[B, I, T] = source[B, *indices[B, I], T]: the last axis of the indices is a coordinate."""
+    shape, axes, parts = coordinates(source, indices, batch_dims)
+    points, bad = resolve_points(shape, axes, [source.shape[a] for a in axes], parts, bounds, negative, mask)
+    if bad is not None:
+        return Answer(None, bad)
+    tail = source.shape[batch_dims + len(axes) :]
+    items = []
+    for point in np.ndindex(shape):
+        for t in np.ndindex(tail):
+            positions = points[point]
+            if positions is None:
+                items.append(fill_item(fill, source.dtype, shape, point))
+            else:
+                items.append(item(source, (*point[:batch_dims], *positions, *t)))
+    return Answer(from_items(items, shape + tail, source.dtype), None)
+
+
+def coordinates(source: np.ndarray, indices: Any, batch_dims: int) -> tuple[Point, list[int], list[np.ndarray]]:
+    """The shape of the points, the axes that they name, and for each of these axes its part of the indices."""
+    indices = np.asarray(indices)
+    assert indices.ndim > batch_dims >= 0 and indices.shape[:batch_dims] == source.shape[:batch_dims]
+    k = indices.shape[-1]
+    assert batch_dims + k <= source.ndim
+    return indices.shape[:-1], [batch_dims + j for j in range(k)], [indices[..., j] for j in range(k)]

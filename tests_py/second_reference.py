@@ -47,7 +47,7 @@ def resolve_points(
     for o in outside:
         nowhere = nowhere | o
     bad = None
-    if bounds != "fill" and (nowhere & active).any():
+    if bounds not in ("fill", "drop") and (nowhere & active).any():
         flat = int(np.flatnonzero(nowhere & active)[0])
         point = tuple(int(c) for c in np.unravel_index(flat, shape))
         k = next(k for k, o in enumerate(outside) if o[point])
@@ -142,3 +142,23 @@ def tile_gather(source, indices, *, mask=None, padding=None, check_bounds=True) 
     axes, sizes = list(range(source.ndim)), list(source.shape)
     positions, where, bad = resolve_points(shape, axes, sizes, list(indices), bounds, "out_of_bounds", mask)
     return Answer(None, bad) if bad is not None else finish(source, tuple(positions), where, padding)
+
+
+def gather_nd(source, indices, batch_dims=0, *, bounds="raise", negative="from_end", mask=None, fill=None) -> Answer:
+    indices = np.asarray(indices)
+    points, k = indices.shape[:-1], indices.shape[-1]
+    axes = list(range(batch_dims, batch_dims + k))
+    sizes, parts = [source.shape[a] for a in axes], [indices[..., j] for j in range(k)]
+    positions, padding, bad = resolve_points(points, axes, sizes, parts, bounds, negative, mask)
+    if bad is not None:
+        return Answer(None, bad)
+    tail = source.shape[batch_dims + k :]
+    everywhere = grid(points + tail)
+
+    def spread(array: np.ndarray) -> np.ndarray:  # from the points to the result's shape
+        return np.broadcast_to(np.asarray(array).reshape(points + (1,) * len(tail)), points + tail)
+
+    place = (*everywhere[:batch_dims], *map(spread, positions), *everywhere[len(points) :])
+    if fill is not None:
+        fill = spread(np.ascontiguousarray(np.broadcast_to(fill, points)))
+    return finish(source, place, spread(padding), fill)

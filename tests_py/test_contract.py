@@ -1,4 +1,4 @@
-"""test_contract.py: every operator under one contract, whatever the memory looks like.
+"""test_contract.py: every operator, reading and writing, under one contract, whatever the memory looks like.
 
 The default is a sample in which every pair of factor values meets; `--full-contract` runs the product of the factors
 that kernels are chosen by. GS_BACKEND and GS_CPU choose who runs it; `--every-backend` runs all, one child each.
@@ -16,8 +16,11 @@ from pathlib import Path
 import pytest
 
 import gatherscatter as gs
-from contract import ABOVE_THRESHOLDS, DEGENERATE, FACTORS, OPERATORS, allows, build
-from contract_run import cases, check, name_of, who_ran
+from contract import ABOVE_THRESHOLDS, READING
+from contract_run import CONTRACTS, cases, check, name_of, who_ran
+from contract_shapes import DEGENERATE
+from contract_write import WRITING
+from reference_reduce import REDUCTIONS
 
 HERE = Path(__file__).parent
 BACKENDS = {
@@ -28,23 +31,38 @@ BACKENDS = {
     # every table is far away, every large result bypasses the caches, and no memory is recycled
     "small_caches": {"GS_BACKEND": "cpu", "GS_L2_BYTES": "4096", "GS_LLC_BYTES": "65536", "GS_POOL": "0"},
 }
+KINDS_OF_OPERATORS = [(kind, name) for kind in CONTRACTS for name in CONTRACTS[kind].operators]
 ISA_LEVELS = ("baseline", "v3", "v4")
 
 
-@pytest.mark.parametrize("case", cases(), ids=name_of)
+@pytest.mark.parametrize("case", cases("reading"), ids=name_of)
 def test_contract(case):
-    check(case)
+    check(READING, case)
 
 
-def test_no_case_is_missing():
-    assert len(cases()) >= len(FACTORS["dtype"]) * len(FACTORS["size"])
-    assert {case["operator"] for case in cases()} == set(OPERATORS)
+@pytest.mark.parametrize("case", cases("writing"), ids=name_of)
+def test_contract_of_writing(case):
+    check(WRITING, case)
 
 
-def test_enough_cases_end_in_errors_and_enough_do_not():
+@pytest.mark.parametrize("kind", CONTRACTS)
+def test_no_case_is_missing(kind):
+    factors = CONTRACTS[kind].factors
+    assert len(cases(kind)) >= len(factors["dtype"]) * len(factors["size"])
+    assert {case["operator"] for case in cases(kind)} == set(CONTRACTS[kind].operators)
+
+
+@pytest.mark.parametrize("kind", CONTRACTS)
+def test_enough_cases_end_in_errors_and_enough_do_not(kind):
     """A contract whose cases all fail, or none, would prove little."""
-    errors = sum(case["bounds"] in ("raise", "deferred") and case["values"] in ("edge", "one_bad") for case in cases())
-    assert 0.1 < errors / len(cases()) < 0.5
+    errors = sum(
+        case["bounds"] in ("raise", "deferred") and case["values"] in ("edge", "one_bad") for case in cases(kind)
+    )
+    assert 0.1 < errors / len(cases(kind)) < 0.5
+
+
+def test_enough_cases_reduce():
+    assert sum(case["how"] in REDUCTIONS for case in cases("writing")) > 60
 
 
 # ---- who ran
@@ -57,10 +75,11 @@ def test_the_environment_decides_who_runs():
     assert found["isa"] in ((wanted["isa"],) if wanted["isa"] else ISA_LEVELS)
 
 
-@pytest.mark.parametrize("operator", OPERATORS)
-def test_the_largest_size_is_above_every_threshold(operator):
+@pytest.mark.parametrize(("kind", "operator"), KINDS_OF_OPERATORS)
+def test_the_largest_size_is_above_every_threshold(kind, operator):
     """So that the large cases of the contract do run on several threads, with every kernel."""
-    case = dict(zip(FACTORS, (values[0] for values in FACTORS.values()), strict=True))
+    factors = CONTRACTS[kind].factors
+    case = dict(zip(factors, (values[0] for values in factors.values()), strict=True))
     case |= {
         "operator": operator,
         "size": ABOVE_THRESHOLDS,
@@ -68,16 +87,27 @@ def test_the_largest_size_is_above_every_threshold(operator):
         "bounds": "raise",
         "negative": "from_end",
     }
-    if operator == "tile_gather":
+    if operator.startswith("tile_"):
         case["negative"] = "out_of_bounds"
-    p = build(case)
+    if operator == "putmask":
+        case["mask"] = "full"
+    p = CONTRACTS[kind].build(case)
     arguments = {
-        "gather_dim": (gs.gather, p.source, p.axis, p.indices[0]),
-        "gather_axis": (gs.gather, p.source, p.indices[0], p.axis),
+        "gather_dim": (gs.gather, p.source, p.axis, p.indices),
+        "gather_axis": (gs.gather, p.source, p.indices, p.axis),
+        "gather_nd": (gs.gather_nd, p.source, p.indices),
         "tile_gather": (gs.tile_gather, p.source, tuple(p.indices)),
-        "take": (gs.take, p.source, p.indices[0], p.axis),
-        "take_along_axis": (gs.take_along_axis, p.source, p.indices[0], p.axis),
+        "take": (gs.take, p.source, p.indices, p.axis),
+        "take_along_axis": (gs.take_along_axis, p.source, p.indices, p.axis),
+        "scatter": (gs.scatter, p.source, p.axis, p.indices, p.src),
+        "scatter_nd": (gs.scatter_nd, p.source, p.indices, p.src),
+        "plan_scatter": (gs.gather, p.source, p.indices, p.axis),
+        "tile_scatter": (gs.tile_scatter, p.source, tuple(p.indices), p.src),
+        "put": (gs.put, p.source, p.indices, p.src),
+        "put_along_axis": (gs.put_along_axis, p.source, p.indices, p.src, p.axis),
+        "putmask": (gs.putmask, p.source, p.mask, p.src),
     }[operator]
+    arguments = tuple(p.indices[0] if argument is p.indices else argument for argument in arguments)
     with gs.thread_limit(3):
         threads = gs.explain(*arguments).to_dict()["threads"]
     assert threads == (1 if who_ran()["backend"] == "reference" else 3)
@@ -124,7 +154,8 @@ def test_every_backend_gives_the_same_bytes(backend, answer_of_the_reference):
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_contract_on_every_backend(backend, request):
     skip_if_this_cpu_lacks(backend)
-    tests = ["test_contract", "test_the_environment_decides_who_runs", "test_contract_product"]
+    tests = ["test_contract", "test_contract_of_writing", "test_the_environment_decides_who_runs"]
+    tests += ["test_contract_product"]
     command = [sys.executable, "-m", "pytest", "-q", "-x", *(f"{HERE / 'test_contract.py'}::{test}" for test in tests)]
     if request.config.getoption("full_contract"):
         command.append("--full-contract")
@@ -135,59 +166,56 @@ def test_contract_on_every_backend(backend, request):
 # ---- the product
 
 ONE_PER_ITEM_SIZE = ["V0", "int8", "float16", "V7", "float32", "float64", "record", "complex128", "clongdouble"]
-TURNING = ["geometry", "index_layout", "values", "mask", "fill", "out", "library"]  # do not multiply, but take turns
+MULTIPLIED = ("operator", "dtype", "layout", "index_type", "bounds", "negative", "size")
 
 
-def product(operator: str, dtype: str, layout: str):
+def product(kind: str, operator: str, dtype: str, layout: str):
     """The product of what kernels depend on. The other factors take turns with periods that have no common divisor."""
-    turns = {name: itertools.cycle(FACTORS[name] + FACTORS[name][:1] * k) for k, name in enumerate(TURNING)}
-    small = [n for n in FACTORS["size"] if n != ABOVE_THRESHOLDS]
+    factors, allows = CONTRACTS[kind].factors, CONTRACTS[kind].allows
+    others = [name for name in factors if name not in MULTIPLIED]
+    turns = {name: itertools.cycle(factors[name] + factors[name][:1] * k) for k, name in enumerate(others)}
+    small = [n for n in factors["size"] if n != ABOVE_THRESHOLDS]
     for index_type, bounds, negative in itertools.product(
-        FACTORS["index_type"], FACTORS["bounds"], FACTORS["negative"]
+        factors["index_type"], factors["bounds"], factors["negative"]
     ):
-        large = [ABOVE_THRESHOLDS] if index_type == "int64" and negative == FACTORS["negative"][-1] else []
+        large = [ABOVE_THRESHOLDS] if index_type == "int64" and negative == factors["negative"][-1] else []
         for size in small + large:
-            case = {
-                "operator": operator,
-                "dtype": dtype,
-                "layout": layout,
-                "index_type": index_type,
-                "bounds": bounds,
-                "negative": negative,
-                "size": size,
-            }
+            values = (operator, dtype, layout, index_type, bounds, negative, size)
+            case = dict(zip(MULTIPLIED, values, strict=True))
             if not allows(case):
                 continue
             for name, turn in turns.items():
-                case[name] = next(value for value in turn if allows({**case, name: value}))
+                case[name] = next(value for value in itertools.islice(turn, 99) if allows({**case, name: value}))
             if case["geometry"] in DEGENERATE and size > 17:
                 case["geometry"] = "flat"
-            yield {name: case[name] for name in FACTORS}
+            yield {name: case[name] for name in factors}
 
 
 @pytest.mark.full_contract
-@pytest.mark.parametrize("layout", FACTORS["layout"])
+@pytest.mark.parametrize("layout", READING.factors["layout"])
 @pytest.mark.parametrize("dtype", ONE_PER_ITEM_SIZE)
-@pytest.mark.parametrize("operator", FACTORS["operator"])
-def test_contract_product(operator, dtype, layout):
+@pytest.mark.parametrize(("kind", "operator"), KINDS_OF_OPERATORS)
+def test_contract_product(kind, operator, dtype, layout):
+    if not CONTRACTS[kind].allows({"operator": operator, "layout": layout}):
+        return  # nothing is written into a target that cannot be written to
     count = 0
-    for case in product(operator, dtype, layout):
+    for case in product(kind, operator, dtype, layout):
         count += 1
         try:
-            check(case, loops_up_to=100)  # the second oracle is much faster, and checked against the loops
+            check(CONTRACTS[kind], case, loops_up_to=100)  # the second oracle is much faster, and checked by the loops
         except BaseException as error:
             error.add_note(f"case: {case}")
             raise
-    assert count > 300
+    assert count > (300 if operator != "putmask" else 10)
 
 
 @pytest.mark.full_contract
-@pytest.mark.parametrize("dtype", FACTORS["dtype"])
-@pytest.mark.parametrize("operator", FACTORS["operator"])
-def test_contract_every_dtype(operator, dtype):
+@pytest.mark.parametrize("dtype", READING.factors["dtype"])
+@pytest.mark.parametrize(("kind", "operator"), KINDS_OF_OPERATORS)
+def test_contract_every_dtype(kind, operator, dtype):
     count = 0
-    for layout in FACTORS["layout"]:
-        for case in itertools.islice(product(operator, dtype, layout), 0, None, 61):
+    for layout in READING.factors["layout"]:
+        for case in itertools.islice(product(kind, operator, dtype, layout), 0, None, 61):
             count += 1
-            check(case, loops_up_to=100)
-    assert count == 0 or count > 30
+            check(CONTRACTS[kind], case, loops_up_to=100)
+    assert count == 0 or count > (30 if operator != "putmask" else 3)

@@ -43,7 +43,10 @@ def test_demo_prints_one_checked_line_per_task(demo_run):
     done, _ = demo_run
     assert done.returncode == 0, done.stderr
     lines = [line for line in done.stdout.splitlines() if "= NumPy" in line]
-    tasks = ("classify digits", "shifted digits", "rotated digits", "zoomed digits", "look up rows")
+    tasks = (
+        *("classify digits", "confusion matrix", "class means"),
+        *("shifted digits", "rotated digits", "zoomed digits", "pasted digits", "look up rows"),
+    )
     assert len(lines) == len(tasks)
     for line, task in zip(lines, tasks, strict=True):
         assert line.startswith(task)
@@ -95,6 +98,35 @@ def test_demo_stops_at_a_wrong_result(monkeypatch):
     monkeypatch.setattr(gs, "tile_gather", wrong)
     with pytest.raises(demo.Different, match="shifted digits"):
         demo.move(images, rounds=1)
+
+
+@pytest.mark.parametrize(
+    ("operator", "task"),
+    [("scatter", "confusion matrix"), ("scatter", "class means"), ("tile_scatter", "pasted digits")],
+)
+def test_demo_stops_at_a_wrong_scatter(monkeypatch, operator, task):
+    from gatherscatter import demo
+
+    rng = np.random.default_rng(3)
+    images, labels = rng.integers(0, 17, (60, 8, 8)).astype(np.float32), rng.integers(0, 10, 60)
+    classified = demo.Classified(images, labels, predicted=labels[::-1], confidence=np.ones(60))
+    run = {
+        "confusion matrix": lambda: demo.confuse(classified, rounds=1),
+        "class means": lambda: demo.average(images, labels, rounds=1),
+        "pasted digits": lambda: demo.paste(images, rounds=1),
+    }[task]
+    row, shown = run()
+    assert row.task == task and shown.size
+
+    def wrong(target, *arguments, **keywords):
+        result = right(target, *arguments, **keywords)
+        (target if result is None else result)[0] += 1
+        return result
+
+    right = getattr(gs, operator)
+    monkeypatch.setattr(gs, operator, wrong)
+    with pytest.raises(demo.Different, match=task):
+        run()
 
 
 # ---- info and help
@@ -162,7 +194,7 @@ def test_suite_has_every_case_once(suite):
     cases = suite[0].CASES
     numbers = [case.number for case in cases]
     assert len(set(numbers)) == len(numbers)
-    assert {int(re.match(r"\d+", number)[0]) for number in numbers} == {*range(1, 20), 24, 25}
+    assert {int(re.match(r"\d+", number)[0]) for number in numbers} == {*range(1, 20), *range(22, 29)}
 
 
 @needs_suite
@@ -177,12 +209,19 @@ def test_every_form_of_every_case_is_right(suite):
 
 @needs_suite
 @pytest.mark.parametrize(
-    ("kind", "code"),
-    [("take", "x[i][::-1]"), ("take", "x[i] if out is None else x[i]"), ("bad", "np.take(x, i, mode='clip')")],
+    ("kind", "code", "result"),
+    [
+        ("take", "x[i][::-1]", ""),
+        ("take", "x[i] if out is None else x[i]", ""),
+        ("bad", "np.take(x, i, mode='clip')", ""),
+        ("set", "r = x.copy(); r[i[::-1]] = b[::-1]", "r"),  # the first one wins
+        ("set", "r = out.copy(); r[i] = b", "r"),  # not in place
+        ("add", "out[i] += b", "out"),  # of several additions only one counts
+    ],
 )
-def test_suite_stops_at_a_wrong_form(suite, monkeypatch, kind, code):
+def test_suite_stops_at_a_wrong_form(suite, monkeypatch, kind, code, result):
     cases, harness, peers, _ = suite
-    monkeypatch.setattr(harness, "FORMS", (peers.Form("numpy", kind, code),))
+    monkeypatch.setattr(harness, "FORMS", (peers.Form("numpy", kind, code, result=result),))
     case = next(case for case in cases.CASES if case.kind == kind)
     with pytest.raises(harness.WrongResult):
         harness.runners_of(case, case.build(True), {"numpy": np}, None, 1)

@@ -1,45 +1,28 @@
-"""test_documented_examples.py: examples, rules and error rows of the source documents and their tests.
+"""test_documented_examples.py: the native calls on the examples, rules and error rows of the source documents.
 
-The tables are verbatim facts (inputs, then `¦`, then keywords; `i32[1,2]` is a dtype and its values), named as in the
-catalogue that they were harvested into: ct cuTile, pp pypto, ms MindSpore.
+The tables are in documented_cases.py; the strict faces run them in test_compat_*.py.
 """
 
 from __future__ import annotations
 
 import itertools
-import re
 
 import numpy as np
 import pytest
 
 import gatherscatter as gs
 import reference
-
-DTYPE = {"b": "bool", "i8": "i1", "u8": "u1", "i16": "i2", "u16": "u2", "i32": "i4", "u32": "u4", "i64": "i8"}
-DTYPE |= {"u64": "u8", "f32": "f4", "f16": "f2", "f64": "f8"}
-NAMES: dict[str, object] = {"T": True, "F": False, "nan": np.nan, "inf": np.inf}
-
-
-class Typed:
-    """A dtype before its values: `i32@[1,2]`, and `i32@77` for a 0-d array."""
-
-    def __init__(self, dtype: str):
-        self.dtype = dtype
-
-    def __matmul__(self, values):
-        return np.array(values, self.dtype)
-
-
-NAMES |= {name: Typed(dtype) for name, dtype in DTYPE.items()}
-
-
-def value_of(text: str):
-    """`i32[[0,1],[2,3]]` → array, `(i32[0], i32[1])` → tuple, `i32 77` → 0-d array, `-1` → int."""
-    return eval(re.sub(r"\b([biuf]\d*)( (?=\d)|(?=\[))", r"\1@", text.strip()), {"__builtins__": {}}, dict(NAMES))
-
-
-def arguments_of(text: str) -> dict:
-    return {k.strip(): value_of(v) for k, v in (part.split("=", 1) for part in re.split(r";|¦|, (?=\w+=)", text))}
+from documented_cases import (
+    MS_AXIS_ERRORS,
+    MS_DIM_ERRORS,
+    PYPTO_ERRORS,
+    ROWS,
+    SCATTER_ROWS,
+    X_MS,
+    X_PP,
+    arguments_of,
+    value_of,
+)
 
 
 def call(name: str, arguments: dict):
@@ -51,84 +34,6 @@ def call(name: str, arguments: dict):
         negative = "out_of_bounds" if name.startswith("pp") else "from_end"
         return gs.gather(a["input"], a["dim"], a["index"], negative=negative)
     return gs.gather(a.pop("input"), negative="out_of_bounds", **a)
-
-
-PP_DOC = "input=i32[[0,1,2,3,4],[5,6,7,8,9],[10,11,12,13,14]]; index=i32[[0,1,2,0],[1,2,0,1],[2,2,1,0]] ¦ dim=0"
-PP_DOC_ANSWER = "[[0,6,12,3],[5,11,2,8],[10,11,7,3]]"
-MS_12 = "f32[[1,2,3,4],[5,6,7,8],[9,10,11,12]]"
-
-ROWS = {
-    "ct-g-pad-tile-1d": (
-        "array=f32[100,101,102,103,104,105]; indices=i32[0,1,2,3,4,5,6,7] ¦ padding_value=f32[0,1,2,3,4,5,6,7]",
-        "[100,101,102,103,104,105,6,7]",
-    ),
-    "ct-g-mask-bcast-2d": (
-        "array=f32[[0,1,2,3],[4,5,6,7],[8,9,10,11],[12,13,14,15]]; indices=(i32[[0],[1],[2],[3]], i32[0,1,2,3]) ¦ "
-        "mask=b[[T],[F],[T],[F]], padding_value=0, check_bounds=F",
-        "[[0,1,2,3],[0,0,0,0],[8,9,10,11],[0,0,0,0]]",
-    ),
-    "ct-g-scalar-index": ("array=f32[7]; indices=0", "7"),
-    "ct-g-0d-array": ("array=i32 77; indices=()", "77"),
-    "pp-g-doc": (PP_DOC, PP_DOC_ANSWER),
-    "pp-g-doc-tile-1x1": (PP_DOC + ", tile_shape=[1, 1]", PP_DOC_ANSWER),
-    "pp-g-doc-tile-2x3": (PP_DOC + ", tile_shape=[2, 3]", PP_DOC_ANSWER),
-    "pp-g-doc-tile-3x4": (PP_DOC + ", tile_shape=[3, 4]", PP_DOC_ANSWER),
-    "pp-g-doc-tile-8x8": (PP_DOC + ", tile_shape=[8, 8]", PP_DOC_ANSWER),
-    "pp-g-doc-tile-32x32": (PP_DOC + ", tile_shape=[32, 32]", PP_DOC_ANSWER),
-    "pp-g-doc-tile-2x8": (PP_DOC + ", tile_shape=[2, 8]", PP_DOC_ANSWER),
-    "pp-g-index-longer-last-dim": ("input=f32[[1,2],[4,5]]; index=i32[[0,1,1,0,1]] ¦ dim=1", "[[1,2,2,1,2]]"),
-    "pp-g-1d": ("input=f32[1.5,2.5,3.5]; index=i32[2,0,0,1,2] ¦ dim=0", "[3.5,1.5,1.5,2.5,3.5]"),
-    "pp-g-5d": (
-        "input=f32[[[[[0,1],[2,3]],[[4,5],[6,7]]],[[[8,9],[10,11]],[[12,13],[14,15]]]]]; "
-        "index=i32[[[[[0],[0]],[[0],[0]]]]] ¦ dim=3",
-        "[[[[[0],[0]],[[4],[4]]]]]",
-    ),
-    "pp-g-dtype-uint16": ("input=u16[[1,2],[3,4]]; index=i32[[1,1],[0,1]] ¦ dim=1", "[[2,2],[3,4]]"),
-    "pp-g-dtype-uint32": ("input=u32[[1,2],[3,4]]; index=i32[[1,1],[0,1]] ¦ dim=1", "[[2,2],[3,4]]"),
-    "pp-g-dtype-int8": ("input=i8[[1,2],[3,4]]; index=i32[[1,1],[0,1]] ¦ dim=1", "[[2,2],[3,4]]"),
-    "pp-g-dtype-uint8": ("input=u8[[1,2],[3,4]]; index=i32[[1,1],[0,1]] ¦ dim=1", "[[2,2],[3,4]]"),
-    "pp-g-1x1": ("input=f32[[2.5]]; index=i64[[0]] ¦ dim=0, tile_shape=[32, 32]", "[[2.5]]"),
-    "ms-d-doc": (
-        "input=f32[[-0.1,0.3,3.6],[0.4,0.5,-3.2]]; index=i32[[0,0],[1,1]] ¦ dim=1",
-        "f32[[-0.1,-0.1],[0.5,0.5]]",
-    ),
-    "ms-d-neg-dim-longer": (
-        "input=i32[[[0,1,2],[3,4,5]],[[6,7,8],[9,10,11]]]; "
-        "index=i32[[[2,1,0,2,2],[0,0,1,1,2]],[[1,1,1,1,1],[2,0,2,0,2]]] ¦ dim=-1",
-        "[[[2,1,0,2,2],[3,3,4,4,5]],[[7,7,7,7,7],[11,9,11,9,11]]]",
-    ),
-    "ms-d-bool": ("input=b[[T,F],[F,T]]; index=i32[[1,1],[0,0],[1,0]] ¦ dim=0", "[[F,T],[T,F],[F,F]]"),
-    "ms-d-special-values": (
-        "input=f32[[nan,inf],[-inf,0]]; index=i64[[0,1],[1,0]] ¦ dim=0",
-        "[[nan,0],[-inf,inf]]",
-    ),
-    "ms-d-8d": (
-        "input=i32[[[[[[[[0,1]],[[2,3]]]]]]],[[[[[[[4,5]],[[6,7]]]]]]]]; "
-        "index=i64[[[[[[[[0,0]]]]]]],[[[[[[[0,0]]]]]]]] ¦ dim=5",
-        "[[[[[[[[0,1]]]]]]],[[[[[[[4,5]]]]]]]]",
-    ),
-    "ms-a-case1": ("input=f32[1,2,3,4,5,6,7]; input_indices=i32[0,2,4,2,6] ¦ axis=0, batch_dims=0", "[1,3,5,3,7]"),
-    "ms-a-case3": (f"input={MS_12}; input_indices=i32[0,2] ¦ axis=0, batch_dims=0", "[[1,2,3,4],[9,10,11,12]]"),
-    "ms-a-axis1": (f"input={MS_12}; input_indices=i32[0,2] ¦ axis=1, batch_dims=0", "[[1,3],[5,7],[9,11]]"),
-    "ms-a-3d-axis0": (
-        "input=f32[[[0,1],[2,3]],[[4,5],[6,7]],[[8,9],[10,11]]]; input_indices=i32[1,2] ¦ axis=0, batch_dims=0",
-        "[[[4,5],[6,7]],[[8,9],[10,11]]]",
-    ),
-    "ms-a-batch-vmap": (
-        "input=f32[[1,2,3],[4,5,6]]; input_indices=i32[[0,1],[1,2]] ¦ axis=1, batch_dims=1",
-        "[[1,2],[5,6]]",
-    ),
-    "ms-a-uint64": ("input=u64[1,2,3,4,5,6,7]; input_indices=i64[0,2,4,2,6] ¦ axis=0, batch_dims=0", "[1,3,5,3,7]"),
-    "X-ms-9": (
-        "input=f32[[[1,2,3],[4,5,6]],[[7,8,9],[10,11,12]]]; input_indices=i32[[0,1],[1,0]] ¦ axis=-2, batch_dims=1",
-        "[[[1,2,3],[4,5,6]],[[10,11,12],[7,8,9]]]",
-    ),
-    "X-ms-10": (
-        "input=f32[[[1,2,3],[4,5,6]],[[7,8,9],[10,11,12]]]; input_indices=i32[[[0,1],[1,0]],[[0,1],[1,0]]] ¦ "
-        "axis=2, batch_dims=2",
-        "[[[1,2],[5,4]],[[7,8],[11,10]]]",
-    ),
-}
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -153,11 +58,21 @@ def test_row_in_torch(name):
     np.testing.assert_array_equal(result.numpy(), expected, strict=True)
 
 
+@pytest.mark.parametrize("name", SCATTER_ROWS)
+def test_scatter_row(name):
+    arguments, expected = SCATTER_ROWS[name]
+    a = arguments_of(arguments)
+    array = a.pop("array")
+    assert gs.tile_scatter(array, a.pop("indices"), a.pop("value"), **a) is None
+    np.testing.assert_array_equal(array, np.asarray(value_of(expected), array.dtype), strict=True)
+
+
 def test_no_row_was_lost():
     counts = {
         prefix: sum(name.startswith(prefix) for name in ROWS) for prefix in ("ct-g", "pp-g", "ms-d", "ms-a", "X-ms")
     }
     assert counts == {"ct-g": 4, "pp-g": 15, "ms-d": 5, "ms-a": 6, "X-ms": 2}
+    assert len(SCATTER_ROWS) == 2
 
 
 # ---- cuTile
@@ -194,22 +109,6 @@ def test_ct_document_effective_mask_is_mask_and_bounds():
 
 # ---- pypto
 
-X_PP = [
-    ("X-pp-1", (10, 10), (5, 9), (0,)),
-    ("X-pp-2", (16, 16, 16), (8, 8, 8), (0, 1, 2)),
-    ("X-pp-3", (16,) * 4, (8,) * 4, (0, 1, 2, 3)),
-    ("X-pp-4", (145, 128), (17, 128), (1,)),
-    ("X-pp-5a", (64, 80), (32, 64), (0,)),
-    ("X-pp-5b", (32, 32), (32, 32), (1,)),
-    ("X-pp-5c", (32, 37), (30, 32), (0,)),
-    ("X-pp-5d", (19, 64), (13, 49), (1,)),
-    ("X-pp-6", (2, 16, 16, 16, 16), (2, 8, 8, 8, 8), (3,)),
-    ("X-pp-7", (23, 29), (4, 4), (0,)),
-    ("X-pp-8a", (16, 64), (8, 32), (1, 0)),
-    ("X-pp-8b", (16, 70), (8, 40), (1, 0)),
-    ("X-pp-8c", (16, 70), (7, 32), (1, 0)),
-]
-
 
 @pytest.mark.parametrize("index_dtype", ["int32", "int64"])
 @pytest.mark.parametrize(("name", "shape", "index_shape", "dims"), X_PP, ids=[row[0] for row in X_PP])
@@ -234,6 +133,20 @@ def test_x_pp_9():
     np.testing.assert_array_equal(result, np.ones((2, 8), "f4"), strict=True)
 
 
+@pytest.mark.parametrize("reduce", [None, "add", "multiply"])
+@pytest.mark.parametrize("dim", [0, 1])
+def test_x_pp_13(dim, reduce):
+    """pypto's scatter, the neighbour of its gather: input [3, 10], index [1, 9], src [2, 9], whose first row counts."""
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(6)
+    x, src = rng.integers(0, 9, (3, 10)).astype("f4"), rng.integers(0, 9, (2, 9)).astype("f4")
+    index = rng.permutation(10)[None, :9] if dim else rng.integers(0, 3, (1, 9))
+    tensors = torch.from_numpy(x), dim, torch.from_numpy(index), torch.from_numpy(src)
+    words = {"add": "sum", "multiply": "prod"}
+    expected = torch.scatter_reduce(*tensors, words[reduce]) if reduce else torch.scatter(*tensors)
+    np.testing.assert_array_equal(gs.scatter(x, dim, index, src, reduce=reduce), expected.numpy(), strict=True)
+
+
 @pytest.mark.parametrize("dim", [0, 1, 2])
 def test_pypto_document_formula(dim):
     rng = np.random.default_rng(dim)
@@ -247,17 +160,6 @@ def test_pypto_document_formula(dim):
         assert output[i, j, k] == x[tuple(place)]
 
 
-PYPTO_ERRORS = {
-    "index.dim = input.dim": (ValueError, 0, np.zeros(3, "i4")),
-    "index.shape[i] <= input.shape[i]": (ValueError, 0, np.zeros((3, 6), "i4")),
-    "dim < input.dim": (ValueError, 2, np.zeros((3, 4), "i4")),
-    "dim >= -input.dim": (ValueError, -3, np.zeros((3, 4), "i4")),
-    "index beyond": (IndexError, 0, np.full((3, 4), 3, "i4")),
-    "index negative": (IndexError, 0, np.full((3, 4), -1, "i4")),
-    "index dtype": (TypeError, 0, np.zeros((3, 4), "f4")),
-}
-
-
 @pytest.mark.parametrize("name", PYPTO_ERRORS)
 def test_pypto_error(name):
     error, dim, index = PYPTO_ERRORS[name]
@@ -266,22 +168,6 @@ def test_pypto_error(name):
 
 
 # ---- MindSpore, elementwise along dim
-
-X_MS = [
-    ("X-ms-1a", (5, 5, 5), (5, 3, 5), 1, "i4"),
-    ("X-ms-1b", (5, 5, 5), (3, 5, 5), 0, "i8"),
-    ("X-ms-1c", (5, 5, 5), (5, 5, 8), -1, "i4"),
-    ("X-ms-2", (5, 5, 5), (5, 5, 8), -1, "i4"),
-    ("X-ms-3a", (2, 3), (1, 3), 0, "i8"),
-    ("X-ms-3b", (2, 3), (2, 2), 1, "i8"),
-    ("X-ms-3c", (4, 5, 6), (4, 2, 6), 1, "i8"),
-    ("X-ms-3d", (3, 4, 5), (3, 4, 2), 2, "i8"),
-    ("X-ms-5a", (6,), (4,), 0, "i8"),
-    ("X-ms-5b", (2, 1, 3, 1, 2, 2, 3), (2, 1, 2, 1, 2, 2, 3), 2, "i8"),
-    ("X-ms-5c", (2, 1, 2, 1, 2, 2, 1, 3), (2, 1, 2, 1, 2, 2, 1, 5), -1, "i8"),
-    ("X-ms-7a", (), (), 0, "i8"),
-    ("X-ms-7b", (5,), (0,), 0, "i8"),
-]
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f2", "f8", "i4", "i8", "?", "c8", "c16"])  # X-ms-1, X-ms-4
@@ -317,18 +203,6 @@ def test_mindspore_never_writes_into_the_index():
     index = np.array([[-1, -2], [1, -3]])
     gs.gather(np.arange(6.0).reshape(2, 3), 1, index)
     assert index.tolist() == [[-1, -2], [1, -3]]
-
-
-MS_DIM_ERRORS = {
-    "index.rank != self.rank": (ValueError, 1, np.zeros(2, "i4")),
-    "index.shape[axis] > self.shape[axis]": (ValueError, 1, np.zeros((3, 2), "i4")),
-    "dim = rank": (ValueError, 2, np.zeros((2, 2), "i4")),
-    "dim = -rank - 1": (ValueError, -3, np.zeros((2, 2), "i4")),
-    "value = n": (ValueError, 1, np.full((2, 2), 3, "i4")),
-    "value = -n - 1": (ValueError, 1, np.full((2, 2), -4, "i4")),
-    "index float": (TypeError, 1, np.zeros((2, 2), "f4")),
-    "index bool": (TypeError, 1, np.zeros((2, 2), bool)),
-}
 
 
 @pytest.mark.parametrize("name", MS_DIM_ERRORS)
@@ -367,26 +241,6 @@ def test_mindspore_axis_formula():
 def test_mindspore_axis_may_be_a_tensor_of_one(axis):
     x = np.arange(12.0).reshape(3, 4)
     assert gs.gather(x, [0, 2], axis=axis).tolist() == x[:, [0, 2]].tolist()
-
-
-MS_AXIS_ERRORS = {
-    "axis is neither int nor tensor": (TypeError, [0], {"axis": 0.0}),
-    "axis is a string": (TypeError, [0], {"axis": "0"}),
-    "axis is a tensor of two": (ValueError, [0], {"axis": np.array([0, 1])}),
-    "axis is a tensor of none": (ValueError, [0], {"axis": np.array([], "i8")}),
-    "axis is a float tensor": (TypeError, [0], {"axis": np.array([0.0])}),
-    "axis = rank": (ValueError, [0], {"axis": 2}),
-    "axis = -rank - 1": (ValueError, [0], {"axis": -3}),
-    "indices float": (TypeError, np.array([0.0]), {"axis": 0}),
-    "indices bool": (TypeError, np.array([True]), {"axis": 0}),
-    "value = n": (RuntimeError, [3], {"axis": 0}),
-    "value = -1": (RuntimeError, [-1], {"axis": 0}),
-    "X-ms-11": (RuntimeError, [[0, 3], [3, 0]], {"axis": 0}),
-    "batch_dims float": (TypeError, [0], {"axis": 0, "batch_dims": 0.0}),
-    "batch_dims > rank of indices": (ValueError, [0], {"axis": 1, "batch_dims": 2}),
-    "axis < batch_dims": (ValueError, [0, 0, 0], {"axis": 0, "batch_dims": 1}),
-    "batch axes differ": (ValueError, [[0], [0]], {"axis": 1, "batch_dims": 1}),
-}
 
 
 @pytest.mark.parametrize("name", MS_AXIS_ERRORS)

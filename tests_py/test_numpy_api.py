@@ -1,10 +1,9 @@
-"""test_numpy_api.py: take gives NumPy's answers and words; and what is ours in it."""
+"""test_numpy_api.py: take and compress give NumPy's answers and words; and what is ours in it."""
 
 from __future__ import annotations
 
 import itertools
 import pickle
-from array import array as python_array
 
 import numpy as np
 import pytest
@@ -12,65 +11,13 @@ import pytest
 import gatherscatter as gs
 import reference
 from gatherscatter.errors import EmptyAxisError, OutOfBoundsError
-from numpy_answers import assert_numpys_answer, matrix
+from numpy_answers import INDICES, OWN_WORDS, assert_numpys_answer, matrix
 
 A = np.arange(6.0).reshape(2, 3)
 I2 = np.array([[0, 1]])
 
 
 # ---- take
-
-INDICES = {
-    "ints": np.array([0, 2, -1]),
-    "2-d": np.array([[0, 1], [-1, 1]]),
-    "0-d": np.array(1),
-    "scalar": 1,
-    "numpy scalar": np.uint8(1),
-    "list": [1, 0],
-    "nested": [[1], [0]],
-    "tuple": (1, 0),
-    "range": range(2),
-    "empty list": [],
-    "empty nested": [[], []],
-    "empty array": np.zeros((0, 2), int),
-    "bool array": np.array([True, False]),
-    "bool list": [True, False],
-    "bool": True,
-    "unsigned": np.array([1, 0], "u8"),
-    "byte-swapped": np.array([1, 0], ">i4"),
-    "list of floats": [1.0, 0.0],
-    "float": 1.0,
-    "list of strings": ["1", "0"],
-    "string": "1",
-    "float array": np.array([1.0]),
-    "empty float array": np.array([]),
-    "float scalar": np.float64(1),
-    "object array": np.array([1, 0], object),
-    "object array with a string": np.array([1, "x"], object),
-    "string array": np.array(["1"]),
-    "bytes array": np.array([b"1"]),
-    "complex": [1j],
-    "complex array": np.array([1j]),
-    "datetime": np.array([1], "M8[s]"),
-    "timedelta": np.array([1], "m8[s]"),
-    "void": np.zeros(1, "V8"),
-    "None": None,
-    "list of None": [None],
-    "word": "x",
-    "ragged": [[0], [1, 2]],
-    "dict": {},
-    "object": object(),
-    "slice": slice(2),
-    "buffer": python_array("l", [1, 0]),
-    "memoryview": memoryview(python_array("h", [1, 0])),
-    "matrix": matrix([[0, 1]]),
-    "masked": np.ma.array([0, 1], mask=[0, 1]),
-    "too large": [7],
-    "too small": np.array([0, -9]),
-    "huge": 2**70,
-}
-# NumPy says more, or our list of what is an array is shorter: the class of the error agrees, its words do not.
-OWN_WORDS = {"dict", "object", "slice"}
 
 
 @pytest.mark.parametrize("axis", [None, 0, 1, -1])
@@ -343,3 +290,86 @@ def test_the_mask_hides_bad_indices():
         gs.take(A, [0], mask=np.array([1]))
     with pytest.raises(ValueError, match="mask"):
         gs.take(A, [0], mask=np.ones(2, bool))
+
+
+# ---- compress
+
+CONDITIONS = {
+    "bools": np.array([True, False, True]),
+    "list": [0, 1],
+    "longer but false there": [1, 0, 1, 0, 0, 0, 0, 0],
+    "longer": [1] * 7,
+    "none": [0, 0],
+    "empty": [],
+    "floats": [0.5, 0.0, np.nan],
+    "strings": ["a", "", "b"],
+    "objects": np.array([None, "x", 0], object),
+    "dates": np.array([1, 0], "M8[s]"),
+    "strided": np.array([1, 0, 0, 1, 1, 0])[::2],
+    "matrix": matrix([[1, 0]]),
+    "masked": np.ma.array([1, 0, 1], mask=[1, 0, 0]),
+    "tuple": (True, False),
+    "range": range(2),
+    "2-d": [[True, False]],
+    "0-d": np.array(True),
+    "scalar": True,
+    "None": None,
+    "text": "ab",
+    "ragged": [[1], [1, 0]],
+    "buffer": memoryview(np.array([True, False])),
+}
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, -1, -2, 2])
+@pytest.mark.parametrize("kind", CONDITIONS)
+def test_compress_conditions(kind, axis):
+    assert_numpys_answer(gs.compress, np.compress, CONDITIONS[kind], A, axis)
+
+
+@pytest.mark.parametrize("axis", [True, 1.0, "0", [0], np.int8(1), np.array(0)], ids=repr)
+def test_compress_axis_of_other_types(axis):
+    assert_numpys_answer(gs.compress, np.compress, [1], A, axis)
+
+
+@pytest.mark.parametrize("axis", [None, 0, -1, 1, 2])
+@pytest.mark.parametrize("condition", [[1], [0, 1], [0], [], [0, 0, 0, 0, 0, 0, 0, 1]], ids=repr)
+@pytest.mark.parametrize("kind", SOURCES)
+def test_compress_sources(kind, condition, axis):
+    if kind == "empty" and condition[3:] and axis in (1, -1):
+        with pytest.raises(OutOfBoundsError, match="index 7 is out of bounds for axis 1 with size 3"):
+            gs.compress(condition, SOURCES[kind], axis)  # as take: also where nothing moves
+        return
+    assert_numpys_answer(gs.compress, np.compress, condition, SOURCES[kind], axis)
+
+
+def test_compress_random():
+    rng = np.random.default_rng(4)
+    for _ in range(100):
+        rank = int(rng.integers(1, 5))
+        x = rng.random(tuple(rng.integers(0, 5, rank))).transpose(rng.permutation(rank))[::-1]
+        axis = None if rng.random() < 0.2 else int(rng.integers(-rank, rank))
+        condition = rng.random(int(rng.integers(0, (x.size if axis is None else x.shape[axis]) + 1))) < 0.6
+        np.testing.assert_array_equal(gs.compress(condition, x, axis), np.compress(condition, x, axis), strict=True)
+
+
+@pytest.mark.parametrize("shape", [(4,), (2, 1), (1, 2, 2), ()])
+def test_compress_out_of_another_shape(shape):
+    assert_numpys_answer(gs.compress, np.compress, [1, 0, 1], A, 1, np.zeros(shape))
+
+
+def test_compress_out():
+    out = np.zeros((2, 2))
+    assert gs.compress(condition=[1, 0, 1], a=A, axis=1, out=out) is out
+    assert out.tolist() == [[0, 2], [3, 5]]
+    x = np.arange(6)
+    gs.compress([0, 1, 1, 1, 1], x, out=x[:4])
+    assert x.tolist() == [1, 2, 3, 4, 4, 5]
+    for bad, error in (
+        (lambda: gs.compress([1] * 7, A, out=np.zeros(7)), OutOfBoundsError),
+        (lambda: gs.compress([1, 0, 0, 0, 0, 0, 1], A, out=out[0]), OutOfBoundsError),
+        (lambda: gs.compress([1, 0, 1], A, 1, np.zeros((2, 2), "f4")), TypeError),
+        (lambda: gs.compress([1, 0, 1], A, 1, [[0, 0], [0, 0]]), TypeError),
+    ):
+        with pytest.raises(error):
+            bad()
+    assert out.tolist() == [[0, 2], [3, 5]]

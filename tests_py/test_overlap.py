@@ -1,4 +1,4 @@
-"""out= that overlaps an argument: found exactly, and answered as if the arguments had been copied first."""
+"""An out or a target that overlaps an argument: found exactly, and answered as if all had been copied first."""
 
 import numpy as np
 import pytest
@@ -162,6 +162,167 @@ def test_an_error_leaves_overlapping_memory_as_it_was():
         with pytest.raises(gs.OutOfBoundsError):
             gs.take(x, [0, 1, 2, 6], out=out)
         np.testing.assert_array_equal(buffer, np.arange(BUFFER))
+
+
+# ---- writing: target, index, source and mask in one buffer
+
+
+def scatter_elements(target, index, src, out):
+    return gs.scatter(target, 1, index, src, out=out)
+
+
+def scatter_first(target, index, src, out):
+    return gs.scatter(target, 1, index, src, duplicates="first", out=out)
+
+
+def scatter_adding(target, index, src, out):
+    return gs.scatter(target, 1, index, src, reduce="add", out=out)
+
+
+def scatter_mean(target, index, src, out):
+    return gs.scatter(target, 1, index, src, reduce="mean", include_self=False, out=out)
+
+
+def scatter_points(target, index, src, out):
+    return gs.scatter_nd(target.T, index[..., None], src[..., None], out=None if out is None else out.T)
+
+
+def scatter_plan(target, index, src, out):
+    return gs.plan(gs.gather, target, 1, index).scatter(target, index, src, out=out)
+
+
+def put_flat(target, index, src, out):
+    return procedure(gs.put, target, out, index, src)
+
+
+def put_along(target, index, src, out):
+    return procedure(gs.put_along_axis, target, out, index, src, 1)
+
+
+def tile_points(target, index, src, out):
+    return procedure(gs.tile_scatter, target, out, (np.zeros(1, int), index), src)
+
+
+def procedure(call, target, out, *arguments):
+    """One that works in place; without `out` on a copy, as a function would."""
+    assert out is target or out is None
+    result = target.copy() if out is None else out
+    assert call(result, *arguments) is None
+    return result
+
+
+FUNCTIONS = [scatter_elements, scatter_first, scatter_adding, scatter_mean, scatter_points, scatter_plan]
+PROCEDURES = [put_flat, put_along, tile_points]
+
+
+def written_shapes(rng, call):
+    rows, columns, count = (int(n) for n in rng.integers(1, 6, 3))
+    if call is scatter_points:  # the target transposed: whole columns of it
+        return (rows, columns), (count,), (count,)
+    return (rows, columns), (rows, count), (rows, count)
+
+
+def agree_when_writing(call, buffer, out, **arguments):
+    """As `agree`, but the target itself may be `out`."""
+    expected = buffer.copy()
+    place = np.ndarray(out.shape, out.dtype, expected, address(out) - address(buffer), out.strides)
+    result = call(**{name: value.copy() for name, value in arguments.items()}, out=None)
+    place[...] = result.T if call is scatter_points else result
+    call(**arguments, out=out)
+    np.testing.assert_array_equal(buffer, expected)
+
+
+@pytest.mark.parametrize("call", FUNCTIONS + PROCEDURES)
+def test_a_target_written_in_place_overlaps_index_and_source(call):
+    rng = np.random.default_rng(8)
+    overlapping = 0
+    for _ in range(1000):
+        target_shape, index_shape, src_shape = written_shapes(rng, call)
+        dtype = rng.choice(["i1", "u2", "i4", "i8", "u8"])
+        buffer = rng.integers(0, target_shape[1], BUFFER).astype(dtype)
+        target, index, src = windows(rng, buffer, target_shape, index_shape, src_shape)
+        overlapping += np.shares_memory(target, index) or np.shares_memory(target, src)
+        agree_when_writing(call, buffer, target, target=target, index=index, src=src)
+    assert overlapping > 400
+
+
+@pytest.mark.parametrize("call", FUNCTIONS)
+def test_an_out_beside_the_input_overlaps_all_of_them(call):
+    rng = np.random.default_rng(9)
+    overlapping = 0
+    for _ in range(1000):
+        target_shape, index_shape, src_shape = written_shapes(rng, call)
+        buffer = rng.integers(0, target_shape[1], BUFFER)
+        target, index, src, out = windows(rng, buffer, target_shape, index_shape, src_shape, target_shape)
+        overlapping += np.shares_memory(target, out) or np.shares_memory(index, out) or np.shares_memory(src, out)
+        agree_when_writing(call, buffer, out, target=target, index=index, src=src)
+    assert overlapping > 500
+
+
+def test_a_target_overlaps_its_mask():
+    rng = np.random.default_rng(10)
+
+    def scatter_masked(target, index, mask, out):
+        return gs.scatter(target, 0, index, True, mask=mask, out=out)
+
+    def and_masked(target, index, mask, out):
+        return gs.scatter(target, 0, index, mask, reduce="min", mask=mask, out=out)
+
+    def mask_put(target, index, mask, out):
+        return procedure(gs.putmask, target, out, mask, ~mask)
+
+    for call in (scatter_masked, and_masked, mask_put):
+        for _ in range(700):
+            count = int(rng.integers(1, 20))
+            buffer = rng.integers(0, 2, BUFFER).astype(bool)
+            target, mask = windows(rng, buffer, (count,), (count,))
+            index = rng.integers(0, count, count)
+            agree_when_writing(call, buffer, target, target=target, index=index, mask=mask)
+
+
+def test_values_that_overlap_the_target_of_putmask_and_place():
+    rng = np.random.default_rng(11)
+
+    def mask_put(target, mask, src, out):
+        return procedure(gs.putmask, target, out, mask, src)
+
+    def place(target, mask, src, out):
+        return procedure(gs.place, target, out, mask, src)
+
+    for call in (mask_put, place):
+        for _ in range(700):
+            count, others = int(rng.integers(1, 20)), int(rng.integers(1, 20))
+            buffer = rng.integers(0, 99, BUFFER)
+            target, src = windows(rng, buffer, (count,), (others,))
+            agree_when_writing(call, buffer, target, target=target, mask=rng.random(count) < 0.6, src=src)
+
+
+@pytest.mark.parametrize("reduce", [None, "add"])
+def test_large_windows_that_overlap_when_writing(reduce):
+    count = 1 << 20
+    rng = np.random.default_rng(12)
+    for start in (0, 1, 1000, count):
+        buffer = rng.integers(0, count, 2 * count)
+        target, index, src = buffer[:count], buffer[start : start + count], buffer[count // 2 :][:count]
+        expected = buffer.copy()
+        expected[:count] = gs.scatter(target.copy(), 0, index.copy(), src.copy(), reduce=reduce)
+        gs.scatter(target, 0, index, src, reduce=reduce, out=target)
+        np.testing.assert_array_equal(buffer, expected)
+
+
+def test_an_error_of_a_scatter_leaves_overlapping_memory_as_it_was():
+    rng = np.random.default_rng(13)
+    for _ in range(200):
+        buffer = np.arange(BUFFER)
+        target, src = windows(rng, buffer, (6,), (4,))
+        for bad, how in (
+            ([0, 1, 2, 6], {}),
+            ([0, 1, 1, 2], {"duplicates": "error"}),
+            ([6, 0, 0, 0], {"reduce": "add"}),
+        ):
+            with pytest.raises(ValueError, match="scatter"):
+                gs.scatter(target, 0, bad, src, **how, out=target)
+            np.testing.assert_array_equal(buffer, np.arange(BUFFER))
 
 
 # ---- an out that is its own neighbour

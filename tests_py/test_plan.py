@@ -35,6 +35,8 @@ CALLS = {
     "take wrap": (gs.take, (X, ROWS), {"mode": "wrap"}),
     "take_along_axis": (gs.take_along_axis, (X, INDEX), {"axis": 1}),
     "take_along_axis broadcast": (gs.take_along_axis, (X, INDEX[:1]), {"axis": 1}),
+    "gather_nd": (gs.gather_nd, (X, ROWS), {}),
+    "gather_nd slices": (gs.gather_nd, (X, ROWS[:, :1]), {"bounds": "fill", "fill_value": -1}),
     "tile_gather": (gs.tile_gather, (X, (ROWS, ROWS)), {"padding_value": -1.0}),
     "tile_gather mask": (gs.tile_gather, (X, (ROWS, ROWS)), {"mask": MASK}),
 }

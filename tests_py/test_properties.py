@@ -9,9 +9,13 @@ from hypothesis.extra import numpy as hnp
 
 import gatherscatter as gs
 import reference
-from contract import OPERATORS, Problem, covering
+import reference_write
+from contract import READING, Problem
 from contract_run import verify
+from contract_shapes import Geometry, covering
+from contract_write import PROCEDURES, WRITING, source_items
 from layouts import DTYPES, one_item, random_items
+from reference_reduce import REDUCTIONS, reducible
 from second_reference import opaque
 
 SIDES = st.integers(0, 6)
@@ -58,19 +62,39 @@ def index_array(draw, shape, n):
 
 
 @st.composite
-def problem(draw, operator):
+def coordinates(draw, points, sizes):
+    """Coordinates on the last axis, of one dtype: what does not fit the first one's comes out as any integer."""
+    if not sizes:
+        return np.zeros((*points, 0), draw(st.sampled_from(INDEX_DTYPES)))
+    parts = [draw(index_array(points, n)) for n in sizes]
+    dtype = parts[0].dtype
+    laid = draw(strided((*points, len(parts)), dtype, broadcast=False))
+    laid[...] = np.stack([part.astype(dtype) for part in parts], axis=-1)
+    return laid
+
+
+@st.composite
+def problem(draw, operator, repeated=True):
+    """A reading problem; `repeated`: the source may have strides of 0."""
     if operator == "tile_gather":
-        source = draw(strided(draw(st.lists(SIDES, max_size=4))))
+        source = draw(strided(draw(st.lists(SIDES, max_size=4)), broadcast=repeated))
         shapes, points = [], ()
         if source.ndim:
             drawn = draw(hnp.mutually_broadcastable_shapes(num_shapes=source.ndim, max_dims=3, max_side=5, min_side=0))
             shapes, points = list(drawn.input_shapes), drawn.result_shape
         indices = [draw(index_array(shape, n)) for shape, n in zip(shapes, source.shape, strict=True)]
         bounds, negative, axis, batch_dims = draw(st.sampled_from(["fill", "raise"])), "out_of_bounds", None, 0
+    elif operator == "gather_nd":
+        source = draw(strided(draw(st.lists(SIDES, max_size=4)), broadcast=repeated))
+        batch_dims = draw(st.integers(0, source.ndim))
+        k, axis = draw(st.integers(0, source.ndim - batch_dims)), None
+        points = (*source.shape[:batch_dims], *draw(st.lists(SIDES, max_size=2)))
+        indices = [draw(coordinates(points, source.shape[batch_dims : batch_dims + k]))]
+        bounds, negative = draw(RULES), draw(st.sampled_from(["from_end", "out_of_bounds"]))
     else:
         least = 0 if operator in ("take", "gather_dim") else 1
         shape = draw(st.lists(SIDES, min_size=least, max_size=4))
-        source = draw(strided(shape))
+        source = draw(strided(shape, broadcast=repeated))
         axis = draw(st.integers(-max(len(shape), 1), max(len(shape), 1) - 1))
         at, batch_dims = axis % max(len(shape), 1), 0
         if operator in ("take", "take_along_axis") and (not shape or draw(st.booleans())):
@@ -104,16 +128,60 @@ def problem(draw, operator):
     return p
 
 
-def out_for(p: Problem, shape: tuple[int, ...], data: st.DataObject) -> np.ndarray:
-    return data.draw(strided(shape, p.source.dtype, broadcast=False), label="out")
-
-
 def run(operator: str, data: st.DataObject) -> None:
     p = data.draw(problem(operator), label=operator)
-    answer = OPERATORS[operator].oracle(reference, p)
+    answer = READING.operators[operator].oracle(reference, p)
     if operator != "tile_gather" and answer.result is not None and data.draw(st.booleans(), label="with out"):
-        p.out = out_for(p, answer.result.shape, data)
-    verify(operator, p, answer, p.out, threads=(1, 3))
+        p.out = data.draw(strided(answer.result.shape, p.source.dtype, broadcast=False), label="out")
+    verify(READING.operators[operator], p, answer, p.out, threads=(1, 3))
+
+
+# The reading operator whose arguments a writing one takes.
+MIRRORED = {
+    "scatter": "gather_dim",
+    "scatter_nd": "gather_nd",
+    "plan_scatter": "gather_axis",
+    "tile_scatter": "tile_gather",
+    "put": "take",
+    "put_along_axis": "take_along_axis",
+}
+
+
+@st.composite
+def writing_problem(draw, operator):
+    in_place = operator in PROCEDURES or draw(st.booleans())
+    if operator == "putmask":
+        source = draw(strided(draw(st.lists(SIDES, max_size=4)), broadcast=False))
+        p = Problem(source, [], None, 0, "raise", "from_end", draw(strided(source.shape, np.dtype(bool))))
+        dense = source.shape
+    else:
+        p = draw(problem(MIRRORED[operator], repeated=not in_place))
+        p.fill, p.bounds = None, "drop" if p.bounds == "fill" else p.bounds
+        if operator == "put":
+            assume(p.axis is None)
+        g = Geometry(p.source.shape, [np.shape(i) for i in p.indices], p.axis, p.batch_dims)
+        dense = WRITING.operators[operator].dense(g)
+    dtype = p.source.dtype
+    if draw(st.booleans()):
+        p.src = draw(strided(covering(dense, draw(st.sampled_from(["full", "row", "column", "one"]))), dtype))
+    else:
+        rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+        p.src = source_items("larger" if operator in ("scatter", "put") else "full", dense, dtype, "C", rng)
+    if operator not in PROCEDURES:
+        kinds = [kind for kind in REDUCTIONS if reducible(dtype, kind)]
+        p.duplicates = draw(st.sampled_from(["last", "last", "first", "error"]))
+        if p.duplicates == "last" and kinds:
+            p.reduce, p.include_self = draw(st.sampled_from([None, *kinds])), draw(st.booleans())
+    if in_place:
+        p.out = p.source
+    elif draw(st.booleans()):
+        p.out = draw(strided(p.source.shape, dtype, broadcast=False))
+    return p
+
+
+def run_writing(operator: str, data: st.DataObject) -> None:
+    p = data.draw(writing_problem(operator), label=operator)
+    verify(WRITING.operators[operator], p, WRITING.operators[operator].oracle(reference_write, p), p.out, (1, 3))
 
 
 @given(st.data())
@@ -141,8 +209,48 @@ def test_tile_gather(data):
     run("tile_gather", data)
 
 
+@given(st.data())
+def test_gather_nd(data):
+    run("gather_nd", data)
+
+
+@given(st.data())
+def test_scatter(data):
+    run_writing("scatter", data)
+
+
+@given(st.data())
+def test_scatter_nd(data):
+    run_writing("scatter_nd", data)
+
+
+@given(st.data())
+def test_plan_scatter(data):
+    run_writing("plan_scatter", data)
+
+
+@given(st.data())
+def test_tile_scatter(data):
+    run_writing("tile_scatter", data)
+
+
+@given(st.data())
+def test_put(data):
+    run_writing("put", data)
+
+
+@given(st.data())
+def test_put_along_axis(data):
+    run_writing("put_along_axis", data)
+
+
+@given(st.data())
+def test_putmask(data):
+    run_writing("putmask", data)
+
+
 def test_every_operator_has_a_property():
-    assert {f"test_{operator}" for operator in OPERATORS} <= set(globals())
+    assert {f"test_{operator}" for operator in (*READING.operators, *WRITING.operators)} <= set(globals())
 
 
 # ---- properties that need no oracle
@@ -189,6 +297,28 @@ def test_both_forms_agree(data):
     coordinates = list(np.indices(full.shape, sparse=True))
     coordinates[axis] = np.where(full < 0, full + n, full)
     assert gs.tile_gather(x, tuple(coordinates)).tobytes() == slices.tobytes()
+
+
+@given(st.data())
+def test_a_scatter_of_what_was_gathered_changes_nothing(data):
+    x = data.draw(strided(data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=3))))
+    dim = data.draw(st.integers(0, x.ndim - 1))
+    shape = [data.draw(st.integers(1, n)) if d != dim else data.draw(st.integers(0, 9)) for d, n in enumerate(x.shape)]
+    n = x.shape[dim]
+    index = data.draw(hnp.arrays("i4", tuple(shape), elements=st.integers(-n, n - 1)))
+    again = gs.scatter(x, dim, index, gs.gather(x, dim, index))
+    assert again.tobytes() == np.ascontiguousarray(x).tobytes()
+
+
+@given(st.data())
+def test_adding_ones_counts(data):
+    """A histogram, in every dtype of index, is that of NumPy."""
+    n = data.draw(st.integers(1, 50))
+    index = data.draw(
+        hnp.arrays(data.draw(st.sampled_from(["u1", "i2", "i8"])), st.integers(0, 300), elements=st.integers(0, n - 1))
+    )
+    counts = gs.scatter(np.zeros(n, int), 0, index, 1, reduce="add")
+    np.testing.assert_array_equal(counts, np.bincount(index, minlength=n))
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

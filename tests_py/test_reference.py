@@ -1,4 +1,7 @@
-"""test_reference.py: checks the oracles, against NumPy and torch, before anything is checked against them."""
+"""test_reference.py: checks the oracles, against NumPy and torch, before anything is checked against them.
+
+Those of the writing operators: test_reference_write.py.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,8 @@ import numpy as np
 import pytest
 
 import reference
-from contract import ABOVE_THRESHOLDS, FACTORS, LOOPS_UP_TO, allows, build, solve
-from contract_run import cases, name_of
+from contract import ABOVE_THRESHOLDS, LOOPS_UP_TO, solve
+from contract_run import CONTRACTS, cases, name_of
 from layouts import LAYOUTS, bytes_of, lay_out, to_torch, torch
 from pairwise import all_pairs, allowed_pairs
 
@@ -99,6 +102,26 @@ def test_resolve_refuses(value, n, bounds, negative):
         reference.resolve(value, n, bounds, negative)
 
 
+def test_gather_nd_is_fancy_indexing():
+    indices = np.stack([RNG.integers(-2, 2, (3, 5)), RNG.integers(-3, 3, (3, 5))], axis=-1)
+    for k in (0, 1, 2):
+        expected = SOURCE[tuple(indices[..., j] for j in range(k))] if k else np.broadcast_to(SOURCE, (3, 5, 2, 3, 4))
+        np.testing.assert_array_equal(reference.gather_nd(SOURCE, indices[..., :k]).result, expected, strict=True)
+
+
+def test_gather_nd_with_batch_axes_is_gather_nd_per_batch():
+    source, indices = RNG.random((2, 3, 4, 5, 2)), RNG.integers(0, 4, (2, 3, 7, 2))
+    result = reference.gather_nd(source, indices, 2).result
+    assert result.shape == (2, 3, 7, 2)
+    for b in np.ndindex(2, 3):
+        np.testing.assert_array_equal(result[b], source[b][indices[b][:, 0], indices[b][:, 1]])
+
+
+def test_the_axis_of_a_bad_coordinate():
+    bad = reference.gather_nd(np.zeros((2, 3, 4)), np.array([[[0, 0], [1, 4]], [[3, 0], [0, 0]]]), 1).bad
+    assert bad == reference.Bad(index=4, position=(0, 1), axis=2, size=4, count=2)
+
+
 def test_the_lowest_bad_point_and_axis_and_the_count():
     i, j = np.array([[0, 5], [-1, 0]]), np.array([[0, 9], [9, 3]])
     bad = reference.tile_gather(np.zeros((3, 3)), (i, j), check_bounds=False).bad
@@ -124,35 +147,42 @@ def test_layouts_have_the_strides_that_they_are_named_for():
     assert strides["reversed"] == (-16, -4) and strides["sliced"] == (72, 8) and strides["broadcast"] == (0, 4)
 
 
-@pytest.mark.parametrize("case", [c for c in cases() if c["size"] != ABOVE_THRESHOLDS], ids=name_of)
-def test_both_oracles_agree(case):
-    p = build(case)
+@pytest.mark.parametrize(
+    ("kind", "case"),
+    [(kind, c) for kind in CONTRACTS for c in cases(kind) if c["size"] != ABOVE_THRESHOLDS],
+    ids=lambda part: part if isinstance(part, str) else name_of(part),
+)
+def test_both_oracles_agree(kind, case):
+    contract = CONTRACTS[kind]
+    p = contract.build(case)
     if p.source.size > LOOPS_UP_TO * 4:
         case = {**case, "size": 65}
-        p = build(case)
-    naive, quick = solve(case, p, sys.maxsize), solve(case, p, -1)
+        p = contract.build(case)
+    naive, quick = solve(contract, case, p, sys.maxsize), solve(contract, case, p, -1)
     assert naive.bad == quick.bad
     if naive.bad is None:
         assert naive.result.dtype == quick.result.dtype == p.source.dtype
         assert naive.result.shape == quick.result.shape and naive.result.tobytes() == quick.result.tobytes()
 
 
-def test_the_cases_cover_all_pairs():
-    rows = all_pairs(FACTORS, allows)
-    assert all(allows(row) and list(row) == list(FACTORS) for row in rows)
-    for a, x, b, y in allowed_pairs(FACTORS, allows):
+@pytest.mark.parametrize("kind", CONTRACTS)
+def test_the_cases_cover_all_pairs(kind):
+    factors, allows = CONTRACTS[kind].factors, CONTRACTS[kind].allows
+    rows = all_pairs(factors, allows)
+    assert all(allows(row) and list(row) == list(factors) for row in rows)
+    for a, x, b, y in allowed_pairs(factors, allows):
         assert any(row[a] == x and row[b] == y for row in rows), (a, x, b, y)
-    for name, values in FACTORS.items():  # no constraint may shut a value out
+    for name, values in factors.items():  # no constraint may shut a value out
         assert {row[name] for row in rows} == set(values)
-    assert rows == all_pairs(FACTORS, allows), "deterministic"
+    assert rows == all_pairs(factors, allows), "deterministic"
     assert len(rows) < 1000
 
 
-def test_the_same_case_has_the_same_bytes():
-    case = cases()[7]
-    assert [bytes_of(a) for a in (build(case).source, *build(case).indices)] == [
-        bytes_of(a) for a in (build(case).source, *build(case).indices)
-    ]
+@pytest.mark.parametrize("kind", CONTRACTS)
+def test_the_same_case_has_the_same_bytes(kind):
+    case = cases(kind)[7]
+    first, second = CONTRACTS[kind].build(case), CONTRACTS[kind].build(case)
+    assert [bytes_of(a) for a in first.arguments()] == [bytes_of(a) for a in second.arguments()]
 
 
 def test_to_torch_shares_the_memory():

@@ -44,6 +44,23 @@ def numpy_arrays(x: Floats, i: npt.NDArray[np.int32], mask: npt.NDArray[np.bool_
     assert_type(gs.take(x, i, bounds="deferred"), Floats)
     assert_type(gs.take_along_axis(x, i, axis=0), Floats)
     assert_type(gs.tile_gather(x, (i, i), mask=mask, padding_value=-1, check_bounds=True, latency=3), Floats)
+    assert_type(gs.gather_nd(x, i), Floats)
+    assert_type(gs.gather_nd(x, [[0, 1]], 1, bounds="fill", fill_value=2, mask=mask, out=x), Floats)
+
+
+def numpy_arrays_written(x: Floats, i: npt.NDArray[np.int32], mask: npt.NDArray[np.bool_]) -> None:
+    assert_type(gs.scatter(x, 0, i, x), Floats)
+    assert_type(gs.scatter(x, np.int64(0), [[1, 2]], 1.5, reduce="add", include_self=False), Floats)
+    assert_type(gs.scatter(input=x, dim=0, index=i, src=[[1, 2]], duplicates="first", out=x), Floats)
+    assert_type(gs.scatter(x, 0, i, x, bounds="drop", negative="out_of_bounds", mask=mask), Floats)
+    assert_type(gs.scatter_nd(x, i, x), Floats)
+    assert_type(gs.scatter_nd(x, i, 1, 1, reduce="amax", duplicates="last", bounds="clip", mask=mask, out=x), Floats)
+    gs.tile_scatter(x, (i, i), 1, mask=mask, check_bounds=False, latency=3)
+    gs.put(x, i, 1.5, mode="clip")
+    gs.put_along_axis(x, i, x, 1)
+    gs.putmask(x, mask, [1.5, 2.5])
+    gs.place(x, mask, x)
+    assert_type(gs.compress(mask, x, 0), Floats)
 
 
 def other_arrays(x: Foreign, i: Foreign) -> None:
@@ -53,6 +70,12 @@ def other_arrays(x: Foreign, i: Foreign) -> None:
     assert_type(gs.take(x, i, 0), Foreign)
     assert_type(gs.take_along_axis(x, i, 0), Foreign)
     assert_type(gs.tile_gather(x, (i,)), Foreign)
+    assert_type(gs.gather_nd(x, i), Foreign)
+    assert_type(gs.scatter(x, 0, i, x), Foreign)
+    assert_type(gs.scatter(x, 0, i, 1, reduce="mean", out=x), Foreign)
+    assert_type(gs.scatter_nd(x, i, x), Foreign)
+    gs.tile_scatter(x, (i,), 1)
+    gs.compat.cutile.scatter(x, (i,), 1)
 
 
 def everything_else(x: Floats, i: npt.NDArray[np.int64]) -> None:
@@ -60,6 +83,9 @@ def everything_else(x: Floats, i: npt.NDArray[np.int64]) -> None:
     assert_type(plan, gs.Plan)
     assert_type(gs.explain(gs.take, x, i), gs.Plan)
     assert_type(repr(plan), str)
+    plan(x, i, out=x)
+    gs.plan(gs.scatter, x, 0, i, x)(x, i, x, out=x)
+    plan.scatter(x, i, 1, reduce="add", include_self=False, duplicates="last", out=x)
     assert_type(gs.get_num_threads(), int)
     assert_type(gs.__version__, str)
     with gs.thread_limit(2):
@@ -83,4 +109,11 @@ def mistakes(x: Floats, i: npt.NDArray[np.int64]) -> None:
     gs.gather(x, 0, i, negative="wrap")  # type: ignore[call-overload]
     gs.take(x, i, mode="nearest")  # type: ignore[call-overload]
     gs.tile_gather(array=x, indices=i)  # type: ignore[call-overload]
+    gs.scatter(x, 0, i)  # type: ignore[call-overload]
+    gs.scatter(x, 0, i, x, bounds="fill")  # type: ignore[call-overload]
+    gs.scatter(x, 0, i, x, reduce="plus")  # type: ignore[call-overload]
+    gs.scatter_nd(x, i, x, duplicates="any")  # type: ignore[call-overload]
+    gs.gather_nd(x, i, bounds="drop")  # type: ignore[call-overload]
+    gs.tile_scatter(array=x, indices=i, value=1)  # type: ignore[call-arg]
     gs.set_num_threads("two")  # type: ignore[arg-type]
+    gs.there_is_no_such_name()  # type: ignore[attr-defined]

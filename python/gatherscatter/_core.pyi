@@ -2,7 +2,7 @@
 from collections.abc import Callable
 from typing import Any, TypeVar, final
 
-from gatherscatter._types import Bounds, Negative
+from gatherscatter._types import Bounds, Duplicates, Negative, Reduce, ScatterBounds
 
 @final
 class DLPackArray:
@@ -14,7 +14,21 @@ class DLPackArray:
     def __dlpack_device__(self) -> tuple[int, int]: ...
 
 class Plan:
-    def __call__(self, input: object, indices: object, /, *, mask: object = None, out: object = None) -> Any: ...
+    def __call__(
+        self, input: object, indices: object, src: object = None, /, *, mask: object = None, out: object = None
+    ) -> Any: ...
+    def scatter(
+        self,
+        target: object,
+        indices: object,
+        src: object,
+        reduce: Reduce | None,
+        include_self: bool,
+        duplicates: Duplicates,
+        mask: object,
+        out: object,
+        /,
+    ) -> Any: ...
     def to_dict(self) -> dict[str, Any]: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -58,7 +72,8 @@ def along_axis(
 def at_points(
     op: str,
     array: object,
-    indices: tuple[object, ...],
+    indices: object,
+    batch_dims: int,
     bounds: Bounds,
     negative: Negative,
     fill: object,
@@ -66,6 +81,55 @@ def at_points(
     out: object,
     /,
 ) -> Any: ...
+def scatter_axis(
+    op: str,
+    input: object,
+    indices: object,
+    axis: int | None,
+    batch_dims: int,
+    src: object,
+    bounds: ScatterBounds,
+    negative: Negative,
+    reduce: Reduce | None,
+    include_self: bool,
+    duplicates: Duplicates,
+    mask: object,
+    out: object,
+    /,
+) -> Any: ...
+def scatter_along(
+    op: str,
+    input: object,
+    index: object,
+    axis: int | None,
+    match: str,
+    src: object,
+    bounds: ScatterBounds,
+    negative: Negative,
+    reduce: Reduce | None,
+    include_self: bool,
+    duplicates: Duplicates,
+    mask: object,
+    out: object,
+    /,
+) -> Any: ...
+def scatter_points(
+    op: str,
+    array: object,
+    indices: object,
+    batch_dims: int,
+    src: object,
+    bounds: ScatterBounds,
+    negative: Negative,
+    reduce: Reduce | None,
+    include_self: bool,
+    duplicates: Duplicates,
+    mask: object,
+    out: object,
+    /,
+) -> Any: ...
+def scatter_masked(op: str, input: object, mask: object, src: object, out: object, /) -> Any: ...
+def gather_tiled(op: str, input: object, index: object, axis: int, tile: tuple[int, ...], /) -> Any: ...
 def plan_of(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Plan: ...
 def config() -> dict[str, Any]: ...
 def get_num_threads() -> int: ...

@@ -1,4 +1,4 @@
-"""The demo's picture: moved digits, classified digits with their confidence, and the time of a row lookup."""
+"""The demo's picture: digits moved, classified, counted, averaged and pasted, and the time of a row lookup."""
 
 from __future__ import annotations
 
@@ -96,13 +96,50 @@ def _lookup(part: SubFigure, lookup: dict[str, float], size: str) -> None:
     part.subplots_adjust(left=0.33, right=0.98, top=0.88, bottom=0.05)
 
 
+def _confusion(part: SubFigure, confusion: Array) -> None:
+    _heading(part, "scatter adds up confusions")
+    axes = part.subplots()
+    axes.imshow(np.log1p(confusion), cmap=GREYS, interpolation="nearest")
+    for (true, predicted), count in np.ndenumerate(confusion):
+        if count:
+            color = "white" if true == predicted else WRONG
+            axes.text(predicted, true, str(count), ha="center", va="center", fontsize=7.5, color=color)
+    axes.set(xticks=range(len(confusion)), yticks=range(len(confusion)))
+    axes.set_xlabel("taken for", fontsize=9, color=INK, labelpad=2)
+    axes.set_ylabel("is", fontsize=9, color=INK, labelpad=2)
+    axes.tick_params(length=0, labelsize=8, labelcolor=INK)
+    for spine in axes.spines.values():
+        spine.set_color("#d5dbe6")
+    part.subplots_adjust(left=0.1, right=0.98, top=0.87, bottom=0.13)
+
+
+def _means(part: SubFigure, means: Array) -> None:
+    _heading(part, "scatter averages: the mean of every class")
+    grid = part.subplots(2, len(means) // 2, gridspec_kw={"wspace": 0.08, "hspace": 0.08})
+    for axes, image in zip(grid.flat, means, strict=True):
+        _image(axes, image)
+    part.subplots_adjust(left=0.03, right=0.97, top=0.87, bottom=0.06)
+
+
+def _pasted(part: SubFigure, sheet: Array) -> None:
+    _heading(part, "tile_scatter pastes ink, cut at the border")
+    _image(part.subplots(), sheet)
+    part.subplots_adjust(left=0.03, right=0.97, top=0.87, bottom=0.06)
+
+
 def draw(shown: Shown, path: Path) -> None:
     """Writes the picture; its format follows from the name of the file."""
-    figure = Figure(figsize=(14, 6.2), facecolor=PAPER)
-    halves = figure.add_gridspec(1, 2, width_ratios=[0.92, 1])
-    right = figure.add_subfigure(halves[1])
+    figure = Figure(figsize=(14, 9.4), facecolor=PAPER)
+    bands = figure.add_gridspec(2, 1, height_ratios=[6.2, 3.2])
+    above, below = figure.add_subfigure(bands[0]), figure.add_subfigure(bands[1])
+    halves = above.add_gridspec(1, 2, width_ratios=[0.92, 1])
+    right = above.add_subfigure(halves[1])
     quarters = right.add_gridspec(2, 1, height_ratios=[0.8, 1])
-    _moved(figure.add_subfigure(halves[0]), shown.moved)
+    _moved(above.add_subfigure(halves[0]), shown.moved)
     _classified(right.add_subfigure(quarters[0]), shown.classified, shown.accuracy)
     _lookup(right.add_subfigure(quarters[1]), shown.lookup, shown.lookup_size)
+    thirds = below.add_gridspec(1, 3, width_ratios=[0.75, 1.1, 1.25])
+    _confusion(below.add_subfigure(thirds[0]), shown.confusion)
+    _means(below.add_subfigure(thirds[1]), shown.means)
+    _pasted(below.add_subfigure(thirds[2]), shown.sheet)
     figure.savefig(path, dpi=130, facecolor=PAPER)

@@ -64,7 +64,7 @@ def numbers_of(like: Any) -> Numbers | None:
     return _namespace_numbers(like)
 
 
-def as_fill(op: str, like: Any, fill_value: Any) -> Any:
+def as_fill(op: str, like: Any, fill_value: Any, what: str = "fill_value") -> Any:
     """What `_core` takes as `fill`: None for zero bytes, else a 0-d array of exactly the dtype of `like`.
 
     A value fits when the dtype can represent it. Rounding of floats is no misfit, overflow is; an integer dtype takes a
@@ -78,6 +78,8 @@ def as_fill(op: str, like: Any, fill_value: Any) -> Any:
     like : array
         The input.
     fill_value : scalar, 0-d array or None
+    what : str, default "fill_value"
+        Public name of the argument, for the message.
 
     Raises
     ------
@@ -102,7 +104,7 @@ def as_fill(op: str, like: Any, fill_value: Any) -> Any:
     numbers = numbers_of(like)
     try:
         if numbers is not None:
-            return _number(numbers, fill_value)
+            return _number(numbers, fill_value, what)
         if type(fill_value) is int and fill_value == 0:
             return None
         return _in_library_of(like, _without_numbers(like.dtype, fill_value))
@@ -110,24 +112,24 @@ def as_fill(op: str, like: Any, fill_value: Any) -> Any:
         dtype = str(like.dtype) if isinstance(like.dtype, np.dtype) else like.dtype
         text = shown(fill_value)
         text = text if len(text) <= 80 else text[:77] + "..."
-        raise ValueError(f"{op}: fill_value {text} does not fit dtype {dtype}") from None
+        raise ValueError(f"{op}: {what} {text} does not fit dtype {dtype}") from None
 
 
-def _plain_number(value: Any) -> Any:
+def _plain_number(value: Any, what: str) -> Any:
     """`value` as a Python number where it is one, or a 0-d array or scalar of one; else as it is."""
     if isinstance(value, bool | int | float | complex) or not hasattr(value, "item"):
         return value
     if getattr(value, "ndim", None) != 0 or getattr(getattr(value, "dtype", None), "kind", None) in ("m", "M"):
         return value
     if getattr(value, "requires_grad", False) and sys.modules["torch"].is_grad_enabled():
-        raise RuntimeError("fill_value is a tensor that requires grad, which would be lost; pass fill_value.detach()")
+        raise RuntimeError(f"{what} is a tensor that requires grad, which would be lost; pass its .detach()")
     return value.item()
 
 
-def _number(numbers: Numbers, fill_value: Any) -> Any:
+def _number(numbers: Numbers, fill_value: Any, what: str = "fill_value") -> Any:
     if isinstance(fill_value, np.ma.MaskedArray):
         raise _Misfit
-    value: Any = _plain_number(fill_value)
+    value: Any = _plain_number(fill_value, what)
     # A long double has no Python type; it stays itself.
     if not isinstance(value, bool | int | float | complex | np.longdouble | np.clongdouble):
         raise _Misfit

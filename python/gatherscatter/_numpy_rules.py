@@ -1,30 +1,47 @@
-"""_numpy_rules.py: everything about NumPy's take and take_along_axis that is not the usual call on plain arrays."""
+"""_numpy_rules.py: how NumPy's calls read their arguments: modes, indices, axes, subclasses."""
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Sequence
-from typing import Any, cast
+from collections.abc import Sequence
+from typing import Any, Final, Literal, cast
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from gatherscatter import _core
-from gatherscatter._arrays import adopt
-from gatherscatter._fill import as_fill
-from gatherscatter._types import Bounds, Mode, Negative
-from gatherscatter.errors import EmptyAxisError, OutOfBoundsError, ShapeMismatchError
+from gatherscatter._arrays import adopt, import_dlpack
+from gatherscatter._types import Mode, Negative
+from gatherscatter.errors import ShapeMismatchError
 
-__all__ = ["rule_of", "take_anything", "take_anything_along_axis"]
+__all__ = [
+    "NUMPYS_MODES",
+    "as_index_array",
+    "axis_of_index",
+    "cast_to_integers",
+    "is_foreign",
+    "is_literal",
+    "memory_of",
+    "only_numpys_keywords",
+    "prefers_numpy",
+    "rule_of",
+    "two_arrays",
+    "with_shape",
+]
 
 _ndarray = np.ndarray
 
+# Rules that a mode of NumPy says.
+NUMPYS_MODES: Final[dict[tuple[str, Negative], Mode]] = {
+    ("raise", "from_end"): "raise",
+    ("wrap", "from_end"): "wrap",
+    ("clip", "out_of_bounds"): "clip",
+}
 
-def rule_of(mode: Any, bounds: Bounds | None, negative: Negative | None) -> tuple[Bounds, Negative]:
+
+def rule_of(op: str, mode: Any, bounds: str | None, negative: Negative | None) -> tuple[Any, Negative]:
     """`mode` and `bounds` as one rule. The default mode says nothing when `bounds` speak."""
     own = cast(Mode, mode) if type(mode) is str and mode in ("raise", "wrap", "clip") else _unusual_mode(mode)
     if own != "raise" and bounds is not None and bounds != own:
-        raise ValueError(f"take: mode={mode!r} and bounds={bounds!r} contradict each other")
+        raise ValueError(f"{op}: mode={mode!r} and bounds={bounds!r} contradict each other")
     if negative is None:
         negative = "out_of_bounds" if own == "clip" else "from_end"
     return own if bounds is None else bounds, negative
@@ -40,90 +57,7 @@ def _unusual_mode(mode: Any) -> Mode:
     return "clip" if place == 2 else "wrap"
 
 
-def take_anything(
-    a: Any, indices: Any, axis: Any, out: Any, bounds: Bounds, negative: Negative, fill_value: Any, mask: Any
-) -> Any:
-    """`take` without its short cut."""
-
-    def again(part: Any, index: Any, into: Any, fill: Any) -> Any:
-        return take_anything(part, index, axis, into, bounds, negative, fill, mask)
-
-    if _is_literal(a):
-        a = np.asarray(a)
-    if isinstance(a, np.ma.MaskedArray):
-        return _take_masked(again, a, indices, axis, out, fill_value)
-    if _prefers_numpy(a, "take"):
-        mode = {("raise", "from_end"): "raise", ("wrap", "from_end"): "wrap", ("clip", "out_of_bounds"): "clip"}
-        _only_numpys_keywords("take", a, (bounds, negative) in mode, fill_value, mask)
-        return np.take(a, indices, axis=axis, out=out, mode=mode[bounds, negative])  # type: ignore[call-overload]
-
-    base = a
-    if isinstance(a, _ndarray):
-        base = _memory_of(a)
-        indices = _cast_to_integers(indices)
-        if base.ndim == 0:
-            base = base.reshape(1)  # NumPy lets a scalar have the axes 0 and -1
-        if axis is None and isinstance(a, np.matrix):
-            base, axis = base.reshape(1, -1), 1  # a matrix that is flattened still has two axes
-        axis = _axis_number(axis, base.ndim)
-        if out is not None:
-            _check_out(out, base, indices, axis)
-    try:
-        result = _core.take_axis(
-            "take", base, indices, axis, 0, bounds, negative, as_fill("take", base, fill_value), mask, _memory_of(out)
-        )
-    except OutOfBoundsError as error:
-        if error.size == 0 and _is_all_that_is_empty(error.axis, base, axis):
-            raise EmptyAxisError(*error.fields()) from None
-        raise
-    if isinstance(result, _core.Plan):
-        return result
-    return _in_class_of(a, result) if out is None else out
-
-
-def take_anything_along_axis(
-    arr: Any, indices: Any, axis: Any, out: Any, bounds: Bounds, negative: Negative, fill_value: Any, mask: Any
-) -> Any:
-    """`take_along_axis` without its short cut."""
-
-    def again(part: Any, index: Any, into: Any, fill: Any) -> Any:
-        return take_anything_along_axis(part, index, axis, into, bounds, negative, fill, mask)
-
-    if _is_literal(arr):
-        arr = np.asarray(arr)
-    if isinstance(arr, np.ma.MaskedArray):
-        return _along_masked(again, arr, indices, out, fill_value)
-    if _prefers_numpy(arr, None):
-        _only_numpys_keywords(
-            "take_along_axis", arr, (bounds, negative) == ("raise", "from_end"), fill_value, mask, out
-        )
-        return np.take_along_axis(arr, indices, axis)
-
-    base = arr
-    if isinstance(arr, _ndarray):
-        base = _memory_of(arr)
-        indices = _as_index_array(indices)
-        axis = _check_along(base, indices, axis)
-    result = _core.along_axis(
-        "take_along_axis",
-        base,
-        indices,
-        axis,
-        "broadcast",
-        bounds,
-        negative,
-        as_fill("take_along_axis", base, fill_value),
-        mask,
-        _memory_of(out),
-    )
-    if isinstance(result, _core.Plan):
-        return result
-    if out is not None:
-        return out
-    return result if axis is None else _in_class_of(arr, result)  # flattening forgets the class, as in NumPy
-
-
-def _prefers_numpy(a: Any, method: str | None) -> bool:
+def prefers_numpy(a: Any, method: str | None) -> bool:
     """Whether NumPy's function would hand `a` over to code of its own class, which knows units and the like."""
     cls = type(a)
     if isinstance(a, _ndarray):
@@ -132,36 +66,51 @@ def _prefers_numpy(a: Any, method: str | None) -> bool:
     return hasattr(cls, "__array_function__") and not hasattr(cls, "__dlpack__")
 
 
-def _only_numpys_keywords(op: str, a: Any, known: bool, *others: Any) -> None:
+def only_numpys_keywords(op: str, a: Any, known: bool, *others: Any) -> None:
+    """Refuses what a class that answers for itself cannot know."""
     if not known or any(other is not None for other in others):
         raise TypeError(f"{op}: {type(a).__name__} brings its own {op}, which only takes NumPy's arguments")
 
 
-def _is_literal(value: Any) -> bool:
+def is_foreign(array: Any) -> bool:
+    """Whether it is an array of a library other than NumPy: NumPy has no say in what its calls mean."""
+    return hasattr(array, "__dlpack__") and not isinstance(array, (np.ndarray, np.generic))
+
+
+def with_shape(op: str, role: str, array: Any) -> Any:
+    """An index, a mask or values with a shape that can be read: columns and bare DLPack producers become arrays."""
+    if isinstance(array, _ndarray):
+        return memory_of(array)
+    if is_foreign(array):
+        return array if hasattr(array, "shape") else np.from_dlpack(cast(Any, import_dlpack(array)))
+    return array if is_literal(array) else adopt(op, role, array)[0]
+
+
+def is_literal(value: Any) -> bool:
     return value is None or isinstance(value, np.generic | Sequence | int | float | complex)
 
 
-def _cast_to_integers(indices: Any) -> Any:
-    """Indices as `numpy.take` reads them: arrays cast within their kind, everything else is converted item by item."""
-    if _is_literal(indices):
-        array = np.asarray(indices)
-        return array if array.dtype.kind in "iu" else np.asarray(indices, dtype=np.intp)
-    if _is_column(indices):
-        indices = adopt("take", "index", indices)[0]
+def cast_to_integers(op: str, indices: Any, casting: Literal["safe", "same_kind"]) -> Any:
+    """Indices as NumPy reads them: arrays cast by a rule, everything else is converted item by item."""
     if not isinstance(indices, _ndarray):
-        return indices
-    indices = _memory_of(indices)
-    return indices if indices.dtype.kind in "iu" else indices.astype(np.intp, casting="same_kind")
+        if is_literal(indices):
+            array = np.asarray(indices)
+            return array if array.dtype.kind in "iu" else np.asarray(indices, dtype=np.intp)
+        if hasattr(indices, "__dlpack__"):
+            return indices
+        indices = adopt(op, "index", indices)[0]
+    indices = memory_of(indices)
+    return indices if indices.dtype.kind in "iu" else indices.astype(np.intp, casting=casting)
 
 
-def _as_index_array(indices: Any) -> Any:
-    """Indices of `take_along_axis`. Lists are taken for what they hold, and empty ones for integers."""
-    if _is_literal(indices):
+def as_index_array(op: str, indices: Any) -> Any:
+    """Indices along an axis. Lists are taken for what they hold, and empty ones for integers."""
+    if is_literal(indices):
         array = np.asarray(indices)
         return array if array.size or isinstance(indices, np.generic) else array.astype(np.intp)
     if _is_column(indices):
-        return adopt("take_along_axis", "index", indices)[0]
-    return _memory_of(indices)
+        return adopt(op, "index", indices)[0]
+    return memory_of(indices)
 
 
 def _is_column(indices: Any) -> bool:
@@ -169,41 +118,12 @@ def _is_column(indices: Any) -> bool:
     return not isinstance(indices, _ndarray) and not hasattr(indices, "__dlpack__")
 
 
-def _axis_number(axis: Any, rank: int) -> int | None:
-    if axis is None:
-        return None
-    if isinstance(axis, bool | np.bool_):
-        raise TypeError("an integer is required for the axis")
-    return normalize_axis_index(operator.index(axis), rank)
-
-
-def _check_out(out: Any, base: np.ndarray[Any, Any], indices: Any, axis: int | None) -> None:
-    """NumPy's words for an unsuitable `out`; its dtype, flags and overlap are looked at below."""
-    if not isinstance(out, _ndarray):
-        raise TypeError("output must be an array")
-    if not hasattr(indices, "shape"):
-        return
-    shape = tuple(indices.shape)
-    if axis is not None:
-        shape = base.shape[:axis] + shape + base.shape[axis + 1 :]
-    if out.shape != shape:
-        raise ValueError(
-            f"output array does not match result of ndarray.take: it has shape {out.shape}, the result {shape}"
-        )
-
-
-def _is_all_that_is_empty(at: int, base: Any, axis: int | None) -> bool:
-    """Whether a result would have elements, were it not for this axis: then NumPy speaks of an empty take."""
-    shape = tuple(getattr(base, "shape", ()))
-    return axis is None or 0 not in shape[:at] + shape[at + 1 :]
-
-
-def _memory_of(array: Any) -> Any:
+def memory_of(array: Any) -> Any:
     """A masked array, a matrix or another subclass as the plain array that it is. A plain one stays the same object."""
     return array.view(_ndarray) if isinstance(array, _ndarray) and type(array) is not _ndarray else array
 
 
-def _check_along(base: np.ndarray[Any, Any], indices: Any, axis: Any) -> int | None:
+def axis_of_index(base: np.ndarray[Any, Any], indices: Any, axis: Any) -> int | None:
     """NumPy's checks, in its order and words. Gives the axis without a sign."""
     if not hasattr(indices, "shape"):  # a bare DLPack producer: what follows finds the shape in its memory
         return None if axis is None else normalize_axis_index(axis, base.ndim)
@@ -229,51 +149,6 @@ def _check_along(base: np.ndarray[Any, Any], indices: Any, axis: Any) -> int | N
     return number
 
 
-_Again = Callable[[Any, Any, Any, Any], Any]
-
-
-def _take_masked(again: _Again, a: Any, indices: Any, axis: Any, out: Any, fill_value: Any) -> Any:
-    """NumPy's rule: the mask is taken as the data is, and a masked index, read as 0, gives masked items."""
-    index_mask = np.ma.getmask(indices)
-    if index_mask is not np.ma.nomask:
-        indices = indices.filled(0)
-    # A copy where nothing is masked: an index may still be.
-    own_mask = a.mask if index_mask is np.ma.nomask else np.ma.getmaskarray(a)
-    result_mask = own_mask if own_mask is np.ma.nomask else again(own_mask, indices, None, None)
-    if index_mask is not np.ma.nomask:
-        # NumPy lines the two up at their last axes, which is wrong where slices are taken.
-        behind = 0 if axis is None or a.ndim == 0 else a.ndim - 1 - normalize_axis_index(axis, a.ndim)
-        result_mask = result_mask | index_mask.reshape(index_mask.shape + (1,) * behind)
-    data = again(a.data, indices, out, fill_value)
-    if out is None:
-        out = _array_of(a, data).view(type(a))
-    if isinstance(out, np.ma.MaskedArray):
-        out.mask = result_mask
-    return out[()]
-
-
-def _along_masked(again: _Again, arr: Any, indices: Any, out: Any, fill_value: Any) -> Any:
-    """As indexing a masked array: data and mask alike, and the result keeps what else the array carries."""
-    result_mask = np.ma.nomask if arr.mask is np.ma.nomask else again(arr.mask, indices, None, None)
-    data = again(arr.data, indices, out, fill_value)
-    if out is None:
-        out = _array_of(arr, data).view(type(arr))
-        out.__array_finalize__(arr)
-    if isinstance(out, np.ma.MaskedArray):
-        out.mask = result_mask
-    return out
-
-
-def _array_of(a: Any, data: Any) -> Any:
-    if isinstance(data, _core.Plan):
-        raise TypeError(f"{type(a).__name__} is two arrays, data and mask; plan each of them")
-    return np.asanyarray(data)
-
-
-def _in_class_of(a: Any, result: Any) -> Any:
-    """`result` as NumPy returns it from a subclass: seen, and perhaps reshaped, by its `__array_finalize__`."""
-    if type(a) is _ndarray or not isinstance(a, _ndarray):
-        return result
-    view = np.asarray(result).view(type(a))
-    view.__array_finalize__(a)
-    return view if view.ndim else result
+def two_arrays(a: Any) -> TypeError:
+    """Why there is no single plan."""
+    return TypeError(f"{type(a).__name__} is two arrays, data and mask; plan each of them")

@@ -5,5 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 Bounds = Literal["raise", "deferred", "fill", "clip", "wrap", "unchecked"]
+ScatterBounds = Literal["raise", "deferred", "drop", "clip", "wrap", "unchecked"]
 Negative = Literal["from_end", "out_of_bounds"]
 Mode = Literal["raise", "wrap", "clip"]
+Reduce = Literal["add", "sum", "mul", "prod", "multiply", "min", "amin", "max", "amax", "mean"]
+Duplicates = Literal["last", "first", "error"]

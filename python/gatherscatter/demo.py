@@ -1,4 +1,4 @@
-"""The demo: nearest-neighbour votes, moved images and row lookup, each compared with plain NumPy on the spot."""
+"""The demo: votes, counts and means of digits, moved and pasted images, row lookup; all compared with plain NumPy."""
 
 from __future__ import annotations
 
@@ -22,6 +22,9 @@ Array = npt.NDArray[Any]
 NEIGHBOURS = 5
 PADDING = -1.0  # below every grey level, so that the picture can colour it
 CANVAS = 64  # pixels per side of a moved digit; the originals have 8
+CLASSES = 10
+SHEET, ROWS, COLUMNS = (64, 128), 4, 9  # pixels of the sheet, and how many digits are pasted on it
+ENLARGED = 2  # times, before they are pasted
 
 
 class Different(RuntimeError):
@@ -54,6 +57,9 @@ class Shown:
     moved: dict[str, Array]  # name -> images, the originals first
     classified: Classified
     accuracy: float
+    confusion: Array  # [true, predicted]
+    means: Array  # one image per class
+    sheet: Array
     lookup: dict[str, float]  # call -> seconds
     lookup_size: str
 
@@ -113,7 +119,7 @@ def classify(images: Array, labels: Array, rounds: int) -> tuple[Row, Classified
         np.take_along_axis(distances, neighbours, axis=1),
     )
     weights = 1 / (1 + near)
-    shares = ((votes[:, :, None] == np.arange(10)) * weights[:, :, None]).sum(axis=1) / weights.sum(
+    shares = ((votes[:, :, None] == np.arange(CLASSES)) * weights[:, :, None]).sum(axis=1) / weights.sum(
         axis=1, keepdims=True
     )
     predicted = shares.argmax(axis=1)
@@ -138,6 +144,74 @@ def classify(images: Array, labels: Array, rounds: int) -> tuple[Row, Classified
         *race(rounds, ours, plain),
     )
     return row, Classified(images[test], labels[test], predicted, confidence), accuracy
+
+
+def confuse(classified: Classified, rounds: int) -> tuple[Row, Array]:
+    """How often each true digit was taken for each other one: ones, added up where they meet."""
+    true, predicted = classified.labels, classified.predicted
+
+    def ours() -> Array:
+        cells = gs.scatter(np.zeros(CLASSES * CLASSES, np.int64), 0, true * CLASSES + predicted, 1, reduce="add")
+        return cells.reshape(CLASSES, CLASSES)
+
+    def plain() -> Array:
+        counts = np.zeros((CLASSES, CLASSES), np.int64)
+        np.add.at(counts, (true, predicted), 1)
+        return counts
+
+    counts = same("confusion matrix", ours(), plain())
+    wrong = int(counts.sum() - counts.trace())
+    return Row("confusion matrix", f"{len(true)} digits", f"{wrong} wrong", *race(rounds, ours, plain)), counts
+
+
+def average(images: Array, labels: Array, rounds: int) -> tuple[Row, Array]:
+    """The mean image of every class, by one scatter. Whole grey levels: every order adds up to the same."""
+    pixels = images.reshape(len(images), -1)
+    index = np.broadcast_to(labels[:, None], pixels.shape)
+    empty = np.zeros((CLASSES, pixels.shape[1]), pixels.dtype)
+
+    def ours() -> Array:
+        return gs.scatter(empty, 0, index, pixels, reduce="mean", include_self=False)
+
+    def plain() -> Array:
+        return np.stack([pixels[labels == digit].mean(axis=0) for digit in range(CLASSES)])
+
+    means = same("class means", ours(), plain())
+    row = Row("class means", f"{len(images)} images", f"{CLASSES} means", *race(rounds, ours, plain))
+    return row, means.reshape(CLASSES, *images.shape[1:])
+
+
+def paste(images: Array, rounds: int) -> tuple[Row, Array]:
+    """Enlarged digits on one sheet by a single tile_scatter: ink only, later ones on top, cut off at the border."""
+    digits = images[: ROWS * COLUMNS].repeat(ENLARGED, axis=1).repeat(ENLARGED, axis=2)
+    ink = digits > 0
+    side = digits.shape[-1]
+    high, wide = SHEET
+    down, right = np.divmod(np.arange(len(digits)), COLUMNS)
+    shaken = np.random.default_rng(2).integers(-2, 3, (2, len(digits)))
+    # The outermost ones hang over the border by a third.
+    top, left = (
+        down * (high - side // 3) // (ROWS - 1) - side // 3,
+        right * (wide - side // 3) // (COLUMNS - 1) - side // 3,
+    )
+    row = ((top + shaken[0])[:, None] + np.arange(side))[:, :, None]
+    column = ((left + shaken[1])[:, None] + np.arange(side))[:, None, :]
+    mine, theirs = np.full(SHEET, PADDING, images.dtype), np.full(SHEET, PADDING, images.dtype)
+
+    def ours() -> None:
+        gs.tile_scatter(mine, (row, column), digits, mask=ink)
+
+    def plain() -> None:
+        keep = ink & (row >= 0) & (row < high) & (column >= 0) & (column < wide)
+        rows, columns = np.broadcast_arrays(row, column)
+        theirs[rows[keep], columns[keep]] = digits[keep]
+
+    ours()
+    plain()
+    same("pasted digits", mine, theirs)
+    outside = ink & ((row < 0) | (row >= high) | (column < 0) | (column >= wide))
+    cut = f"{outside.sum() / ink.sum():.0%} cut off"
+    return Row("pasted digits", f"{len(digits)} on {high} x {wide}", cut, *race(rounds, ours, plain)), mine
 
 
 def motions(side: int) -> dict[str, tuple[Array, Array]]:
@@ -251,12 +325,15 @@ def run(arguments: argparse.Namespace) -> int:
     print(f"gatherscatter {gs.__version__} beside NumPy {np.__version__}, {gs.get_num_threads()} threads\n")
 
     classified_row, classified, accuracy = classify(images, digits.target, rounds)
+    confusion_row, confusion = confuse(classified, rounds)
+    means_row, means = average(images, digits.target, rounds)
     moved_rows, moved = move(images[:64] if arguments.quick else images, rounds)
+    pasted_row, sheet = paste(images, rounds)
     count, wanted = (1 << 14, 1 << 13) if arguments.quick else (1 << 20, 1 << 19)
     lookup_row, lookup = look_up(count, wanted, 64, rounds)
 
-    print(table_text([classified_row, *moved_rows, lookup_row]))
-    shown = Shown(moved, classified, accuracy, lookup, lookup_row.size)
+    print(table_text([classified_row, confusion_row, means_row, *moved_rows, pasted_row, lookup_row]))
+    shown = Shown(moved, classified, accuracy, confusion, means, sheet, lookup, lookup_row.size)
     _demo_picture.draw(shown, arguments.output)
     print(
         f"\nMedians of {rounds} interleaved rounds; every result was compared with NumPy. Picture: {arguments.output}"

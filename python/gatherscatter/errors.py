@@ -7,6 +7,7 @@ from typing import Any
 __all__ = [
     "BatchShapeError",
     "EmptyAxisError",
+    "EmptyTargetError",
     "OutOfBoundsError",
     "ShapeMismatchError",
     "TileError",
@@ -134,6 +135,22 @@ class EmptyAxisError(OutOfBoundsError):
 
     def _message(self) -> str:
         return "cannot do a non-empty take from an empty axes."
+
+
+class EmptyTargetError(OutOfBoundsError):
+    """An index into an array without elements, in the words that NumPy's `put` has for it.
+
+    Examples
+    --------
+    >>> import gatherscatter as gs, numpy as np
+    >>> gs.put(np.empty(0), [0], 1.0)
+    Traceback (most recent call last):
+        ...
+    gatherscatter.errors.EmptyTargetError: cannot replace elements of an empty array
+    """
+
+    def _message(self) -> str:
+        return "cannot replace elements of an empty array"
 
 
 class BatchShapeError(ValueError, RuntimeError):

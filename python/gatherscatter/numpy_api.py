@@ -1,4 +1,4 @@
-"""numpy_api.py: NumPy's take and take_along_axis, with NumPy's signatures, answers and words, on any array."""
+"""numpy_api.py: NumPy's take, take_along_axis and compress, with its signatures, answers and words, on any array."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import numpy.typing as npt
 from gatherscatter._core import along_axis as _along_axis
 from gatherscatter._core import operator_lane
 from gatherscatter._core import take_axis as _take_axis
-from gatherscatter._numpy_rules import rule_of, take_anything, take_anything_along_axis
+from gatherscatter._numpy_reads import compress_anything, take_anything, take_anything_along_axis
+from gatherscatter._numpy_rules import is_foreign, rule_of
 from gatherscatter._types import Bounds, Mode, Negative
 from gatherscatter.errors import OutOfBoundsError
 
-__all__ = ["take", "take_along_axis"]
+__all__ = ["compress", "take", "take_along_axis"]
 
 _ndarray = np.ndarray
 _RAISE: Final = "raise"
@@ -155,7 +156,7 @@ def take(
         and out is None
         and negative is None
         and fill_value is None
-        and ((type(a) is _ndarray and type(indices) is _ndarray) or _is_foreign(a))
+        and ((type(a) is _ndarray and type(indices) is _ndarray) or is_foreign(a))
     ):
         try:
             return _take_axis("take", a, indices, axis, 0, _RAISE, _FROM_END, None, None, None)
@@ -164,7 +165,7 @@ def take(
                 raise
         except (TypeError, ValueError):
             pass  # the long way finds NumPy's answer or NumPy's words
-    return take_anything(a, indices, axis, out, *rule_of(mode, bounds, negative), fill_value, mask)
+    return take_anything(a, indices, axis, out, *rule_of("take", mode, bounds, negative), fill_value, mask)
 
 
 @overload
@@ -269,7 +270,7 @@ def take_along_axis(
         and mask is None
         and out is None
         and fill_value is None
-        and ((type(arr) is _ndarray and type(indices) is _ndarray and arr.ndim) or _is_foreign(arr))
+        and ((type(arr) is _ndarray and type(indices) is _ndarray and arr.ndim) or is_foreign(arr))
     ):
         try:
             return _along_axis("take_along_axis", arr, indices, axis, "broadcast", bounds, negative, None, None, None)
@@ -280,6 +281,59 @@ def take_along_axis(
     return take_anything_along_axis(arr, indices, axis, out, bounds, negative, fill_value, mask)
 
 
-def _is_foreign(array: Any) -> bool:
-    """Whether it is an array of a library other than NumPy: NumPy has no say in what its calls mean."""
-    return hasattr(array, "__dlpack__") and not isinstance(array, (np.ndarray, np.generic))
+@overload
+def compress(condition: Any, a: _Nested, axis: int | None = None, out: Any = None) -> npt.NDArray[Any]: ...
+@overload
+def compress(
+    condition: Any, a: npt.NDArray[_Scalar], axis: int | None = None, out: Any = None
+) -> npt.NDArray[_Scalar]: ...
+@overload
+def compress(condition: Any, a: _Array, axis: int | None = None, out: Any = None) -> _Array: ...
+def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Any:
+    """Take the slices of an array along an axis at which a condition holds, as `numpy.compress` does.
+
+    ``result = take(a, [j for j in range(len(condition)) if condition[j]], axis)``
+
+    Parameters
+    ----------
+    condition : array_like of shape (K,)
+        What counts as true is NumPy's: numbers other than 0, strings that are not empty. It may be shorter than the
+        axis, and longer where it is false.
+    a : array_like of shape (Ni..., M, Nk...)
+        As in `take`.
+    axis : int, optional
+        None takes from the flattened array.
+    out : array, optional
+        Receives the result, as in `take`.
+
+    Returns
+    -------
+    array of shape (Ni..., J, Nk...)
+        J is the number of true items. Of the library, dtype and subclass of `a`; `out` where that is given.
+
+    Raises
+    ------
+    ValueError
+        `condition` has not one axis; `out` of another shape.
+    OutOfBoundsError
+        A true item beyond the axis; it is an IndexError. An EmptyAxisError where the axis has no elements.
+    TypeError
+        `out` of another dtype; items that are references.
+    numpy.exceptions.AxisError
+        No such axis.
+
+    Notes
+    -----
+    Semantics of NumPy 2's `numpy.compress`. A masked `out` gets the mask as well, which NumPy forgets.
+
+    Examples
+    --------
+    >>> import numpy as np, gatherscatter as gs
+    >>> a = np.array([[1, 2, 3], [4, 5, 6]])
+    >>> gs.compress([False, True, True], a, axis=1)
+    array([[2, 3],
+           [5, 6]])
+    >>> gs.compress(a.ravel() > 3, a)
+    array([4, 5, 6])
+    """
+    return compress_anything(condition, a, axis, out)

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from gatherscatter import _core
+from gatherscatter._source import as_source
+from gatherscatter._types import Duplicates, Reduce
 
 
 class Plan:
@@ -19,7 +21,10 @@ class Plan:
     input : array
         Of the shape, strides and dtype that the plan was made for; any library.
     indices : array of integers, or a tuple of them
-        As in the operator that was planned: `index` or `indices`, a tuple for `tile_gather`.
+        As in the operator that was planned: `index` or `indices`, a tuple for `tile_gather` and `tile_scatter`.
+    src : scalar, array or nested list
+        For plans of scatters only, and needed there: the new values, as in the operator. Also in a plan of
+        `tile_scatter` the result is a new array, unless `out` says otherwise.
     mask : array of bool, optional
         Needed exactly if the plan was made with one.
     out : array, optional
@@ -48,8 +53,68 @@ class Plan:
     def __init__(self, core: _core.Plan) -> None:
         self._core = core
 
-    def __call__(self, input: Any, indices: Any, *, mask: Any = None, out: Any = None) -> Any:
-        return self._core(input, indices, mask=mask, out=out)
+    def __call__(self, input: Any, indices: Any, src: Any = None, *, mask: Any = None, out: Any = None) -> Any:
+        if src is None:
+            return self._core(input, indices, mask=mask, out=out)
+        return self._core(input, indices, as_source("plan", input, src), mask=mask, out=out)
+
+    def scatter(
+        self,
+        target: Any,
+        indices: Any,
+        src: Any,
+        *,
+        reduce: Reduce | None = None,
+        include_self: bool = True,
+        duplicates: Duplicates = "last",
+        mask: Any = None,
+        out: Any = None,
+    ) -> Any:
+        """Run the geometry the other way: write `src` where a gather would read, or accumulate it there.
+
+        ``plan.scatter(zeros, indices, gradient, reduce="add")`` is the gradient of the gather that was planned.
+
+        Parameters
+        ----------
+        target : array
+            Of the shape and dtype of the input that the plan was made for, any strides. It is copied first, unless it
+            is `out` too.
+        indices : array of integers, or a tuple of them
+            As in the call of the plan.
+        src : scalar, array or nested list
+            Of the dtype of `target`; an array broadcasts to the shape of the gather's result.
+        reduce, include_self, duplicates
+            As in `scatter`.
+        mask : array of bool, optional
+            As in `scatter`, whether the plan was made with one or not.
+        out : array, optional
+            Of the shape and dtype of `target`. Written to and returned; ``out=target`` works in place.
+
+        Returns
+        -------
+        array
+            Of the shape and dtype of `target`; or `out`.
+
+        Raises
+        ------
+        OutOfBoundsError
+            If an index lies outside. Points that the gather would have filled write nothing.
+        TypeError, ValueError
+            As in `scatter`; a ValueError if an argument has another geometry than planned.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import gatherscatter as gs
+        >>> x, ids = np.zeros((3, 2)), np.array([2, 0, 2])
+        >>> rows = gs.plan(gs.take, x, ids, axis=0)
+        >>> rows.scatter(x, ids, np.ones((3, 2)), reduce="add")
+        array([[1., 1.],
+               [0., 0.],
+               [2., 2.]])
+        """
+        source = as_source("plan.scatter", target, src)
+        return self._core.scatter(target, indices, source, reduce, include_self, duplicates, mask, out)
 
     def to_dict(self) -> dict[str, Any]:
         """Facts about the plan as plain Python values.
@@ -57,9 +122,10 @@ class Plan:
         Returns
         -------
         dict
-            ``op``, ``planner``, ``input``, ``indices``, ``mask``, ``result_shape``, ``bounds``, ``negative``, ``kind``
-            (class of the innermost loop), ``unit_bytes`` (moved at one point), ``points``, ``bytes_moved``,
-            ``backend``, ``kernel`` and ``threads``.
+            ``op``, ``planner``, ``input``, ``indices``, ``mask``, ``result_shape`` (in a scatter the shape that `src`
+            broadcasts to), ``direction``, ``bounds``, ``negative``, ``kind`` (class of the innermost loop),
+            ``unit_bytes`` (moved at one point), ``points``, ``bytes_moved``, ``tiles``, ``backend``, ``kernel`` and
+            ``threads``; in a scatter also ``src``, ``reduce`` and ``duplicates``.
         """
         return self._core.to_dict()
 

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "core/combine.h"
 #include "core/plan.h"
 
 namespace gs {
@@ -25,6 +26,14 @@ class Backend {
   // ever. A scatter with duplicate targets writes them in ascending flat position.
   virtual Outcome move(const Plan& plan, const Buffers& buffers, Direction direction,
                        const RunOptions& options) const = 0;
+
+  // Combines every dense value with its target, in ascending flat position, so that the result depends on nothing else.
+  // The dtype must have the reduction, and the strides of the indexed side must be multiples of the item.
+  virtual Outcome reduce(const Plan& plan, const Buffers& buffers, const Combine& combine,
+                         const RunOptions& options) const = 0;
+
+  // Whether the rule forbids any index; writes nothing.
+  virtual bool any_outside(const Plan& plan, const Buffers& buffers, const RunOptions& options) const = 0;
 
   // Name of the kernel that `move` would pick, and the number of threads it would use.
   virtual std::string kernel(const Plan& plan, Direction direction) const = 0;

@@ -18,7 +18,22 @@ struct Device {
   int32_t id;
 };
 
-enum TypeCode : uint8_t { kInt = 0, kUInt = 1, kFloat = 2, kOpaque = 3, kBfloat = 4, kComplex = 5, kBool = 6 };
+enum TypeCode : uint8_t {
+  kInt = 0,
+  kUInt = 1,
+  kFloat = 2,
+  kOpaque = 3,
+  kBfloat = 4,
+  kComplex = 5,
+  kBool = 6,
+  kFloat8E3M4 = 7,
+  kFloat8E4M3 = 8,
+  kFloat8E4M3B11FNUZ = 9,
+  kFloat8E4M3FN = 10,
+  kFloat8E4M3FNUZ = 11,
+  kFloat8E5M2 = 12,
+  kFloat8E5M2FNUZ = 13,
+};
 inline constexpr uint8_t kLastCode = 17;  // 7 to 17 are floats of 8, 6 and 4 bits
 
 struct DataType {

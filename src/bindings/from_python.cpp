@@ -13,6 +13,7 @@ const char* role_name(Role role) {
     case Role::index: return "index";
     case Role::mask: return "mask";
     case Role::fill: return "fill_value";
+    case Role::source: return "src";
     case Role::out: return "out";
   }
   return "";
@@ -171,12 +172,53 @@ IndexType index_type_of(const Operand& operand) {
 
 }  // namespace
 
+Number number_of(const ElementType& type) {
+  const dlpack::DataType data = type.data;
+  const auto sized = [&](Number n8, Number n16, Number n32, Number n64) {
+    return data.bits == 8 ? n8 : data.bits == 16 ? n16 : data.bits == 32 ? n32 : data.bits == 64 ? n64 : Number::none;
+  };
+  constexpr Number kNone = Number::none;
+  switch (data.code) {
+    case dlpack::kBool: return sized(Number::boolean, kNone, kNone, kNone);
+    case dlpack::kInt: return sized(Number::i8, Number::i16, Number::i32, Number::i64);
+    case dlpack::kUInt: return sized(Number::u8, Number::u16, Number::u32, Number::u64);
+    case dlpack::kFloat: return sized(kNone, Number::f16, Number::f32, Number::f64);
+    case dlpack::kBfloat: return sized(kNone, Number::bf16, kNone, kNone);
+    case dlpack::kComplex: return data.bits == 128 ? Number::c128 : sized(kNone, kNone, kNone, Number::c64);
+    case dlpack::kFloat8E3M4: return Number::f8_e3m4;
+    case dlpack::kFloat8E4M3: return Number::f8_e4m3;
+    case dlpack::kFloat8E4M3B11FNUZ: return Number::f8_e4m3b11fnuz;
+    case dlpack::kFloat8E4M3FN: return Number::f8_e4m3fn;
+    case dlpack::kFloat8E4M3FNUZ: return Number::f8_e4m3fnuz;
+    case dlpack::kFloat8E5M2: return Number::f8_e5m2;
+    case dlpack::kFloat8E5M2FNUZ: return Number::f8_e5m2fnuz;
+    default: break;
+  }
+  if (!type.descr) return kNone;
+  // The dtypes that ml_dtypes adds to NumPy have no number there, only a name.
+  auto* descr = reinterpret_cast<PyArray_Descr*>(type.descr.ptr());
+  if (!PyTypeNum_ISUSERDEF(descr->type_num)) return kNone;
+  const std::string name = py::handle(reinterpret_cast<PyObject*>(descr->typeobj)).attr("__name__").cast<std::string>();
+  static constexpr std::pair<const char*, Number> kNames[] = {
+      {"bfloat16", Number::bf16},           {"float8_e3m4", Number::f8_e3m4},
+      {"float8_e4m3", Number::f8_e4m3},     {"float8_e4m3b11fnuz", Number::f8_e4m3b11fnuz},
+      {"float8_e4m3fn", Number::f8_e4m3fn}, {"float8_e4m3fnuz", Number::f8_e4m3fnuz},
+      {"float8_e5m2", Number::f8_e5m2},     {"float8_e5m2fnuz", Number::f8_e5m2fnuz},
+  };
+  for (const auto& [known, number] : kNames) {
+    if (name == known) return number;
+  }
+  return kNone;
+}
+
 bool ElementType::matches(const ElementType& other) const {
   if (descr && other.descr) {
     return descr.is(other.descr) || PyArray_EquivTypes(reinterpret_cast<PyArray_Descr*>(descr.ptr()),
                                                        reinterpret_cast<PyArray_Descr*>(other.descr.ptr()));
   }
-  return data == other.data && data.code != dlpack::kOpaque;
+  if (data == other.data && data.code != dlpack::kOpaque) return true;
+  const Number number = number_of(*this);  // bfloat16 and the like have one name in NumPy and another in DLPack
+  return number != Number::none && number == number_of(other);
 }
 
 std::string ElementType::name() const {

@@ -8,13 +8,14 @@
 #include <string>
 
 #include "bindings/dlpack.h"
+#include "core/number.h"
 #include "core/plan.h"
 
 namespace gs {
 
 namespace py = pybind11;
 
-enum class Role : uint8_t { data, index, mask, fill, out };
+enum class Role : uint8_t { data, index, mask, fill, source, out };
 
 // The library that owns an array, and so allocates the result.
 enum class Library : uint8_t { numpy, torch, dlpack };
@@ -37,6 +38,9 @@ struct Operand {
   bool writable = false;
   bool given = false;
 };
+
+// What a reduction computes with; Number::none for every other dtype.
+Number number_of(const ElementType& type);
 
 // None leaves the operand not `given`.
 void adopt(py::handle op, Role role, py::handle object, Operand& operand);

@@ -1,53 +1,15 @@
 // operators.cpp: see operators.h. Arguments are positional only; names, defaults and documentation are Python's part.
 #include "bindings/operators.h"
 
-#include <array>
 #include <string>
 
 #include "bindings/errors.h"
 #include "bindings/run.h"
+#include "bindings/words.h"
 #include "core/error.h"
 
 namespace gs {
 namespace {
-
-// One of a few words. Python interns them, so that usually the first comparison, of addresses, decides.
-template <std::size_t N>
-class Words {
- public:
-  Words(const char* what, const std::array<const char*, N>& words) : what_(what), words_(words) {
-    for (std::size_t i = 0; i < N; ++i) interned_[i] = PyUnicode_InternFromString(words[i]);
-  }
-  int find(PyObject* word) const {
-    for (std::size_t i = 0; i < N; ++i) {
-      if (word == interned_[i]) return static_cast<int>(i);
-    }
-    if (PyUnicode_Check(word)) {
-      for (std::size_t i = 0; i < N; ++i) {
-        if (PyUnicode_Compare(word, interned_[i]) == 0) return static_cast<int>(i);
-      }
-    }
-    std::string text = std::string(what_) + " is " + py::repr(word).cast<std::string>() + ", expected one of ";
-    for (std::size_t i = 0; i < N; ++i) text += std::string(i > 0 ? ", '" : "'") + words_[i] + "'";
-    throw ShapeError(text);
-  }
-
- private:
-  const char* what_;
-  std::array<const char*, N> words_;
-  std::array<PyObject*, N> interned_{};
-};
-
-Rule parse_rule(PyObject* bounds, PyObject* negative) {
-  static const Words<6> bounds_words("bounds", {"raise", "deferred", "fill", "clip", "wrap", "unchecked"});
-  static const Words<2> negative_words("negative", {"from_end", "out_of_bounds"});
-  return {static_cast<Bounds>(bounds_words.find(bounds)), static_cast<Negative>(negative_words.find(negative))};
-}
-
-Match parse_match(PyObject* match) {
-  static const Words<2> words("match", {"prefix", "broadcast"});
-  return static_cast<Match>(words.find(match));
-}
 
 int64_t parse_int(PyObject* object, const char* what) {
   if (PyBool_Check(object) || !PyIndex_Check(object)) {
@@ -74,6 +36,26 @@ bool has_arguments(Py_ssize_t count, Py_ssize_t expected, const char* function) 
   return false;
 }
 
+bool parse_bool(PyObject* object, const char* what) {
+  if (PyBool_Check(object)) return object == Py_True;
+  throw DTypeError(std::string(what) + " is " + py::repr(object).cast<std::string>() + ", expected a bool");
+}
+
+void set_points(Request& request, PyObject* indices, PyObject* batch_dims) {
+  request.planner = Planner::at_points;
+  request.coordinates = !PyTuple_Check(indices);
+  request.batch_dims = parse_int(batch_dims, "batch_dims");
+}
+
+void set_scatter(Request& request, PyObject* bounds, PyObject* negative, PyObject* reduce, PyObject* include_self,
+                 PyObject* duplicates) {
+  request.direction = Direction::scatter;
+  request.rule = parse_rule(bounds, negative, Direction::scatter);
+  const ScatterWords words = parse_scatter_words(reduce, parse_bool(include_self, "include_self"), duplicates);
+  request.combine = words.combine;
+  request.duplicates = words.duplicates;
+}
+
 // take_axis(op, input, indices, axis, batch_dims, bounds, negative, fill, mask, out)
 PyObject* take_axis_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
   if (!has_arguments(count, 10, "take_axis")) return nullptr;
@@ -83,7 +65,7 @@ PyObject* take_axis_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
     request.planner = Planner::take_axis;
     request.axis = parse_axis(a[3]);
     request.batch_dims = parse_int(a[4], "batch_dims");
-    request.rule = parse_rule(a[5], a[6]);
+    request.rule = parse_rule(a[5], a[6], Direction::gather);
     return run(request, {a[1], a[2], a[7], a[8], a[9]});
   });
 }
@@ -97,21 +79,90 @@ PyObject* along_axis_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
     request.planner = Planner::along_axis;
     request.axis = parse_axis(a[3]);
     request.match = parse_match(a[4]);
-    request.rule = parse_rule(a[5], a[6]);
+    request.rule = parse_rule(a[5], a[6], Direction::gather);
     return run(request, {a[1], a[2], a[7], a[8], a[9]});
   });
 }
 
-// at_points(op, array, indices, bounds, negative, fill, mask, out)
-PyObject* at_points_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
-  if (!has_arguments(count, 8, "at_points")) return nullptr;
+// gather_tiled(op, input, index, axis, tile)
+PyObject* gather_tiled_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
+  if (!has_arguments(count, 5, "gather_tiled")) return nullptr;
   return guarded(name_of(a[0]), [&] {
-    if (!PyTuple_Check(a[2])) throw DTypeError("indices must be a tuple of index arrays");
+    if (!PyTuple_Check(a[4])) throw DTypeError("tile must be a tuple of integers");
     Request request;
     request.op = py::reinterpret_borrow<py::object>(a[0]);
-    request.planner = Planner::at_points;
-    request.rule = parse_rule(a[3], a[4]);
-    return run(request, {a[1], a[2], a[5], a[6], a[7]});
+    request.planner = Planner::along_axis;
+    request.axis = parse_int(a[3], "axis");
+    request.rule = {Bounds::raise, Negative::out_of_bounds};
+    for (const py::handle extent : py::reinterpret_borrow<py::tuple>(a[4])) {
+      request.tile.push_back(parse_int(extent.ptr(), "tile"));
+    }
+    return run(request, {a[1], a[2]});
+  });
+}
+
+// at_points(op, array, indices, batch_dims, bounds, negative, fill, mask, out)
+PyObject* at_points_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
+  if (!has_arguments(count, 9, "at_points")) return nullptr;
+  return guarded(name_of(a[0]), [&] {
+    Request request;
+    request.op = py::reinterpret_borrow<py::object>(a[0]);
+    set_points(request, a[2], a[3]);
+    request.rule = parse_rule(a[4], a[5], Direction::gather);
+    return run(request, {a[1], a[2], a[6], a[7], a[8]});
+  });
+}
+
+// scatter_axis(op, input, indices, axis, batch_dims, src, bounds, negative, reduce, include_self, duplicates, mask,
+// out)
+PyObject* scatter_axis_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
+  if (!has_arguments(count, 13, "scatter_axis")) return nullptr;
+  return guarded(name_of(a[0]), [&] {
+    Request request;
+    request.op = py::reinterpret_borrow<py::object>(a[0]);
+    request.planner = Planner::take_axis;
+    request.axis = parse_axis(a[3]);
+    request.batch_dims = parse_int(a[4], "batch_dims");
+    set_scatter(request, a[6], a[7], a[8], a[9], a[10]);
+    return run(request, {a[1], a[2], Py_None, a[11], a[12], a[5]});
+  });
+}
+
+// scatter_along(op, input, index, axis, match, src, bounds, negative, reduce, include_self, duplicates, mask, out)
+PyObject* scatter_along_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
+  if (!has_arguments(count, 13, "scatter_along")) return nullptr;
+  return guarded(name_of(a[0]), [&] {
+    Request request;
+    request.op = py::reinterpret_borrow<py::object>(a[0]);
+    request.planner = Planner::along_axis;
+    request.axis = parse_axis(a[3]);
+    request.match = parse_match(a[4]);
+    set_scatter(request, a[6], a[7], a[8], a[9], a[10]);
+    return run(request, {a[1], a[2], Py_None, a[11], a[12], a[5]});
+  });
+}
+
+// scatter_points(op, array, indices, batch_dims, src, bounds, negative, reduce, include_self, duplicates, mask, out)
+PyObject* scatter_points_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
+  if (!has_arguments(count, 12, "scatter_points")) return nullptr;
+  return guarded(name_of(a[0]), [&] {
+    Request request;
+    request.op = py::reinterpret_borrow<py::object>(a[0]);
+    set_points(request, a[2], a[3]);
+    set_scatter(request, a[5], a[6], a[7], a[8], a[9]);
+    return run(request, {a[1], a[2], Py_None, a[10], a[11], a[4]});
+  });
+}
+
+// scatter_masked(op, input, mask, src, out)
+PyObject* scatter_masked_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
+  if (!has_arguments(count, 5, "scatter_masked")) return nullptr;
+  return guarded(name_of(a[0]), [&] {
+    Request request;
+    request.op = py::reinterpret_borrow<py::object>(a[0]);
+    request.planner = Planner::elementwise;
+    request.direction = Direction::scatter;
+    return run(request, {a[1], Py_None, Py_None, a[2], a[4], a[3]});
   });
 }
 
@@ -128,8 +179,22 @@ PyMethodDef methods[] = {
      "along_axis(op, input, index, axis, match, bounds, negative, fill, mask, out, /)\n--\n\n"
      "Elementwise along one axis."},
     {"at_points", as_method(at_points_call), METH_FASTCALL,
-     "at_points(op, array, indices, bounds, negative, fill, mask, out, /)\n--\n\n"
-     "Points given by one index array for each axis."},
+     "at_points(op, array, indices, batch_dims, bounds, negative, fill, mask, out, /)\n--\n\n"
+     "Points given by one index array for each axis, or by an array of coordinates."},
+    {"gather_tiled", as_method(gather_tiled_call), METH_FASTCALL,
+     "gather_tiled(op, input, index, axis, tile, /)\n--\n\n"
+     "Elementwise along one axis, walked tile by tile."},
+    {"scatter_axis", as_method(scatter_axis_call), METH_FASTCALL,
+     "scatter_axis(op, input, indices, axis, batch_dims, src, bounds, negative, reduce, include_self, duplicates, "
+     "mask, out, /)\n--\n\nSlices along one axis, written."},
+    {"scatter_along", as_method(scatter_along_call), METH_FASTCALL,
+     "scatter_along(op, input, index, axis, match, src, bounds, negative, reduce, include_self, duplicates, mask, "
+     "out, /)\n--\n\nElementwise along one axis, written."},
+    {"scatter_points", as_method(scatter_points_call), METH_FASTCALL,
+     "scatter_points(op, array, indices, batch_dims, src, bounds, negative, reduce, include_self, duplicates, mask, "
+     "out, /)\n--\n\nPoints, written."},
+    {"scatter_masked", as_method(scatter_masked_call), METH_FASTCALL,
+     "scatter_masked(op, input, mask, src, out, /)\n--\n\nElementwise under a mask, written."},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -5,8 +5,11 @@
 
 #include "backends/backend.h"
 #include "bindings/errors.h"
+#include "bindings/execute.h"
+#include "bindings/words.h"
 #include "core/error.h"
 #include "plans/checks.h"
+#include "plans/tiles.h"
 
 namespace gs {
 namespace {
@@ -33,7 +36,9 @@ Operand own_fill(const Operand& fill) {
 
 const char* const kBoundsNames[] = {"raise", "deferred", "fill", "clip", "wrap", "unchecked"};
 const char* const kNegativeNames[] = {"from_end", "out_of_bounds"};
-const char* const kPlannerNames[] = {"take_axis", "along_axis", "at_points"};
+const char* const kPlannerNames[] = {"take_axis", "along_axis", "at_points", "elementwise"};
+const char* const kReduceNames[] = {"", "add", "mul", "min", "max", "mean"};
+const char* const kDuplicatesNames[] = {"last", "first", "error"};
 
 py::tuple to_tuple(const Dims& dims) {
   py::tuple tuple(static_cast<std::size_t>(dims.size()));
@@ -161,30 +166,53 @@ PlanObject::PlanObject(const Request& request, const Plan& plan, const Operands&
       input_(operands.input),
       mask_(operands.mask),
       out_(operands.out),
+      source_(operands.source),
       fill_(own_fill(operands.fill)) {
   for (const Operand& index : operands.indices) indices_.emplace_back(index);
 }
 
-void PlanObject::check(const Operands& operands) const {
-  const auto expect = [](const Signature& planned, const Operand& given, const char* what) {
-    if (planned.matches(given)) return;
-    throw ShapeError(std::string("the plan was made for ") + what + " " + planned.text() + ", not for " +
-                     Signature(given).text());
-  };
-  expect(input_, operands.input, "input");
+namespace {
+
+void expect(const Signature& planned, const Operand& given, const char* what) {
+  if (planned.matches(given)) return;
+  throw ShapeError(std::string("the plan was made for ") + what + " " + planned.text() + ", not for " +
+                   Signature(given).text());
+}
+
+// Of the same shape and dtype; its strides do not matter.
+void expect_alike(const Signature& planned, const Operand& given, const char* what) {
+  Signature wanted = planned;
+  wanted.stride = given.view.stride;
+  if (wanted.extent.size() != given.view.rank() || !wanted.matches(given)) expect(planned, given, what);
+}
+
+}  // namespace
+
+void PlanObject::check_indices(const Operands& operands) const {
   if (operands.indices.size() != indices_.size()) throw ShapeError("the plan was made for another number of indices");
   for (std::size_t a = 0; a < indices_.size(); ++a) expect(indices_[a], operands.indices[a], "index");
+}
+
+void PlanObject::check(const Operands& operands) const {
+  expect(input_, operands.input, "input");
+  check_indices(operands);
+  expect(source_, operands.source, "src");
   expect(mask_, operands.mask, "mask");
 }
 
-py::object PlanObject::call(py::handle input, py::handle indices, py::handle mask, py::handle out) const {
+py::object PlanObject::call(py::handle input, py::handle indices, py::handle source, py::handle mask,
+                            py::handle out) const {
   return raising(request_.name(), [&]() -> py::object {
-    if (request_.planner == Planner::at_points && !PyTuple_Check(indices.ptr())) {
+    if (takes_tuple() && !PyTuple_Check(indices.ptr())) {
       throw DTypeError("the plan was made for a tuple of index arrays");
     }
     Operands operands;
-    adopt_all(request_, {input, indices, py::none(), mask, out}, operands);
+    adopt_all(request_, {input, indices, py::none(), mask, out, source}, operands);
     check(operands);
+    if (request_.direction == Direction::scatter) {
+      const bool on_copy = !operands.out.given && !out_.given;
+      return execute_scatter(request_, operands, on_copy ? &plan_ : nullptr);
+    }
     operands.fill = fill_;
     // The plan's dense side is that of `out`, or a fresh array; another layout needs another plan.
     const bool as_planned =
@@ -194,6 +222,26 @@ py::object PlanObject::call(py::handle input, py::handle indices, py::handle mas
                           same_walk(plan_.result_shape, operands.out.view.stride,
                                     contiguous_strides(plan_.result_shape, plan_.item)));
     return as_planned ? execute(request_, plan_, operands) : execute(request_, make_plan(request_, operands), operands);
+  });
+}
+
+py::object PlanObject::scatter(const Combine& combine, Duplicates duplicates, const RawOperands& raw) const {
+  return raising(request_.name(), [&]() -> py::object {
+    if (takes_tuple() && !PyTuple_Check(raw.indices.ptr())) {
+      throw DTypeError("the plan was made for a tuple of index arrays");
+    }
+    Request request = request_;
+    if (request_.direction == Direction::gather) request.op = py::str("Plan.scatter");
+    request.direction = Direction::scatter;
+    request.tile.clear();
+    request.combine = combine;
+    request.duplicates = duplicates;
+    Operands operands;
+    adopt_all(request, raw, operands);
+    expect_alike(input_, operands.input, "input");
+    check_indices(operands);
+    set_number(request, operands);
+    return execute_scatter(request, operands, nullptr);
   });
 }
 
@@ -208,15 +256,25 @@ py::dict PlanObject::to_dict() const {
   facts["indices"] = indices;
   facts["mask"] = mask_.given ? py::object(py::str(mask_.text())) : py::none();
   facts["result_shape"] = to_tuple(plan_.result_shape);
-  facts["bounds"] = kBoundsNames[static_cast<int>(plan_.rule.bounds)];
+  const bool scatters = request_.direction == Direction::scatter;
+  facts["direction"] = scatters ? "scatter" : "gather";
+  if (scatters) {
+    const Reduce reduce = request_.combine.reduce;
+    facts["src"] = source_.text();
+    facts["reduce"] = reduce == Reduce::set ? py::object(py::none()) : py::str(kReduceNames[static_cast<int>(reduce)]);
+    facts["duplicates"] = kDuplicatesNames[static_cast<int>(request_.duplicates)];
+  }
+  const char* const bounds = kBoundsNames[static_cast<int>(plan_.rule.bounds)];
+  facts["bounds"] = scatters && plan_.rule.fills() ? "drop" : bounds;
   facts["negative"] = kNegativeNames[static_cast<int>(plan_.rule.negative)];
   facts["kind"] = kind_name(plan_.kind);
   facts["unit_bytes"] = plan_.unit;
   facts["points"] = plan_.space.count();
   facts["bytes_moved"] = plan_.bytes_moved();
+  facts["tiles"] = request_.tile.empty() ? 1 : tile_count(plan_.result_shape, request_.tile);
   facts["backend"] = backend.name();
-  facts["kernel"] = backend.kernel(plan_, Direction::gather);
-  facts["threads"] = backend.threads(plan_, Direction::gather, thread_count());
+  facts["kernel"] = backend.kernel(plan_, request_.direction);
+  facts["threads"] = backend.threads(plan_, request_.direction, thread_count());
   return facts;
 }
 
@@ -227,14 +285,17 @@ py::tuple PlanObject::state() const {
                         request_.axis ? py::object(py::int_(*request_.axis)) : py::none(), request_.batch_dims,
                         static_cast<int>(request_.match), static_cast<int>(request_.rule.bounds),
                         static_cast<int>(request_.rule.negative), input_.state(), indices, mask_.state(), out_.state(),
-                        fill_.given ? fill_.object : py::none());
+                        fill_.given ? fill_.object : py::none(), request_.coordinates,
+                        static_cast<int>(request_.direction), static_cast<int>(request_.combine.reduce),
+                        request_.combine.include_self, static_cast<int>(request_.duplicates), source_.state(),
+                        to_tuple(request_.tile));
 }
 
 PlanObject PlanObject::restored(const py::tuple& state) {
   PlanObject plan;
+  if (state.size() != 19 || !py::isinstance<py::str>(state[0])) throw py::value_error("not the state of a plan");
   plan.request_.op = state[0];
-  if (state.size() != 12 || !py::isinstance<py::str>(state[0])) throw py::value_error("not the state of a plan");
-  plan.request_.planner = Signature::enumerator(state[1], Planner::at_points);
+  plan.request_.planner = Signature::enumerator(state[1], Planner::elementwise);
   if (!state[2].is_none()) plan.request_.axis = state[2].cast<int64_t>();
   plan.request_.batch_dims = state[3].cast<int64_t>();
   plan.request_.match = Signature::enumerator(state[4], Match::broadcast);
@@ -247,7 +308,20 @@ PlanObject PlanObject::restored(const py::tuple& state) {
   for (const py::handle index : py::list(state[8])) plan.indices_.push_back(restore(index));
   plan.mask_ = restore(state[9]);
   plan.out_ = restore(state[10]);
-  if (plan.indices_.empty() || (plan.indices_.size() > 1 && plan.request_.planner != Planner::at_points)) {
+  plan.request_.coordinates = state[12].cast<bool>();
+  plan.request_.direction = Signature::enumerator(state[13], Direction::scatter);
+  plan.request_.combine.reduce = Signature::enumerator(state[14], Reduce::mean);
+  plan.request_.combine.include_self = state[15].cast<bool>();
+  plan.request_.duplicates = Signature::enumerator(state[16], Duplicates::error);
+  plan.source_ = restore(state[17]);
+  plan.request_.tile = to_dims(state[18]);
+  const bool any_number = plan.takes_tuple();
+  const std::size_t indices = plan.request_.planner == Planner::elementwise ? 0 : 1;
+  const bool scatters = plan.request_.direction == Direction::scatter;
+  const bool tiles = !plan.request_.tile.empty();
+  if ((tiles && (plan.request_.planner != Planner::along_axis || !plan.request_.axis)) ||
+      (!any_number && plan.indices_.size() != indices) || scatters != plan.source_.given || !plan.input_.given ||
+      (scatters && plan.source_.item != plan.input_.item) || (indices == 0 && !scatters)) {
     throw py::value_error("not the state of a plan");
   }
   adopt(plan.request_.op, Role::fill, state[11], plan.fill_);
@@ -260,15 +334,24 @@ PlanObject PlanObject::restored(const py::tuple& state) {
   operands.mask = plan.mask_.operand();
   operands.out = plan.out_.operand();
   operands.fill = plan.fill_;
-  plan.plan_ = make_plan(plan.request_, operands);
+  operands.source = plan.source_.operand();
+  if (scatters) set_number(plan.request_, operands);
+  plan.plan_ = scatters ? make_scatter_plan(plan.request_, operands) : make_plan(plan.request_, operands);
   return plan;
 }
 
 bool PlanObject::equals(const PlanObject& other) const {
   const bool same_request = request_.op.equal(other.request_.op) && request_.planner == other.request_.planner &&
                             request_.axis == other.request_.axis && request_.batch_dims == other.request_.batch_dims &&
-                            request_.match == other.request_.match && request_.rule == other.request_.rule;
-  if (!same_request || !(input_ == other.input_) || !(mask_ == other.mask_) || !(out_ == other.out_)) return false;
+                            request_.match == other.request_.match && request_.rule == other.request_.rule &&
+                            request_.coordinates == other.request_.coordinates &&
+                            request_.direction == other.request_.direction &&
+                            request_.combine == other.request_.combine &&
+                            request_.duplicates == other.request_.duplicates && request_.tile == other.request_.tile;
+  if (!same_request || !(input_ == other.input_) || !(mask_ == other.mask_) || !(out_ == other.out_) ||
+      !(source_ == other.source_)) {
+    return false;
+  }
   if (indices_ != other.indices_ || fill_.given != other.fill_.given) return false;
   if (!fill_.given) return true;
   return fill_.view.extent == other.fill_.view.extent &&
@@ -287,11 +370,18 @@ void bind_plan(py::module_& module) {
   py::class_<PlanObject>(module, "Plan")
       .def(
           "__call__",
-          [](const PlanObject& self, py::object input, py::object indices, py::object mask, py::object out) {
-            return self.call(input, indices, mask, out);
+          [](const PlanObject& self, py::object input, py::object indices, py::object src, py::object mask,
+             py::object out) { return self.call(input, indices, src, mask, out); },
+          py::arg("input"), py::arg("indices"), py::arg("src") = py::none(), py::pos_only(), py::kw_only(),
+          py::arg("mask") = py::none(), py::arg("out") = py::none())
+      .def(
+          "scatter",
+          [](const PlanObject& self, py::object target, py::object indices, py::object src, py::object reduce,
+             bool include_self, py::object duplicates, py::object mask, py::object out) {
+            const ScatterWords words = parse_scatter_words(reduce.ptr(), include_self, duplicates.ptr());
+            return self.scatter(words.combine, words.duplicates, {target, indices, py::none(), mask, out, src});
           },
-          py::arg("input"), py::arg("indices"), py::pos_only(), py::kw_only(), py::arg("mask") = py::none(),
-          py::arg("out") = py::none())
+          py::pos_only())
       .def("to_dict", &PlanObject::to_dict)
       .def(
           "__eq__", [](const PlanObject& self, const PlanObject& other) { return self.equals(other); },

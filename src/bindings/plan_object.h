@@ -35,7 +35,9 @@ class PlanObject {
  public:
   PlanObject(const Request& request, const Plan& plan, const Operands& operands);
 
-  py::object call(py::handle input, py::handle indices, py::handle mask, py::handle out) const;
+  py::object call(py::handle input, py::handle indices, py::handle source, py::handle mask, py::handle out) const;
+  // The same geometry run as a scatter, whatever direction the plan was made for.
+  py::object scatter(const Combine& combine, Duplicates duplicates, const RawOperands& raw) const;
   py::dict to_dict() const;
   py::tuple state() const;
   static PlanObject restored(const py::tuple& state);
@@ -45,10 +47,12 @@ class PlanObject {
  private:
   PlanObject() = default;
   void check(const Operands& operands) const;
+  void check_indices(const Operands& operands) const;
+  bool takes_tuple() const { return request_.planner == Planner::at_points && !request_.coordinates; }
 
   Request request_;
   Plan plan_;
-  Signature input_, mask_, out_;
+  Signature input_, mask_, out_, source_;
   std::vector<Signature> indices_;
   Operand fill_;
 };

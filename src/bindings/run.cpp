@@ -7,180 +7,126 @@
 
 #include "backends/backend.h"
 #include "backends/host_info.h"
-#include "backends/host_memory.h"
 #include "bindings/errors.h"
-#include "bindings/gil.h"
+#include "bindings/execute.h"
 #include "bindings/overlap.h"
 #include "bindings/plan_cache.h"
 #include "bindings/plan_object.h"
 #include "bindings/to_python.h"
-#include "core/checked.h"
+#include "core/combine_point.h"
 #include "core/error.h"
+#include "plans/checks.h"
+#include "plans/tiles.h"
 
 namespace gs {
 namespace {
 
-// Below this many bytes a call is shorter than giving the interpreter lock away and taking it back.
-constexpr int64_t kKeepLockBytes = 32 * 1024;
-constexpr int kTries = 8;
-
 std::atomic<int> process_threads{0};
 thread_local int python_thread_limit = 0;
-
-// Whether the call that this thread is in was interrupted: a signal handler raised, and its error waits for the lock.
-thread_local bool signalled = false;
-
-// Asked on the calling thread, which runs without the interpreter lock.
-bool interrupted() {
-  signalled = Unlocked::locked([] { return PyErr_CheckSignals() != 0; });
-  return signalled;
-}
-
-Buffers buffers_of(const Operands& operands, std::byte* dense) {
-  Buffers buffers;
-  buffers.dense = dense;
-  buffers.indexed = operands.input.view.data;
-  buffers.mask = operands.mask.view.data;
-  buffers.fill = operands.fill.view.data;
-  for (const Operand& index : operands.indices) buffers.index.push_back(index.view.data);
-  return buffers;
-}
-
-// Short runs keep the interpreter lock.
-bool keeps_lock(const Plan& plan) {
-  return plan.bytes_moved() < kKeepLockBytes && plan.index_space.count() < kKeepLockBytes / 8;
-}
 
 // Checks everything first where something could be half written, then moves. Raises; returns only if all went well.
 void move(const Request& request, const Plan& plan, const Buffers& buffers, bool check_first) {
   const bool nothing_to_move = plan.space.count() == 0;
   if (nothing_to_move && (!plan.can_fail() || plan.index_space.count() == 0)) return;
   const Backend& backend = host_backend();
-  RunOptions options;
-  options.threads = thread_count();
-  // Another thread may change an index between the run that met it and the search that names it; then all is tried
-  // again.
   for (int attempt = 0; attempt < kTries; ++attempt) {
     Outcome outcome = Outcome::done;
     std::optional<BadIndex> bad;
-    const auto work = [&] {
-      if ((check_first || nothing_to_move) && plan.can_fail() && any_outside(plan, buffers, options.interrupted)) {
+    run_work(keeps_lock(plan), [&](const RunOptions& options) {
+      if ((check_first || nothing_to_move) && plan.can_fail() && backend.any_outside(plan, buffers, options)) {
         outcome = Outcome::bad_index;
       }
-      if (outcome == Outcome::done && !signalled) outcome = backend.move(plan, buffers, Direction::gather, options);
-      if (outcome == Outcome::bad_index && !signalled) bad = first_outside(plan, buffers, options.interrupted);
-    };
-    signalled = false;
-    if (keeps_lock(plan)) {
-      work();
-    } else {
-      options.interrupted = interrupted;
-      const Unlocked unlocked;
-      work();
-    }
-    if (signalled) throw py::error_already_set();
+      if (outcome == Outcome::done && !signalled()) {
+        outcome = backend.move(plan, buffers, Direction::gather, options);
+      }
+      if (outcome == Outcome::bad_index && !signalled()) bad = first_outside(plan, buffers, options.interrupted);
+    });
     if (bad) raise_out_of_bounds(request.op, Plan(plan), *bad);  // a copy: it may be the cache's, and Python code runs
     if (outcome == Outcome::done) return;
   }
   throw std::runtime_error("the index array kept changing while it was used");
 }
 
-void copy_view(const ArrayView& source, const ArrayView& target) {
-  Extras extras;
-  extras.dense = &target;
-  const Plan plan = elementwise(source, target.extent, extras);
-  Buffers buffers;
-  buffers.dense = target.data;
-  buffers.indexed = source.data;
-  const RunOptions options{thread_count(), nullptr};  // never interrupted: it may be the copy into the caller's array
-  if (keeps_lock(plan)) {
-    host_backend().move(plan, buffers, Direction::gather, options);
-  } else {
-    const Unlocked unlocked;
-    host_backend().move(plan, buffers, Direction::gather, options);
-  }
-}
-
-// Memory that lives for one call.
-struct Scratch {
-  explicit Scratch(const ArrayView& like) {
-    view.item = like.item;
-    view.extent = like.extent;
-    view.stride = contiguous_strides(like.extent, like.item);
-    view.data = static_cast<std::byte*>(
-        host::allocate(static_cast<std::size_t>(checked_mul(checked_count(like.extent), like.item))));
-  }
-  Scratch(Scratch&& other) noexcept : view(other.view) { other.view.data = nullptr; }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  ~Scratch() {
-    if (view.data != nullptr) host::release(view.data);
-  }
-  ArrayView view;
-};
-
-int64_t bytes_of(const ArrayView& view) {
-  return checked_mul(checked_count(view.extent), view.item);
-}
-
-void check_out(const Operands& operands) {
-  const Operand& out = operands.out;
-  if (!out.writable) throw ShapeError("out is read-only");
-  if (!out.type.matches(operands.input.type)) {
-    throw DTypeError("out has dtype " + out.type.name() + ", the result has dtype " + operands.input.type.name());
-  }
-  if (overlaps_itself(out.view)) throw ShapeError("out overlaps itself: several of its elements share one address");
-}
-
 // Writes into memory that the caller owns. Where it overlaps an argument the answer is as if that had been copied.
 py::object execute_into(const Request& request, const Plan& plan, const Operands& operands) {
   check_out(operands);
   const ArrayView& out = operands.out.view;
-  std::vector<const Operand*> shared;
   int64_t shared_bytes = 0;
   const auto look = [&](const Operand& operand) {
-    if (!operand.given || !overlap(operand.view, out)) return;
-    shared.push_back(&operand);
-    shared_bytes += bytes_of(operand.view);
+    if (operand.given && overlap(operand.view, out)) shared_bytes += std::max<int64_t>(bytes_of(operand.view), 1);
   };
   look(operands.input);
   for (const Operand& index : operands.indices) look(index);
   look(operands.mask);
   look(operands.fill);
 
-  if (shared.empty()) {
-    move(request, plan, buffers_of(operands, out.data), true);
+  if (shared_bytes == 0) {
+    move(request, plan, buffers_of(request, operands, out.data, operands.input.view.data), true);
   } else if (shared_bytes < bytes_of(out)) {
-    std::vector<Scratch> copies;
-    Operands separate = operands;
-    const auto detach = [&](Operand& operand, const Operand& original) {
-      if (std::find(shared.begin(), shared.end(), &original) == shared.end()) return;
-      copies.emplace_back(original.view);
-      copy_view(original.view, copies.back().view);
-      static_cast<ArrayView&>(operand.view) = copies.back().view;
-    };
-    detach(separate.input, operands.input);
-    for (std::size_t a = 0; a < operands.indices.size(); ++a) detach(separate.indices[a], operands.indices[a]);
-    detach(separate.mask, operands.mask);
-    detach(separate.fill, operands.fill);
-    move(request, make_plan(request, separate), buffers_of(separate, out.data), true);
+    Detached own(operands);
+    own.detach(out, true);
+    move(request, make_plan(request, own.operands),
+         buffers_of(request, own.operands, out.data, own.operands.input.view.data), true);
   } else {
     Operands separate = operands;
     separate.out = Operand{};
-    Scratch fresh(out);
-    move(request, make_plan(request, separate), buffers_of(separate, fresh.view.data), false);
+    const Scratch fresh(out);
+    move(request, make_plan(request, separate),
+         buffers_of(request, separate, fresh.view.data, operands.input.view.data), false);
     copy_view(fresh.view, out);
   }
-  const py::object& written = operands.out.original ? operands.out.original : operands.out.object;
-  if (operands.out.library != Library::numpy) python_part("gatherscatter._arrays", "written")(written);
-  return written;
+  return written(operands);
+}
+
+// The index arrays of a request whose last axis holds one of each.
+std::vector<IndexView> split_coordinates(const IndexView& all, int most) {
+  const int last = all.rank() - 1;
+  if (last < 0) throw ShapeError("indices is a scalar, expected an array whose last axis holds coordinates");
+  if (all.extent[last] > most) {
+    throw ShapeError("indices of shape " + to_string(all.extent) + " hold coordinates of " +
+                     std::to_string(all.extent[last]) + " axes, the array has " + std::to_string(most) +
+                     " after batch_dims");
+  }
+  std::vector<IndexView> views(static_cast<std::size_t>(all.extent[last]), all);
+  for (std::size_t a = 0; a < views.size(); ++a) {
+    if (all.data != nullptr) views[a].data += static_cast<int64_t>(a) * all.stride[last];
+    views[a].extent.resize(last);
+    views[a].stride.resize(last);
+  }
+  return views;
+}
+
+Plan plan_points(const Request& request, const Operands& operands, const Extras& extras) {
+  const ArrayView& input = operands.input.view;
+  if (request.coordinates) {
+    const IndexView& all = operands.indices[0].view;
+    const auto batch = static_cast<int>(std::clamp<int64_t>(request.batch_dims, 0, input.rank()));
+    const std::vector<IndexView> views = split_coordinates(all, input.rank() - batch);
+    Dims points = all.extent;
+    points.resize(all.rank() - 1);
+    return at_points(input, views, points, request.batch_dims, request.rule, extras);
+  }
+  std::vector<IndexView> views;
+  for (const Operand& index : operands.indices) views.push_back(index.view);
+  return at_points(input, views, {}, request.batch_dims, request.rule, extras);
 }
 
 }  // namespace
 
+void set_number(Request& request, const Operands& operands) {
+  if (request.combine.reduce == Reduce::set) return;
+  request.combine.number = number_of(operands.input.type);
+  if (has_reduction(request.combine)) return;
+  const char* const names[] = {"", "add", "mul", "min", "max", "mean"};
+  throw DTypeError("input has dtype " + operands.input.type.name() + ", which has no reduce='" +
+                   names[static_cast<int>(request.combine.reduce)] + "'");
+}
+
 void adopt_all(const Request& request, const RawOperands& raw, Operands& operands) {
   adopt(request.op, Role::data, raw.input, operands.input);
-  if (request.planner == Planner::at_points) {
+  if (request.planner == Planner::elementwise) {
+    operands.indices.resize(0);
+  } else if (request.planner == Planner::at_points && !request.coordinates) {
     const auto indices = py::reinterpret_borrow<py::tuple>(raw.indices);
     operands.indices.resize(indices.size());
     for (std::size_t a = 0; a < indices.size(); ++a) adopt(request.op, Role::index, indices[a], operands.indices[a]);
@@ -190,6 +136,7 @@ void adopt_all(const Request& request, const RawOperands& raw, Operands& operand
   }
   adopt(request.op, Role::fill, raw.fill, operands.fill);
   adopt(request.op, Role::mask, raw.mask, operands.mask);
+  adopt(request.op, Role::source, raw.source, operands.source);
   adopt(request.op, Role::out, raw.out, operands.out);
   if (!operands.input.given) throw DTypeError("input is None, expected an array");
   for (const Operand& index : operands.indices) {
@@ -211,14 +158,32 @@ void adopt_all(const Request& request, const RawOperands& raw, Operands& operand
       throw DTypeError("mask has dtype " + operands.mask.type.name() + ", expected bool");
     }
   }
+  if (operands.source.given) {
+    borrow(Role::source, operands.source);
+    if (!operands.source.type.matches(operands.input.type)) {
+      throw DTypeError("src has dtype " + operands.source.type.name() + ", input has dtype " +
+                       operands.input.type.name());
+    }
+  } else if (request.direction == Direction::scatter) {
+    throw DTypeError("src is None, expected an array");
+  }
   if (operands.out.given) borrow(Role::out, operands.out);
+  if (request.direction == Direction::scatter && operands.out.given &&
+      !(operands.out.view.extent == operands.input.view.extent)) {
+    throw ShapeError("out has shape " + to_string(operands.out.view.extent) + ", the result has shape " +
+                     to_string(operands.input.view.extent));
+  }
 }
 
 Plan make_plan(const Request& request, const Operands& operands) {
   Extras extras;
   if (operands.mask.given) extras.mask = &operands.mask.view;
   if (operands.fill.given) extras.fill = &operands.fill.view;
-  if (operands.out.given) {
+  if (request.direction == Direction::scatter) {
+    extras.dense = &operands.source.view;
+    extras.fit =
+        request.planner == Planner::along_axis && request.match == Match::prefix ? Fit::leading : Fit::broadcast;
+  } else if (operands.out.given) {
     extras.dense = &operands.out.view;
     if (operands.out.view.item != operands.input.view.item) {
       throw DTypeError("out has dtype " + operands.out.type.name() + ", the result has dtype " +
@@ -230,11 +195,12 @@ Plan make_plan(const Request& request, const Operands& operands) {
     case Planner::take_axis:
       return take_axis(input, operands.indices[0].view, request.axis, request.batch_dims, request.rule, extras);
     case Planner::along_axis:
+      if (!request.tile.empty()) tile_count(operands.indices[0].view.extent, request.tile);
       return along_axis(input, operands.indices[0].view, request.axis, request.match, request.rule, extras);
-    case Planner::at_points: {
-      std::vector<IndexView> views;
-      for (const Operand& index : operands.indices) views.push_back(index.view);
-      return at_points(input, views, request.batch_dims, request.rule, extras);
+    case Planner::at_points: return plan_points(request, operands, extras);
+    case Planner::elementwise: {
+      // Turned round: here it is the input, the indexed side, that has the shape of the points.
+      return elementwise(input, input.extent, extras);
     }
   }
   throw std::logic_error("unknown planner");
@@ -242,8 +208,9 @@ Plan make_plan(const Request& request, const Operands& operands) {
 
 py::object execute(const Request& request, const Plan& plan, const Operands& operands) {
   if (operands.out.given) return execute_into(request, plan, operands);
+  if (!request.tile.empty()) return execute_tiled(request, plan, operands);
   Result result(operands.input, plan.result_shape);
-  move(request, plan, buffers_of(operands, result.data()), false);
+  move(request, plan, buffers_of(request, operands, result.data(), operands.input.view.data), false);
   return result.take();
 }
 
@@ -256,11 +223,26 @@ py::object execute_nonempty(const Request& request, const Plan& plan, const Oper
 
 }  // namespace
 
-py::object run(const Request& request, const RawOperands& raw) {
+// As it is once it runs: on a fresh copy of the input, or on `out`.
+Plan make_scatter_plan(const Request& request, const Operands& operands) {
+  Operands on_target = operands;
+  const ArrayView& input = operands.input.view;
+  ArrayView& target = on_target.input.view;
+  target = contiguous_view(nullptr, input.extent, input.item);
+  if (operands.out.given) target = operands.out.view;
+  return make_plan(request, on_target);
+}
+
+py::object run(Request request, const RawOperands& raw) {
   const bool plan_only = take_planning();
   try {
     Operands operands;
     adopt_all(request, raw, operands);
+    if (request.direction == Direction::scatter) {
+      set_number(request, operands);
+      if (plan_only) return make_plan_object(request, make_scatter_plan(request, operands), operands);
+      return execute_scatter(request, operands, nullptr);
+    }
     const Plan plan = make_plan(request, operands);
     if (plan_only) return make_plan_object(request, plan, operands);
     return execute(request, plan, operands);

@@ -8,11 +8,15 @@
 #include <vector>
 
 #include "bindings/from_python.h"
+#include "core/combine.h"
 #include "plans/plans.h"
 
 namespace gs {
 
-enum class Planner : uint8_t { take_axis, along_axis, at_points };
+enum class Planner : uint8_t { take_axis, along_axis, at_points, elementwise };
+
+// Which of several points that write to one element wins, or that there must not be several.
+enum class Duplicates : uint8_t { last, first, error };
 
 // What an operator asks of a planner, apart from the arrays.
 struct Request {
@@ -22,11 +26,19 @@ struct Request {
   int64_t batch_dims = 0;
   Match match = Match::prefix;
   Rule rule;
+  bool coordinates = false;  // at_points: the index arrays lie side by side along the last axis of one array
+
+  Dims tile;  // along_axis: walked in tiles of this shape; empty: as one
+
+  Direction direction = Direction::gather;
+  Combine combine;  // of a scatter, as are duplicates
+  Duplicates duplicates = Duplicates::last;
 
   const char* name() const { return PyUnicode_AsUTF8(op.ptr()); }
 };
 
-// The index operands of one call: one but for at_points, which is the case that must not allocate.
+// The index operands of one call: one, but none for elementwise and any number for at_points, which is the case that
+// must not allocate.
 class IndexOperands {
  public:
   IndexOperands() = default;
@@ -60,26 +72,31 @@ struct Operands {
   IndexOperands indices;
   Operand mask;
   Operand fill;
+  Operand source;  // what a scatter reads
   Operand out;
 };
 
 // The raw arguments of an operator, positional: what Python's public functions hand over.
 struct RawOperands {
   py::handle input;
-  py::handle indices;  // a tuple for at_points
-  py::handle fill;
-  py::handle mask;
-  py::handle out;
+  py::handle indices;  // a tuple for at_points, unless they are coordinates
+  py::handle fill = Py_None;
+  py::handle mask = Py_None;
+  py::handle out = Py_None;
+  py::handle source = Py_None;
 };
 
 void adopt_all(const Request& request, const RawOperands& raw, Operands& operands);
 Plan make_plan(const Request& request, const Operands& operands);
+Plan make_scatter_plan(const Request& request, const Operands& operands);
+// Settles the dtype of a reduction; DTypeError where the input's has none of that kind.
+void set_number(Request& request, const Operands& operands);
 
-// Runs `plan` on the operands into `out`, or into a fresh array.
+// Runs a gather's `plan` on the operands into `out`, or into a fresh array.
 py::object execute(const Request& request, const Plan& plan, const Operands& operands);
 
 // adopt, plan, execute; in planning mode (see plan_object.h) gives the Plan object instead.
-py::object run(const Request& request, const RawOperands& raw);
+py::object run(Request request, const RawOperands& raw);
 
 // The same for two plain arrays, exact ndarrays or torch tensors, and nothing else. Throws before any value is looked
 // at if the input is a scalar or its axis is empty: what to say then is the operator's business.

@@ -35,21 +35,28 @@ int64_t inner_stride(const Plan& plan, int operand) {
   return space.rank() == 0 ? 0 : space.stride(operand, space.rank() - 1);
 }
 
-// Walks the index space in blocks of points that follow each other on its innermost axis: visit(flat, pointers, count),
-// until that says false or `stop` says true.
+// Walks the points [first, last) of the index space in blocks that follow each other on its innermost axis:
+// visit(flat, pointers, count), until that says false or `stop` says true.
 template <class Visit>
-void for_each_block(const Plan& plan, const Buffers& buffers, bool (*stop)(), Visit&& visit) {
+void for_each_block(const Plan& plan, const Buffers& buffers, int64_t first, int64_t last, bool (*stop)(),
+                    Visit&& visit) {
   const Space& space = plan.index_space;
   const int rank = space.rank();
   const int64_t run = rank == 0 ? 1 : space.extent(rank - 1);
-  if (space.count() == 0) return;
+  if (first >= last) return;
   Buffers row = buffers;
-  Dims position(rank);
+  Dims position = unravel(first, space.extents());
+  int64_t begin = rank == 0 ? 0 : position[rank - 1];  // of the first run; all others begin at its start
+  for (int axis = 0; axis < rank - 1; ++axis) {
+    if (row.mask) row.mask += position[axis] * space.stride(kMask, axis);
+    for (int a = 0; a < plan.index.size(); ++a) row.index[a] += position[axis] * space.stride(kIndex + a, axis);
+  }
   int64_t since_asked = 0;
-  for (int64_t flat = 0;; flat += run) {
+  for (int64_t flat = first - begin;; flat += run) {
     Buffers at = row;
-    for (int64_t begin = 0; begin < run; begin += kBlock) {
-      const int64_t count = std::min(run - begin, kBlock);
+    const int64_t end = std::min(run, last - flat);
+    for (; begin < end; begin += kBlock) {
+      const int64_t count = std::min(end - begin, kBlock);
       if (at.mask) at.mask = row.mask + begin * inner_stride(plan, kMask);
       for (int a = 0; a < plan.index.size(); ++a) at.index[a] = row.index[a] + begin * inner_stride(plan, kIndex + a);
       if (!visit(flat + begin, at, count)) return;
@@ -58,6 +65,8 @@ void for_each_block(const Plan& plan, const Buffers& buffers, bool (*stop)(), Vi
       since_asked = 0;
       if (stop != nullptr && stop()) return;
     }
+    if (flat + run >= last) return;
+    begin = 0;
     int axis = rank - 2;
     for (; axis >= 0; --axis) {
       const bool more = ++position[axis] < space.extent(axis);
@@ -108,9 +117,9 @@ bool block_is_bad(const Plan& plan, const Buffers& at, int64_t count) {
 
 }  // namespace
 
-bool any_outside(const Plan& plan, const Buffers& buffers, bool (*stop)()) {
+bool any_outside(const Plan& plan, const Buffers& buffers, int64_t begin, int64_t end, bool (*stop)()) {
   bool found = false;
-  for_each_block(plan, buffers, stop, [&](int64_t, const Buffers& at, int64_t count) {
+  for_each_block(plan, buffers, begin, end, stop, [&](int64_t, const Buffers& at, int64_t count) {
     found = block_is_bad(plan, at, count);
     return !found;
   });
@@ -119,7 +128,7 @@ bool any_outside(const Plan& plan, const Buffers& buffers, bool (*stop)()) {
 
 std::optional<BadIndex> first_outside(const Plan& plan, const Buffers& buffers, bool (*stop)()) {
   std::optional<BadIndex> found;
-  for_each_block(plan, buffers, stop, [&](int64_t flat, const Buffers& at, int64_t count) {
+  for_each_block(plan, buffers, 0, plan.index_space.count(), stop, [&](int64_t flat, const Buffers& at, int64_t count) {
     if (!block_is_bad(plan, at, count)) return true;
     for (int64_t i = 0; i < count; ++i) {
       if (plan.masked && at.mask[i * inner_stride(plan, kMask)] == std::byte{0}) continue;

@@ -6,3 +6,7 @@
 #else
 #define GS_HD
 #endif
+
+// The same for small functions that kernels of several instruction set levels share: no copy of them may reach the
+// linker, which would pick one level's for everybody.
+#define GS_INLINE GS_HD inline __attribute__((always_inline))

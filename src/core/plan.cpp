@@ -81,6 +81,53 @@ void Plan::finish() {
   kind = classify(*this);
 }
 
+bool Plan::is_one_to_one() const {
+  if (!index.empty()) return false;
+  for (int axis = 0; axis < space.rank(); ++axis) {
+    if (space.stride(kIndexed, axis) == 0) return false;  // axes of extent 1 are gone
+  }
+  return true;
+}
+
+Span indexed_span(const Plan& plan) {
+  Span span{0, plan.unit};
+  // Planners have checked that the span of every operand fits in 64 bits.
+  const auto grow = [&](int64_t extent, int64_t stride) {
+    if (extent > 1) (stride < 0 ? span.low : span.high) += (extent - 1) * stride;
+  };
+  for (int axis = 0; axis < plan.space.rank(); ++axis) grow(plan.space.extent(axis), plan.space.stride(kIndexed, axis));
+  if (plan.fold.empty()) {
+    for (const IndexArray& index : plan.index) grow(index.extent, index.step);
+  } else {
+    for (const FoldAxis& fold : plan.fold) grow(fold.extent, fold.stride);
+  }
+  return span;
+}
+
+Plan reversed(const Plan& plan, Buffers& buffers) {
+  Plan turned = plan;
+  Space& space = turned.space;
+  const auto shift = [&](int operand) {
+    int64_t offset = 0;
+    for (int axis = 0; axis < space.rank(); ++axis) {
+      int64_t& stride = space.stride(operand, axis);
+      offset += (space.extent(axis) - 1) * stride;
+      stride = -stride;
+    }
+    return offset;
+  };
+  if (space.count() == 0) return turned;
+  buffers.dense += shift(kDense);
+  buffers.indexed += shift(kIndexed);
+  const int64_t mask = shift(kMask);
+  const int64_t fill = shift(kFill);
+  if (buffers.mask != nullptr) buffers.mask += mask;
+  if (buffers.fill != nullptr) buffers.fill += fill;
+  for (int a = 0; a < turned.index.size(); ++a) buffers.index[a] += shift(kIndex + a);
+  turned.kind = classify(turned);
+  return turned;
+}
+
 Dims unravel(int64_t flat, const Dims& shape) {
   Dims position(shape.size());
   for (int axis = shape.size() - 1; axis >= 0; --axis) {

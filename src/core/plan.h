@@ -97,8 +97,9 @@ struct Plan {
   SmallVector<IndexArray, 2> index;
   SmallVector<FoldAxis, 2> fold;  // empty, or how positions of the only index array unfold (its step is unused then)
 
-  Dims result_shape;  // shape of the dense side
-  Dims index_shape;   // broadcast shape of the index arrays, in which bad positions are named
+  Dims result_shape;               // shape of the dense side
+  Dims index_shape;                // broadcast shape of the index arrays, in which bad positions are named
+  SmallVector<int, 8> index_axes;  // where the axes of index_shape lie in result_shape
   Space index_space;  // the same, coalesced, with the strides of mask and index arrays (dense, indexed, fill unused)
 
   int64_t bytes_moved() const { return space.count() * unit; }
@@ -108,6 +109,9 @@ struct Plan {
     }
     return false;
   }
+
+  // Whether no two points can meet on the indexed side.
+  bool is_one_to_one() const;
 
   // Merges axes, widens the unit and classifies. Planners call it last.
   void finish();
@@ -140,8 +144,25 @@ struct BadIndex {
 // `stop`, if any, is asked every few milliseconds; once it says true the search ends without an answer.
 std::optional<BadIndex> first_outside(const Plan& plan, const Buffers& buffers, bool (*stop)() = nullptr);
 
-// The same question without the answer's details, at the speed of the memory.
-bool any_outside(const Plan& plan, const Buffers& buffers, bool (*stop)() = nullptr);
+// The same question without the answer's details, at the speed of the memory, for points [begin, end) of index_space.
+bool any_outside(const Plan& plan, const Buffers& buffers, int64_t begin, int64_t end, bool (*stop)() = nullptr);
+
+// The lowest point that a scatter would write to a target which an earlier point has written to.
+struct Duplicate {
+  int64_t first = 0;  // positions in result_shape, in C order
+  int64_t second = 0;
+};
+std::optional<Duplicate> first_duplicate(const Plan& plan, const Buffers& buffers, bool (*stop)() = nullptr);
+
+// Bytes from the start of the indexed side to the lowest byte that the plan may touch there, and past the highest.
+struct Span {
+  int64_t low = 0;
+  int64_t high = 0;
+};
+Span indexed_span(const Plan& plan);
+
+// The same move with all its points in the opposite order. `buffers` are moved along.
+Plan reversed(const Plan& plan, Buffers& buffers);
 
 // Coordinates of a flat position in C order.
 Dims unravel(int64_t flat, const Dims& shape);

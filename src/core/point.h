@@ -33,6 +33,32 @@ struct PlanView {
   const std::byte* const* index_data = nullptr;
 };
 
+// The plan and the buffers must outlive the view.
+inline PlanView view_of(const Plan& plan, const Buffers& buffers) {
+  PlanView view;
+  view.rank = plan.space.rank();
+  view.operands = plan.space.operands();
+  view.index_count = plan.index.size();
+  view.fold_count = plan.fold.size();
+  view.extent = plan.space.extents().data();
+  view.stride = plan.space.strides();
+  view.index = plan.index.data();
+  view.fold = plan.fold.data();
+  view.item = plan.item;
+  view.unit = plan.unit;
+  view.count = plan.space.count();
+  view.rule = plan.rule;
+  view.masked = plan.masked;
+  view.dense = buffers.dense;
+  view.indexed = buffers.indexed;
+  view.mask = buffers.mask;
+  view.fill = buffers.fill;
+  view.index_data = buffers.index.data();
+  return view;
+}
+
+PlanView view_of(const Plan&, const Buffers&&) = delete;
+
 template <class Index>
 GS_HD int64_t resolve_at(const std::byte* at, int64_t extent, Rule rule) {
   Index value;

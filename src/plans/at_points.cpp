@@ -5,10 +5,10 @@
 
 namespace gs {
 
-Plan at_points(const ArrayView& array, std::span<const IndexView> indices, int64_t batch_dims, Rule rule,
-               const Extras& extras) {
+Plan at_points(const ArrayView& array, std::span<const IndexView> indices, const Dims& shape_of_points,
+               int64_t batch_dims, Rule rule, const Extras& extras) {
   const int count = static_cast<int>(indices.size());
-  Dims index_shape;
+  Dims index_shape = shape_of_points;
   for (const IndexView& index : indices) {
     check_extents(index);
     index_shape = broadcast_shape(index_shape, index.extent, "indices", "index");

@@ -89,6 +89,21 @@ Flattened flatten(const ArrayView& view) {
   return flat;
 }
 
+namespace {
+
+// Strides with which the dense side is walked.
+Dims fitted_strides(const ArrayView& dense, const Dims& shape, Fit fit) {
+  if (dense.extent == shape) return dense.stride;
+  if (fit == Fit::exact) {
+    throw ShapeError("out has shape " + to_string(dense.extent) + ", the result has shape " + to_string(shape));
+  }
+  bool longer = fit == Fit::leading && dense.rank() == shape.size();
+  for (int axis = 0; longer && axis < shape.size(); ++axis) longer = dense.extent[axis] >= shape[axis];
+  return longer ? dense.stride : broadcast_strides(dense, shape, "src");
+}
+
+}  // namespace
+
 Plan begin_plan(const ArrayView& input, const Dims& result_shape, const Dims& index_shape, int index_arrays, Rule rule,
                 const Extras& extras) {
   check_extents(input);
@@ -102,12 +117,9 @@ Plan begin_plan(const ArrayView& input, const Dims& result_shape, const Dims& in
   plan.space = Space(result_shape, kIndex + index_arrays);
   plan.index_space = Space(index_shape, kIndex + index_arrays);
   if (extras.dense != nullptr) {
-    if (extras.dense->extent != result_shape) {
-      throw ShapeError("out has shape " + to_string(extras.dense->extent) + ", the result has shape " +
-                       to_string(result_shape));
-    }
     check_extents(*extras.dense);
-    set_strides(plan.space, kDense, 0, extras.dense->stride.data(), result_shape.size());
+    const Dims stride = fitted_strides(*extras.dense, result_shape, extras.fit);
+    set_strides(plan.space, kDense, 0, stride.data(), result_shape.size());
   } else {
     const Dims stride = contiguous_strides(result_shape, input.item);
     set_strides(plan.space, kDense, 0, stride.data(), result_shape.size());
@@ -127,6 +139,7 @@ void set_index_side(Plan& plan, int operand, const Dims& stride, const SmallVect
 }
 
 void set_extras(Plan& plan, const Extras& extras, const SmallVector<int, 8>& axis_of) {
+  plan.index_axes = axis_of;
   if (extras.mask != nullptr) {
     check_extents(*extras.mask);
     plan.masked = true;

@@ -43,7 +43,7 @@ void set_strides(Space& space, int operand, int first, const int64_t* stride, in
 // plan's index space.
 void set_index_side(Plan& plan, int operand, const Dims& stride, const SmallVector<int, 8>& axis_of);
 
-// Mask and fill over the index shape.
+// Where the index axes lie, and mask and fill over the index shape.
 void set_extras(Plan& plan, const Extras& extras, const SmallVector<int, 8>& axis_of);
 
 }  // namespace gs

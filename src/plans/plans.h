@@ -8,11 +8,19 @@
 
 namespace gs {
 
+// How the dense side must agree with the result's shape.
+enum class Fit : uint8_t {
+  exact,      // what a gather writes to
+  broadcast,  // what a scatter reads: right-aligned, extent 1 stretches
+  leading,    // the same, or of the same rank and nowhere shorter: then its leading part is used
+};
+
 // Operands that any planner may be given; null where there is none.
 struct Extras {
   const ArrayView* mask = nullptr;   // one byte per item; broadcasts one way to the index shape
   const ArrayView* fill = nullptr;   // the input's item size; broadcasts one way to the index shape
   const ArrayView* dense = nullptr;  // the dense side; a fresh C-contiguous array where null
+  Fit fit = Fit::exact;              // of the dense side
 };
 
 // How the shapes of input and index must agree away from the axis.
@@ -31,9 +39,10 @@ Plan take_axis(const ArrayView& input, const IndexView& indices, std::optional<i
                Rule rule, const Extras& extras);
 
 // Points given by one index array for each axis after the batch axes; axes that are left over are taken whole:
-// result[B, I, T] = array[B, indices[0][B, I], .., indices[k-1][B, I], T].
-Plan at_points(const ArrayView& array, std::span<const IndexView> indices, int64_t batch_dims, Rule rule,
-               const Extras& extras);
+// result[B, I, T] = array[B, indices[0][B, I], .., indices[k-1][B, I], T]. `index_shape` broadcasts with the indices'
+// shapes: it is the shape of the points where there is no index at all.
+Plan at_points(const ArrayView& array, std::span<const IndexView> indices, const Dims& index_shape, int64_t batch_dims,
+               Rule rule, const Extras& extras);
 
 // No index at all: dense[c] = input[c], the input broadcast one way to `shape`.
 Plan elementwise(const ArrayView& input, const Dims& shape, const Extras& extras);

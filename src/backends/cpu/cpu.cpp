@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 
+#include "backends/cpu/scatter.h"
 #include "backends/cpu/thread_pool.h"
 #include "backends/host_info.h"
 
@@ -73,6 +74,15 @@ class Cpu final : public Backend {
     return move_with(run_, tuning_, plan, buffers, direction, options);
   }
 
+  Outcome reduce(const Plan& plan, const Buffers& buffers, const Combine& combine,
+                 const RunOptions& options) const override {
+    return reduce_with(run_, tuning_, plan, buffers, combine, options);
+  }
+
+  bool any_outside(const Plan& plan, const Buffers& buffers, const RunOptions& options) const override {
+    return any_outside_with(tuning_, plan, buffers, options);
+  }
+
   // The level is the one that was compiled into the kernels in use. Where the kernel of a kind does not serve the plan
   // (a mask, or wrapping), "blocks" does.
   std::string kernel(const Plan& plan, Direction direction) const override {
@@ -85,7 +95,8 @@ class Cpu final : public Backend {
   }
 
   int threads(const Plan& plan, Direction direction, int available) const override {
-    return cut(plan, direction, tuning_, available).threads;
+    if (is_shared_by_range(plan, direction)) return shares(plan, tuning_, available);
+    return cut(plan, tuning_, available).threads;
   }
 
  private:
@@ -112,9 +123,18 @@ const char* level_of(Run run) {
   return run == baseline::run ? baseline::level() : "";
 }
 
+Applier applier_of([[maybe_unused]] Run run) {
+#ifdef GS_HAVE_X86_LEVELS
+  if (run == v3::run) return v3::applier;
+  if (run == v4::run) return v4::applier;
+#endif
+  return baseline::applier;
+}
+
 Outcome move_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers, Direction direction,
                   const RunOptions& options) {
   if (plan.space.count() == 0) return Outcome::done;
+  if (is_shared_by_range(plan, direction)) return scatter_by_range(run, tuning, plan, buffers, options);
   Prepared prepared;
   prepare(plan, buffers, direction, tuning, prepared);
   if (prepared.job.count <= tuning.min_chunk_points && plan.bytes_moved() <= tuning.min_chunk_bytes) {
@@ -124,7 +144,7 @@ Outcome move_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers
   work.run = run;
   work.job = &prepared.job;
   work.interrupted = options.interrupted;
-  work.cut = cut(plan, direction, tuning, options.threads);
+  work.cut = cut(plan, tuning, options.threads);
   if (work.cut.threads == 1 && (work.cut.chunks == 1 || options.interrupted == nullptr)) {
     return run(prepared.job, 0, prepared.job.count) ? Outcome::done : Outcome::bad_index;
   }
@@ -132,6 +152,43 @@ Outcome move_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers
   const Task task{work.cut.chunks, run_chunk, options.interrupted == nullptr ? nullptr : proceed, &work};
   if (run_task(work.cut.threads, task)) return Outcome::done;
   return work.bad.load() ? Outcome::bad_index : Outcome::interrupted;
+}
+
+namespace {
+
+struct Scan {
+  const Plan* plan;
+  const Buffers* buffers;
+  int64_t chunk;
+  bool (*interrupted)();
+  Clock::time_point asked;
+};
+
+bool scan_chunk(void* context, int64_t chunk) {
+  const auto& scan = *static_cast<Scan*>(context);
+  const int64_t begin = chunk * scan.chunk;
+  return !any_outside(*scan.plan, *scan.buffers, begin, std::min(begin + scan.chunk, scan.plan->index_space.count()));
+}
+
+bool proceed_scan(void* context) {
+  auto& scan = *static_cast<Scan*>(context);
+  const auto now = Clock::now();
+  if (now - scan.asked < kAskEvery) return true;
+  scan.asked = now;
+  return !scan.interrupted();
+}
+
+}  // namespace
+
+bool any_outside_with(const Tuning& tuning, const Plan& plan, const Buffers& buffers, const RunOptions& options) {
+  const int64_t count = plan.index_space.count();
+  if (count < tuning.serial_points) return any_outside(plan, buffers, 0, count);
+  const int64_t shares = int64_t{options.threads} * kChunksPerThread;
+  const int64_t chunk = std::clamp(count / shares, kMinScanPoints, std::max(kMaxScanPoints, (count >> 31) + 1));
+  Scan scan{&plan, &buffers, chunk, options.interrupted, Clock::now()};
+  const Task task{(count + chunk - 1) / chunk, scan_chunk, options.interrupted == nullptr ? nullptr : proceed_scan,
+                  &scan};
+  return !run_task(options.threads, task);
 }
 
 const Backend& backend() {

@@ -15,7 +15,14 @@ Run kernels(std::string_view level);
 // The level that such kernels were compiled for, as they say themselves.
 const char* level_of(Run kernels);
 
+// The arithmetic of the same level.
+using Applier = Apply (*)(const Combine& combine, Stage stage);
+Applier applier_of(Run kernels);
+
 Outcome move_with(Run kernels, const Tuning& tuning, const Plan& plan, const Buffers& buffers, Direction direction,
                   const RunOptions& options);
+Outcome reduce_with(Run kernels, const Tuning& tuning, const Plan& plan, const Buffers& buffers, const Combine& combine,
+                    const RunOptions& options);
+bool any_outside_with(const Tuning& tuning, const Plan& plan, const Buffers& buffers, const RunOptions& options);
 
 }  // namespace gs::cpu

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/combine.h"
 #include "core/plan.h"
 
 namespace gs::cpu {
@@ -26,6 +27,22 @@ enum class Ahead : uint8_t {
   points,  // the targets of the next block
   runs,    // elements only: what the next run of the innermost axis may read
 };
+
+// Addresses are integers here: a private block of them may mix several arrays, and wrapping arithmetic is defined.
+using Address = uint64_t;
+
+// Running totals of a reduction that cannot be computed in the target itself; slot 0 belongs to `first`.
+struct Totals {
+  std::byte* sum = nullptr;
+  int64_t* hits = nullptr;
+  Address first = 0;
+};
+
+struct Job;
+// Combines the units at `value` with those at `target`, one after the other.
+using Apply = void (*)(const Job& job, const Address* target, const Address* value, int n);
+// What an Apply does: value to target, value to total, total to target.
+enum class Stage : uint8_t { direct, accumulate, finish };
 
 struct JobIndex {
   const std::byte* data;
@@ -67,6 +84,13 @@ struct Job {
   std::byte* indexed;
   const std::byte* mask;
   const std::byte* fill;
+
+  // Scatters only. A thread writes to the units that begin in [own_low, own_high) and passes over all others.
+  Address own_low;
+  Address own_high;
+  Apply apply;  // null: values replace what was there
+  Totals totals;
+  bool include_self;
 };
 
 // Moves the points [first, last) in ascending order. False: the rule forbids an index; the rest of the range is not
@@ -75,14 +99,17 @@ using Run = bool (*)(const Job& job, int64_t first, int64_t last);
 
 namespace baseline {
 bool run(const Job& job, int64_t first, int64_t last);
+Apply applier(const Combine& combine, Stage stage);
 const char* level();
 }  // namespace baseline
 namespace v3 {
 bool run(const Job& job, int64_t first, int64_t last);
+Apply applier(const Combine& combine, Stage stage);
 const char* level();
 }  // namespace v3
 namespace v4 {
 bool run(const Job& job, int64_t first, int64_t last);
+Apply applier(const Combine& combine, Stage stage);
 const char* level();
 }  // namespace v4
 

@@ -187,13 +187,6 @@ void gather_rows(const Job& job, const Block& block, std::byte* target, Copy cop
   for (int k = block.n; k < ahead; ++k) prefetch_unit(next->address[k], unit);
 }
 
-template <class Copy>
-void scatter_rows(const Job& job, const Block& block, Copy copy) {
-  for (int k = 0; k < block.n; ++k) {
-    if (block.address[k] != 0) copy(pointer_to(block.address[k]), pointer_to(dense_at(job, block, k)));
-  }
-}
-
 // Calls use(copy) with the form for this unit: a constant size where there is one.
 template <class Use>
 inline void with_copy(int64_t unit, Use use) {
@@ -268,11 +261,6 @@ void gather(const Job& job, const Block& block, const Block* next) {
   alignas(64) std::byte stage[kStage];
   gather_units(job, block, stage, next);
   stream_bytes(target, stage, bytes);
-}
-
-void scatter(const Job& job, const Block& block) {
-  if (block.run) return copy_bytes(pointer_to(block.address[0]), pointer_to(block.dense), block.n * job.unit);
-  with_copy(job.unit, [&](auto copy) { scatter_rows(job, block, copy); });
 }
 
 }  // namespace

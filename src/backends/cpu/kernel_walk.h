@@ -7,9 +7,6 @@
 namespace gs::cpu::GS_ISA {
 namespace {
 
-// Addresses are integers here: a private block of them may mix several arrays, and wrapping arithmetic is defined.
-using Address = uint64_t;
-
 inline Address address_of(const void* pointer) {
   return reinterpret_cast<Address>(pointer);
 }

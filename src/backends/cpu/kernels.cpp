@@ -9,6 +9,7 @@
 // Only templates in anonymous namespaces, built-ins and intrinsics here: an inline function of a shared header would
 // carry this level's instructions into the whole program (tests_cpp/check_isa_leaks.sh looks for that).
 #include "backends/cpu/kernel_elements.h"
+#include "backends/cpu/kernel_scatter.h"
 
 namespace gs::cpu::GS_ISA {
 namespace {
@@ -23,7 +24,7 @@ int next_size(const Job& job, const Walk& walk, int64_t left) {
   return static_cast<int>(n);
 }
 
-void move(const Job& job, const Block& block, const Block* next) {
+void move(const Job& job, Block& block, const Block* next) {
   if (job.unit == 0) return;
   if (job.scatter) {
     scatter(job, block);
@@ -48,7 +49,7 @@ bool run_blocks(const Job& job, int64_t first, int64_t last) {
       left -= n;
     }
   } else {
-    const Block* waiting = nullptr;
+    Block* waiting = nullptr;
     for (int turn = 0; accepted && left > 0; turn ^= 1) {
       const int n = next_size(job, walk, left);
       accepted = place(job, walk, n, scratch, blocks[turn]);

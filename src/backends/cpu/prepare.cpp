@@ -2,7 +2,6 @@
 #include "backends/cpu/prepare.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 namespace gs::cpu {
@@ -13,21 +12,6 @@ constexpr int64_t kOnePoint[] = {1};
 
 bool is_element(int64_t unit) {
   return unit > 0 && unit <= 16 && (unit & (unit - 1)) == 0;
-}
-
-// Bytes between the lowest and the highest byte that the plan may read on the indexed side.
-double indexed_span(const Plan& plan) {
-  double span = static_cast<double>(plan.unit);
-  const auto grow = [&](int64_t extent, int64_t stride) {
-    if (extent > 1) span += static_cast<double>(extent - 1) * std::abs(static_cast<double>(stride));
-  };
-  for (int axis = 0; axis < plan.space.rank(); ++axis) grow(plan.space.extent(axis), plan.space.stride(kIndexed, axis));
-  if (plan.fold.empty()) {
-    for (const IndexArray& index : plan.index) grow(index.extent, index.step);
-  } else {
-    for (const FoldAxis& fold : plan.fold) grow(fold.extent, fold.stride);
-  }
-  return span;
 }
 
 // An operand is flat if walking the points in order moves it by one stride all the way.
@@ -99,7 +83,17 @@ void choose_ahead(const Plan& plan, const Tuning& tuning, Job& job) {
   job.run_span = index.extent * index.step;
 }
 
+// Whether every unit on the indexed side consists of whole lines.
+bool has_whole_lines(const Plan& plan, const std::byte* indexed) {
+  uint64_t all = reinterpret_cast<uint64_t>(indexed) | static_cast<uint64_t>(plan.unit);
+  for (int axis = 0; axis < plan.space.rank(); ++axis) all |= static_cast<uint64_t>(plan.space.stride(kIndexed, axis));
+  for (const IndexArray& index : plan.index) all |= plan.fold.empty() ? static_cast<uint64_t>(index.step) : 0;
+  for (const FoldAxis& fold : plan.fold) all |= static_cast<uint64_t>(fold.stride);
+  return plan.unit > 0 && all % 64 == 0;
+}
+
 int block_size(const Job& job) {
+  if (job.scatter) return is_element(job.unit) ? kMaxBlock : kBlock;
   if (is_element(job.unit)) return job.ahead == Ahead::points ? kBlockAhead : kBlock;
   const int64_t rows = kBlockBytes / std::max<int64_t>(job.unit, 1);
   return static_cast<int>(std::clamp<int64_t>(rows, kMinBlockRows, kBlock));
@@ -108,7 +102,8 @@ int block_size(const Job& job) {
 }  // namespace
 
 bool is_far(const Plan& plan, const Tuning& tuning) {
-  return indexed_span(plan) > static_cast<double>(kFarTablePerL2) * static_cast<double>(tuning.l2_bytes);
+  const Span span = indexed_span(plan);
+  return (span.high - span.low) / kFarTablePerL2 > tuning.l2_bytes;
 }
 
 void prepare(const Plan& plan, const Buffers& buffers, Direction direction, const Tuning& tuning, Prepared& prepared) {
@@ -153,18 +148,22 @@ void prepare(const Plan& plan, const Buffers& buffers, Direction direction, cons
   job.short_runs = job.rank > 1 && job.extent[last] < kShortRun;
   job.packed = !job.general && (job.count == 1 || job.stride[last * job.operands + kDense] == job.unit) &&
                (!job.short_runs || job.flat[kDense]);
-  job.stream = job.packed && !job.scatter && plan.bytes_moved() >= tuning.llc_bytes / kStreamPartOfLlc;
+  job.stream = plan.bytes_moved() >= tuning.llc_bytes / kStreamPartOfLlc &&
+               (job.scatter ? !job.general && has_whole_lines(plan, buffers.indexed) : job.packed);
+  job.own_low = 1;
+  job.own_high = UINT64_MAX;
+  job.apply = nullptr;
   job.elements = is_elements(plan, job);
   choose_ahead(plan, tuning, job);
   job.block = block_size(job);
 }
 
-Cut cut(const Plan& plan, Direction direction, const Tuning& tuning, int threads) {
+Cut cut(const Plan& plan, const Tuning& tuning, int threads) {
   Cut result;
   const int64_t count = plan.space.count();
   const int64_t unit = std::max<int64_t>(plan.unit, 1);
   const int64_t bytes = plan.bytes_moved();
-  if (direction == Direction::gather && threads > 1) {  // a scatter keeps the order of duplicate targets
+  if (threads > 1) {
     const int64_t enough = is_far(plan, tuning) ? tuning.serial_points_far : tuning.serial_points;
     if (count >= enough || (!is_element(unit) && bytes >= tuning.serial_row_bytes)) result.threads = threads;
   }

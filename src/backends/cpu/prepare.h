@@ -19,6 +19,8 @@ struct Tuning {
   int64_t serial_points = kSerialPoints;
   int64_t serial_points_far = kSerialPointsFar;
   int64_t serial_row_bytes = kSerialRowBytes;
+  int64_t round_points = kRoundPoints;
+  int64_t totals_window = kTotalsWindow;
 };
 
 // A job with the tables that it points to. Not copied, because of those pointers.
@@ -48,6 +50,6 @@ struct Cut {
   int64_t piece = 0;   // bytes of a piece
 };
 
-Cut cut(const Plan& plan, Direction direction, const Tuning& tuning, int threads);
+Cut cut(const Plan& plan, const Tuning& tuning, int threads);
 
 }  // namespace gs::cpu

@@ -1,56 +1,73 @@
-// reference.cpp: moves point by point; slow, simple, the check for every other kernel.
+// reference.cpp: works point by point; slow, simple, the check for every other kernel.
 #include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <new>
 
 #include "backends/backend.h"
+#include "core/combine_point.h"
 #include "core/point.h"
 
 namespace gs::reference {
 namespace {
 
-PlanView view_of(const Plan& plan, const Buffers& buffers) {
-  PlanView view;
-  view.rank = plan.space.rank();
-  view.operands = plan.space.operands();
-  view.index_count = plan.index.size();
-  view.fold_count = plan.fold.size();
-  view.extent = plan.space.extents().data();
-  view.stride = plan.space.strides();
-  view.index = plan.index.data();
-  view.fold = plan.fold.data();
-  view.item = plan.item;
-  view.unit = plan.unit;
-  view.count = plan.space.count();
-  view.rule = plan.rule;
-  view.masked = plan.masked;
-  view.dense = buffers.dense;
-  view.indexed = buffers.indexed;
-  view.mask = buffers.mask;
-  view.fill = buffers.fill;
-  view.index_data = buffers.index.data();
-  return view;
+// Calls visit(flat) for every point in ascending order, in pieces small enough to ask for an interruption every few
+// milliseconds.
+template <class Visit>
+Outcome for_each_point(const PlanView& view, const RunOptions& options, Visit visit) {
+  using Clock = std::chrono::steady_clock;
+  constexpr int64_t kPiece = 4096;
+  auto asked = Clock::now();
+  for (int64_t begin = 0; begin < view.count; begin += kPiece) {
+    const int64_t end = view.count - begin < kPiece ? view.count : begin + kPiece;
+    for (int64_t flat = begin; flat < end; ++flat) {
+      if (!visit(flat)) return Outcome::bad_index;
+    }
+    if (options.interrupted == nullptr || Clock::now() - asked < std::chrono::milliseconds(10)) continue;
+    if (options.interrupted()) return Outcome::interrupted;
+    asked = Clock::now();
+  }
+  return Outcome::done;
 }
 
-// Points are moved in ascending order, in pieces small enough to ask for an interruption every few milliseconds.
+std::shared_ptr<void> zeroed(int64_t count, int64_t size) {
+  std::shared_ptr<void> memory(std::calloc(static_cast<std::size_t>(count) + 1, static_cast<std::size_t>(size)),
+                               std::free);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
 class Reference final : public Backend {
  public:
   const char* name() const override { return "reference"; }
 
   Outcome move(const Plan& plan, const Buffers& buffers, Direction direction,
                const RunOptions& options) const override {
-    using Clock = std::chrono::steady_clock;
-    constexpr int64_t kPiece = 4096;
     const PlanView view = view_of(plan, buffers);
-    auto asked = Clock::now();
-    for (int64_t begin = 0; begin < view.count; begin += kPiece) {
-      const int64_t end = view.count - begin < kPiece ? view.count : begin + kPiece;
-      for (int64_t flat = begin; flat < end; ++flat) {
-        if (!move_point(view, direction, flat)) return Outcome::bad_index;
-      }
-      if (options.interrupted == nullptr || Clock::now() - asked < std::chrono::milliseconds(10)) continue;
-      if (options.interrupted()) return Outcome::interrupted;
-      asked = Clock::now();
+    return for_each_point(view, options, [&](int64_t flat) { return move_point(view, direction, flat); });
+  }
+
+  Outcome reduce(const Plan& plan, const Buffers& buffers, const Combine& combine,
+                 const RunOptions& options) const override {
+    const PlanView view = view_of(plan, buffers);
+    const Span span = indexed_span(plan);
+    Totals totals;
+    std::shared_ptr<void> sums;
+    std::shared_ptr<void> hits;
+    if (view.count > 0 && !combines_directly(combine)) {
+      const int64_t slots = (span.high - span.low) / plan.item;
+      sums = zeroed(slots, kWidestNumber);
+      hits = zeroed(slots, sizeof(int64_t));
+      totals = {sums.get(), static_cast<int64_t*>(hits.get()), span.low};
     }
-    return Outcome::done;
+    const Outcome outcome =
+        for_each_point(view, options, [&](int64_t flat) { return combine_point(view, combine, totals, flat); });
+    if (outcome != Outcome::done || totals.hits == nullptr) return outcome;
+    return for_each_point(view, options, [&](int64_t flat) { return finish_point(view, combine, totals, flat); });
+  }
+
+  bool any_outside(const Plan& plan, const Buffers& buffers, const RunOptions& options) const override {
+    return gs::any_outside(plan, buffers, 0, plan.index_space.count(), options.interrupted);
   }
 
   std::string kernel(const Plan&, Direction) const override { return "reference point"; }

@@ -1,0 +1,275 @@
+"""_numpy_writes.py: how NumPy's put, put_along_axis, putmask and place read their arguments and write."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+
+from gatherscatter import _core
+from gatherscatter._numpy_rules import (
+    NUMPYS_MODES,
+    as_index_array,
+    axis_of_index,
+    cast_to_integers,
+    is_foreign,
+    memory_of,
+    only_numpys_keywords,
+    prefers_numpy,
+    rule_of,
+    two_arrays,
+    with_shape,
+)
+from gatherscatter._source import as_source
+from gatherscatter._types import Bounds, Negative, ScatterBounds
+from gatherscatter.errors import EmptyTargetError
+
+__all__ = ["place_anything", "plan_in", "put_anything", "put_anything_along_axis", "putmask_anything"]
+
+_ndarray = np.ndarray
+_Casting = Literal["safe", "unsafe"]
+
+
+def put_anything(
+    a: Any, ind: Any, v: Any, mode: Any, bounds: ScatterBounds | None, negative: Negative | None, mask: Any
+) -> Any:
+    """`put`. Gives a plan where one was asked for, else None, as all of these do."""
+    is_masked = isinstance(a, np.ma.MaskedArray)
+    if prefers_numpy(a, "put") and not is_masked:
+        rule = rule_of("put", mode, bounds, negative)
+        only_numpys_keywords("put", a, rule in NUMPYS_MODES, mask)
+        return np.put(a, ind, v, mode=NUMPYS_MODES[rule])
+    if not (isinstance(a, _ndarray) or is_foreign(a)):
+        raise TypeError(f"argument 1 must be numpy.ndarray, not {type(a)}")
+    rule = rule_of("put", mode, bounds, negative)
+    if not is_masked:
+        return _put(a, ind, v, *rule, mask)
+    indices = cast_to_integers("put", ind, "safe")
+
+    def read(part: Any) -> Any:
+        reading: Bounds = "fill" if rule[0] == "drop" else rule[0]
+        return _core.take_axis("put", part, indices, None, 0, reading, rule[1], None, mask, None)
+
+    def write(part: Any, values: Any, where: Any) -> Any:
+        return _put(part, indices, values, *rule, where)
+
+    _write_masked(a, v, mask, read, write)
+    a.shrink_mask()
+    return None
+
+
+def _put(a: Any, ind: Any, v: Any, bounds: ScatterBounds, negative: Negative, mask: Any) -> Any:
+    base = _target("put", a)
+    indices = with_shape("put", "index", cast_to_integers("put", ind, "safe"))
+    shape = tuple(indices.shape)
+    if 0 in base.shape and 0 not in shape and mask is None and bounds != "drop":
+        raise _empty_target(indices, negative)
+    values = _values("put", base, v, "v", "unsafe")
+    if 0 in values.shape:
+        return None  # NumPy repeats nothing at all, and does not look at the indices either
+    values = _repeated("put", values, shape)
+    return plan_in(
+        _core.scatter_axis("put", base, indices, None, 0, values, bounds, negative, None, True, "last", mask, base)
+    )
+
+
+def _empty_target(indices: Any, negative: Negative) -> EmptyTargetError:
+    values = np.asarray(indices)
+    from_end = negative == "from_end" and values.dtype.kind == "i"
+    first = int(values.reshape(-1)[0])
+    return EmptyTargetError("put", first, (0,) * values.ndim, 0, 0, values.size, values.size, from_end)
+
+
+def put_anything_along_axis(
+    arr: Any, indices: Any, values: Any, axis: Any, bounds: ScatterBounds, negative: Negative, mask: Any
+) -> Any:
+    """`put_along_axis`."""
+    is_masked = isinstance(arr, np.ma.MaskedArray)
+    if prefers_numpy(arr, "__setitem__") and not is_masked:
+        only_numpys_keywords("put_along_axis", arr, (bounds, negative) == ("raise", "from_end"), mask)
+        return np.put_along_axis(arr, indices, values, axis)
+    if not (isinstance(arr, _ndarray) or is_foreign(arr)):
+        raise TypeError(f"put_along_axis: arr is of type {type(arr).__name__}, expected an array")
+    if not is_masked:
+        return _put_along(arr, indices, values, axis, bounds, negative, mask)
+    indices = as_index_array("put_along_axis", indices)
+
+    def read(part: Any) -> Any:
+        reading: Bounds = "fill" if bounds == "drop" else bounds
+        checked = axis_of_index(part, indices, axis)
+        return _core.along_axis(
+            "put_along_axis", part, indices, checked, "broadcast", reading, negative, None, mask, None
+        )
+
+    def write(part: Any, part_of_values: Any, where: Any) -> Any:
+        return _put_along(part, indices, part_of_values, axis, bounds, negative, where)
+
+    return _write_masked(arr, values, mask, read, write)
+
+
+def _put_along(
+    arr: Any, indices: Any, values: Any, axis: Any, bounds: ScatterBounds, negative: Negative, mask: Any
+) -> Any:
+    if isinstance(arr, _ndarray):
+        indices = as_index_array("put_along_axis", indices)
+        axis = axis_of_index(arr, indices, axis)
+    base = _target("put_along_axis", arr)
+    values = _values("put_along_axis", base, values, "values", "unsafe")
+    if isinstance(arr, _ndarray) and hasattr(indices, "shape"):
+        _check_broadcast(tuple(values.shape), base.shape, tuple(indices.shape), axis)
+    while len(values.shape) > max(len(base.shape), 1) and values.shape[0] == 1:
+        values = values[0]  # an assignment of NumPy drops leading axes of one element
+    return plan_in(
+        _core.scatter_along(
+            "put_along_axis",
+            base,
+            indices,
+            axis,
+            "broadcast",
+            values,
+            bounds,
+            negative,
+            None,
+            True,
+            "last",
+            mask,
+            base,
+        )
+    )
+
+
+def _check_broadcast(own: tuple[int, ...], base: tuple[int, ...], index: tuple[int, ...], axis: int | None) -> None:
+    """NumPy's words for values that do not broadcast to the shape of the points."""
+    points = index
+    if axis is not None:
+        points = tuple(m if d == axis or n == 1 else n for d, (n, m) in enumerate(zip(base, index, strict=True)))
+    try:
+        fits = np.broadcast_shapes(own, points) == (1,) * (len(own) - len(points)) + points
+    except ValueError:
+        fits = False
+    if not fits:
+        text = "shape mismatch: value array of shape {} could not be broadcast to indexing result of shape {}"
+        raise ValueError(text.format(*(str(shape).replace(" ", "") for shape in (own, points))))
+
+
+def putmask_anything(a: Any, mask: Any, values: Any) -> Any:
+    """`putmask`: values at the same flat position as the mask that lets them through."""
+    if prefers_numpy(a, None):
+        return np.putmask(a, mask, values)
+    if not (isinstance(a, _ndarray) or is_foreign(a)):
+        raise TypeError("putmask: first argument must be an array")
+    base = _target("putmask", a)
+    shape = tuple(base.shape)
+    truth = _truth("putmask", mask, shape)
+    values = _values("putmask", base, values, "values", "safe")
+    if 0 in values.shape:
+        return None
+    values = _repeated("putmask", values, shape)
+    return plan_in(_core.scatter_masked("putmask", base, truth, values, base))
+
+
+def place_anything(arr: Any, mask: Any, vals: Any) -> Any:
+    """`place`: the next value wherever the mask is true."""
+    if prefers_numpy(arr, None):
+        return np.place(arr, mask, vals)
+    if not (isinstance(arr, _ndarray) or is_foreign(arr)):
+        name = f"{type(arr).__module__}.{type(arr).__qualname__}".removeprefix("builtins.")
+        raise TypeError(f"place() argument 1 must be numpy.ndarray, not {name}")
+    base = _target("place", arr)
+    truth = _truth("place", mask, tuple(base.shape))
+    values = _values("place", base, vals, "vals", "safe")
+    indices = np.flatnonzero(truth)
+    if 0 in values.shape:
+        if indices.size:
+            raise ValueError("Cannot insert from an empty array!")
+        return None
+    values = _repeated("place", values, indices.shape)
+    return plan_in(
+        _core.scatter_axis("place", base, indices, None, 0, values, "raise", "from_end", None, True, "last", None, base)
+    )
+
+
+def _target(op: str, a: Any) -> Any:
+    """What is written to, as a plain array of its library."""
+    base = with_shape(op, "input", a)
+    if isinstance(base, _ndarray) and not base.flags.writeable:
+        what = "assignment destination" if op == "put_along_axis" else f"{op}: output array"
+        raise ValueError(f"{what} is read-only")
+    return base
+
+
+def _values(op: str, base: Any, values: Any, what: str, casting: _Casting) -> Any:
+    """Values of the dtype of `base`: as NumPy casts them in this call, or, elsewhere, those that fit exactly."""
+    if not isinstance(base, _ndarray):
+        return with_shape(op, what, as_source(op, base, values, what))
+    if is_foreign(values):
+        values = np.asarray(with_shape(op, what, values))
+    if isinstance(values, _ndarray):
+        plain = memory_of(values)
+        return plain if plain.dtype == base.dtype else plain.astype(base.dtype, casting=casting)
+    if casting == "safe":
+        with np.errstate(all="ignore"):
+            np.putmask(np.empty(1, base.dtype), [False], values)  # writes nothing, but says whether NumPy casts these
+    return np.asarray(values, dtype=base.dtype)
+
+
+def _repeated(op: str, values: Any, shape: tuple[int, ...]) -> Any:
+    """Values in C order, begun anew where they end, as an array of `shape` or one that broadcasts to it."""
+    own = tuple(values.shape)
+    if len(own) <= len(shape):
+        while own[:1] == (1,):
+            own = own[1:]
+        if own == shape[len(shape) - len(own) :]:
+            return values
+    count = math.prod(shape)
+    if isinstance(values, _ndarray):
+        rounds = np.broadcast_to(values.reshape(-1), (-(-count // values.size), values.size))
+        return rounds.reshape(-1)[:count].reshape(shape)
+    order = np.arange(count).reshape(shape or (1,))
+    result = _core.take_axis(op, values, order, None, 0, "wrap", "from_end", None, None, None)
+    if isinstance(result, _core.Plan):
+        raise TypeError(
+            f"{op}: values of shape {tuple(values.shape)} are first repeated to shape {shape}, which is a move of its "
+            "own; plan with values of that shape"
+        )
+    return result if shape else result[0, ...]
+
+
+def _truth(op: str, mask: Any, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    truth = np.asarray(with_shape(op, "mask", mask), dtype=bool)
+    if truth.size != math.prod(shape):
+        raise ValueError(f"{op}: mask and data must be the same size")
+    return truth.reshape(shape)
+
+
+def _write_masked(
+    a: Any, values: Any, mask: Any, read: Callable[[Any], Any], write: Callable[[Any, Any, Any], Any]
+) -> None:
+    """NumPy's rule: a value that is masked masks its target, any other unmasks it, unless the mask is a hard one."""
+    own, hidden = np.ma.getmask(a), np.ma.getmask(values)
+    if own is not np.ma.nomask and a.hardmask:
+        if a.dtype.names is not None:
+            raise NotImplementedError("Flexible 'hard' masks are not yet supported.")
+        is_free = ~_no_plan(a, read(own))
+        mask = is_free if mask is None else np.asarray(mask) & is_free
+    if values is not np.ma.masked:  # which has no value of its own
+        _no_plan(a, write(a.data, memory_of(values), mask))
+    if own is np.ma.nomask and hidden is np.ma.nomask:
+        return
+    new = np.ma.getmaskarray(a)
+    _no_plan(a, write(new, False if hidden is np.ma.nomask else hidden, mask))
+    if own is np.ma.nomask:
+        a.mask = new
+
+
+def _no_plan(a: Any, result: Any) -> Any:
+    if isinstance(result, _core.Plan):
+        raise two_arrays(a)
+    return np.asarray(result)
+
+
+def plan_in(result: Any) -> Any:
+    """What a writing call gives: nothing, but for the plan that was asked for."""
+    return result if isinstance(result, _core.Plan) else None

@@ -1,0 +1,120 @@
+"""_source.py: what a scatter writes: arrays as they are, numbers and lists as arrays of exactly the target's dtype."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, cast
+
+import numpy as np
+
+from gatherscatter._arrays import import_dlpack
+from gatherscatter._fill import as_fill
+
+__all__ = ["as_source", "zero_item"]
+
+_LITERALS = (bool, int, float)
+
+
+def as_source(op: str, like: Any, source: Any, what: str = "src") -> Any:
+    """What `_core` takes as `src`.
+
+    Arrays with axes pass as they are: `_core` compares their dtype with the target's. A number, a 0-d array and every
+    item of a list must fit the dtype as a fill value must.
+
+    Parameters
+    ----------
+    op : str
+        Public name of the operator, for messages.
+    like : array
+        The target.
+    source : scalar, nested list or array
+    what : str, default "src"
+        Public name of the argument, for messages.
+
+    Raises
+    ------
+    TypeError
+        `source` is None.
+    ValueError
+        The dtype cannot hold a value, or a list is ragged.
+
+    Examples
+    --------
+    >>> as_source("scatter", np.zeros(3, np.int8), [[7], [8.0]])
+    array([[7],
+           [8]], dtype=int8)
+    >>> as_source("scatter", np.zeros(3, np.int8), [7, 300])
+    Traceback (most recent call last):
+        ...
+    ValueError: scatter: src 300 does not fit dtype int8
+    """
+    if getattr(source, "ndim", 0) or _is_array_without_rank(source):
+        return source
+    if type(source) in _LITERALS and type(like) is np.ndarray:
+        natural = np.array(source)
+        if natural.dtype == like.dtype:  # what NumPy reads as this dtype fits it
+            return natural
+    if source is None:
+        raise TypeError(f"{op}: {what} is None, expected a scalar, an array or a nested list")
+    if not hasattr(like, "dtype") and hasattr(like, "__dlpack__"):
+        like = np.from_dlpack(cast(Any, import_dlpack(like)))
+    if type(source) is type(like) and source.dtype == like.dtype:
+        return source
+    if getattr(getattr(like, "dtype", None), "hasobject", False):
+        return like  # references: `_core` refuses the target, whatever is written
+    if _is_nested(like, source):
+        return _array_of_list(op, like, source, what)
+    return _item(op, like, source, what)
+
+
+def zero_item(like: Any) -> Any:
+    """One item of zero bytes, of exactly the dtype of `like`."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(like, torch.Tensor):
+        return torch.zeros(like.dtype.itemsize, dtype=torch.uint8).view(like.dtype)[0]
+    return np.zeros((), like.dtype)
+
+
+def _is_array_without_rank(source: Any) -> bool:
+    return not hasattr(source, "ndim") and (hasattr(source, "__dlpack__") or hasattr(source, "__array_interface__"))
+
+
+def _is_nested(like: Any, value: Any) -> bool:
+    """Whether a value has items of its own. A tuple is one item of a structured dtype."""
+    if isinstance(value, tuple):
+        return getattr(getattr(like, "dtype", None), "names", None) is None
+    return isinstance(value, list | range) or getattr(value, "ndim", 0) > 0
+
+
+def _item(op: str, like: Any, value: Any, what: str) -> Any:
+    if value is None:
+        raise TypeError(f"{op}: {what} contains None, expected numbers")
+    item = as_fill(op, like, value, what)
+    return zero_item(like) if item is None else item
+
+
+def _array_of_list(op: str, like: Any, values: Any, what: str) -> Any:
+    shape, leaves = _shape_and_leaves(op, like, values, what)
+    if isinstance(like.dtype, np.dtype):
+        if all(type(leaf) in _LITERALS for leaf in leaves):
+            natural = np.array(leaves)
+            if natural.dtype == like.dtype:
+                return natural.reshape(shape)
+        result = np.empty(len(leaves), like.dtype)
+        for i, leaf in enumerate(leaves):
+            result[i] = _item(op, result, leaf, what)
+        return result.reshape(shape)
+    items = [_item(op, like, leaf, what) for leaf in leaves]
+    torch = sys.modules.get("torch")
+    library = torch if torch is not None and isinstance(like, torch.Tensor) else like.__array_namespace__()
+    return library.reshape(library.stack(items), shape) if items else library.empty(shape, dtype=like.dtype)
+
+
+def _shape_and_leaves(op: str, like: Any, value: Any, what: str) -> tuple[tuple[int, ...], list[Any]]:
+    if not _is_nested(like, value):
+        return (), [value]
+    parts = [_shape_and_leaves(op, like, part, what) for part in value]
+    shapes = {shape for shape, _ in parts}
+    if len(shapes) > 1:
+        raise ValueError(f"{op}: {what} is a ragged list, with items of shapes {sorted(shapes)}")
+    return (len(parts), *shapes.pop()) if shapes else (0,), [leaf for _, leaves in parts for leaf in leaves]

@@ -1,0 +1,64 @@
+"""_autograd.py: gradients of a gather: the same plan run the other way. For callers that have torch already."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gatherscatter.plan import plan
+
+__all__ = ["gather"]
+
+Call = Callable[[Any, Any], Any]
+
+
+def gather(call: Call, input: Any, index: Any) -> Any:
+    """``call(input, index)`` with gradients for `input`; the index has none."""
+    torch = sys.modules["torch"]
+    if not isinstance(index, torch.Tensor):
+        # A copy: nothing would notice that the caller's own array changed before the gradient needs it.
+        index = torch.from_numpy(np.array(index, np.int64))
+    return _apply(_Gather, input, index, call)
+
+
+class _Gather:
+    """Moves values; linear, so its gradient is a sum over the points that moved each one."""
+
+    @staticmethod
+    def forward(ctx: Any, input: Any, index: Any, call: Call) -> Any:
+        ctx.save_for_backward(index)
+        ctx.call, ctx.shape = call, input.shape
+        return call(input, index)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return _apply(_ScatterAdd, grad, *ctx.saved_tensors, ctx.call, ctx.shape), None, None
+
+
+class _ScatterAdd:
+    """The other direction of the plan; linear too, so its gradient is the gather."""
+
+    @staticmethod
+    def forward(ctx: Any, grad: Any, index: Any, call: Call, shape: Any) -> Any:
+        ctx.save_for_backward(index)
+        ctx.call = call
+        target = grad.new_zeros(shape)
+        return plan(call, target, index).scatter(target, index, grad, reduce="add", out=target)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return _apply(_Gather, grad, *ctx.saved_tensors, ctx.call), None, None, None
+
+
+_functions: dict[type, Any] = {}
+
+
+def _apply(direction: type, *args: Any) -> Any:
+    """Runs a direction as a function of torch, made of it when it is first needed: until then torch may be absent."""
+    if direction not in _functions:
+        base = sys.modules["torch"].autograd.Function
+        _functions[direction] = type(direction.__name__, (direction, base), {})
+    return _functions[direction].apply(*args)

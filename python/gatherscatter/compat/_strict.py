@@ -1,0 +1,59 @@
+"""_strict.py: what the strict faces ask of their arguments: an array, of which dtype and shape; an integer."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+
+from gatherscatter._arrays import import_dlpack
+from gatherscatter._implicit_cast import dtype_name
+from gatherscatter.errors import shown
+
+__all__ = ["INTEGERS", "Dtypes", "array_like", "check_index_dtype", "integer", "item_bytes"]
+
+
+class Dtypes:
+    """A set of dtypes by the names that they have in every library; ``array in dtypes`` asks for that of an array.
+
+    NumPy's own are also looked up as objects, because it makes a name anew each time.
+    """
+
+    def __init__(self, *names: str) -> None:
+        self._names = frozenset(names)
+        self._known = frozenset(np.dtype(name) for name in names if hasattr(np, name))
+
+    def __contains__(self, array: Any) -> bool:
+        return array.dtype in self._known or dtype_name(array) in self._names
+
+
+INTEGERS = [f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)]
+INDEX = Dtypes("int32", "int64")
+
+
+def array_like(op: str, role: str, obj: Any) -> Any:
+    """`obj`, or a view of it, with a dtype and a shape; TypeError for what is no array, lists and numbers included."""
+    if not hasattr(obj, "dtype") and hasattr(obj, "__dlpack__"):
+        obj = np.from_dlpack(cast(Any, import_dlpack(obj)))
+    if not hasattr(obj, "dtype") or not hasattr(obj, "shape"):
+        raise TypeError(f"{op}: {role} is of type {type(obj).__name__}, expected an array")
+    return obj
+
+
+def item_bytes(dtype: Any) -> int:
+    """Bytes of an item. Instances know it in every library; a class, a character or a name is for NumPy to read."""
+    size = getattr(dtype, "itemsize", None)
+    return size if isinstance(size, int) else np.dtype(dtype).itemsize
+
+
+def check_index_dtype(op: str, role: str, index: Any) -> None:
+    """TypeError for indices that are neither int32 nor int64, the two that pypto and MindSpore take."""
+    if index not in INDEX:
+        raise TypeError(f"{op}: {role} has dtype {dtype_name(index)}, expected int32 or int64")
+
+
+def integer(op: str, what: str, value: Any) -> int:
+    """`value` as a Python int; TypeError for everything that is no integer, bools included."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{op}: {what} is {shown(value)}, expected an integer")
+    return int(value)

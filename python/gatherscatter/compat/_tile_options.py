@@ -1,0 +1,168 @@
+"""_tile_options.py: the tile shape that is in force, scoped as pypto scopes it, for each thread and context apart."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from contextvars import ContextVar
+from functools import wraps
+from types import TracebackType
+from typing import Any, NamedTuple
+
+from gatherscatter.compat._steps import AsyncSteps, Steps
+from gatherscatter.compat._strict import integer
+
+__all__ = ["get_vec_tile_shapes", "options", "reset_options", "set_vec_tile_shapes"]
+
+
+class _Scope(NamedTuple):
+    """A tile shape, empty for none, and the scope around it. Immutable, so contexts may share it."""
+
+    tile: tuple[int, ...] = ()
+    outer: _Scope | None = None
+
+
+_OUTERMOST = _Scope()
+_scope: ContextVar[_Scope] = ContextVar("vec_tile_shapes", default=_OUTERMOST)
+
+
+def set_vec_tile_shapes(*args: int) -> None:
+    """Set the tile shape of the operators that follow, in this thread and context.
+
+    Parameters
+    ----------
+    *args : int
+        Extent of the tile on every axis of the result; it is compared with the tensors by the operator that meets it.
+        No argument at all means no tile.
+
+    Raises
+    ------
+    TypeError
+        An extent that is no integer.
+
+    Notes
+    -----
+    Semantics of ``pypto.set_vec_tile_shapes``.
+
+    Examples
+    --------
+    >>> set_vec_tile_shapes(2, 3)
+    >>> get_vec_tile_shapes()
+    [2, 3]
+    >>> reset_options()
+    """
+    _scope.set(_scope.get()._replace(tile=_tile("set_vec_tile_shapes", args)))
+
+
+def get_vec_tile_shapes() -> list[int]:
+    """The tile shape that is in force here.
+
+    Returns
+    -------
+    list of int
+        As it was set; empty when none is.
+
+    Notes
+    -----
+    Semantics of ``pypto.get_vec_tile_shapes``.
+
+    Examples
+    --------
+    >>> with options(vec_tile_shapes=[4, 4]):
+    ...     get_vec_tile_shapes()
+    [4, 4]
+    """
+    return list(_scope.get().tile)
+
+
+def reset_options() -> None:
+    """Go back to no tile shape; leaving an enclosing `options` block still restores what was set before it.
+
+    Notes
+    -----
+    Semantics of ``pypto.reset_options``.
+
+    Examples
+    --------
+    >>> set_vec_tile_shapes(8)
+    >>> reset_options()
+    >>> get_vec_tile_shapes()
+    []
+    """
+    set_vec_tile_shapes()
+
+
+class options:
+    """A scope with a tile shape of its own: a context manager and a decorator.
+
+    Leaving it restores what was in force before, whatever `set_vec_tile_shapes` was called with inside. An instance
+    has no state: it may be entered again, also while it is entered, and from several threads. A decorated generator
+    or coroutine has the scope while it runs, and its caller has not.
+
+    Parameters
+    ----------
+    name : str, default ""
+        A label; it has no effect.
+    vec_tile_shapes : sequence of int, optional
+        The tile shape inside; by default the one in force outside.
+
+    Notes
+    -----
+    Semantics of ``pypto.options``.
+
+    Examples
+    --------
+    >>> @options(vec_tile_shapes=[2, 2])
+    ... def tile_inside():
+    ...     return get_vec_tile_shapes()
+    >>> tile_inside(), get_vec_tile_shapes()
+    ([2, 2], [])
+    """
+
+    def __init__(self, name: str = "", *, vec_tile_shapes: Iterable[int] | None = None) -> None:
+        self.name = name
+        self._tile = None if vec_tile_shapes is None else _tile("options", vec_tile_shapes)
+
+    @property
+    def vec_tile_shapes(self) -> list[int] | None:
+        """The tile shape that it sets; None if it leaves it as it is."""
+        return None if self._tile is None else list(self._tile)
+
+    def _inside(self) -> _Scope:
+        outer = _scope.get()
+        return _Scope(outer.tile if self._tile is None else self._tile, outer)
+
+    def __enter__(self) -> options:
+        _scope.set(self._inside())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        _scope.set(_scope.get().outer or _OUTERMOST)
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        if inspect.isasyncgenfunction(function):
+            return wraps(function)(
+                lambda *args, **kwargs: AsyncSteps(function(*args, **kwargs), _scope, self._inside())
+            )
+        if inspect.isgeneratorfunction(function):
+            return wraps(function)(lambda *args, **kwargs: Steps(function(*args, **kwargs), _scope, [self._inside()]))
+        if inspect.iscoroutinefunction(function):
+
+            @wraps(function)
+            async def awaited(*args: Any, **kwargs: Any) -> Any:
+                return await Steps(function(*args, **kwargs), _scope, [self._inside()])
+
+            return awaited
+
+        @wraps(function)
+        def called(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return function(*args, **kwargs)
+
+        return called
+
+
+def _tile(op: str, extents: Iterable[int]) -> tuple[int, ...]:
+    return tuple(integer(op, "an extent of the tile", extent) for extent in extents)

@@ -1,0 +1,143 @@
+"""mindspore.py: both forms of ``mindspore.Tensor.gather`` to the letter."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar, overload
+
+import numpy as np
+
+from gatherscatter._implicit_cast import dtype_name
+from gatherscatter.compat._strict import INTEGERS, Dtypes, array_like, check_index_dtype, integer
+from gatherscatter.gather import gather as _gather
+
+__all__ = ["gather"]
+
+Array = TypeVar("Array")
+
+_DTYPES = Dtypes("bool", *INTEGERS, "float16", "bfloat16", "float32", "float64", "complex64", "complex128")
+
+
+@overload
+def gather(self: Array, /, dim: int, index: Any) -> Array: ...
+@overload
+def gather(self: Array, /, input_indices: Any, axis: Any, batch_dims: int = 0) -> Array: ...
+def gather(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """Gather elements along a dimension, or slices along an axis.
+
+    ``gather(self, dim, index)``::
+
+        output[i, j, k] = self[i, index[i, j, k], k]     # dim = 1
+
+    ``gather(self, input_indices, axis, batch_dims=0)``, with `batch_dims` leading axes in common::
+
+        output[B, M, I, T] = self[B, M, input_indices[B, I], T]
+
+    The names of keywords decide which one is meant, else the type of the second argument: an int is a `dim`, an array
+    is `input_indices`.
+
+    Parameters
+    ----------
+    self : array
+        Of bool, integers, floats of 16 to 64 bits or complex numbers. A torch tensor that requires grad gets its
+        gradient: the sum over all points that read an element. The index gets none.
+    dim : int
+        In [-rank, rank).
+    index : array of int32 or int64
+        Of the rank of `self`, and no longer on every axis but `dim`. Values in [-n, n): negative ones count from the
+        end. It is never written to.
+    input_indices : array of int32 or int64
+        Of any shape. Values in [0, n): negative ones are errors.
+    axis : int or integer array of one element
+        In [-rank, rank), and after that at least `batch_dims`.
+    batch_dims : int, default 0
+        At most the rank of `input_indices`, from which a negative one counts.
+
+    Returns
+    -------
+    array
+        Of the dtype and library of `self`, with the shape of `index`, or
+        ``self.shape[:axis] + input_indices.shape[batch_dims:] + self.shape[axis + 1:]``.
+
+    Raises
+    ------
+    TypeError
+        `self` is no array of such a dtype, an index is no array of int32 or int64; `dim`, `axis` or `batch_dims` is no
+        integer.
+    ValueError
+        `dim`, `axis` or `batch_dims` out of range, ranks or shapes that do not fit, an `axis` array of another size.
+        Batch axes that differ are a RuntimeError as well.
+    OutOfBoundsError
+        An index value is out of range, compared at full width. It is a ValueError and a RuntimeError.
+
+    Notes
+    -----
+    Semantics of ``mindspore.Tensor.gather``. The uniform call is `gatherscatter.gather`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gatherscatter.compat import mindspore
+    >>> x = np.array([[-0.1, 0.3, 3.6], [0.4, 0.5, -3.2]])
+    >>> mindspore.gather(x, 1, np.array([[0, 0], [1, -1]]))
+    array([[-0.1, -0.1],
+           [ 0.5, -3.2]])
+    >>> mindspore.gather(x, np.array([2, 0]), 1)
+    array([[ 3.6, -0.1],
+           [-3.2,  0.4]])
+    """
+    form = _along_dim if _means_dim(args, kwargs) else _slices
+    return form(self, *args, **kwargs)
+
+
+def _means_dim(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    if "dim" in kwargs or "index" in kwargs:
+        return True
+    if kwargs:
+        return False
+    if not args:
+        raise TypeError("gather: dim and index, or input_indices and axis, are missing")
+    if isinstance(args[0], (int, np.integer)):
+        return True
+    array_like("gather", "the second argument, which is no int,", args[0])
+    return False
+
+
+def _along_dim(self: Any, /, dim: Any, index: Any) -> Any:
+    dim = integer("gather", "dim", dim)
+    _check_arrays(self, "index", index)
+    return _run(lambda source, points: _gather(source, dim, points), self, index)
+
+
+def _slices(self: Any, /, input_indices: Any, axis: Any, batch_dims: Any = 0) -> Any:
+    _check_arrays(self, "input_indices", input_indices)
+    return _run(
+        lambda source, points: _gather(
+            source, input_indices=points, axis=axis, batch_dims=batch_dims, negative="out_of_bounds"
+        ),
+        self,
+        input_indices,
+    )
+
+
+# Python's own words about missing and unknown arguments name the public function.
+_along_dim.__qualname__ = _slices.__qualname__ = "gather"
+
+
+def _check_arrays(source: Any, role: str, index: Any) -> None:
+    source = array_like("gather", "self", source)
+    if source not in _DTYPES:
+        raise TypeError(
+            f"gather: self has dtype {dtype_name(source)}, expected bool, integers, floats of 16 to 64 bits or complex"
+        )
+    check_index_dtype("gather", role, array_like("gather", role, index))
+
+
+def _run(call: Callable[[Any, Any], Any], source: Any, index: Any) -> Any:
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(source, torch.Tensor) or not source.requires_grad or not torch.is_grad_enabled():
+        return call(source, index)
+    from gatherscatter.compat import _autograd  # only here, because it imports torch
+
+    return _autograd.gather(call, source, index)

@@ -1,0 +1,18 @@
+// scatter.h: scatters on several threads, with results that do not depend on their number.
+#pragma once
+
+#include "backends/cpu/cpu.h"
+
+namespace gs::cpu {
+
+// Whether several points may meet one target, so that the threads must not simply share the points.
+bool is_shared_by_range(const Plan& plan, Direction direction);
+
+// Threads that would take part.
+int shares(const Plan& plan, const Tuning& tuning, int available);
+
+// Copies every unit to its target; the last of several points wins.
+Outcome scatter_by_range(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
+                         const RunOptions& options);
+
+}  // namespace gs::cpu

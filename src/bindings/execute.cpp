@@ -1,0 +1,115 @@
+// execute.cpp: see execute.h.
+#include "bindings/execute.h"
+
+#include "backends/host_memory.h"
+#include "bindings/overlap.h"
+#include "core/checked.h"
+#include "core/error.h"
+
+namespace gs {
+namespace {
+
+constexpr int64_t kKeepLockBytes = 32 * 1024;
+thread_local bool was_signalled = false;
+
+}  // namespace
+
+bool keeps_lock(const Plan& plan) {
+  return plan.bytes_moved() < kKeepLockBytes && plan.index_space.count() < kKeepLockBytes / 8;
+}
+
+bool& signalled() {
+  return was_signalled;
+}
+
+bool interrupted() {
+  was_signalled = Unlocked::locked([] { return PyErr_CheckSignals() != 0; });
+  return was_signalled;
+}
+
+Buffers buffers_of(const Request& request, const Operands& operands, std::byte* dense, std::byte* indexed) {
+  Buffers buffers;
+  buffers.dense = dense;
+  buffers.indexed = indexed;
+  buffers.mask = operands.mask.view.data;
+  buffers.fill = operands.fill.view.data;
+  if (request.coordinates) {
+    const IndexView& all = operands.indices[0].view;
+    const int last = all.rank() - 1;
+    for (int64_t a = 0; a < all.extent[last]; ++a) buffers.index.push_back(all.data + a * all.stride[last]);
+  } else {
+    for (const Operand& index : operands.indices) buffers.index.push_back(index.view.data);
+  }
+  return buffers;
+}
+
+Outcome run_copy(const ArrayView& source, const ArrayView& target, const RunOptions& options) {
+  Extras extras;
+  extras.dense = &target;
+  const Plan plan = elementwise(source, target.extent, extras);
+  Buffers buffers;
+  buffers.dense = target.data;
+  buffers.indexed = source.data;
+  return host_backend().move(plan, buffers, Direction::gather, options);
+}
+
+void copy_view(const ArrayView& source, const ArrayView& target) {
+  const RunOptions options{thread_count(), nullptr};  // never interrupted: it may be the copy into the caller's array
+  if (bytes_of(target) < kKeepLockBytes) {
+    run_copy(source, target, options);
+  } else {
+    const Unlocked unlocked;
+    run_copy(source, target, options);
+  }
+}
+
+ArrayView contiguous_view(std::byte* data, const Dims& extent, int64_t item) {
+  return {data, item, extent, contiguous_strides(extent, item)};
+}
+
+Scratch::Scratch(const ArrayView& like) : view(contiguous_view(nullptr, like.extent, like.item)) {
+  view.data = static_cast<std::byte*>(host::allocate(static_cast<std::size_t>(bytes_of(like))));
+}
+
+Scratch::~Scratch() {
+  if (view.data != nullptr) host::release(view.data);
+}
+
+int64_t bytes_of(const ArrayView& view) {
+  return checked_mul(checked_count(view.extent), view.item);
+}
+
+void Detached::move_away(Operand& operand, const ArrayView& target) {
+  if (!operand.given || !overlap(operand.view, target)) return;
+  copies_.emplace_back(operand.view);
+  copy_view(operand.view, copies_.back().view);
+  static_cast<ArrayView&>(operand.view) = copies_.back().view;
+}
+
+void Detached::detach(const ArrayView& target, bool input_too) {
+  if (input_too) move_away(operands.input, target);
+  for (Operand& index : operands.indices) move_away(index, target);
+  move_away(operands.source, target);
+  move_away(operands.mask, target);
+  move_away(operands.fill, target);
+}
+
+void check_out(const Operands& operands) {
+  const Operand& out = operands.out;
+  const bool in_place =
+      out.object.is(operands.input.object) || (out.original && out.original.is(operands.input.original));
+  const std::string what = in_place ? "the array to write to" : "out";
+  if (!out.writable) throw ShapeError(what + " is read-only");
+  if (!out.type.matches(operands.input.type)) {
+    throw DTypeError(what + " has dtype " + out.type.name() + ", the result has dtype " + operands.input.type.name());
+  }
+  if (overlaps_itself(out.view)) throw ShapeError(what + " overlaps itself: several of its elements share one address");
+}
+
+py::object written(const Operands& operands) {
+  const py::object& out = operands.out.original ? operands.out.original : operands.out.object;
+  if (operands.out.library != Library::numpy) python_part("gatherscatter._arrays", "written")(out);
+  return out;
+}
+
+}  // namespace gs

@@ -1,0 +1,129 @@
+// scatter.cpp: one scatter from views to the finished result: checks before the first write, overlap, duplicates.
+#include <optional>
+#include <utility>
+
+#include "bindings/errors.h"
+#include "bindings/execute.h"
+#include "bindings/overlap.h"
+#include "bindings/to_python.h"
+#include "core/error.h"
+#include "plans/checks.h"
+
+namespace gs {
+namespace {
+
+Plan plan_on(const Request& request, const Operands& operands, const ArrayView& target) {
+  Operands on_target = operands;
+  static_cast<ArrayView&>(on_target.input.view) = target;
+  on_target.out = Operand{};
+  return make_plan(request, on_target);
+}
+
+[[noreturn]] void raise_duplicate(const Plan& plan, const Duplicate& found) {
+  const auto position = [&](int64_t flat) {
+    const Dims coordinates = unravel(flat, plan.result_shape);
+    Dims of_index;
+    for (const int axis : plan.index_axes) of_index.push_back(coordinates[axis]);
+    return to_string(of_index);
+  };
+  throw ShapeError("duplicate indices: positions " + position(found.first) + " and " + position(found.second) +
+                   " write to the same element, which duplicates='error' forbids");
+}
+
+Outcome run_scatter(const Request& request, const Plan& plan, Buffers buffers, const RunOptions& options) {
+  const Backend& backend = host_backend();
+  if (request.combine.reduce != Reduce::set) return backend.reduce(plan, buffers, request.combine, options);
+  if (request.duplicates != Duplicates::first || plan.is_one_to_one()) {
+    return backend.move(plan, buffers, Direction::scatter, options);
+  }
+  // Of points in the opposite order the last one is the first.
+  const Plan turned = reversed(plan, buffers);
+  return backend.move(turned, buffers, Direction::scatter, options);
+}
+
+// Writes into `target`, which holds the input already, or else is filled from `base` first. Raises; with `in_place`
+// nothing is written before everything is checked.
+void write(const Request& request, const Plan& plan, const Buffers& buffers, const ArrayView* base,
+           const ArrayView& target, bool in_place) {
+  const bool nothing_to_move = plan.space.count() == 0;
+  const bool look_for_duplicates = request.duplicates == Duplicates::error;
+  const bool check_first = in_place || look_for_duplicates || nothing_to_move;
+  const bool keep_lock = keeps_lock(plan) && bytes_of(target) < 32 * 1024;
+  for (int attempt = 0; attempt < kTries; ++attempt) {
+    Outcome outcome = Outcome::done;
+    std::optional<BadIndex> bad;
+    std::optional<Duplicate> duplicate;
+    bool wrote = false;
+    run_work(keep_lock, [&](const RunOptions& options) {
+      if (check_first && plan.can_fail() && host_backend().any_outside(plan, buffers, options)) {
+        outcome = Outcome::bad_index;
+      }
+      if (outcome == Outcome::done && look_for_duplicates && !signalled()) {
+        duplicate = first_duplicate(plan, buffers, options.interrupted);
+      }
+      if (outcome == Outcome::done && !duplicate && !signalled()) {
+        wrote = true;
+        if (base != nullptr) outcome = run_copy(*base, target, options);
+        if (outcome == Outcome::done) outcome = run_scatter(request, plan, buffers, options);
+      }
+      if (outcome == Outcome::bad_index && !signalled()) bad = first_outside(plan, buffers, options.interrupted);
+    });
+    if (bad) raise_out_of_bounds(request.op, plan, *bad);
+    if (duplicate) raise_duplicate(plan, *duplicate);
+    if (outcome == Outcome::done) return;
+    if (wrote && in_place) break;  // what was added once must not be added again
+  }
+  throw std::runtime_error("the index array kept changing while it was used");
+}
+
+bool same_memory(const ArrayView& a, const ArrayView& b) {
+  if (a.data != b.data || a.item != b.item || a.extent != b.extent) return false;
+  for (int axis = 0; axis < a.rank(); ++axis) {
+    if (a.extent[axis] > 1 && a.stride[axis] != b.stride[axis]) return false;
+  }
+  return true;
+}
+
+// Totals of a reduction are kept by items from the lowest address on.
+bool has_whole_items(const ArrayView& view) {
+  for (int axis = 0; axis < view.rank(); ++axis) {
+    if (view.extent[axis] > 1 && view.stride[axis] % view.item != 0) return false;
+  }
+  return true;
+}
+
+py::object scatter_into(const Request& request, const Operands& given) {
+  check_out(given);
+  const ArrayView& out = given.out.view;
+  const bool is_input = same_memory(given.input.view, out);
+  Detached own(given);
+  own.detach(out, false);
+  const ArrayView& input = own.operands.input.view;
+  const bool reduces = request.combine.reduce != Reduce::set;
+  if ((!is_input && overlap(input, out)) || (reduces && !has_whole_items(out))) {
+    const Scratch fresh(out);
+    const Plan plan = plan_on(request, own.operands, fresh.view);
+    write(request, plan, buffers_of(request, own.operands, own.operands.source.view.data, fresh.view.data), &input,
+          fresh.view, false);
+    copy_view(fresh.view, out);
+  } else {
+    const Plan plan = plan_on(request, own.operands, out);
+    write(request, plan, buffers_of(request, own.operands, own.operands.source.view.data, out.data),
+          is_input ? nullptr : &input, out, true);
+  }
+  return written(given);
+}
+
+}  // namespace
+
+py::object execute_scatter(const Request& request, const Operands& operands, const Plan* planned) {
+  if (operands.out.given) return scatter_into(request, operands);
+  const ArrayView& input = operands.input.view;
+  Result result(operands.input, input.extent);
+  const ArrayView target = contiguous_view(result.data(), input.extent, input.item);
+  const Buffers buffers = buffers_of(request, operands, operands.source.view.data, target.data);
+  write(request, planned != nullptr ? *planned : plan_on(request, operands, target), buffers, &input, target, false);
+  return result.take();
+}
+
+}  // namespace gs

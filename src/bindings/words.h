@@ -1,0 +1,19 @@
+// words.h: the few words that operators take as options, as enumerators.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include "bindings/run.h"
+
+namespace gs {
+
+Rule parse_rule(PyObject* bounds, PyObject* negative, Direction direction);
+Match parse_match(PyObject* match);
+
+struct ScatterWords {
+  Combine combine;
+  Duplicates duplicates = Duplicates::last;
+};
+ScatterWords parse_scatter_words(PyObject* reduce, bool include_self, PyObject* duplicates);
+
+}  // namespace gs

@@ -1,0 +1,68 @@
+// first_duplicate.cpp: finds the lowest point of a scatter whose target an earlier point has written to.
+#include <cstdlib>
+#include <memory>
+#include <new>
+
+#include "core/plan.h"
+#include "core/point.h"
+
+namespace gs {
+namespace {
+
+constexpr int64_t kAskEvery = int64_t{1} << 16;  // points: a few milliseconds
+
+// One bit for every item between the lowest and the highest address. Memory that nobody touches costs nothing.
+class Marks {
+ public:
+  explicit Marks(int64_t count)
+      : words_(static_cast<uint64_t*>(std::calloc(static_cast<std::size_t>(count / 64 + 1), sizeof(uint64_t)))) {
+    if (!words_) throw std::bad_alloc();
+  }
+  // Whether it was marked before.
+  bool mark(int64_t slot) {
+    uint64_t& word = words_.get()[slot / 64];
+    const uint64_t bit = uint64_t{1} << (slot % 64);
+    const bool before = (word & bit) != 0;
+    word |= bit;
+    return before;
+  }
+
+ private:
+  struct Free {
+    void operator()(uint64_t* words) const { std::free(words); }
+  };
+  std::unique_ptr<uint64_t, Free> words_;
+};
+
+}  // namespace
+
+std::optional<Duplicate> first_duplicate(const Plan& plan, const Buffers& buffers, bool (*stop)()) {
+  if (plan.is_one_to_one() || plan.item == 0 || plan.space.count() == 0) return std::nullopt;
+  const PlanView view = view_of(plan, buffers);
+  const Span span = indexed_span(plan);
+  // Two items never overlap, so that no two of them share a slot, whatever the strides.
+  const auto slots = (span.high - span.low) / plan.item + 1;
+  const auto asked = [&](int64_t flat) { return flat % kAskEvery == kAskEvery - 1 && stop != nullptr && stop(); };
+  const auto slot_at = [&](int64_t flat) -> int64_t {
+    const PointOffsets at = locate(view, flat);
+    if (at.indexed == kNowhere) return -1;
+    const int64_t slot = (at.indexed - span.low) / plan.item;
+    return slot < 0 || slot >= slots ? -1 : slot;  // only where the caller of unchecked did not keep his word
+  };
+  Marks marks(slots);
+  for (int64_t flat = 0; flat < view.count; ++flat) {
+    if (asked(flat)) return std::nullopt;
+    const int64_t slot = slot_at(flat);
+    if (slot < 0 || !marks.mark(slot)) continue;
+    for (int64_t earlier = 0; earlier < flat; ++earlier) {
+      if (asked(earlier)) return std::nullopt;
+      if (slot_at(earlier) != slot) continue;
+      const int64_t items = plan.unit / plan.item;
+      return Duplicate{earlier * items, flat * items};
+    }
+    // Somebody is changing the indices: whoever came first is gone.
+  }
+  return std::nullopt;
+}
+
+}  // namespace gs

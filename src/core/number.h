@@ -1,0 +1,200 @@
+// number.h: the dtypes that a reduction can compute with. Moves never ask; they know only how many bytes an item has.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <type_traits>
+
+#include "core/hd.h"
+
+namespace gs {
+
+enum class Number : uint8_t {
+  none,  // items of plain bytes
+  boolean,
+  i8,
+  i16,
+  i32,
+  i64,
+  u8,
+  u16,
+  u32,
+  u64,
+  f32,
+  f64,
+  c64,
+  c128,
+  f16,
+  bf16,
+  f8_e4m3fn,
+  f8_e4m3fnuz,
+  f8_e4m3b11fnuz,
+  f8_e4m3,
+  f8_e3m4,
+  f8_e5m2,
+  f8_e5m2fnuz,
+};
+
+// What the highest exponent of a narrow float means.
+enum class Special : uint8_t {
+  ieee,  // infinities and NaNs
+  fn,    // finite, but for the pattern of all ones, which is NaN
+  fnuz,  // finite; minus zero is NaN, and there is no minus zero
+};
+
+template <class Bits, int kExponent, int kMantissa, int kBias, Special kSpecial>
+struct NarrowFloat {
+  Bits bits;
+};
+
+using F16 = NarrowFloat<uint16_t, 5, 10, 15, Special::ieee>;
+using BF16 = NarrowFloat<uint16_t, 8, 7, 127, Special::ieee>;
+using F8E4M3FN = NarrowFloat<uint8_t, 4, 3, 7, Special::fn>;
+using F8E4M3FNUZ = NarrowFloat<uint8_t, 4, 3, 8, Special::fnuz>;
+using F8E4M3B11FNUZ = NarrowFloat<uint8_t, 4, 3, 11, Special::fnuz>;
+using F8E4M3 = NarrowFloat<uint8_t, 4, 3, 7, Special::ieee>;
+using F8E3M4 = NarrowFloat<uint8_t, 3, 4, 3, Special::ieee>;
+using F8E5M2 = NarrowFloat<uint8_t, 5, 2, 15, Special::ieee>;
+using F8E5M2FNUZ = NarrowFloat<uint8_t, 5, 2, 16, Special::fnuz>;
+
+template <class T>
+struct Complex {
+  T re;
+  T im;
+};
+
+template <class T>
+inline constexpr bool is_narrow = false;
+template <class Bits, int kE, int kM, int kBias, Special kSpecial>
+inline constexpr bool is_narrow<NarrowFloat<Bits, kE, kM, kBias, kSpecial>> = true;
+template <class T>
+inline constexpr bool is_complex = false;
+template <class T>
+inline constexpr bool is_complex<Complex<T>> = true;
+
+// Calls visitor.operator()<T>() with the type that holds such a number; for Number::none with void.
+template <class Visitor>
+GS_INLINE decltype(auto) visit_number(Number number, Visitor&& visitor) {
+  switch (number) {
+    case Number::boolean: return visitor.template operator()<bool>();
+    case Number::i8: return visitor.template operator()<int8_t>();
+    case Number::i16: return visitor.template operator()<int16_t>();
+    case Number::i32: return visitor.template operator()<int32_t>();
+    case Number::i64: return visitor.template operator()<int64_t>();
+    case Number::u8: return visitor.template operator()<uint8_t>();
+    case Number::u16: return visitor.template operator()<uint16_t>();
+    case Number::u32: return visitor.template operator()<uint32_t>();
+    case Number::u64: return visitor.template operator()<uint64_t>();
+    case Number::f32: return visitor.template operator()<float>();
+    case Number::f64: return visitor.template operator()<double>();
+    case Number::c64: return visitor.template operator()<Complex<float>>();
+    case Number::c128: return visitor.template operator()<Complex<double>>();
+    case Number::f16: return visitor.template operator()<F16>();
+    case Number::bf16: return visitor.template operator()<BF16>();
+    case Number::f8_e4m3fn: return visitor.template operator()<F8E4M3FN>();
+    case Number::f8_e4m3fnuz: return visitor.template operator()<F8E4M3FNUZ>();
+    case Number::f8_e4m3b11fnuz: return visitor.template operator()<F8E4M3B11FNUZ>();
+    case Number::f8_e4m3: return visitor.template operator()<F8E4M3>();
+    case Number::f8_e3m4: return visitor.template operator()<F8E3M4>();
+    case Number::f8_e5m2: return visitor.template operator()<F8E5M2>();
+    case Number::f8_e5m2fnuz: return visitor.template operator()<F8E5M2FNUZ>();
+    case Number::none: break;
+  }
+  return visitor.template operator()<void>();
+}
+
+template <class To, class From>
+GS_INLINE To bits_as(From from) {
+  static_assert(sizeof(To) == sizeof(From));
+  To to;
+  __builtin_memcpy(&to, &from, sizeof(To));
+  return to;
+}
+
+// The one NaN that results hold, so that they are the same bytes on every processor.
+GS_INLINE float quiet_nan(float) {
+  return bits_as<float>(0x7FC00000u);
+}
+GS_INLINE double quiet_nan(double) {
+  return bits_as<double>(uint64_t{0x7FF8000000000000u});
+}
+template <class T>
+GS_INLINE T canonical(T value) {
+  return value == value ? value : quiet_nan(value);
+}
+
+// Exact: every narrow value is a float.
+template <class Bits, int kExponent, int kMantissa, int kBias, Special kSpecial>
+GS_INLINE float to_float(NarrowFloat<Bits, kExponent, kMantissa, kBias, kSpecial> value) {
+  constexpr uint32_t kWidth = 1 + kExponent + kMantissa;
+  constexpr uint32_t kTop = (1u << kExponent) - 1;
+  constexpr uint32_t kLow = (1u << kMantissa) - 1;
+  const uint32_t bits = value.bits;
+  const uint32_t sign = bits >> (kWidth - 1) << 31;
+  const uint32_t magnitude = bits & ((1u << (kWidth - 1)) - 1);
+  const uint32_t exponent = magnitude >> kMantissa;
+  if constexpr (kSpecial == Special::ieee) {
+    if (exponent == kTop) return (magnitude & kLow) != 0 ? quiet_nan(0.0f) : bits_as<float>(sign | 0x7F800000u);
+  } else if constexpr (kSpecial == Special::fn) {
+    if (magnitude == (kTop << kMantissa | kLow)) return quiet_nan(0.0f);
+  } else {
+    if (bits == 1u << (kWidth - 1)) return quiet_nan(0.0f);
+  }
+  if constexpr (kExponent == 8) {  // the range of float: its subnormals are float's
+    return bits_as<float>(bits << (32 - kWidth));
+  } else {
+    constexpr uint32_t kTiniest = static_cast<uint32_t>(127 + 1 - kBias - kMantissa) << 23;  // of the lowest bit
+    if (exponent == 0)
+      return bits_as<float>(sign | bits_as<uint32_t>(static_cast<float>(magnitude) * bits_as<float>(kTiniest)));
+    return bits_as<float>(sign | ((exponent + 127 - kBias) << 23) | (magnitude & kLow) << (23 - kMantissa));
+  }
+}
+
+// Rounds to the nearest, ties to even. Beyond the range: infinity, or NaN where there is none.
+template <class Narrow>
+struct Round;
+template <class Bits, int kExponent, int kMantissa, int kBias, Special kSpecial>
+struct Round<NarrowFloat<Bits, kExponent, kMantissa, kBias, kSpecial>> {
+  static GS_INLINE NarrowFloat<Bits, kExponent, kMantissa, kBias, kSpecial> from(float value) {
+    constexpr uint32_t kWidth = 1 + kExponent + kMantissa;
+    constexpr uint32_t kTop = (1u << kExponent) - 1;
+    constexpr uint32_t kInfinity = kTop << kMantissa;
+    constexpr uint32_t kMinusZero = 1u << (kWidth - 1);
+    constexpr uint32_t kNaN = kSpecial == Special::ieee ? kInfinity | 1u << (kMantissa - 1)
+                              : kSpecial == Special::fn ? kMinusZero - 1
+                                                        : kMinusZero;
+    // The first magnitude that is no finite value.
+    constexpr uint32_t kBeyond = kSpecial == Special::ieee ? kInfinity
+                                 : kSpecial == Special::fn ? kMinusZero - 1
+                                                           : kMinusZero;
+    const uint32_t bits = bits_as<uint32_t>(value);
+    const uint32_t sign = bits >> 31 << (kWidth - 1);
+    const uint32_t magnitude = bits & 0x7FFFFFFFu;
+    if (magnitude > 0x7F800000u) return {static_cast<Bits>(kNaN)};
+    uint32_t rounded = 0;
+    if (magnitude >= 0x7F800000u) {
+      rounded = kBeyond;
+    } else if constexpr (kExponent == 8) {
+      rounded = (magnitude + 0x7FFFu + (magnitude >> 16 & 1)) >> 16;
+    } else {
+      const int exponent = static_cast<int>(magnitude >> 23) - 127;
+      const int lowest = 1 - kBias;
+      const int dropped = 23 - kMantissa + (exponent < lowest ? lowest - exponent : 0);
+      if (dropped <= 24) {  // more: less than half of the lowest bit
+        const uint32_t significand = 1u << 23 | (magnitude & 0x7FFFFFu);
+        const uint32_t kept = significand >> dropped;
+        const uint32_t rest = significand & ((1u << dropped) - 1);
+        const uint32_t half = 1u << (dropped - 1);
+        rounded = kept + (rest > half || (rest == half && (kept & 1) != 0) ? 1 : 0);
+        // A carry moves on into the exponent, as it should.
+        if (exponent >= lowest) rounded += static_cast<uint32_t>(exponent - lowest) << kMantissa;
+      }
+    }
+    if (rounded >= kBeyond) rounded = kSpecial == Special::ieee ? kInfinity : kNaN;
+    if (kSpecial == Special::fnuz && (rounded == 0 || rounded == kNaN)) return {static_cast<Bits>(rounded)};
+    if (kSpecial == Special::fn && rounded == kNaN) return {static_cast<Bits>(rounded)};
+    return {static_cast<Bits>(sign | rounded)};
+  }
+};
+
+}  // namespace gs

@@ -1,0 +1,312 @@
+"""test_torch_opinfo.py: the sample inputs and error inputs of torch's own tests (OpInfo), run on our functions.
+
+Run as a script it writes them to a file: importing torch's test modules freezes flags of torch and changes settings of
+hypothesis and of warnings, so that happens in a process of its own.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+import gatherscatter as gs
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+pytest.importorskip("expecttest", reason="expecttest, which torch's own tests need, is not installed")
+
+INTS = ("uint8", "int8", "int16", "int32", "int64")
+FLOATS = ("bfloat16", "float16", "float32", "float64")
+COMPLEX = ("complex64", "complex128")
+FULL_WIDTH = ("float32", "float64", *COMPLEX)
+COMPUTES = ("bool", *INTS, *FLOATS, *COMPLEX)
+
+# All dtypes for which torch has samples on the CPU; `test_nothing_is_left_out` holds the table to that.
+DTYPES = {
+    "gather": COMPUTES,
+    "take": COMPUTES,
+    "take_along_dim": COMPUTES,
+    "index_select": (*COMPUTES, "complex32"),
+    "index_copy": (*COMPUTES, "complex32"),
+    "index_add": COMPUTES,
+    "scatter": COMPUTES,
+    "scatter_add": COMPUTES,
+    "scatter_reduce.sum": ("bool", *INTS, *FLOATS),
+    "scatter_reduce.prod": ("bool", *INTS, *FLOATS),
+    "scatter_reduce.mean": (*INTS, *FLOATS),
+    "scatter_reduce.amin": ("bool", *INTS, *FLOATS),
+    "scatter_reduce.amax": ("bool", *INTS, *FLOATS),
+}
+NOT_OURS = {("index_add", "complex32"): "complex32 is moved as it is; no reduction computes with it"}
+
+# As many as torch 2.13 has, each sample contiguous and not; fewer would make this file say less than it seems to.
+FEWEST_SAMPLES, FEWEST_ERRORS = 4_000, 21
+
+
+def write_samples(path: str) -> None:
+    """Writes {"samples": {(op, dtype): [(input, args, kwargs)]}, "errors": {op: [(input, args, kwargs, regex)]}}."""
+    from torch.testing._internal.common_methods_invocations import op_db
+
+    names = {name.split(".")[0] for name in DTYPES}
+    samples: dict[tuple[str, str], list[Any]] = {}
+    errors: dict[str, list[Any]] = {}
+    for op in op_db:
+        if op.name not in names:
+            continue
+        name = f"{op.name}.{op.variant_test_name}" if op.variant_test_name else op.name
+        for dtype in op.dtypes:
+            torch.manual_seed(7)
+            several = [*op.sample_inputs("cpu", dtype)]
+            if op.reference_inputs_func is not None:  # else they are the same ones
+                several += op.reference_inputs("cpu", dtype)
+            samples[name, str(dtype).removeprefix("torch.")] = [
+                (one.input, one.args, one.kwargs) for sample in several for one in (sample, sample.noncontiguous())
+            ]
+        if op.error_inputs_func is not None:
+            errors[name] = [
+                (error.sample_input.input, error.sample_input.args, error.sample_input.kwargs, error.error_regex)
+                for error in op.error_inputs("cpu")
+            ]
+    torch.save({"samples": samples, "errors": errors}, path)
+
+
+# What torch says, once in a process: that it can little more than move complex32, and that its own calls will change.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental"),
+    pytest.mark.filterwarnings("ignore:The reduce argument of torch.scatter"),
+    pytest.mark.filterwarnings("ignore:An output with one or more elements was resized"),
+]
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    path = tmp_path_factory.mktemp("opinfo") / "samples.pt"
+    done = subprocess.run([sys.executable, __file__, path], capture_output=True, text=True, timeout=500)
+    assert done.returncode == 0, done.stderr
+    loaded: dict[str, Any] = torch.load(path, weights_only=True)
+    return loaded
+
+
+# ---- torch's calls, spelled as ours
+
+
+def gather(input, dim, index, *, out=None):
+    return gs.gather(input, dim, index, out=out)
+
+
+def take(input, index, *, out=None):
+    return gs.take(input, index, out=out)
+
+
+def take_along_dim(input, indices, dim=None, *, out=None):
+    """Without a dim torch flattens both, we the input."""
+    return gs.take_along_axis(input, indices.reshape(-1) if dim is None else indices, dim, out=out)
+
+
+def index_select(input, dim, index, *, out=None):
+    """An array of rank 0 has no axis here; for torch it has one, of size 1, which the result lacks."""
+    if input.ndim == 0:
+        input, index = input.reshape(1), index.reshape(())
+    return gs.take(input, index, axis=dim, out=out)
+
+
+def scatter(input, dim, index, src, *, reduce=None, out=None):
+    return gs.scatter(input, dim, index, src, reduce=reduce, out=out)
+
+
+def scatter_add(input, dim, index, src, *, out=None):
+    return gs.scatter(input, dim, index, src, reduce="add", out=out)
+
+
+def scatter_reduce(input, dim, index, src, reduce, *, include_self=True, out=None):
+    return gs.scatter(input, dim, index, src, reduce=reduce, include_self=include_self, out=out)
+
+
+def along(input, dim, index):
+    """A one-dimensional index for whole slices, as the elementwise index that a scatter takes."""
+    if input.ndim == 0:
+        return index.reshape(())
+    shape = [1] * input.ndim
+    shape[dim] = -1
+    extents = list(input.shape)
+    extents[dim] = len(index)
+    return index.reshape(shape).expand(extents)
+
+
+def index_copy(input, dim, index, source, *, out=None):
+    return gs.scatter(input, dim, along(input, dim, index), source, out=out)
+
+
+def index_add(input, dim, index, source, *, alpha=1, out=None):
+    """`alpha` multiplies the source first; rounded to its dtype, as torch does outside of its fused kernels."""
+    scaled = source & alpha if source.dtype is torch.bool else source * alpha
+    return gs.scatter(input, dim, along(input, dim, index), scaled, reduce="add", out=out)
+
+
+OURS = {
+    "gather": gather,
+    "take": take,
+    "take_along_dim": take_along_dim,
+    "index_select": index_select,
+    "index_copy": index_copy,
+    "index_add": index_add,
+    "scatter": scatter,
+    "scatter_add": scatter_add,
+    "scatter_reduce": scatter_reduce,
+}
+SCATTERS = ("index_copy", "index_add", "scatter", "scatter_add", "scatter_reduce")
+
+
+def function_of(name: str) -> str:
+    return name.split(".")[0]
+
+
+def reduces(name: str, kwargs: dict[str, Any]) -> bool:
+    return name not in ("gather", "take", "take_along_dim", "index_select", "index_copy") and (
+        name != "scatter" or "reduce" in kwargs
+    )
+
+
+# ---- what differs, and why
+
+
+def refused(function: str, input: Any, args: tuple[Any, ...]) -> tuple[type[Exception], str] | None:
+    """The error that a sample of torch gets here."""
+    if isinstance(args[-1], float) and not (input.dtype.is_floating_point or input.dtype.is_complex):
+        return ValueError, r"2\.5"  # torch cuts the fraction off without a word
+    if function == "gather" and args[1].ndim > input.ndim:
+        return ValueError, "rank"  # torch takes an empty index of any rank, and rank 1 for an input of rank 0
+    return None
+
+
+# Error inputs of torch, by function and the words of torch's error: what we raise. A ValueError for all others.
+ERRORS: dict[tuple[str, str], tuple[type[Exception], str]] = {
+    ("gather", "Expected out tensor to have dtype"): (TypeError, "out has dtype float64"),
+    ("gather", "index 23 is out of bounds for dimension"): (gs.OutOfBoundsError, "index 23 is out of bounds"),
+    ("scatter", "Expected self.dtype to be equal to src.dtype"): (TypeError, "float32"),
+    ("scatter", "index 34 is out of bounds for dimension 0 with size 3"): (gs.OutOfBoundsError, "index 34 .* size 3"),
+    ("scatter_add", "Expected self.dtype to be equal to src.dtype"): (TypeError, "float32"),
+    ("scatter_add", "index 34 is out of bounds for dimension 0 with size 3"): (gs.OutOfBoundsError, "index 34 .* size"),
+}
+# Error inputs, by function and place in torch's list, that have a meaning here.
+ANSWERED = {
+    ("take", 2): "out may overlap the index: the answer is as if it had been copied",
+    ("index_add", 0): "the source broadcasts to what is written",
+}
+
+
+# ---- samples
+
+
+def outcome(function: str, input: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What torch says, with half-width floats computed in float32 and rounded once: torch rounds at every step."""
+    if input.dtype not in (torch.bfloat16, torch.float16):
+        return getattr(torch, function)(input, *args, **kwargs)
+    wide = tuple(one.float() if isinstance(one, torch.Tensor) and one.dtype == input.dtype else one for one in args)
+    return getattr(torch, function)(input.float(), *wide, **kwargs).to(input.dtype)
+
+
+def same_bytes(result: Any, expected: Any) -> bool:
+    plain = (one.clone(memory_format=torch.contiguous_format).reshape(-1) for one in (result, expected))
+    left, right = (one.view(torch.uint8) for one in plain)
+    return bool(torch.equal(left, right))
+
+
+def assert_same(result: Any, expected: Any, reduced: bool) -> None:
+    """Equal bytes; after a reduction in full width, as close as another order of the same few steps comes."""
+    assert type(result) is torch.Tensor
+    assert (result.dtype, result.shape) == (expected.dtype, expected.shape)
+    if reduced and str(result.dtype).removeprefix("torch.") in FULL_WIDTH:
+        step = torch.finfo(result.dtype).eps
+        largest = float(torch.nan_to_num(expected.abs().double()).max()) if expected.numel() else 0.0
+        torch.testing.assert_close(result, expected, rtol=4 * step, atol=4 * step * largest, equal_nan=True)
+    else:
+        assert same_bytes(result, expected)
+
+
+def folded(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The same call with many duplicates: torch's samples have few, as some of its gradients need that."""
+    return (args[0], args[1] % 2, *args[2:])
+
+
+ALL = [(name, dtype) for name, dtypes in DTYPES.items() for dtype in dtypes]
+
+
+@pytest.mark.parametrize(("name", "dtype"), ALL)
+def test_samples(written, name, dtype):
+    function = function_of(name)
+    for input, args, kwargs in written["samples"][name, dtype]:
+        before = input.clone()
+        if (error := refused(function, input, args)) is not None:
+            with pytest.raises(error[0], match=error[1]):
+                OURS[function](input, *args, **kwargs)
+            assert same_bytes(input, before)
+            continue
+        reduced = reduces(function, kwargs)
+        for given in (args, folded(args)) if reduced else (args,):
+            expected = outcome(function, input, given, kwargs)
+            assert_same(OURS[function](input, *given, **kwargs), expected, reduced)
+            assert same_bytes(input, before)
+            out = torch.empty_like(expected)
+            assert OURS[function](input, *given, **kwargs, out=out) is out
+            assert_same(out, expected, reduced)
+            if function in SCATTERS:
+                target = input.clone()  # keeps the strides of a sample that is not contiguous
+                assert OURS[function](target, *given, **kwargs, out=target) is target
+                assert_same(target, expected, reduced)
+
+
+def test_nothing_is_left_out(written):
+    samples = written["samples"]
+    assert {*ALL, *NOT_OURS} == samples.keys()
+    assert sum(len(several) for several in samples.values()) >= FEWEST_SAMPLES
+    assert sum(len(several) for several in written["errors"].values()) >= FEWEST_ERRORS
+    assert all(samples.values())
+
+
+def plain(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], input: Any) -> Any:
+    """An answered call with nothing left in it that torch refuses."""
+    if name == "index_add":
+        dim, index, source = args
+        args = (dim, index, source.expand(len(index), -1))
+    kwargs = {key: value for key, value in kwargs.items() if key != "out"}
+    return getattr(torch, name)(input, *args, **kwargs)
+
+
+@pytest.mark.parametrize("name", ["gather", "take", "index_select", "index_add", "scatter", "scatter_add"])
+def test_errors(written, name):
+    """What torch refuses is refused here before anything is written, or has a meaning that is written down."""
+    assert written["errors"][name]
+    for number, (input, args, kwargs, words) in enumerate(written["errors"][name]):
+        if (name, number) in ANSWERED:
+            expected = plain(name, args, kwargs, input)
+            assert_same(OURS[name](input, *args, **kwargs), expected, False)
+        else:
+            error, own_words = ERRORS.get((name, words), (ValueError, "."))
+            target = kwargs.get("out", input)
+            before = target.clone()
+            for out in ({}, {"out": input}) if name in SCATTERS else ({},):
+                with pytest.raises(error, match=own_words):
+                    OURS[name](input, *args, **kwargs, **out)
+                assert same_bytes(target, before)
+        with pytest.raises(Exception, match=words):  # after ours, for torch resizes `out` before it refuses it
+            getattr(torch, name)(input, *args, **kwargs)
+
+
+def test_every_difference_is_met(written):
+    """No line of the tables above is there for nothing."""
+    errors = written["errors"]
+    assert {(name, words) for name, several in errors.items() for *_, words in several} >= ERRORS.keys()
+    assert {(name, place) for name, several in errors.items() for place in range(len(several))} >= ANSWERED.keys()
+    met = {
+        refused(function_of(name), input, args)
+        for (name, _), several in written["samples"].items()
+        for input, args, _ in several
+    }
+    assert met == {None, (ValueError, r"2\.5"), (ValueError, "rank")}
+
+
+if __name__ == "__main__":
+    write_samples(sys.argv[1])
