@@ -315,11 +315,15 @@ inline std::vector<Way> ways() {
     way->tuning.min_chunk_bytes = 64;
     way->tuning.min_chunk_points = 16;
     way->tuning.min_piece_bytes = 64;
+    way->tuning.min_slice_bytes = 8;
     way->tuning.serial_points = 0;
     way->tuning.serial_points_far = 0;
     way->tuning.serial_row_bytes = 0;
   }
-  return {usual, general, ahead, runs, stream, both, threads};
+  Way whole = threads;  // no slices: threads look at all points
+  whole.name = "threads by ranges";
+  whole.tuning.min_slice_bytes = INT64_MAX;
+  return {usual, general, ahead, runs, stream, both, threads, whole};
 }
 
 // True if the kernel leaves the same bytes everywhere, and the same outcome, as the oracle.

@@ -146,16 +146,21 @@ GS_INLINE void combine_direct(void* target, const void* value) {
   store_number(target, combined<kReduce>(load_number<T>(target), load_number<T>(value)));
 }
 
-// One value meets the running total of its target; `hits` counts them and begins as 0.
+// One value meets the running total of its target. `begun`: the total holds what the target held, even if no value has
+// come; else the first value takes its place. `hits` counts the values and begins as 0.
+template <class T, Reduce kReduce>
+GS_INLINE void combine_total(const void* value, Wide<T>* total, int64_t* hits, bool begun) {
+  const Wide<T> own = widen_number(load_number<T>(value));
+  const Wide<T> sum = combined<kReduce>(*total, own);
+  *total = begun || *hits != 0 ? sum : own;
+  ++*hits;
+}
+
+// The same where a total begins when its first value comes.
 template <class T, Reduce kReduce>
 GS_INLINE void combine_wide(const void* target, const void* value, Wide<T>* total, int64_t* hits, bool include_self) {
-  const Wide<T> own = widen_number(load_number<T>(value));
-  if (*hits == 0) {
-    *total = include_self ? combined<kReduce>(widen_number(load_number<T>(target)), own) : own;
-  } else {
-    *total = combined<kReduce>(*total, own);
-  }
-  ++*hits;
+  if (include_self && *hits == 0) *total = widen_number(load_number<T>(target));
+  combine_total<T, kReduce>(value, total, hits, include_self);
 }
 
 // Writes a total to its target, once: `hits` is 0 afterwards.

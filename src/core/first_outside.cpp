@@ -18,14 +18,22 @@ Index load(const std::byte* at) {
   return value;
 }
 
-// Branch-free, so that the compiler makes vectors of it.
+// Branch-free, so that the compiler makes vectors of it. In groups, each of which asks for what a later one reads: the
+// processor's own prefetcher keeps only half as much on its way.
 template <class Index>
 bool run_has_outside(const std::byte* at, int64_t count, int64_t extent, Negative negative) {
-  int64_t outside = 0;
+  constexpr int64_t kGroup = 128;
+  constexpr int64_t kAhead = 2048;  // bytes
+  constexpr auto kSize = static_cast<int64_t>(sizeof(Index));
   const int64_t added = negative == Negative::from_end ? extent : 0;
-  for (int64_t i = 0; i < count; ++i) {
-    const int64_t value = widen(load<Index>(at + i * static_cast<int64_t>(sizeof(Index))));
-    outside |= outside_mark(from_end(value, added), extent);
+  int64_t outside = 0;
+  for (int64_t begin = 0; begin < count; begin += kGroup) {
+    const int64_t end = std::min(begin + kGroup, count);
+    for (int64_t byte = begin * kSize; byte < end * kSize; byte += 64) __builtin_prefetch(at + byte + kAhead);
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t value = widen(load<Index>(at + i * kSize));
+      outside |= outside_mark(from_end(value, added), extent);
+    }
   }
   return outside < 0;
 }

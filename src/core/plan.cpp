@@ -104,26 +104,39 @@ Span indexed_span(const Plan& plan) {
   return span;
 }
 
+namespace {
+
+// Moves every operand by offset(operand) bytes.
+template <class Offset>
+void shift(const Plan& plan, Buffers& buffers, Offset offset) {
+  buffers.dense += offset(kDense);
+  buffers.indexed += offset(kIndexed);
+  if (buffers.mask != nullptr) buffers.mask += offset(kMask);
+  if (buffers.fill != nullptr) buffers.fill += offset(kFill);
+  for (int a = 0; a < plan.index.size(); ++a) buffers.index[a] += offset(kIndex + a);
+}
+
+}  // namespace
+
+Plan sliced(const Plan& plan, Buffers& buffers, int axis, int64_t begin, int64_t end) {
+  Plan part = plan;
+  part.space.set_extent(axis, end - begin);
+  shift(plan, buffers, [&](int operand) { return begin * plan.space.stride(operand, axis); });
+  return part;
+}
+
 Plan reversed(const Plan& plan, Buffers& buffers) {
   Plan turned = plan;
-  Space& space = turned.space;
-  const auto shift = [&](int operand) {
+  if (plan.space.count() == 0) return turned;
+  const Space& space = plan.space;
+  shift(plan, buffers, [&](int operand) {
     int64_t offset = 0;
-    for (int axis = 0; axis < space.rank(); ++axis) {
-      int64_t& stride = space.stride(operand, axis);
-      offset += (space.extent(axis) - 1) * stride;
-      stride = -stride;
-    }
+    for (int axis = 0; axis < space.rank(); ++axis) offset += (space.extent(axis) - 1) * space.stride(operand, axis);
     return offset;
-  };
-  if (space.count() == 0) return turned;
-  buffers.dense += shift(kDense);
-  buffers.indexed += shift(kIndexed);
-  const int64_t mask = shift(kMask);
-  const int64_t fill = shift(kFill);
-  if (buffers.mask != nullptr) buffers.mask += mask;
-  if (buffers.fill != nullptr) buffers.fill += fill;
-  for (int a = 0; a < turned.index.size(); ++a) buffers.index[a] += shift(kIndex + a);
+  });
+  for (int operand = 0; operand < space.operands(); ++operand) {
+    for (int axis = 0; axis < space.rank(); ++axis) turned.space.stride(operand, axis) = -space.stride(operand, axis);
+  }
   turned.kind = classify(turned);
   return turned;
 }

@@ -37,6 +37,7 @@ class Space {
   int64_t extent(int axis) const { return extent_[axis]; }
   int64_t stride(int operand, int axis) const { return stride_[axis * operands_ + operand]; }
   int64_t& stride(int operand, int axis) { return stride_[axis * operands_ + operand]; }
+  void set_extent(int axis, int64_t extent) { extent_[axis] = extent; }
   void remove(int axis) {
     extent_.erase(axis, 1);
     stride_.erase(axis * operands_, operands_);
@@ -160,6 +161,9 @@ struct Span {
   int64_t high = 0;
 };
 Span indexed_span(const Plan& plan);
+
+// The points [begin, end) of one axis of the space. `buffers` are moved along.
+Plan sliced(const Plan& plan, Buffers& buffers, int axis, int64_t begin, int64_t end);
 
 // The same move with all its points in the opposite order. `buffers` are moved along.
 Plan reversed(const Plan& plan, Buffers& buffers);

@@ -94,8 +94,7 @@ class Cpu final : public Backend {
     return std::string(level_of(run_)) + " " + (is_narrow && !prepared.job.elements ? "blocks" : kind_name(plan.kind));
   }
 
-  int threads(const Plan& plan, Direction direction, int available) const override {
-    if (is_shared_by_range(plan, direction)) return shares(plan, tuning_, available);
+  int threads(const Plan& plan, Direction, int available) const override {
     return cut(plan, tuning_, available).threads;
   }
 
@@ -123,18 +122,18 @@ const char* level_of(Run run) {
   return run == baseline::run ? baseline::level() : "";
 }
 
-Applier applier_of([[maybe_unused]] Run run) {
+Appliers appliers_of([[maybe_unused]] Run run) {
 #ifdef GS_HAVE_X86_LEVELS
-  if (run == v3::run) return v3::applier;
-  if (run == v4::run) return v4::applier;
+  if (run == v3::run) return {v3::applier, v3::element_applier, v3::sweeper, v3::record_bytes};
+  if (run == v4::run) return {v4::applier, v4::element_applier, v4::sweeper, v4::record_bytes};
 #endif
-  return baseline::applier;
+  return {baseline::applier, baseline::element_applier, baseline::sweeper, baseline::record_bytes};
 }
 
 Outcome move_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers, Direction direction,
                   const RunOptions& options) {
   if (plan.space.count() == 0) return Outcome::done;
-  if (is_shared_by_range(plan, direction)) return scatter_by_range(run, tuning, plan, buffers, options);
+  if (may_meet(plan, direction)) return scatter_with(run, tuning, plan, buffers, options);
   Prepared prepared;
   prepare(plan, buffers, direction, tuning, prepared);
   if (prepared.job.count <= tuning.min_chunk_points && plan.bytes_moved() <= tuning.min_chunk_bytes) {

@@ -16,8 +16,13 @@ Run kernels(std::string_view level);
 const char* level_of(Run kernels);
 
 // The arithmetic of the same level.
-using Applier = Apply (*)(const Combine& combine, Stage stage);
-Applier applier_of(Run kernels);
+struct Appliers {
+  Apply (*units)(const Combine& combine, Stage stage);
+  ApplyElements (*elements)(const Combine& combine, Stage stage);
+  Sweep (*sweep)(const Combine& combine, Stage stage);
+  int64_t (*record_bytes)(const Combine& combine);
+};
+Appliers appliers_of(Run kernels);
 
 Outcome move_with(Run kernels, const Tuning& tuning, const Plan& plan, const Buffers& buffers, Direction direction,
                   const RunOptions& options);

@@ -31,18 +31,38 @@ enum class Ahead : uint8_t {
 // Addresses are integers here: a private block of them may mix several arrays, and wrapping arithmetic is defined.
 using Address = uint64_t;
 
-// Running totals of a reduction that cannot be computed in the target itself; slot 0 belongs to `first`.
+// Running totals of a reduction that cannot be computed in the target itself, one record for each item of a window of
+// the targets; the first belongs to address `first`.
 struct Totals {
-  std::byte* sum = nullptr;
-  int64_t* hits = nullptr;
+  std::byte* record = nullptr;
   Address first = 0;
+  bool include_self = true;
+  bool begun = false;  // the records hold what the targets held
 };
+inline constexpr int64_t kRecordBytes = 32;  // no record is longer
 
 struct Job;
 // Combines the units at `value` with those at `target`, one after the other.
 using Apply = void (*)(const Job& job, const Address* target, const Address* value, int n);
+// Small units of one run: where its values lie, and the targets of its points.
+struct Elements {
+  Address base;
+  uint64_t step;   // bytes between positions
+  uint64_t along;  // what the target advances by from point to point
+  const std::byte* values;
+  Totals totals;
+  GS_INLINE Address target(uint64_t position, uint64_t point) const { return base + position * step + point * along; }
+  GS_INLINE void next(int points, int64_t unit) {
+    base += static_cast<uint64_t>(points) * along;
+    values += points * unit;
+  }
+};
+// Combines the values of `point` (null: of 0, 1, ..) with their targets at `position`.
+using ApplyElements = void (*)(const Elements& elements, const uint32_t* position, const uint32_t* point, int n);
 // What an Apply does: value to target, value to total, total to target.
 enum class Stage : uint8_t { direct, accumulate, finish };
+// All records of `slots` targets in a row: begins them, or writes their totals.
+using Sweep = void (*)(const Totals& totals, int64_t slots);
 
 struct JobIndex {
   const std::byte* data;
@@ -88,9 +108,10 @@ struct Job {
   // Scatters only. A thread writes to the units that begin in [own_low, own_high) and passes over all others.
   Address own_low;
   Address own_high;
-  Apply apply;  // null: values replace what was there
+  bool own_all;                  // the range covers every target
+  Apply apply;                   // null: values replace what was there
+  ApplyElements apply_elements;  // the same on the fast path
   Totals totals;
-  bool include_self;
 };
 
 // Moves the points [first, last) in ascending order. False: the rule forbids an index; the rest of the range is not
@@ -100,16 +121,25 @@ using Run = bool (*)(const Job& job, int64_t first, int64_t last);
 namespace baseline {
 bool run(const Job& job, int64_t first, int64_t last);
 Apply applier(const Combine& combine, Stage stage);
+ApplyElements element_applier(const Combine& combine, Stage stage);
+Sweep sweeper(const Combine& combine, Stage stage);
+int64_t record_bytes(const Combine& combine);
 const char* level();
 }  // namespace baseline
 namespace v3 {
 bool run(const Job& job, int64_t first, int64_t last);
 Apply applier(const Combine& combine, Stage stage);
+ApplyElements element_applier(const Combine& combine, Stage stage);
+Sweep sweeper(const Combine& combine, Stage stage);
+int64_t record_bytes(const Combine& combine);
 const char* level();
 }  // namespace v3
 namespace v4 {
 bool run(const Job& job, int64_t first, int64_t last);
 Apply applier(const Combine& combine, Stage stage);
+ApplyElements element_applier(const Combine& combine, Stage stage);
+Sweep sweeper(const Combine& combine, Stage stage);
+int64_t record_bytes(const Combine& combine);
 const char* level();
 }  // namespace v4
 

@@ -10,6 +10,7 @@
 // carry this level's instructions into the whole program (tests_cpp/check_isa_leaks.sh looks for that).
 #include "backends/cpu/kernel_elements.h"
 #include "backends/cpu/kernel_scatter.h"
+#include "backends/cpu/kernel_scatter_elements.h"
 
 namespace gs::cpu::GS_ISA {
 namespace {
@@ -70,7 +71,9 @@ const char* level() {
 }
 
 bool run(const Job& job, int64_t first, int64_t last) {
-  const bool accepted = job.elements ? run_elements(job, first, last) : run_blocks(job, first, last);
+  const bool accepted = !job.elements ? run_blocks(job, first, last)
+                        : job.scatter ? scatter_elements(job, first, last)
+                                      : run_elements(job, first, last);
   if (job.stream) finish_streaming();
   return accepted;
 }

@@ -57,11 +57,12 @@ void prepare_fill(const Plan& plan, const std::byte* fill, Direction direction, 
 
 // Small units, one contiguous index array whose offsets are 32 bits times 32 bits, and nothing that differs per point.
 bool is_elements(const Plan& plan, const Job& job) {
-  if (!is_element(job.unit) || !job.packed || job.short_runs || job.scatter || job.masked) return false;
+  if (!is_element(job.unit) || !job.packed || job.short_runs || job.masked) return false;
   if (job.indices != 1 || job.folds != 0 || job.rule.bounds == Bounds::wrap) return false;
-  if (job.nowhere != Nowhere::never && job.nowhere != Nowhere::read_one) return false;
+  if (job.nowhere != Nowhere::never && job.nowhere != (job.scatter ? Nowhere::skip : Nowhere::read_one)) return false;
   const IndexArray& index = plan.index[0];
-  if (index.extent == 0 || index.extent > UINT32_MAX || index.step < 0 || index.step > UINT32_MAX) return false;
+  if (index.extent == 0 || index.extent >= UINT32_MAX || index.step < 0 || index.step > UINT32_MAX) return false;
+  if (job.scatter && index.step == 0) return false;
   return job.stride[(job.rank - 1) * job.operands + kIndex] == index_size(index.type);
 }
 
@@ -152,7 +153,9 @@ void prepare(const Plan& plan, const Buffers& buffers, Direction direction, cons
                (job.scatter ? !job.general && has_whole_lines(plan, buffers.indexed) : job.packed);
   job.own_low = 1;
   job.own_high = UINT64_MAX;
+  job.own_all = true;
   job.apply = nullptr;
+  job.apply_elements = nullptr;
   job.elements = is_elements(plan, job);
   choose_ahead(plan, tuning, job);
   job.block = block_size(job);

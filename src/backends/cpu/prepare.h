@@ -20,6 +20,7 @@ struct Tuning {
   int64_t serial_points_far = kSerialPointsFar;
   int64_t serial_row_bytes = kSerialRowBytes;
   int64_t round_points = kRoundPoints;
+  int64_t min_slice_bytes = kMinSliceBytes;
   int64_t totals_window = kTotalsWindow;
 };
 

@@ -1,17 +1,19 @@
-// scatter.cpp: see scatter.h. Each thread owns a range of addresses, looks at all points in order and writes to its own
-// range only; or, where a few units are very long, owns a range of bytes of every unit. So the order in which a target
-// meets its values is that of the points, whoever runs.
+// scatter.cpp: see scatter.h. Threads share a scatter so that all points of one target belong to one of them, who takes
+// them in order. Where an axis of the targets is walked and not indexed, each has a slice of it; a few very long units
+// are cut into pieces; else each has a range of addresses, looks at all points and writes to its own range only.
 #include "backends/cpu/scatter.h"
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
-#include <memory>
+#include <cstring>
 #include <new>
+#include <optional>
 #include <vector>
 
 #include "backends/cpu/thread_pool.h"
+#include "backends/host_memory.h"
 #include "core/combine_point.h"
 
 namespace gs::cpu {
@@ -20,179 +22,331 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr auto kAskEvery = std::chrono::milliseconds(10);
 
-// The part of the targets, or of every unit, that one task writes to.
-struct Part {
-  Address low = 1;
+struct Range {
+  Address low = 0;
   Address high = UINT64_MAX;
-  int64_t begin = 0;  // bytes of the unit
-  int64_t bytes = 0;  // 0: all
+};
+
+// What one task writes to.
+struct Part {
+  Range own;          // targets that begin there
+  int axis = -1;      // of the space: its points [begin, end)
+  int64_t begin = 0;  // or without an axis: bytes of every unit
+  int64_t end = 0;    // 0: all
+};
+
+// All that a reduction adds to a job.
+struct Sum {
+  Apply apply = nullptr;
+  ApplyElements apply_elements = nullptr;
+  Totals totals;
+  bool stream = true;
+};
+
+struct Scatter {
+  Run run;
+  const Tuning* tuning;
+  const Plan* plan;
+  const Buffers* buffers;
+  RunOptions options;
+  int threads;
 };
 
 struct Round {
-  Run run;
-  const Job* job;
+  const Scatter* scatter;
   const std::vector<Part>* parts;
+  Sum sum;
   int64_t first;
   int64_t last;
+  Clock::time_point asked;
   std::atomic<bool> bad = false;
 };
+
+bool run_points(const Round& round, const Plan& plan, const Buffers& buffers, const Part& part, int64_t first,
+                int64_t last) {
+  Prepared prepared;
+  prepare(plan, buffers, Direction::scatter, *round.scatter->tuning, prepared);
+  Job& job = prepared.job;
+  job.apply = round.sum.apply;
+  job.apply_elements = round.sum.apply_elements;
+  job.totals = round.sum.totals;
+  job.stream = job.stream && round.sum.stream;
+  job.own_low = std::max<Address>(part.own.low, 1);
+  job.own_high = part.own.high;
+  job.own_all = part.own.low == 0 && part.own.high == UINT64_MAX;
+  // On the fast path points are picked by position, which is where they are only if they have no other offset; totals
+  // are found by position too.
+  const bool drifts = job.stride[(job.rank - 1) * job.operands + kIndexed] != 0;
+  const bool has_totals = job.totals.record != nullptr;
+  if (drifts && (!job.own_all || has_totals)) job.elements = false;
+  if (has_totals && plan.index.size() == 1 && plan.index[0].step != plan.item) job.elements = false;
+  if (job.apply != nullptr && (job.apply_elements == nullptr || plan.unit != plan.item)) job.elements = false;
+  if (part.axis < 0 && part.end > 0) {
+    job.unit = part.end - part.begin;
+    job.dense += part.begin;
+    job.indexed += part.begin;
+    job.packed = false;
+    job.elements = false;
+  }
+  return round.scatter->run(job, first, last);
+}
 
 bool run_part(void* context, int64_t chunk) {
   auto& round = *static_cast<Round*>(context);
   const Part& part = (*round.parts)[static_cast<std::size_t>(chunk)];
-  Job job = *round.job;
-  job.own_low = part.low;
-  job.own_high = part.high;
-  if (part.bytes > 0) {
-    job.unit = part.bytes;
-    job.dense += part.begin;
-    job.indexed += part.begin;
-    job.packed = false;
+  const Plan& plan = *round.scatter->plan;
+  bool good = false;
+  if (part.axis < 0) {
+    good = run_points(round, plan, *round.scatter->buffers, part, round.first, round.last);
+  } else {
+    Buffers buffers = *round.scatter->buffers;
+    const Plan slice = sliced(plan, buffers, part.axis, part.begin, part.end);
+    good = run_points(round, slice, buffers, part, 0, slice.space.count());
   }
-  const bool good = round.run(job, round.first, round.last);
   if (!good) round.bad.store(true, std::memory_order_relaxed);
   return good;
 }
 
-// All points, in rounds: the parts of one round run side by side.
-Outcome run_rounds(Run run, const Job& job, const std::vector<Part>& parts, const Tuning& tuning,
-                   const RunOptions& options) {
-  const int64_t by_bytes = kRoundBytes / std::max<int64_t>(job.unit, 1);
-  const int64_t step = std::max<int64_t>(std::min(tuning.round_points, by_bytes), 1);
-  auto asked = Clock::now();
-  for (int64_t first = 0; first < job.count; first += step) {
-    Round round{run, &job, &parts, first, std::min(first + step, job.count)};
-    const auto count = static_cast<int64_t>(parts.size());
-    run_task(static_cast<int>(count), {count, run_part, nullptr, &round});
+bool proceed(void* context) {
+  auto& round = *static_cast<Round*>(context);
+  const auto now = Clock::now();
+  if (now - round.asked < kAskEvery) return true;
+  round.asked = now;
+  return !round.scatter->options.interrupted();
+}
+
+// Slices are run as they come. Other parts go through the points side by side, in rounds, between which Ctrl-C is
+// heard.
+Outcome run_parts(const Scatter& scatter, const std::vector<Part>& parts, const Sum& sum) {
+  const int64_t count = scatter.plan->space.count();
+  const bool slices = parts[0].axis >= 0;
+  int64_t step = count;
+  if (!slices && scatter.options.interrupted != nullptr) {
+    const int64_t by_bytes = kRoundBytes / std::max<int64_t>(scatter.plan->unit, 1);
+    step = std::max<int64_t>(std::min(scatter.tuning->round_points, by_bytes), 1);
+  }
+  Round round{&scatter, &parts, sum, 0, 0, Clock::now()};
+  for (int64_t first = 0; first < count; first += step) {
+    round.first = first;
+    round.last = std::min(first + step, count);
+    const Task task{static_cast<int64_t>(parts.size()), run_part,
+                    slices && scatter.options.interrupted != nullptr ? proceed : nullptr, &round};
+    const bool done = run_task(scatter.threads, task);
     if (round.bad.load()) return Outcome::bad_index;
-    if (options.interrupted == nullptr || Clock::now() - asked < kAskEvery) continue;
-    if (options.interrupted()) return Outcome::interrupted;
-    asked = Clock::now();
+    if (!done) return Outcome::interrupted;
+    if (round.last < count && !proceed(&round)) return Outcome::interrupted;
   }
   return Outcome::done;
 }
 
+// Slices of an axis that the targets advance along by themselves: points of different slices cannot meet.
+std::vector<Part> slices(const Scatter& scatter, Range own) {
+  const Space& space = scatter.plan->space;
+  std::vector<Part> parts;
+  for (int axis = 0; axis < space.rank() && parts.empty(); ++axis) {
+    const int64_t extent = space.extent(axis);
+    const int64_t share = extent / scatter.threads;
+    const int64_t stride = std::abs(space.stride(kIndexed, axis));
+    if (share == 0 || stride == 0 || stride < scatter.tuning->min_slice_bytes / share) continue;
+    const int64_t wanted =
+        std::max<int64_t>(int64_t{scatter.threads} * kSlicesPerThread, space.count() / kMaxChunkPoints);
+    const int64_t many = axis == 0 ? wanted : scatter.threads;
+    const int64_t step = (extent + std::min(many, extent) - 1) / std::min(many, extent);
+    for (int64_t begin = 0; begin < extent; begin += step) {
+      parts.push_back({own, axis, begin, std::min(begin + step, extent)});
+    }
+  }
+  return parts;
+}
+
+// Pieces of a few units so long that threads share each of them.
+std::vector<Part> pieces(const Scatter& scatter, Range own) {
+  const int64_t unit = scatter.plan->unit;
+  std::vector<Part> parts;
+  if (unit < 2 * scatter.tuning->min_piece_bytes) return parts;
+  if (scatter.plan->space.count() >= int64_t{scatter.threads} * kChunksPerThread) return parts;
+  const int64_t piece = std::max((unit / scatter.threads + 63) / 64 * 64, scatter.tuning->min_piece_bytes);
+  for (int64_t begin = 0; begin < unit; begin += piece) {
+    parts.push_back({own, -1, begin, std::min(begin + piece, unit)});
+  }
+  return parts;
+}
+
 // Targets of points that lie evenly among all: only a guess where the work is, so nothing is said of bad indices.
-std::vector<Address> sample(const Plan& plan, const Buffers& buffers, int count) {
-  const PlanView view = view_of(plan, buffers);
+std::vector<Address> sample(const Scatter& scatter) {
+  const PlanView view = view_of(*scatter.plan, *scatter.buffers);
+  const int count = scatter.threads * kSamplesPerShare;
   std::vector<Address> targets;
   for (int i = 0; i < count; ++i) {
     const auto flat = static_cast<int64_t>((static_cast<double>(i) + 0.5) / count * static_cast<double>(view.count));
     const PointOffsets at = locate(view, std::min(flat, view.count - 1));
-    if (at.indexed != kNowhere)
-      targets.push_back(reinterpret_cast<Address>(buffers.indexed) + static_cast<Address>(at.indexed));
+    if (at.indexed == kNowhere) continue;
+    targets.push_back(reinterpret_cast<Address>(view.indexed) + static_cast<Address>(at.indexed));
   }
   std::sort(targets.begin(), targets.end());
   return targets;
 }
 
-// Cuts [low, high) where equally many of the sampled targets lie in every range.
-std::vector<Part> ranges(const std::vector<Address>& targets, Address low, Address high, int count) {
-  const auto first = std::lower_bound(targets.begin(), targets.end(), low);
-  const auto last = std::lower_bound(first, targets.end(), high);
+// Cuts a range where equally many of the sampled targets lie in every part.
+std::vector<Part> ranges(const std::vector<Address>& targets, Range whole, int count) {
+  const auto first = std::lower_bound(targets.begin(), targets.end(), whole.low);
+  const auto last = std::lower_bound(first, targets.end(), whole.high);
   std::vector<Part> parts;
-  Address begin = low;
+  Address begin = whole.low;
   for (int i = 1; i < count; ++i) {
     const auto middle = first + (last - first) * i / count;
-    const Address end = middle == last ? high : *middle;
+    const Address end = middle == last ? whole.high : *middle;
     if (end <= begin) continue;
-    parts.push_back({begin, end});
+    parts.push_back({{begin, end}});
     begin = end;
   }
-  if (begin < high) parts.push_back({begin, high});
+  if (begin < whole.high) parts.push_back({{begin, whole.high}});
   return parts;
 }
 
-// A few units so long that threads share each of them.
-std::vector<Part> pieces(const Plan& plan, const Tuning& tuning, int threads) {
-  std::vector<Part> parts;
-  if (plan.unit < 2 * tuning.min_piece_bytes || plan.space.count() >= int64_t{threads} * kChunksPerThread) return parts;
-  const int64_t piece = std::max((plan.unit / threads + 63) / 64 * 64, tuning.min_piece_bytes);
-  for (int64_t begin = 0; begin < plan.unit; begin += piece) {
-    parts.push_back({1, UINT64_MAX, begin, std::min(piece, plan.unit - begin)});
+std::vector<Part> parts_of(const Scatter& scatter, Range own, const std::vector<Address>* targets) {
+  if (scatter.threads == 1) return {Part{own}};
+  std::vector<Part> parts = slices(scatter, own);
+  if (parts.empty()) parts = pieces(scatter, own);
+  if (!parts.empty()) return parts;
+  // Everybody looks at all the points, so there is a limit to how many looking pays.
+  const int count = scatter.plan->unit <= 16 ? std::min(scatter.threads, kMaxElementShares) : scatter.threads;
+  return ranges(targets != nullptr ? *targets : sample(scatter), own, count);
+}
+
+// The whole scatter, on one thread if that is enough.
+Outcome run_direct(const Scatter& scatter, const Sum& sum) {
+  const bool heard =
+      scatter.options.interrupted == nullptr || scatter.plan->space.count() <= scatter.tuning->round_points;
+  if (scatter.threads > 1 || !heard) return run_parts(scatter, parts_of(scatter, {}, nullptr), sum);
+  Round round{&scatter, nullptr, sum, 0, scatter.plan->space.count(), {}};
+  const bool good = run_points(round, *scatter.plan, *scatter.buffers, Part{}, round.first, round.last);
+  return good ? Outcome::done : Outcome::bad_index;
+}
+
+// Memory for records. Where few of them will be looked at, zeroed pages of the system, which cost nothing until then;
+// else recycled memory with anything in it.
+class Records {
+ public:
+  Records(int64_t bytes, bool zeroed) : recycled_(!zeroed) {
+    const auto size = static_cast<std::size_t>(bytes);
+    data_ = static_cast<std::byte*>(recycled_ ? host::allocate(size) : std::calloc(size, 1));
+    if (data_ == nullptr) throw std::bad_alloc();
   }
-  return parts;
+  Records(const Records&) = delete;
+  Records& operator=(const Records&) = delete;
+  ~Records() {
+    if (recycled_) {
+      host::release(data_);
+    } else {
+      std::free(data_);
+    }
+  }
+  std::byte* data() const { return data_; }
+
+ private:
+  bool recycled_;
+  std::byte* data_;
+};
+
+// Whether there is a target wherever a target could be between the lowest and the highest address.
+bool is_gapless(const Plan& plan, int64_t slots) {
+  double targets = static_cast<double>(plan.unit / plan.item);
+  for (int axis = 0; axis < plan.space.rank(); ++axis) {
+    if (plan.space.stride(kIndexed, axis) != 0) targets *= static_cast<double>(plan.space.extent(axis));
+  }
+  for (const IndexArray& index : plan.index) targets *= static_cast<double>(index.extent);
+  return targets == static_cast<double>(slots);  // exact below 2^53, and a window is far below
 }
 
-struct Free {
-  void operator()(void* memory) const { std::free(memory); }
-};
-template <class T>
-using Memory = std::unique_ptr<T, Free>;
+// A sweep over all records of a window.
+void sweep_window(const Scatter& scatter, Sweep sweep, const Totals& totals, int64_t slots, int64_t record,
+                  int64_t item) {
+  struct Work {
+    Sweep sweep;
+    Totals totals;
+    int64_t slots, record, item;
+  } work{sweep, totals, slots, record, item};
+  const auto run = [](void* context, int64_t chunk) {
+    const auto& all = *static_cast<Work*>(context);
+    const int64_t begin = chunk * kMaxChunkPoints;
+    Totals part = all.totals;
+    part.record += begin * all.record;
+    part.first += static_cast<Address>(begin * all.item);
+    all.sweep(part, std::min(kMaxChunkPoints, all.slots - begin));
+    return true;
+  };
+  run_task(scatter.threads, {(slots + kMaxChunkPoints - 1) / kMaxChunkPoints, run, nullptr, &work});
+}
 
 // Reductions with running totals, one window of the targets at a time.
-Outcome reduce_in_windows(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers, Job& job,
-                          Apply accumulate, Apply finish, int threads, const RunOptions& options) {
+Outcome reduce_in_windows(const Scatter& scatter, const Appliers& appliers, const Combine& combine) {
+  const Plan& plan = *scatter.plan;
   const Span span = indexed_span(plan);
   const int64_t slots = (span.high - span.low) / plan.item;
-  const int64_t window = std::min(slots, std::max(tuning.totals_window, plan.unit / plan.item));
-  const auto room = static_cast<std::size_t>(window + plan.unit / plan.item);  // the last unit may begin in the window
-  const Memory<std::byte> sum(static_cast<std::byte*>(std::malloc(room * kWidestNumber)));
-  if (!sum) throw std::bad_alloc();
-  const auto targets = threads > 1 ? sample(plan, buffers, threads * kSamplesPerShare) : std::vector<Address>();
-  const Address start = reinterpret_cast<Address>(buffers.indexed) + static_cast<Address>(span.low);
+  const int64_t per_unit = plan.unit / plan.item;
+  const int64_t window = std::min(slots, std::max(scatter.tuning->totals_window, per_unit));
+  const int64_t record = appliers.record_bytes(combine);
+  const int64_t bytes = (window + per_unit) * record;  // the last unit may begin in the window
+  // Memory between the targets is not ours to read, and few values do not pay for a look at every target.
+  const bool dense = slots / kSparseSlots <= plan.space.count() * per_unit && is_gapless(plan, slots);
+  const auto targets = scatter.threads > 1 ? sample(scatter) : std::vector<Address>();
+  const Address start = reinterpret_cast<Address>(scatter.buffers->indexed) + static_cast<Address>(span.low);
+  Sum sum;
+  sum.stream = false;
+  std::optional<Records> records;
   for (int64_t first = 0; first < slots; first += window) {
-    const Memory<int64_t> hits(static_cast<int64_t*>(std::calloc(room, sizeof(int64_t))));
-    if (!hits) throw std::bad_alloc();
+    if (!dense || !records) records.emplace(bytes, !dense);
+    const int64_t here = std::min(window, slots - first);
+    const int64_t reached = std::min(here + per_unit - 1, slots - first);
     const Address low = start + static_cast<Address>(first * plan.item);
-    const Address high = low + static_cast<Address>(std::min(window, slots - first) * plan.item);
-    job.totals = {sum.get(), hits.get(), low};
-    const std::vector<Part> parts = ranges(targets, low, high, threads);
-    for (const Apply apply : {accumulate, finish}) {
-      job.apply = apply;
-      const Outcome outcome = run_rounds(run, job, parts, tuning, options);
-      if (outcome != Outcome::done) return outcome;
+    const Address high = low + static_cast<Address>(here * plan.item);
+    sum.totals = {records->data(), low, combine.include_self, dense};
+    if (dense)
+      sweep_window(scatter, appliers.sweep(combine, Stage::accumulate), sum.totals, reached, record, plan.item);
+    sum.apply = appliers.units(combine, Stage::accumulate);
+    sum.apply_elements = appliers.elements(combine, Stage::accumulate);
+    const std::vector<Part> parts = parts_of(scatter, {low, high}, &targets);
+    Outcome outcome = run_parts(scatter, parts, sum);
+    if (outcome != Outcome::done) return outcome;
+    if (dense) {
+      sweep_window(scatter, appliers.sweep(combine, Stage::finish), sum.totals, reached, record, plan.item);
+      continue;
     }
+    sum.apply = appliers.units(combine, Stage::finish);
+    sum.apply_elements = nullptr;
+    outcome = run_parts(scatter, parts, sum);
+    if (outcome != Outcome::done) return outcome;
   }
   return Outcome::done;
 }
 
-// Alone, or in parts that threads share.
-Outcome run_shared(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers, const Job& job, int threads,
-                   const RunOptions& options) {
-  if (threads == 1 && (options.interrupted == nullptr || job.count <= tuning.round_points)) {
-    return run(job, 0, job.count) ? Outcome::done : Outcome::bad_index;
-  }
-  std::vector<Part> parts = pieces(plan, tuning, threads);
-  if (parts.empty() && threads == 1) parts = {Part{}};
-  if (parts.empty()) parts = ranges(sample(plan, buffers, threads * kSamplesPerShare), 1, UINT64_MAX, threads);
-  return run_rounds(run, job, parts, tuning, options);
+Scatter scatter_of(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers, const RunOptions& options) {
+  return {run, &tuning, &plan, &buffers, options, cut(plan, tuning, options.threads).threads};
 }
 
 }  // namespace
 
-bool is_shared_by_range(const Plan& plan, Direction direction) {
+bool may_meet(const Plan& plan, Direction direction) {
   return direction == Direction::scatter && !plan.is_one_to_one();
 }
 
-int shares(const Plan& plan, const Tuning& tuning, int available) {
-  const int threads = cut(plan, tuning, available).threads;
-  return plan.unit <= 16 ? std::min(threads, kMaxElementShares) : threads;
-}
-
-Outcome scatter_by_range(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
-                         const RunOptions& options) {
-  Prepared prepared;
-  prepare(plan, buffers, Direction::scatter, tuning, prepared);
-  return run_shared(run, tuning, plan, buffers, prepared.job, shares(plan, tuning, options.threads), options);
+Outcome scatter_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
+                     const RunOptions& options) {
+  return run_direct(scatter_of(run, tuning, plan, buffers, options), {});
 }
 
 Outcome reduce_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers, const Combine& combine,
                     const RunOptions& options) {
   if (plan.space.count() == 0) return Outcome::done;
-  Prepared prepared;
-  prepare(plan, buffers, Direction::scatter, tuning, prepared);
-  Job& job = prepared.job;
-  job.stream = false;
-  job.include_self = combine.include_self;
-  const Applier applier = applier_of(run);
-  const int threads = shares(plan, tuning, options.threads);
-  if (combines_directly(combine)) {
-    job.apply = applier(combine, Stage::direct);
-    return run_shared(run, tuning, plan, buffers, job, threads, options);
-  }
-  return reduce_in_windows(run, tuning, plan, buffers, job, applier(combine, Stage::accumulate),
-                           applier(combine, Stage::finish), threads, options);
+  const Scatter scatter = scatter_of(run, tuning, plan, buffers, options);
+  const Appliers appliers = appliers_of(run);
+  if (!combines_directly(combine)) return reduce_in_windows(scatter, appliers, combine);
+  Sum sum;
+  sum.stream = false;
+  sum.apply = appliers.units(combine, Stage::direct);
+  sum.apply_elements = appliers.elements(combine, Stage::direct);
+  return run_direct(scatter, sum);
 }
 
 }  // namespace gs::cpu

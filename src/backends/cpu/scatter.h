@@ -6,13 +6,10 @@
 namespace gs::cpu {
 
 // Whether several points may meet one target, so that the threads must not simply share the points.
-bool is_shared_by_range(const Plan& plan, Direction direction);
-
-// Threads that would take part.
-int shares(const Plan& plan, const Tuning& tuning, int available);
+bool may_meet(const Plan& plan, Direction direction);
 
 // Copies every unit to its target; the last of several points wins.
-Outcome scatter_by_range(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
-                         const RunOptions& options);
+Outcome scatter_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
+                     const RunOptions& options);
 
 }  // namespace gs::cpu

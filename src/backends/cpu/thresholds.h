@@ -20,12 +20,15 @@ inline constexpr int64_t kMinScanPoints = 16384;  // indices that are only check
 inline constexpr int64_t kMaxScanPoints = 1024 * 1024;
 inline constexpr int64_t kMinPieceBytes = 64 * 1024;  // a unit longer than two of these may be shared by threads
 
-// ---- scatters: every thread looks at all points and writes to its own range of targets
-inline constexpr int kMaxElementShares = 8;               // more threads would spend their time looking
-inline constexpr int kSamplesPerShare = 64;               // targets by which the ranges are made equally busy
-inline constexpr int64_t kRoundPoints = 1 << 20;          // between two questions for Ctrl-C
+// ---- scatters: all points of one target belong to one thread
+inline constexpr int64_t kMinSliceBytes = 4096;  // of an axis that is shared by slices: less is in one line or page
+inline constexpr int kSlicesPerThread = 4;
+inline constexpr int kMaxElementShares = 8;       // ranges of addresses: more threads would spend their time looking
+inline constexpr int kSamplesPerShare = 64;       // targets by which the ranges are made equally busy
+inline constexpr int64_t kRoundPoints = 1 << 20;  // between two questions for Ctrl-C
 inline constexpr int64_t kRoundBytes = 64 * 1024 * 1024;  // the same, longer units
-inline constexpr int64_t kTotalsWindow = 8 << 20;         // running totals that are kept at a time
+inline constexpr int64_t kSparseSlots = 4;  // running totals for each value, above which most of them stay untouched
+inline constexpr int64_t kTotalsWindow = 8 << 20;  // running totals that are kept at a time
 
 // ---- blocks (points whose addresses are known before the first of them is moved)
 inline constexpr int kBlock = 256;
