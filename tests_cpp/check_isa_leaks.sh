@@ -1,6 +1,7 @@
 #!/bin/sh
 # check_isa_leaks.sh: the objects of the wide instruction set levels may define nothing outside of their own namespaces.
-# A weak symbol could replace the baseline's copy of an inline function in the link and crash older processors.
+# A weak symbol could replace the baseline's copy of an inline function in the link and crash older processors. And no
+# product may be fused with a sum: results would depend on the level. GCC 12 does so in spite of -ffp-contract=off.
 [ $# -gt 0 ] || { echo "usage: $0 object..."; exit 2; }
 status=0
 
@@ -17,6 +18,7 @@ for object in "$@"; do
   report "$object" "weak symbols" "$(printf '%s\n' "$symbols" | awk '$2 ~ /^[WwVvuC]$/')"
   report "$object" "symbols outside of gs::cpu::v3 and gs::cpu::v4" \
     "$(printf '%s\n' "$exported" | grep -v -E '^gs::cpu::(v3|v4)::')"
+  report "$object" "fused multiply-add" "$(objdump -d --no-show-raw-insn "$object" | grep -E 'vf(n?m(add|sub))')"
   report "$object" "code that runs at start" "$(objdump -h "$object" | grep -E '\.(init_array|ctors)')"
 done
 exit $status

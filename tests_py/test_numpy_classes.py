@@ -190,7 +190,7 @@ def test_put_masked_records():
     expected[[0]] = item
     assert x.tolist() == expected.tolist() == [(7, 8), (None, 4)]
     x.harden_mask()
-    with pytest.raises(NotImplementedError):
+    with pytest.raises(TypeError, match="hard mask"):
         gs.put(x, [0], item)
 
 

@@ -251,7 +251,9 @@ def _write_masked(
     own, hidden = np.ma.getmask(a), np.ma.getmask(values)
     if own is not np.ma.nomask and a.hardmask:
         if a.dtype.names is not None:
-            raise NotImplementedError("Flexible 'hard' masks are not yet supported.")
+            raise TypeError(
+                "records with a hard mask cannot be written to (nor in NumPy); see soften_mask"
+            )
         is_free = ~_no_plan(a, read(own))
         mask = is_free if mask is None else np.asarray(mask) & is_free
     if values is not np.ma.masked:  # which has no value of its own
