@@ -33,6 +33,12 @@ struct Scatter {
   Bytes bytes;
 };
 
+// One value for all points.
+void stand_still(Plan& plan) {
+  for (int axis = 0; axis < plan.space.rank(); ++axis) plan.space.stride(kDense, axis) = 0;
+  plan.finish();
+}
+
 template <class Run>
 Scatter scattered(Case& test, Run run) {
   const Bytes before = test.indexed.bytes;
@@ -65,6 +71,7 @@ TEST_CASE("reductions give the same bytes on every level, with any number of thr
           wish.anchored = random.chance(50);
           wish.extent = variant == 0 ? Dims{20000} : choose_extent(wish.item * wish.items, random);
           Case test = make_case(wish, random);
+          if (random.chance(25)) stand_still(test.plan);
           if (number == Number::boolean) {
             for (std::byte& byte : test.dense.bytes) byte &= std::byte{1};
             for (std::byte& byte : test.indexed.bytes) byte &= std::byte{1};
@@ -105,6 +112,7 @@ TEST_CASE("the last of several points wins, or the first one when their order is
         wish.plain = random.chance(50);
         wish.extent = Dims{random.from(1, 40), random.from(1, 400)};
         Case test = make_case(wish, random);
+        if (random.chance(25)) stand_still(test.plan);
         INFO(level << ", " << way.name << ", item " << wish.item);
         REQUIRE(agrees(test, Direction::scatter, level, way));
 

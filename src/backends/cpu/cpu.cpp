@@ -91,7 +91,9 @@ class Cpu final : public Backend {
     Prepared prepared;
     prepare(plan, nothing, direction, tuning_, prepared);
     const bool is_narrow = plan.kind == Kind::elements || plan.kind == Kind::axis;
-    return std::string(level_of(run_)) + " " + (is_narrow && !prepared.job.elements ? "blocks" : kind_name(plan.kind));
+    const char* const by_kind = is_narrow ? "blocks" : kind_name(plan.kind);
+    const char* const fast = plan.kind == Kind::axis ? "axis" : "elements";
+    return std::string(level_of(run_)) + " " + (prepared.job.elements ? fast : by_kind);
   }
 
   int threads(const Plan& plan, Direction, int available) const override {

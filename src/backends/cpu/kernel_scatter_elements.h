@@ -154,6 +154,9 @@ bool scatter_elements(const Job& job, int64_t first, int64_t last) {
   elements.along = static_cast<uint64_t>(stride_of(job, kIndexed, inner));
   elements.totals = job.totals;
   const bool drops = bounds == Bounds::fill;
+  const bool one_value = !job.packed;  // for a whole run: written out once for every point of a block
+  const int64_t value_step = one_value ? 0 : job.unit;
+  alignas(64) std::byte repeated[kPoints * 16];
 
   Walk walk;
   seek(job, walk, first);
@@ -165,6 +168,10 @@ bool scatter_elements(const Job& job, int64_t first, int64_t last) {
     const std::byte* source = index.data + offset_at(job, walk, kIndex);
     elements.base = address_of(job.indexed) + static_cast<uint64_t>(offset_at(job, walk, kIndexed));
     elements.values = job.dense + offset_at(job, walk, kDense);
+    if (one_value) {
+      write_fill(repeated, kPoints * job.unit, elements.values, job.unit, 0);
+      elements.values = repeated;
+    }
     const Own own = job.own_all ? Own{true, 0, static_cast<uint32_t>(index.extent)}
                                 : own_positions(job, elements.base, index.extent, elements.step);
     const bool picks = !own.all || drops;
@@ -173,18 +180,18 @@ bool scatter_elements(const Job& job, int64_t first, int64_t last) {
     for (int64_t k = 0; k < n; k += kGroup) {
       const int count = n - k < kGroup ? static_cast<int>(n - k) : kGroup;
       prefetch_ahead(address_of(source + k * index_bytes), count * index_bytes);
-      prefetch_ahead(address_of(elements.values + waiting * job.unit), count * job.unit);
+      prefetch_ahead(address_of(elements.values + waiting * value_step), count * value_step);
       if (!positions_of(lane, source + k * index_bytes, count, position)) return false;
       if (!picks) {
         apply(elements, position, nullptr, count);
-        elements.next(count, job.unit);
+        elements.next(count, value_step);
         continue;
       }
       m = pick_positions(position, count, waiting, own.low, own.span, picked, m);
       waiting += count;
       if (waiting + kGroup <= kPoints && k + kGroup < n) continue;
       apply(elements, picked.position, picked.point, m);
-      elements.next(waiting, job.unit);
+      elements.next(waiting, value_step);
       waiting = m = 0;
     }
     advance(job, walk, n);

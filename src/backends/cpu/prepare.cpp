@@ -57,7 +57,8 @@ void prepare_fill(const Plan& plan, const std::byte* fill, Direction direction, 
 
 // Small units, one contiguous index array whose offsets are 32 bits times 32 bits, and nothing that differs per point.
 bool is_elements(const Plan& plan, const Job& job) {
-  if (!is_element(job.unit) || !job.packed || job.short_runs || job.masked) return false;
+  const bool one_value = job.scatter && job.stride[(job.rank - 1) * job.operands + kDense] == 0;  // for a whole run
+  if (!is_element(job.unit) || !(job.packed || one_value) || job.short_runs || job.masked || job.general) return false;
   if (job.indices != 1 || job.folds != 0 || job.rule.bounds == Bounds::wrap) return false;
   if (job.nowhere != Nowhere::never && job.nowhere != (job.scatter ? Nowhere::skip : Nowhere::read_one)) return false;
   const IndexArray& index = plan.index[0];
