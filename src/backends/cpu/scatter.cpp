@@ -60,6 +60,7 @@ struct Round {
   int64_t last;
   Clock::time_point asked;
   std::atomic<bool> bad = false;
+  std::atomic<bool> out_of_memory = false;
 };
 
 bool run_points(const Round& round, const Plan& plan, const Buffers& buffers, const Part& part, int64_t first,
@@ -91,7 +92,7 @@ bool run_points(const Round& round, const Plan& plan, const Buffers& buffers, co
   return round.scatter->run(job, first, last);
 }
 
-bool run_part(void* context, int64_t chunk) {
+bool run_part(void* context, int64_t chunk) try {
   auto& round = *static_cast<Round*>(context);
   const Part& part = (*round.parts)[static_cast<std::size_t>(chunk)];
   const Plan& plan = *round.scatter->plan;
@@ -105,6 +106,9 @@ bool run_part(void* context, int64_t chunk) {
   }
   if (!good) round.bad.store(true, std::memory_order_relaxed);
   return good;
+} catch (const std::bad_alloc&) {  // tables of many axes; no exception may leave a helper
+  static_cast<Round*>(context)->out_of_memory.store(true, std::memory_order_relaxed);
+  return false;
 }
 
 bool proceed(void* context) {
@@ -132,6 +136,7 @@ Outcome run_parts(const Scatter& scatter, const std::vector<Part>& parts, const 
     const Task task{static_cast<int64_t>(parts.size()), run_part,
                     slices && scatter.options.interrupted != nullptr ? proceed : nullptr, &round};
     const bool done = run_task(scatter.threads, task);
+    if (round.out_of_memory.load()) throw std::bad_alloc();
     if (round.bad.load()) return Outcome::bad_index;
     if (!done) return Outcome::interrupted;
     if (round.last < count && !proceed(&round)) return Outcome::interrupted;
