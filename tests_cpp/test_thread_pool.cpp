@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <memory>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -80,6 +81,30 @@ TEST_CASE("every chunk runs once for every number of threads and chunks") {
       INFO(threads << " threads, " << chunks << " chunks");
       REQUIRE(runs_every_chunk_once(threads, chunks));
     }
+  }
+}
+
+TEST_CASE("memory that runs out in a chunk, on any thread, is the caller's to hear of, once everybody has stopped") {
+  for (const int64_t bad : {0, 1, 40, 99}) {
+    std::atomic<int> running = 0;
+    struct Context {
+      std::atomic<int>* running;
+      int64_t bad;
+    } context{&running, bad};
+    const auto run = [](void* given, int64_t chunk) {
+      const auto& own = *static_cast<Context*>(given);
+      ++*own.running;
+      std::this_thread::yield();
+      const bool fails = chunk >= own.bad;
+      --*own.running;
+      if (fails) throw std::bad_alloc();
+      return true;
+    };
+    REQUIRE_THROWS_AS(run_task(3, {100, run, nullptr, &context}), std::bad_alloc);
+    REQUIRE(running == 0);
+    Counts counts(50);
+    REQUIRE(run_task(3, {50, count_chunk, nullptr, &counts}));  // and the pool works on
+    REQUIRE(counts.all_are(1));
   }
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 
 import numpy as np
 import pytest
@@ -374,3 +375,43 @@ def test_bare_dlpack_producers():
     gs.put(a, 0, 9)
     gs.put(a, 2, 8)
     assert gs.compress(Producer(np.array([True, False, True])), a).tolist() == [9, 8]
+
+
+def test_put_along_a_flattened_array_takes_values_with_leading_axes():
+    x, y = np.zeros((2, 3), int), np.zeros((2, 3), int)
+    gs.put_along_axis(x, np.array([1, 0, 0]), np.array([[8, 0, 7]]), None)
+    np.put_along_axis(y, np.array([1, 0, 0]), np.array([[8, 0, 7]]), None)
+    assert (x == y).all()
+
+
+def test_a_mask_of_a_masked_array_that_cannot_be_written_keeps_the_data():
+    x = np.ma.array([1.0, 2.0, 3.0], mask=[0, 0, 1])
+    x._mask.flags.writeable = False
+    with pytest.raises(ValueError, match="mask"):
+        gs.put(x, [0, 1], np.ma.array([9.0, 8.0], mask=[1, 0]))
+    assert x.data.tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("op", ["place", "compress"])
+def test_a_mask_that_another_thread_changes_names_no_other_positions(op):
+    n = 20_000
+    mask, stop = np.zeros(n, bool), threading.Event()
+
+    def change():
+        while not stop.is_set():
+            mask[: n // 2 : 3] ^= True
+
+    other = threading.Thread(target=change)
+    other.start()
+    try:
+        for _ in range(300):
+            if op == "place":
+                target = np.zeros(n, np.int8)
+                gs.place(target, mask, [1])
+                found = np.flatnonzero(target)
+            else:
+                found = gs.compress(mask, np.arange(n))
+            assert (found % 3 == 0).all() and (found < n // 2).all()
+    finally:
+        stop.set()
+        other.join()

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import gatherscatter as gs
+from gatherscatter import _core
 
 X = np.arange(24.0).reshape(4, 6)
 INDEX = np.array([[5, 0], [1, 1], [2, 4], [0, 3]])
@@ -376,11 +377,27 @@ def corrupted(state, place, value):
         ((7, 0), (-5, 3)),
         ((7, 1), (8,)),
         ((8, 2), 1),
+        (7, 5),
+        (7, (3,)),
+        ((7, 0), 5),
+        ((7, 1), (8.5,)),
+        (0, "\ud800"),
+        (9, 255),
+        (12, True),
+        (18, 7),
+        (18, (2, 2)),
     ],
 )
 def test_a_corrupt_state_is_refused(place, value):
     plan = gs.plan(gs.take, X, ROWS, axis=0)._core
-    state = plan.__getstate__()
-    assert type(plan).__new__(type(plan)).__setstate__(state) is None
+    restore, (state,) = plan.__reduce__()
+    assert restore(state) == plan
     with pytest.raises((ValueError, TypeError)):
-        type(plan).__new__(type(plan)).__setstate__(corrupted(state, place, value))
+        restore(corrupted(state, place, value))
+
+
+@pytest.mark.parametrize("cls", [_core.Plan, _core.DLPackArray])
+def test_objects_without_a_value_cannot_be_made(cls):
+    for make in (cls, lambda: cls.__new__(cls), lambda: object.__new__(cls)):
+        with pytest.raises(TypeError):
+            make()

@@ -347,3 +347,11 @@ def test_tensors():
     assert type(result) is torch.Tensor and torch.equal(result, x.scatter_add(1, index, src))
     plan = gs.plan(gs.scatter, x, 1, index, src)
     assert plan(x, index, 2 * src, out=x) is x and torch.equal(x, torch.zeros((3, 4)).scatter(1, index, 2 * src))
+
+
+def test_the_source_of_a_gathers_plan_is_never_cut():
+    plan = gs.plan(gs.gather, np.zeros((3, 4)), 1, [[3, 0], [1, 1], [0, 2]])
+    with pytest.raises(ValueError, match="broadcast"):
+        plan.scatter(np.zeros((3, 4)), np.array([[3, 0], [1, 1], [0, 2]]), np.ones((7, 9)), reduce="add")
+    with pytest.raises(TypeError, match="include_self"):
+        plan.scatter(np.zeros((3, 4)), np.array([[3, 0], [1, 1], [0, 2]]), 1.0, reduce="add", include_self=1)

@@ -171,7 +171,8 @@ def writing_problem(draw, operator):
         kinds = [kind for kind in REDUCTIONS if reducible(dtype, kind)]
         p.duplicates = draw(st.sampled_from(["last", "last", "first", "error"]))
         if p.duplicates == "last" and kinds:
-            p.reduce, p.include_self = draw(st.sampled_from([None, *kinds])), draw(st.booleans())
+            p.reduce = draw(st.sampled_from([None, *kinds]))
+            p.include_self = p.reduce is None or draw(st.booleans())
     if in_place:
         p.out = p.source
     elif draw(st.booleans()):

@@ -190,3 +190,36 @@ def test_any_array_with_dlpack():
     same(gs.scatter(Producer(x), 0, Producer(np.array([2, 0])), Producer(src)), np.array([2.0, 0, 1]))
     same(gs.scatter(Producer(x), 0, [1], 7), np.array([0.0, 7, 0]))
     same(gs.scatter(Producer(x), 0, [1, 2], [7, 8]), np.array([0.0, 7, 8]))
+
+
+def test_a_scalar_of_numpy_is_no_place_to_write_to():
+    zero = np.zeros(())
+    for write in (
+        lambda: gs.scatter(zero, 0, 0, 1.0, out=np.float64(3)),
+        lambda: gs.gather(zero, 0, 0, out=np.float64(3)),
+        lambda: gs.tile_scatter(np.float64(3), (), 1.0),
+        lambda: gs.plan(gs.gather, zero, 0, 0).scatter(zero, 0, 1.0, out=np.float64(2)),
+    ):
+        with pytest.raises(TypeError, match="expected an array"):
+            write()
+
+
+def test_include_self_says_something_about_a_reduction_only():
+    with pytest.raises(ValueError, match="include_self"):
+        gs.scatter(np.zeros(3), 0, [1], 1.0, include_self=False)
+
+
+@pytest.mark.parametrize("reduce", ["add", "mean"])
+def test_totals_of_a_few_elements_far_apart(reduce):
+    """What lies between them is neither read nor kept account of: a column of a large matrix is a small target."""
+    matrix = np.ones((50, 200_000), np.float16)
+    column, index = matrix[:, 7], np.arange(500) % 50
+    expected = gs.scatter(column.copy(), 0, index, np.float16(2), reduce=reduce)
+    assert gs.scatter(column, 0, index, np.float16(2), reduce=reduce, out=column) is column
+    assert (column == expected).all() and (matrix[:, :7] == 1).all() and (matrix[:, 8:] == 1).all()
+
+
+def test_units_longer_than_a_window_of_totals():
+    rows = np.zeros((2, 9 << 20), np.float16)
+    result = gs.scatter_nd(rows, [[1], [1]], np.float16(1.5), reduce="add")
+    assert (result[1] == 3).all() and not result[0].any()

@@ -28,6 +28,9 @@ else:
             return importlib.import_module("gatherscatter.compat")
         raise AttributeError(f"module 'gatherscatter' has no attribute {name!r}")
 
+    def __dir__():
+        return sorted({*globals(), *__all__})
+
 
 __all__ = [
     "OutOfBoundsError",

@@ -68,6 +68,29 @@ def import_dlpack(obj: Any) -> _core.DLPackArray:
     return _core.DLPackArray.from_capsule(capsule)
 
 
+def kind_of_tensor(tensor: Any) -> str:
+    """Why a torch tensor has no memory that could be read, in a few words."""
+    torch = sys.modules["torch"]
+    functorch = getattr(torch._C, "_functorch", None)
+    if functorch is not None and functorch.is_functorch_wrapped_tensor(tensor):
+        return "inside torch.func or vmap"
+    if tensor.device.type == "meta":
+        return "on the meta device"
+    if tensor.is_quantized:
+        return "quantised"
+    return "sparse" if tensor.layout is not torch.strided else f"on device {tensor.device}"
+
+
+def has_values(array: Any) -> bool:
+    """Whether an array has values that can be looked at: no JAX tracer, no meta, sparse or quantised tensor."""
+    jax, torch = sys.modules.get("jax"), sys.modules.get("torch")
+    if jax is not None and isinstance(array, jax.core.Tracer):
+        return False
+    if torch is None or not isinstance(array, torch.Tensor):
+        return True
+    return array.device.type != "meta" and array.layout is torch.strided and not array.is_quantized
+
+
 def _back_to(obj: Any) -> Wrap:
     """How an array library takes a result over: `from_dlpack` of its namespace, or of the module it comes from."""
     if hasattr(obj, "__array_namespace__"):
@@ -81,8 +104,8 @@ def _back_to(obj: Any) -> Wrap:
 def _adopt_subclass(op: str, role: str, obj: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     if isinstance(obj, (np.ma.MaskedArray, np.matrix)):
         raise TypeError(
-            f"{op}: {role} is a {_type_name(obj)}; use gatherscatter.take or take_along_axis, which treat it as NumPy "
-            "does, or pass its .data"
+            f"{op}: {role} is a {_type_name(obj)}; use NumPy's calls, such as gatherscatter.take, take_along_axis, put "
+            "or put_along_axis, which treat it as NumPy does, or pass its .data"
         )
     if isinstance(obj, np.memmap) or role != "input":
         return obj.view(np.ndarray)
@@ -90,7 +113,7 @@ def _adopt_subclass(op: str, role: str, obj: np.ndarray[Any, Any]) -> np.ndarray
 
 
 def _adopt_literal(op: str, role: str, obj: Any) -> np.ndarray[Any, Any]:
-    if role in ("input", "out") and not isinstance(obj, np.generic):
+    if role == "out" or (role == "input" and not isinstance(obj, np.generic)):
         raise TypeError(f"{op}: {role} is of type {_type_name(obj)}, expected an array")
     array = np.asarray(obj)
     # NumPy takes an empty list for floats; without any value it is as good an index as any other.
@@ -124,7 +147,7 @@ def _adopt_jax(op: str, role: str, obj: Any) -> tuple[Any, Wrap | None]:
     if isinstance(obj, jax.core.Tracer) or not isinstance(obj, jax.Array):
         raise TypeError(f"{op}: {role} is a JAX tracer (inside jit, grad or vmap); only concrete arrays have memory")
     if role == "out":
-        raise TypeError(f"{op}: out is a JAX array, which is immutable")
+        raise TypeError(f"{op}: cannot write to a JAX array, which is immutable")
     devices = obj.devices()
     if len(devices) != 1 or any(device.platform != "cpu" for device in devices):
         raise TypeError(f"{op}: {role} is a JAX array on {obj.sharding}; only host memory is supported so far")

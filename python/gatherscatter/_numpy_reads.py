@@ -62,7 +62,8 @@ def compress_anything(condition: Any, a: Any, axis: Any, out: Any) -> Any:
     condition = np.asarray(with_shape("compress", "condition", condition))
     if condition.ndim != 1:
         raise ValueError("condition must be a 1-d array")
-    indices = np.flatnonzero(condition)
+    # A copy, because NumPy counts first and then lists, and another thread may change the condition meanwhile.
+    indices = np.flatnonzero(np.array(condition, bool))
     if isinstance(a, np.ma.MaskedArray):
         return _same_points_masked(again, a, indices, out, None)
     return again(a, indices, out, None)

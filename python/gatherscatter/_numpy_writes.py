@@ -119,7 +119,8 @@ def _put_along(
     values = _values("put_along_axis", base, values, "values", "unsafe")
     if isinstance(arr, _ndarray) and hasattr(indices, "shape"):
         _check_broadcast(tuple(values.shape), base.shape, tuple(indices.shape), axis)
-    while len(values.shape) > max(len(base.shape), 1) and values.shape[0] == 1:
+    rank = 1 if axis is None else max(len(base.shape), 1)
+    while len(values.shape) > rank and values.shape[0] == 1:
         values = values[0]  # an assignment of NumPy drops leading axes of one element
     return plan_in(
         _core.scatter_along(
@@ -238,7 +239,8 @@ def _repeated(op: str, values: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _truth(op: str, mask: Any, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
-    truth = np.asarray(with_shape(op, "mask", mask), dtype=bool)
+    # A copy, because NumPy counts first and then lists, and another thread may change the mask meanwhile.
+    truth = np.array(np.asarray(with_shape(op, "mask", mask)), dtype=bool)
     if truth.size != math.prod(shape):
         raise ValueError(f"{op}: mask and data must be the same size")
     return truth.reshape(shape)
@@ -251,11 +253,11 @@ def _write_masked(
     own, hidden = np.ma.getmask(a), np.ma.getmask(values)
     if own is not np.ma.nomask and a.hardmask:
         if a.dtype.names is not None:
-            raise TypeError(
-                "records with a hard mask cannot be written to (nor in NumPy); see soften_mask"
-            )
+            raise TypeError("records with a hard mask cannot be written to (nor in NumPy); see soften_mask")
         is_free = ~_no_plan(a, read(own))
         mask = is_free if mask is None else np.asarray(mask) & is_free
+    if own is not np.ma.nomask and not own.flags.writeable:  # the data must not be written alone
+        raise ValueError("the mask of the array to write to is read-only")
     if values is not np.ma.masked:  # which has no value of its own
         _no_plan(a, write(a.data, memory_of(values), mask))
     if own is np.ma.nomask and hidden is np.ma.nomask:

@@ -327,20 +327,20 @@ def _form(
     axis = index if axis is _UNSET else axis
     if axis is _UNSET:
         raise TypeError("gather: axis is missing")
-    return "axis", given[0], _one_integer("axis", axis), _batch_dims(batch_dims, given[0])
+    return "axis", given[0], one_integer("gather", "axis", axis), _batch_dims(batch_dims, given[0])
 
 
-def _one_integer(what: str, value: Any) -> int:
+def one_integer(op: str, what: str, value: Any) -> int:
     """An integer, or an array of integers with exactly one element."""
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         return int(value)
     if isinstance(value, (bool, float, str, bytes)) or not hasattr(value, "__array__"):
-        raise TypeError(f"gather: {what} is {shown(value)}, expected an integer")
+        raise TypeError(f"{op}: {what} is {shown(value)}, expected an integer")
     array = np.asarray(value)
     if array.dtype.kind not in "iu":
-        raise TypeError(f"gather: {what} has dtype {array.dtype}, expected an integer")
+        raise TypeError(f"{op}: {what} has dtype {array.dtype}, expected an integer")
     if array.size != 1:
-        raise ValueError(f"gather: {what} has {array.size} elements, expected 1")
+        raise ValueError(f"{op}: {what} has {array.size} elements, expected 1")
     return int(array.reshape(-1)[0])
 
 

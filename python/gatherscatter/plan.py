@@ -84,7 +84,7 @@ class Plan:
         src : scalar, array or nested list
             Of the dtype of `target`; an array broadcasts to the shape of the gather's result.
         reduce, include_self, duplicates
-            As in `scatter`.
+            As in `scatter`, and of this call: the plan of a scatter keeps its own for itself.
         mask : array of bool, optional
             As in `scatter`, whether the plan was made with one or not.
         out : array, optional
@@ -113,7 +113,7 @@ class Plan:
                [0., 0.],
                [2., 2.]])
         """
-        source = as_source("plan.scatter", target, src)
+        source = as_source("Plan.scatter", target, src)
         return self._core.scatter(target, indices, source, reduce, include_self, duplicates, mask, out)
 
     def to_dict(self) -> dict[str, Any]:
@@ -131,7 +131,7 @@ class Plan:
 
     def __repr__(self) -> str:
         facts = self.to_dict()
-        indices = ", ".join(facts["indices"])
+        indices = ", ".join(facts["indices"]) or f"mask {facts['mask']}"
         return (
             f"Plan({facts['op']}: {facts['input']} by {indices} -> {facts['result_shape']}; {facts['kind']} of "
             f"{facts['unit_bytes']} B, {facts['bytes_moved']:,} B in all, kernel {facts['kernel']}, "

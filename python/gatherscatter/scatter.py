@@ -126,7 +126,7 @@ def scatter(
     leaves everything as it was, `out` too. Reductions give the same bytes whatever the number of threads: values are
     combined in ascending flat position, integers wrap around, and floats narrower than 32 bits are accumulated in
     float32 and rounded once. `min` and `max` propagate NaN. Every NaN that is computed is the positive quiet one. An
-    integer `mean` is rounded down.
+    integer `mean` is of a sum in 64 bits and rounded down.
 
     Examples
     --------

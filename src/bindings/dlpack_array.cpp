@@ -2,6 +2,7 @@
 #include <new>
 
 #include "bindings/dlpack.h"
+#include "bindings/errors.h"
 #include "core/error.h"
 
 namespace gs::dlpack {
@@ -83,6 +84,7 @@ void bind_array(py::module_& module) {
       .def("__dlpack__", &export_array, py::kw_only(), py::arg("stream") = py::none(),
            py::arg("max_version") = py::none(), py::arg("dl_device") = py::none(), py::arg("copy") = py::none())
       .def("__dlpack_device__", [](const Array&) { return std::pair<int, int>{kCpu, 0}; });
+  forbid_new(module.attr("DLPackArray"));
 }
 
 }  // namespace gs::dlpack

@@ -38,6 +38,14 @@ void raise_out_of_bounds(py::handle op, const Plan& plan, const BadIndex& bad) {
   throw py::error_already_set();
 }
 
+void forbid_new(py::handle type) {
+  reinterpret_cast<PyTypeObject*>(type.ptr())->tp_new = [](PyTypeObject* self, PyObject*, PyObject*) -> PyObject* {
+    PyErr_Format(PyExc_TypeError, "%s objects cannot be made directly", self->tp_name);
+    return nullptr;
+  };
+  PyType_Modified(reinterpret_cast<PyTypeObject*>(type.ptr()));
+}
+
 void set_python_error(const char* op) noexcept {
   try {
     try {
@@ -58,7 +66,7 @@ void set_python_error(const char* op) noexcept {
     } catch (const py::builtin_exception& error) {
       error.set_error();
     } catch (const std::bad_alloc&) {
-      PyErr_NoMemory();
+      PyErr_Format(PyExc_MemoryError, "%s: not enough memory", op);
     } catch (const std::exception& error) {
       set(PyExc_RuntimeError, op, error);
     }

@@ -14,6 +14,9 @@ namespace py = pybind11;
 // Raises OutOfBoundsError as a py::error_already_set.
 [[noreturn]] void raise_out_of_bounds(py::handle op, const Plan& plan, const BadIndex& bad);
 
+// Objects of a class of ours are made by our functions only: `__new__` alone would leave one without a value.
+void forbid_new(py::handle type);
+
 // Sets the Python error for the exception in flight; messages begin with the operator's name.
 void set_python_error(const char* op) noexcept;
 

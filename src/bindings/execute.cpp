@@ -9,7 +9,6 @@
 namespace gs {
 namespace {
 
-constexpr int64_t kKeepLockBytes = 32 * 1024;
 thread_local bool was_signalled = false;
 
 }  // namespace

@@ -11,6 +11,7 @@
 namespace gs {
 
 // Below this many bytes a call is shorter than giving the interpreter lock away and taking it back.
+inline constexpr int64_t kKeepLockBytes = 32 * 1024;
 bool keeps_lock(const Plan& plan);
 
 // Asked by backends on the calling thread, which runs without the interpreter lock.

@@ -91,11 +91,9 @@ void check_gradients(Role role, const py::object& tensor) {
 void borrow_torch(Role role, Operand& operand) {
   dlpack::Tensor tensor{};
   if (dlpack::torch().api->tensor_from_object(operand.object.ptr(), &tensor) != 0) {
-    // Sparse, quantised, batched and the like: torch says which.
-    py::error_already_set error;
-    py::raise_from(error, PyExc_TypeError,
-                   (std::string(role_name(role)) + " is a tensor without plain memory: " + error.what()).c_str());
-    throw py::error_already_set();
+    PyErr_Clear();  // torch's own words come with a page of stack frames
+    const auto kind = python_part("gatherscatter._arrays", "kind_of_tensor")(operand.object).cast<std::string>();
+    throw DTypeError(std::string(role_name(role)) + " is a tensor without plain memory (" + kind + ")");
   }
   // Integers and booleans have no gradient, and only complex numbers and their parts carry a lazy bit. Asking takes as
   // long as a small gather.

@@ -36,11 +36,6 @@ bool has_arguments(Py_ssize_t count, Py_ssize_t expected, const char* function) 
   return false;
 }
 
-bool parse_bool(PyObject* object, const char* what) {
-  if (PyBool_Check(object)) return object == Py_True;
-  throw DTypeError(std::string(what) + " is " + py::repr(object).cast<std::string>() + ", expected a bool");
-}
-
 void set_points(Request& request, PyObject* indices, PyObject* batch_dims) {
   request.planner = Planner::at_points;
   request.coordinates = !PyTuple_Check(indices);
@@ -137,6 +132,7 @@ PyObject* scatter_along_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
     request.planner = Planner::along_axis;
     request.axis = parse_axis(a[3]);
     request.match = parse_match(a[4]);
+    if (request.match == Match::prefix) request.fit = Fit::leading;
     set_scatter(request, a[6], a[7], a[8], a[9], a[10]);
     return run(request, {a[1], a[2], Py_None, a[11], a[12], a[5]});
   });

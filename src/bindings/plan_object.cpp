@@ -47,6 +47,7 @@ py::tuple to_tuple(const Dims& dims) {
 }
 
 Dims to_dims(const py::handle& tuple) {
+  if (!PyTuple_Check(tuple.ptr())) throw py::value_error("not the state of a plan");
   Dims dims;
   for (const py::handle value : py::reinterpret_borrow<py::tuple>(tuple)) dims.push_back(value.cast<int64_t>());
   return dims;
@@ -67,7 +68,8 @@ py::object plan_of(const py::function& op, const py::args& args, const py::kwarg
   const Planning scope;
   py::object plan = op(*args, **kwargs);
   if (!py::isinstance<PlanObject>(plan)) {
-    throw py::type_error(py::repr(op).cast<std::string>() + " is not an operator that can be planned");
+    throw py::type_error(py::repr(op).cast<std::string>() +
+                         " is not an operator that can be planned, or it would do nothing at all");
   }
   return plan;
 }
@@ -145,6 +147,7 @@ Enum Signature::enumerator(const py::handle& value, Enum last) {
 // A state may come from anywhere, so everything that memory accesses depend on is checked again.
 Signature Signature::restored(const py::tuple& state) {
   Signature signature;
+  if (!PyTuple_Check(state.ptr()) || state.size() != 7) throw py::value_error("not the state of a plan");
   signature.given = true;
   signature.extent = to_dims(state[0]);
   signature.stride = to_dims(state[1]);
@@ -226,23 +229,21 @@ py::object PlanObject::call(py::handle input, py::handle indices, py::handle sou
 }
 
 py::object PlanObject::scatter(const Combine& combine, Duplicates duplicates, const RawOperands& raw) const {
-  return raising(request_.name(), [&]() -> py::object {
-    if (takes_tuple() && !PyTuple_Check(raw.indices.ptr())) {
-      throw DTypeError("the plan was made for a tuple of index arrays");
-    }
-    Request request = request_;
-    if (request_.direction == Direction::gather) request.op = py::str("Plan.scatter");
-    request.direction = Direction::scatter;
-    request.tile.clear();
-    request.combine = combine;
-    request.duplicates = duplicates;
-    Operands operands;
-    adopt_all(request, raw, operands);
-    expect_alike(input_, operands.input, "input");
-    check_indices(operands);
-    set_number(request, operands);
-    return execute_scatter(request, operands, nullptr);
-  });
+  if (takes_tuple() && !PyTuple_Check(raw.indices.ptr())) {
+    throw DTypeError("the plan was made for a tuple of index arrays");
+  }
+  Request request = request_;
+  if (request_.direction == Direction::gather) request.op = py::str("Plan.scatter");
+  request.direction = Direction::scatter;
+  request.tile.clear();
+  request.combine = combine;
+  request.duplicates = duplicates;
+  Operands operands;
+  adopt_all(request, raw, operands);
+  expect_alike(input_, operands.input, "input");
+  check_indices(operands);
+  set_number(request, operands);
+  return execute_scatter(request, operands, nullptr);
 }
 
 py::dict PlanObject::to_dict() const {
@@ -295,6 +296,7 @@ PlanObject PlanObject::restored(const py::tuple& state) {
   PlanObject plan;
   if (state.size() != 19 || !py::isinstance<py::str>(state[0])) throw py::value_error("not the state of a plan");
   plan.request_.op = state[0];
+  if (plan.request_.name() == nullptr) throw py::error_already_set();  // no text at all
   plan.request_.planner = Signature::enumerator(state[1], Planner::elementwise);
   if (!state[2].is_none()) plan.request_.axis = state[2].cast<int64_t>();
   plan.request_.batch_dims = state[3].cast<int64_t>();
@@ -315,11 +317,17 @@ PlanObject PlanObject::restored(const py::tuple& state) {
   plan.request_.duplicates = Signature::enumerator(state[16], Duplicates::error);
   plan.source_ = restore(state[17]);
   plan.request_.tile = to_dims(state[18]);
+  const bool is_scatter = plan.request_.direction == Direction::scatter;
+  if (is_scatter && plan.request_.planner == Planner::along_axis && plan.request_.match == Match::prefix) {
+    plan.request_.fit = Fit::leading;
+  }
   const bool any_number = plan.takes_tuple();
   const std::size_t indices = plan.request_.planner == Planner::elementwise ? 0 : 1;
   const bool scatters = plan.request_.direction == Direction::scatter;
   const bool tiles = !plan.request_.tile.empty();
-  if ((tiles && (plan.request_.planner != Planner::along_axis || !plan.request_.axis)) ||
+  const bool extras = plan.mask_.given || plan.out_.given || !state[11].is_none();
+  if ((tiles && (plan.request_.planner != Planner::along_axis || !plan.request_.axis || extras || is_scatter)) ||
+      (plan.request_.coordinates && plan.request_.planner != Planner::at_points) ||
       (!any_number && plan.indices_.size() != indices) || scatters != plan.source_.given || !plan.input_.given ||
       (scatters && plan.source_.item != plan.input_.item) || (indices == 0 && !scatters)) {
     throw py::value_error("not the state of a plan");
@@ -377,9 +385,12 @@ void bind_plan(py::module_& module) {
       .def(
           "scatter",
           [](const PlanObject& self, py::object target, py::object indices, py::object src, py::object reduce,
-             bool include_self, py::object duplicates, py::object mask, py::object out) {
-            const ScatterWords words = parse_scatter_words(reduce.ptr(), include_self, duplicates.ptr());
-            return self.scatter(words.combine, words.duplicates, {target, indices, py::none(), mask, out, src});
+             py::object include_self, py::object duplicates, py::object mask, py::object out) {
+            return raising("Plan.scatter", [&] {
+              const ScatterWords words =
+                  parse_scatter_words(reduce.ptr(), parse_bool(include_self.ptr(), "include_self"), duplicates.ptr());
+              return self.scatter(words.combine, words.duplicates, {target, indices, py::none(), mask, out, src});
+            });
           },
           py::pos_only())
       .def("to_dict", &PlanObject::to_dict)
@@ -387,8 +398,17 @@ void bind_plan(py::module_& module) {
           "__eq__", [](const PlanObject& self, const PlanObject& other) { return self.equals(other); },
           py::is_operator())
       .def("__hash__", [](const PlanObject& self) { return self.hash(); })
-      .def(py::pickle([](const PlanObject& self) { return self.state(); },
-                      [](const py::tuple& state) { return PlanObject::restored(state); }));
+      .def("__reduce__", [module](const PlanObject& self) {
+        return py::make_tuple(module.attr("restore_plan"), py::make_tuple(self.state()));
+      });
+  forbid_new(module.attr("Plan"));
+  module.def("restore_plan", [](const py::tuple& state) {
+    try {
+      return PlanObject::restored(state);
+    } catch (const py::cast_error&) {
+      throw py::value_error("not the state of a plan");
+    }
+  });
   module.def("plan_of", &plan_of);
 }
 

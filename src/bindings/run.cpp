@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "backends/backend.h"
@@ -100,7 +102,11 @@ Plan plan_points(const Request& request, const Operands& operands, const Extras&
   const ArrayView& input = operands.input.view;
   if (request.coordinates) {
     const IndexView& all = operands.indices[0].view;
-    const auto batch = static_cast<int>(std::clamp<int64_t>(request.batch_dims, 0, input.rank()));
+    if (request.batch_dims < 0 || request.batch_dims > input.rank()) {
+      throw ShapeError("batch_dims " + std::to_string(request.batch_dims) + " is not in [0, " +
+                       std::to_string(input.rank()) + "], the rank of the input");
+    }
+    const auto batch = static_cast<int>(request.batch_dims);
     const std::vector<IndexView> views = split_coordinates(all, input.rank() - batch);
     Dims points = all.extent;
     points.resize(all.rank() - 1);
@@ -111,6 +117,17 @@ Plan plan_points(const Request& request, const Operands& operands, const Extras&
   return at_points(input, views, {}, request.batch_dims, request.rule, extras);
 }
 
+// What the operator calls the values that it writes.
+std::string source_name(const Request& request) {
+  constexpr std::pair<std::string_view, const char*> kNames[] = {
+      {"scatter_nd", "updates"},    {"tile_scatter", "value"}, {"put", "v"},
+      {"put_along_axis", "values"}, {"putmask", "values"},     {"place", "vals"}};
+  for (const auto& [op, name] : kNames) {
+    if (op == request.name()) return name;
+  }
+  return "src";
+}
+
 }  // namespace
 
 void set_number(Request& request, const Operands& operands) {
@@ -118,8 +135,11 @@ void set_number(Request& request, const Operands& operands) {
   request.combine.number = number_of(operands.input.type);
   if (has_reduction(request.combine)) return;
   const char* const names[] = {"", "add", "mul", "min", "max", "mean"};
-  throw DTypeError("input has dtype " + operands.input.type.name() + ", which has no reduce='" +
-                   names[static_cast<int>(request.combine.reduce)] + "'");
+  throw DTypeError(
+      "input has dtype " + operands.input.type.name() + ", which has no reduce='" +
+      names[static_cast<int>(request.combine.reduce)] +
+      "': it takes bool, integers, floats of 8 to 64 bits and complex numbers (add, mul, mean), all in the "
+      "byte order of this machine");
 }
 
 void adopt_all(const Request& request, const RawOperands& raw, Operands& operands) {
@@ -161,11 +181,11 @@ void adopt_all(const Request& request, const RawOperands& raw, Operands& operand
   if (operands.source.given) {
     borrow(Role::source, operands.source);
     if (!operands.source.type.matches(operands.input.type)) {
-      throw DTypeError("src has dtype " + operands.source.type.name() + ", input has dtype " +
+      throw DTypeError(source_name(request) + " has dtype " + operands.source.type.name() + ", input has dtype " +
                        operands.input.type.name());
     }
   } else if (request.direction == Direction::scatter) {
-    throw DTypeError("src is None, expected an array");
+    throw DTypeError(source_name(request) + " is None, expected an array");
   }
   if (operands.out.given) borrow(Role::out, operands.out);
   if (request.direction == Direction::scatter && operands.out.given &&
@@ -181,8 +201,7 @@ Plan make_plan(const Request& request, const Operands& operands) {
   if (operands.fill.given) extras.fill = &operands.fill.view;
   if (request.direction == Direction::scatter) {
     extras.dense = &operands.source.view;
-    extras.fit =
-        request.planner == Planner::along_axis && request.match == Match::prefix ? Fit::leading : Fit::broadcast;
+    extras.fit = request.fit;
   } else if (operands.out.given) {
     extras.dense = &operands.out.view;
     if (operands.out.view.item != operands.input.view.item) {

@@ -28,7 +28,8 @@ struct Request {
   Rule rule;
   bool coordinates = false;  // at_points: the index arrays lie side by side along the last axis of one array
 
-  Dims tile;  // along_axis: walked in tiles of this shape; empty: as one
+  Fit fit = Fit::broadcast;  // of what a scatter reads
+  Dims tile;                 // along_axis: walked in tiles of this shape; empty: as one
 
   Direction direction = Direction::gather;
   Combine combine;  // of a scatter, as are duplicates

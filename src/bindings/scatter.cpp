@@ -1,4 +1,5 @@
 // scatter.cpp: one scatter from views to the finished result: checks before the first write, overlap, duplicates.
+#include <cstdlib>
 #include <optional>
 #include <utility>
 
@@ -6,6 +7,7 @@
 #include "bindings/execute.h"
 #include "bindings/overlap.h"
 #include "bindings/to_python.h"
+#include "core/combine_point.h"
 #include "core/error.h"
 #include "plans/checks.h"
 
@@ -48,7 +50,7 @@ void write(const Request& request, const Plan& plan, const Buffers& buffers, con
   const bool nothing_to_move = plan.space.count() == 0;
   const bool look_for_duplicates = request.duplicates == Duplicates::error;
   const bool check_first = in_place || look_for_duplicates || nothing_to_move;
-  const bool keep_lock = keeps_lock(plan) && bytes_of(target) < 32 * 1024;
+  const bool keep_lock = keeps_lock(plan) && bytes_of(target) < kKeepLockBytes;
   for (int attempt = 0; attempt < kTries; ++attempt) {
     Outcome outcome = Outcome::done;
     std::optional<BadIndex> bad;
@@ -92,6 +94,16 @@ bool has_whole_items(const ArrayView& view) {
   return true;
 }
 
+// Few elements far apart: totals are kept for what lies between them too.
+bool is_sparse(const ArrayView& view) {
+  int64_t span = view.item;
+  for (int axis = 0; axis < view.rank(); ++axis) {
+    if (view.extent[axis] == 0) return false;
+    span += (view.extent[axis] - 1) * std::abs(view.stride[axis]);
+  }
+  return span / 2 > bytes_of(view);
+}
+
 py::object scatter_into(const Request& request, const Operands& given) {
   check_out(given);
   const ArrayView& out = given.out.view;
@@ -100,7 +112,8 @@ py::object scatter_into(const Request& request, const Operands& given) {
   own.detach(out, false);
   const ArrayView& input = own.operands.input.view;
   const bool reduces = request.combine.reduce != Reduce::set;
-  if ((!is_input && overlap(input, out)) || (reduces && !has_whole_items(out))) {
+  const bool keeps_totals = reduces && !combines_directly(request.combine);
+  if ((!is_input && overlap(input, out)) || (reduces && !has_whole_items(out)) || (keeps_totals && is_sparse(out))) {
     const Scratch fresh(out);
     const Plan plan = plan_on(request, own.operands, fresh.view);
     write(request, plan, buffers_of(request, own.operands, own.operands.source.view.data, fresh.view.data), &input,

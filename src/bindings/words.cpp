@@ -51,6 +51,11 @@ Match parse_match(PyObject* match) {
   return static_cast<Match>(words.find(match));
 }
 
+bool parse_bool(PyObject* object, const char* what) {
+  if (PyBool_Check(object)) return object == Py_True;
+  throw DTypeError(std::string(what) + " is " + py::repr(object).cast<std::string>() + ", expected a bool");
+}
+
 ScatterWords parse_scatter_words(PyObject* reduce, bool include_self, PyObject* duplicates) {
   static const Words<10> reduce_words("reduce",
                                       {"add", "sum", "mul", "prod", "multiply", "min", "amin", "max", "amax", "mean"});
@@ -61,6 +66,9 @@ ScatterWords parse_scatter_words(PyObject* reduce, bool include_self, PyObject* 
   words.duplicates = static_cast<Duplicates>(duplicates_words.find(duplicates));
   if (reduce != Py_None) words.combine.reduce = kReduce[reduce_words.find(reduce)];
   words.combine.include_self = include_self;
+  if (words.combine.reduce == Reduce::set && !include_self) {
+    throw ShapeError("include_self=False needs reduce=: without it a value replaces what was there anyhow");
+  }
   if (words.combine.reduce != Reduce::set && words.duplicates != Duplicates::last) {
     throw ShapeError("duplicates=" + py::repr(duplicates).cast<std::string>() + " and reduce=" +
                      py::repr(reduce).cast<std::string>() + " exclude each other: a reduction takes every value");

@@ -10,6 +10,8 @@ namespace gs {
 Rule parse_rule(PyObject* bounds, PyObject* negative, Direction direction);
 Match parse_match(PyObject* match);
 
+bool parse_bool(PyObject* object, const char* what);
+
 struct ScatterWords {
   Combine combine;
   Duplicates duplicates = Duplicates::last;

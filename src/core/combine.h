@@ -59,11 +59,9 @@ GS_INLINE T narrow_number(Wide<T> value) {
   }
 }
 
-// Whether this reduction can be computed in the dtype itself, value by value.
-template <class T>
-constexpr bool is_direct(const Combine& combine) {
-  return !is_narrow<T> && combine.include_self && combine.reduce != Reduce::mean;
-}
+// Whether this reduction can be computed in the dtype itself, value by value, if the target is one of the values.
+template <class T, Reduce kReduce>
+inline constexpr bool kDirect = !is_narrow<T> && kReduce != Reduce::mean;
 
 template <class T>
 constexpr bool has_reduction(Reduce reduce) {
@@ -122,7 +120,7 @@ GS_INLINE T mean_of(T sum, int64_t count) {
   }
 }
 
-// What is known of one target while its values arrive: their sum (or product, ..) and their number.
+// Items may lie at any address, and a bool may be any byte.
 template <class T>
 GS_INLINE T load_number(const void* source) {
   if constexpr (std::is_same_v<T, bool>) {

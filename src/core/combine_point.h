@@ -40,7 +40,7 @@ GS_HD inline void with_reduction(const Combine& combine, Use&& use) {
 
 inline bool combines_directly(const Combine& combine) {
   bool direct = false;
-  with_reduction(combine, [&]<class T, Reduce kReduce>() { direct = is_direct<T>(combine); });
+  with_reduction(combine, [&]<class T, Reduce kReduce>() { direct = kDirect<T, kReduce> && combine.include_self; });
   return direct;
 }
 
@@ -58,7 +58,7 @@ GS_HD inline bool combine_point(const PlanView& plan, const Combine& combine, co
     for (int64_t done = 0; done < plan.unit; done += plan.item) {
       std::byte* target = plan.indexed + at.indexed + done;
       const std::byte* value = plan.dense + at.dense + done;
-      if constexpr (!is_narrow<T> && kReduce != Reduce::mean) {
+      if constexpr (kDirect<T, kReduce>) {
         if (totals.hits == nullptr) {
           combine_direct<T, kReduce>(target, value);
           continue;

@@ -11,6 +11,7 @@ import numpy as np
 from gatherscatter._implicit_cast import dtype_name
 from gatherscatter.compat._strict import INTEGERS, Dtypes, array_like, check_index_dtype, integer
 from gatherscatter.gather import gather as _gather
+from gatherscatter.gather import one_integer
 
 __all__ = ["gather"]
 
@@ -112,6 +113,7 @@ def _along_dim(self: Any, /, dim: Any, index: Any) -> Any:
 
 def _slices(self: Any, /, input_indices: Any, axis: Any, batch_dims: Any = 0) -> Any:
     _check_arrays(self, "input_indices", input_indices)
+    axis = one_integer("gather", "axis", axis)  # now: the caller may reuse the array before the reverse pass
     return _run(
         lambda source, points: _gather(
             source, input_indices=points, axis=axis, batch_dims=batch_dims, negative="out_of_bounds"

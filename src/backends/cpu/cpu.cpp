@@ -96,7 +96,8 @@ class Cpu final : public Backend {
     return std::string(level_of(run_)) + " " + (prepared.job.elements ? fast : by_kind);
   }
 
-  int threads(const Plan& plan, Direction, int available) const override {
+  int threads(const Plan& plan, Direction direction, int available) const override {
+    if (may_meet(plan, direction)) return scatter_threads(plan, tuning_, available);
     return cut(plan, tuning_, available).threads;
   }
 

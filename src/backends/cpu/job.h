@@ -33,7 +33,7 @@ using Address = uint64_t;
 
 // Running totals of a reduction that cannot be computed in the target itself, one record for each item of a window of
 // the targets; the first belongs to address `first`.
-struct Totals {
+struct Window {
   std::byte* record = nullptr;
   Address first = 0;
   bool include_self = true;
@@ -50,7 +50,7 @@ struct Elements {
   uint64_t step;   // bytes between positions
   uint64_t along;  // what the target advances by from point to point
   const std::byte* values;
-  Totals totals;
+  Window totals;
   GS_INLINE Address target(uint64_t position, uint64_t point) const { return base + position * step + point * along; }
   GS_INLINE void next(int points, int64_t unit) {
     base += static_cast<uint64_t>(points) * along;
@@ -62,7 +62,7 @@ using ApplyElements = void (*)(const Elements& elements, const uint32_t* positio
 // What an Apply does: value to target, value to total, total to target.
 enum class Stage : uint8_t { direct, accumulate, finish };
 // All records of `slots` targets in a row: begins them, or writes their totals.
-using Sweep = void (*)(const Totals& totals, int64_t slots);
+using Sweep = void (*)(const Window& totals, int64_t slots);
 
 struct JobIndex {
   const std::byte* data;
@@ -111,7 +111,7 @@ struct Job {
   bool own_all;                  // the range covers every target
   Apply apply;                   // null: values replace what was there
   ApplyElements apply_elements;  // the same on the fast path
-  Totals totals;
+  Window totals;
 };
 
 // Moves the points [first, last) in ascending order. False: the rule forbids an index; the rest of the range is not

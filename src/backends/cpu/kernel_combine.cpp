@@ -58,7 +58,7 @@ struct Record {
 };
 
 template <class T>
-inline Record<T>* record_of(const Totals& totals, Address target) {
+inline Record<T>* record_of(const Window& totals, Address target) {
   static_assert(sizeof(Record<T>) <= kRecordBytes);
   return reinterpret_cast<Record<T>*>(totals.record) +
          static_cast<int64_t>(target - totals.first) / static_cast<int64_t>(sizeof(T));
@@ -117,7 +117,7 @@ void finish_units(const Job& job, const Address* target, const Address*, int n) 
 }
 
 template <class T, bool kMean>
-void sweep(const Totals& totals, int64_t slots) {
+void sweep(const Window& totals, int64_t slots) {
   auto* const record = reinterpret_cast<Record<T>*>(totals.record);
   std::byte* const target = pointer_to(totals.first);
   for (int64_t i = 0; i < slots; ++i) {
@@ -127,7 +127,7 @@ void sweep(const Totals& totals, int64_t slots) {
 }
 
 template <class T>
-void begin(const Totals& totals, int64_t slots) {
+void begin(const Window& totals, int64_t slots) {
   auto* const record = reinterpret_cast<Record<T>*>(totals.record);
   const std::byte* const target = pointer_to(totals.first);
   for (int64_t i = 0; i < slots; ++i) {
@@ -169,10 +169,6 @@ template <class Result, class Use>
 GS_INLINE Result find(const Combine& combine, Use use) {
   return visit_number(combine.number, Find<Result, Use>{combine.reduce, use});
 }
-
-// Whether a value can meet its target directly, if nothing but the dtype and the reduction is asked.
-template <class T, Reduce kReduce>
-inline constexpr bool kDirect = !is_narrow<T> && kReduce != Reduce::mean;
 
 }  // namespace
 

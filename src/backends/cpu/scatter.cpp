@@ -39,7 +39,7 @@ struct Part {
 struct Sum {
   Apply apply = nullptr;
   ApplyElements apply_elements = nullptr;
-  Totals totals;
+  Window totals;
   bool stream = true;
 };
 
@@ -60,7 +60,6 @@ struct Round {
   int64_t last;
   Clock::time_point asked;
   std::atomic<bool> bad = false;
-  std::atomic<bool> out_of_memory = false;
 };
 
 bool run_points(const Round& round, const Plan& plan, const Buffers& buffers, const Part& part, int64_t first,
@@ -92,7 +91,7 @@ bool run_points(const Round& round, const Plan& plan, const Buffers& buffers, co
   return round.scatter->run(job, first, last);
 }
 
-bool run_part(void* context, int64_t chunk) try {
+bool run_part(void* context, int64_t chunk) {
   auto& round = *static_cast<Round*>(context);
   const Part& part = (*round.parts)[static_cast<std::size_t>(chunk)];
   const Plan& plan = *round.scatter->plan;
@@ -102,13 +101,11 @@ bool run_part(void* context, int64_t chunk) try {
   } else {
     Buffers buffers = *round.scatter->buffers;
     const Plan slice = sliced(plan, buffers, part.axis, part.begin, part.end);
-    good = run_points(round, slice, buffers, part, 0, slice.space.count());
+    const int64_t last = std::min(round.last, slice.space.count());
+    good = round.first >= last || run_points(round, slice, buffers, part, round.first, last);
   }
   if (!good) round.bad.store(true, std::memory_order_relaxed);
   return good;
-} catch (const std::bad_alloc&) {  // tables of many axes; no exception may leave a helper
-  static_cast<Round*>(context)->out_of_memory.store(true, std::memory_order_relaxed);
-  return false;
 }
 
 bool proceed(void* context) {
@@ -119,13 +116,16 @@ bool proceed(void* context) {
   return !round.scatter->options.interrupted();
 }
 
-// Slices are run as they come. Other parts go through the points side by side, in rounds, between which Ctrl-C is
-// heard.
+// Slices of the outermost axis are many and run as they come. Other parts are few: they go through their points side by
+// side, in rounds, between which Ctrl-C is heard.
 Outcome run_parts(const Scatter& scatter, const std::vector<Part>& parts, const Sum& sum) {
-  const int64_t count = scatter.plan->space.count();
-  const bool slices = parts[0].axis >= 0;
+  const bool many = parts[0].axis == 0;
+  int64_t count = scatter.plan->space.count();
+  if (parts[0].axis >= 0) {  // the first slice is the longest
+    count = count / scatter.plan->space.extent(parts[0].axis) * (parts[0].end - parts[0].begin);
+  }
   int64_t step = count;
-  if (!slices && scatter.options.interrupted != nullptr) {
+  if (!many && scatter.options.interrupted != nullptr) {
     const int64_t by_bytes = kRoundBytes / std::max<int64_t>(scatter.plan->unit, 1);
     step = std::max<int64_t>(std::min(scatter.tuning->round_points, by_bytes), 1);
   }
@@ -134,9 +134,8 @@ Outcome run_parts(const Scatter& scatter, const std::vector<Part>& parts, const 
     round.first = first;
     round.last = std::min(first + step, count);
     const Task task{static_cast<int64_t>(parts.size()), run_part,
-                    slices && scatter.options.interrupted != nullptr ? proceed : nullptr, &round};
+                    many && scatter.options.interrupted != nullptr ? proceed : nullptr, &round};
     const bool done = run_task(scatter.threads, task);
-    if (round.out_of_memory.load()) throw std::bad_alloc();
     if (round.bad.load()) return Outcome::bad_index;
     if (!done) return Outcome::interrupted;
     if (round.last < count && !proceed(&round)) return Outcome::interrupted;
@@ -209,14 +208,17 @@ std::vector<Part> ranges(const std::vector<Address>& targets, Range whole, int c
   return parts;
 }
 
+// Everybody looks at all the points, so there is a limit to how many looking pays.
+int range_count(const Scatter& scatter) {
+  return scatter.plan->unit <= 16 ? std::min(scatter.threads, kMaxElementShares) : scatter.threads;
+}
+
 std::vector<Part> parts_of(const Scatter& scatter, Range own, const std::vector<Address>* targets) {
   if (scatter.threads == 1) return {Part{own}};
   std::vector<Part> parts = slices(scatter, own);
   if (parts.empty()) parts = pieces(scatter, own);
   if (!parts.empty()) return parts;
-  // Everybody looks at all the points, so there is a limit to how many looking pays.
-  const int count = scatter.plan->unit <= 16 ? std::min(scatter.threads, kMaxElementShares) : scatter.threads;
-  return ranges(targets != nullptr ? *targets : sample(scatter), own, count);
+  return ranges(targets != nullptr ? *targets : sample(scatter), own, range_count(scatter));
 }
 
 // The whole scatter, on one thread if that is enough.
@@ -265,17 +267,17 @@ bool is_gapless(const Plan& plan, int64_t slots) {
 }
 
 // A sweep over all records of a window.
-void sweep_window(const Scatter& scatter, Sweep sweep, const Totals& totals, int64_t slots, int64_t record,
+void sweep_window(const Scatter& scatter, Sweep sweep, const Window& totals, int64_t slots, int64_t record,
                   int64_t item) {
   struct Work {
     Sweep sweep;
-    Totals totals;
+    Window totals;
     int64_t slots, record, item;
   } work{sweep, totals, slots, record, item};
   const auto run = [](void* context, int64_t chunk) {
     const auto& all = *static_cast<Work*>(context);
     const int64_t begin = chunk * kMaxChunkPoints;
-    Totals part = all.totals;
+    Window part = all.totals;
     part.record += begin * all.record;
     part.first += static_cast<Address>(begin * all.item);
     all.sweep(part, std::min(kMaxChunkPoints, all.slots - begin));
@@ -300,6 +302,7 @@ Outcome reduce_in_windows(const Scatter& scatter, const Appliers& appliers, cons
   Sum sum;
   sum.stream = false;
   std::optional<Records> records;
+  auto asked = Clock::now();
   for (int64_t first = 0; first < slots; first += window) {
     if (!dense || !records) records.emplace(bytes, !dense);
     const int64_t here = std::min(window, slots - first);
@@ -316,11 +319,33 @@ Outcome reduce_in_windows(const Scatter& scatter, const Appliers& appliers, cons
     if (outcome != Outcome::done) return outcome;
     if (dense) {
       sweep_window(scatter, appliers.sweep(combine, Stage::finish), sum.totals, reached, record, plan.item);
-      continue;
+    } else {
+      sum.apply = appliers.units(combine, Stage::finish);
+      sum.apply_elements = nullptr;
+      outcome = run_parts(scatter, parts, sum);
+      if (outcome != Outcome::done) return outcome;
     }
-    sum.apply = appliers.units(combine, Stage::finish);
-    sum.apply_elements = nullptr;
-    outcome = run_parts(scatter, parts, sum);
+    if (scatter.options.interrupted == nullptr || Clock::now() - asked < kAskEvery) continue;
+    if (scatter.options.interrupted()) return Outcome::interrupted;
+    asked = Clock::now();
+  }
+  return Outcome::done;
+}
+
+// Units longer than a window are reduced piece by piece.
+Outcome reduce_in_pieces(const Scatter& scatter, const Appliers& appliers, const Combine& combine) {
+  const int64_t most = scatter.tuning->totals_window * scatter.plan->item;
+  if (scatter.plan->unit <= most) return reduce_in_windows(scatter, appliers, combine);
+  for (int64_t begin = 0; begin < scatter.plan->unit; begin += most) {
+    Plan plan = *scatter.plan;
+    Buffers buffers = *scatter.buffers;
+    plan.unit = std::min(most, plan.unit - begin);
+    buffers.dense += begin;
+    buffers.indexed += begin;
+    Scatter piece = scatter;
+    piece.plan = &plan;
+    piece.buffers = &buffers;
+    const Outcome outcome = reduce_in_windows(piece, appliers, combine);
     if (outcome != Outcome::done) return outcome;
   }
   return Outcome::done;
@@ -331,6 +356,13 @@ Scatter scatter_of(Run run, const Tuning& tuning, const Plan& plan, const Buffer
 }
 
 }  // namespace
+
+int scatter_threads(const Plan& plan, const Tuning& tuning, int available) {
+  const Buffers nothing;
+  const Scatter scatter = scatter_of(nullptr, tuning, plan, nothing, {available, nullptr});
+  if (scatter.threads == 1 || !slices(scatter, {}).empty() || !pieces(scatter, {}).empty()) return scatter.threads;
+  return range_count(scatter);
+}
 
 bool may_meet(const Plan& plan, Direction direction) {
   return direction == Direction::scatter && !plan.is_one_to_one();
@@ -346,7 +378,7 @@ Outcome reduce_with(Run run, const Tuning& tuning, const Plan& plan, const Buffe
   if (plan.space.count() == 0) return Outcome::done;
   const Scatter scatter = scatter_of(run, tuning, plan, buffers, options);
   const Appliers appliers = appliers_of(run);
-  if (!combines_directly(combine)) return reduce_in_windows(scatter, appliers, combine);
+  if (!combines_directly(combine)) return reduce_in_pieces(scatter, appliers, combine);
   Sum sum;
   sum.stream = false;
   sum.apply = appliers.units(combine, Stage::direct);

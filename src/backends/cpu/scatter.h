@@ -8,6 +8,9 @@ namespace gs::cpu {
 // Whether several points may meet one target, so that the threads must not simply share the points.
 bool may_meet(const Plan& plan, Direction direction);
 
+// Threads that would take part.
+int scatter_threads(const Plan& plan, const Tuning& tuning, int available);
+
 // Copies every unit to its target; the last of several points wins.
 Outcome scatter_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
                      const RunOptions& options);

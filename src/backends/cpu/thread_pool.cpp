@@ -86,6 +86,7 @@ class Pool {
     const int helpers = hire(static_cast<int>(std::min<int64_t>(threads, task.chunks)) - 1);
     task_ = task;
     failed_.store(false);
+    out_of_memory_.store(false);
     finished_.store(0);
     dropped_.store(0);
     open_.store(open_word(helpers, task.chunks));
@@ -93,14 +94,22 @@ class Pool {
     calls_.notify_all();
 
     for (int64_t chunk = 0; claim(0, chunk);) {
-      const bool good = task.run(task.context, chunk) && (task.proceed == nullptr || task.proceed(task.context));
+      const bool good = run(task, chunk) && (task.proceed == nullptr || task.proceed(task.context));
       report(good);
     }
     wait_for_others(static_cast<uint32_t>(task.chunks));
+    if (out_of_memory_.load()) throw std::bad_alloc();
     return dropped_.load() == 0 && !failed_.load();
   }
 
  private:
+  bool run(const Task& task, int64_t chunk) try {
+    return task.run(task.context, chunk);
+  } catch (const std::bad_alloc&) {
+    out_of_memory_.store(true);
+    return false;
+  }
+
   // Worker 0 is the caller.
   bool claim(int worker, int64_t& chunk) {
     uint64_t word = open_.load();
@@ -133,7 +142,7 @@ class Pool {
     for (;;) {
       const uint32_t call = calls_.load();
       for (int64_t chunk = 0; claim(worker, chunk);) {
-        report(task_.run(task_.context, chunk));
+        report(run(task_, chunk));
       }
       if (!spin_until([&] { return calls_.load() != call; })) calls_.wait(call);
     }
@@ -168,6 +177,7 @@ class Pool {
   Task task_;
   alignas(64) std::atomic<uint64_t> open_{0};
   std::atomic<bool> failed_{false};
+  std::atomic<bool> out_of_memory_{false};
   alignas(64) std::atomic<uint32_t> finished_{0};
   std::atomic<uint32_t> dropped_{0};
   alignas(64) std::atomic<uint32_t> calls_{0};  // what sleeping helpers watch

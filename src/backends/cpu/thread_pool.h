@@ -5,7 +5,8 @@
 
 namespace gs::cpu {
 
-// Chunks are independent of each other and may run in any order on any thread. Neither function may throw.
+// Chunks are independent of each other and may run in any order on any thread. The functions may throw std::bad_alloc
+// and nothing else; `run_task` then throws it, after everybody has stopped.
 struct Task {
   int64_t chunks = 0;                                   // at most 2^31
   bool (*run)(void* context, int64_t chunk) = nullptr;  // false: the chunks that nobody has begun are dropped
