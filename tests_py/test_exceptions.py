@@ -49,6 +49,7 @@ def test_raised_errors_compare():
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:os.fork.. was called:RuntimeWarning")  # by JAX, where an earlier test has loaded it
 def test_errors_cross_processes(method):
     with multiprocessing.get_context(method).Pool(1) as pool, pytest.raises(OOB) as error:
         pool.map(fail, [0])

@@ -73,7 +73,7 @@ void write(const Request& request, const Plan& plan, const Buffers& buffers, con
     if (bad) raise_out_of_bounds(request.op, plan, *bad);
     if (duplicate) raise_duplicate(plan, *duplicate);
     if (outcome == Outcome::done) return;
-    if (wrote && in_place) break;  // what was added once must not be added again
+    if (wrote && in_place && request.combine.reduce != Reduce::set) break;  // nothing may be added twice
   }
   throw std::runtime_error("the index array kept changing while it was used");
 }
