@@ -30,10 +30,19 @@ const char* name_of(PyObject* op) {
   return name != nullptr ? name : "gatherscatter";
 }
 
-bool has_arguments(Py_ssize_t count, Py_ssize_t expected, const char* function) {
-  if (count == expected) return true;
-  PyErr_Format(PyExc_TypeError, "%s takes %zd arguments (%zd given)", function, expected, count);
-  return false;
+// What all functions begin with: so many arguments, the first of which names the operator. `body` fills in the request
+// and runs it.
+template <class Body>
+PyObject* call(const char* function, PyObject* const* a, Py_ssize_t count, Py_ssize_t expected, Body body) {
+  if (count != expected) {
+    PyErr_Format(PyExc_TypeError, "%s takes %zd arguments (%zd given)", function, expected, count);
+    return nullptr;
+  }
+  return guarded(name_of(a[0]), [&] {
+    Request request;
+    request.op = py::reinterpret_borrow<py::object>(a[0]);
+    return body(request);
+  });
 }
 
 void set_points(Request& request, PyObject* indices, PyObject* batch_dims) {
@@ -53,10 +62,7 @@ void set_scatter(Request& request, PyObject* bounds, PyObject* negative, PyObjec
 
 // take_axis(op, input, indices, axis, batch_dims, bounds, negative, fill, mask, out)
 PyObject* take_axis_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
-  if (!has_arguments(count, 10, "take_axis")) return nullptr;
-  return guarded(name_of(a[0]), [&] {
-    Request request;
-    request.op = py::reinterpret_borrow<py::object>(a[0]);
+  return call("take_axis", a, count, 10, [&](Request& request) {
     request.planner = Planner::take_axis;
     request.axis = parse_axis(a[3]);
     request.batch_dims = parse_int(a[4], "batch_dims");
@@ -67,10 +73,7 @@ PyObject* take_axis_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
 
 // along_axis(op, input, index, axis, match, bounds, negative, fill, mask, out)
 PyObject* along_axis_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
-  if (!has_arguments(count, 10, "along_axis")) return nullptr;
-  return guarded(name_of(a[0]), [&] {
-    Request request;
-    request.op = py::reinterpret_borrow<py::object>(a[0]);
+  return call("along_axis", a, count, 10, [&](Request& request) {
     request.planner = Planner::along_axis;
     request.axis = parse_axis(a[3]);
     request.match = parse_match(a[4]);
@@ -81,11 +84,8 @@ PyObject* along_axis_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
 
 // gather_tiled(op, input, index, axis, tile)
 PyObject* gather_tiled_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
-  if (!has_arguments(count, 5, "gather_tiled")) return nullptr;
-  return guarded(name_of(a[0]), [&] {
+  return call("gather_tiled", a, count, 5, [&](Request& request) {
     if (!PyTuple_Check(a[4])) throw DTypeError("tile must be a tuple of integers");
-    Request request;
-    request.op = py::reinterpret_borrow<py::object>(a[0]);
     request.planner = Planner::along_axis;
     request.axis = parse_int(a[3], "axis");
     request.rule = {Bounds::raise, Negative::out_of_bounds};
@@ -98,10 +98,7 @@ PyObject* gather_tiled_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
 
 // at_points(op, array, indices, batch_dims, bounds, negative, fill, mask, out)
 PyObject* at_points_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
-  if (!has_arguments(count, 9, "at_points")) return nullptr;
-  return guarded(name_of(a[0]), [&] {
-    Request request;
-    request.op = py::reinterpret_borrow<py::object>(a[0]);
+  return call("at_points", a, count, 9, [&](Request& request) {
     set_points(request, a[2], a[3]);
     request.rule = parse_rule(a[4], a[5], Direction::gather);
     return run(request, {a[1], a[2], a[6], a[7], a[8]});
@@ -111,10 +108,7 @@ PyObject* at_points_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
 // scatter_axis(op, input, indices, axis, batch_dims, src, bounds, negative, reduce, include_self, duplicates, mask,
 // out)
 PyObject* scatter_axis_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
-  if (!has_arguments(count, 13, "scatter_axis")) return nullptr;
-  return guarded(name_of(a[0]), [&] {
-    Request request;
-    request.op = py::reinterpret_borrow<py::object>(a[0]);
+  return call("scatter_axis", a, count, 13, [&](Request& request) {
     request.planner = Planner::take_axis;
     request.axis = parse_axis(a[3]);
     request.batch_dims = parse_int(a[4], "batch_dims");
@@ -125,10 +119,7 @@ PyObject* scatter_axis_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
 
 // scatter_along(op, input, index, axis, match, src, bounds, negative, reduce, include_self, duplicates, mask, out)
 PyObject* scatter_along_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
-  if (!has_arguments(count, 13, "scatter_along")) return nullptr;
-  return guarded(name_of(a[0]), [&] {
-    Request request;
-    request.op = py::reinterpret_borrow<py::object>(a[0]);
+  return call("scatter_along", a, count, 13, [&](Request& request) {
     request.planner = Planner::along_axis;
     request.axis = parse_axis(a[3]);
     request.match = parse_match(a[4]);
@@ -140,10 +131,7 @@ PyObject* scatter_along_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
 
 // scatter_points(op, array, indices, batch_dims, src, bounds, negative, reduce, include_self, duplicates, mask, out)
 PyObject* scatter_points_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
-  if (!has_arguments(count, 12, "scatter_points")) return nullptr;
-  return guarded(name_of(a[0]), [&] {
-    Request request;
-    request.op = py::reinterpret_borrow<py::object>(a[0]);
+  return call("scatter_points", a, count, 12, [&](Request& request) {
     set_points(request, a[2], a[3]);
     set_scatter(request, a[5], a[6], a[7], a[8], a[9]);
     return run(request, {a[1], a[2], Py_None, a[10], a[11], a[4]});
@@ -152,10 +140,7 @@ PyObject* scatter_points_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
 
 // scatter_masked(op, input, mask, src, out)
 PyObject* scatter_masked_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
-  if (!has_arguments(count, 5, "scatter_masked")) return nullptr;
-  return guarded(name_of(a[0]), [&] {
-    Request request;
-    request.op = py::reinterpret_borrow<py::object>(a[0]);
+  return call("scatter_masked", a, count, 5, [&](Request& request) {
     request.planner = Planner::elementwise;
     request.direction = Direction::scatter;
     return run(request, {a[1], Py_None, Py_None, a[2], a[4], a[3]});
