@@ -14,7 +14,7 @@ os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
 
 from . import harness, limits, machine, report
 from .cases import CASES, Case
-from .peers import LIBRARIES
+from .harness import LIBRARIES
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -55,8 +55,14 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     known = [library.name for library in LIBRARIES if not library.ours]
     if unknown := set(arguments.peers or []) - set(known):
         raise SystemExit(f"no such peer: {', '.join(sorted(unknown))} (there are {', '.join(known)})")
-    cases = chosen(arguments.only)
+    os.environ["POLARS_MAX_THREADS"] = str(arguments.threads)  # read when polars is imported
     modules, missing = harness.available(arguments.peers)
+    cases = []
+    for case in chosen(arguments.only):
+        if case.needs and case.needs not in modules:
+            missing.append(f"{case.number} {case.name}: needs {case.needs}, left out")
+        else:
+            cases.append(case)
     if "gatherscatter" not in modules:
         raise SystemExit("gatherscatter is not installed: pip install .")
     for library in LIBRARIES:

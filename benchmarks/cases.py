@@ -30,17 +30,27 @@ class Touch:
 
 @dataclass
 class Workload:
-    """One case's arrays. `sets` holds what rotates, by the names that the forms use."""
+    """One case's arrays or tables. `sets` holds what rotates, by the names that the forms use."""
 
-    source: np.ndarray
-    sets: list[dict[str, np.ndarray]]
+    source: Any
+    sets: list[dict[str, Any]]
     out: np.ndarray
-    expected: Callable[..., np.ndarray]
+    expected: Callable[..., Any]
     touch: Touch | None = None  # none: no memory limit worth a name
     constants: dict[str, Any] = field(default_factory=dict)
     in_order: bool = False  # the whole table is a stream of its own
     scratch: np.ndarray | None = None  # of a scatter, whose target is `out`: memory like it that the probe may write to
     needed: list[np.ndarray] | None = None  # the positions that must be followed, when those are not all of `i`
+    # What tables have of their own: the types that libraries take over, the comparison, the walks of the limit.
+    adaptable: tuple[type, ...] = (np.ndarray,)
+    same: Callable[[Any, Any], bool] | None = None
+    walks: Callable[[Any, int], dict[str, dict[str, Any]]] | None = None
+    adapted: dict[Any, Any] = field(default_factory=dict)  # what libraries have taken over, so that it is there once
+
+    @property
+    def index_dtype(self) -> str:
+        index = self.sets[0].get("i")
+        return index.dtype.name if isinstance(index, np.ndarray) else ""
 
 
 @dataclass(frozen=True)
@@ -50,6 +60,8 @@ class Case:
     kind: str  # which forms apply
     about: str
     build: Callable[[bool], Workload]
+    needs: str = ""  # a module without which there is nothing to measure
+    seconds: float = math.inf  # of timing, at most
 
 
 def _indices(pattern: str, extent: int, shape: tuple[int, ...], dtype: str, seed: int) -> np.ndarray:
@@ -274,7 +286,20 @@ def _small(count: int) -> Any:
     return build
 
 
+def _table(number: str, name: str, kind: str, about: str, builder: str, *arguments: Any) -> Case:
+    """A case of `tables.py`, which needs pyarrow."""
+
+    def build(quick: bool) -> Workload:
+        from . import tables
+
+        work: Workload = getattr(tables, builder)(quick, *arguments)
+        return work
+
+    return Case(number, name, kind, about, build, needs="pyarrow", seconds=TABLE_SECONDS)
+
+
 Ki, Mi = 1 << 10, 1 << 20
+TABLE_SECONDS = 5.0
 CASES = (
     Case("1", "take_lut_u8", "take", "256 u8, 64 Mi uint8 uniform", _take(256, 64 * Mi, "uint8", "uint8")),
     Case("2", "take_L1", "take", "4 Ki f32, 4 Mi int64 uniform", _take(4 * Ki, 4 * Mi, "float32", "int64")),
@@ -314,6 +339,8 @@ CASES = (
     Case("17", "gather_dim0", "first", "[4096,4096] f32, index same", _along(0, (4096, 4096), (4096, 4096))),
     Case("18", "gather_batch", "batch", "[64,8192,64] f32, index [64,1024] int32, batch_dims=1", _batch),
     Case("19", "tile_masked", "tile", "8 MiB f32, index [65536,32] int32, 10 % outside, 40 % masked", _tile),
+    _table("20", "table_wide", "nullify", "32 columns of 1 to 16 B, 10 % null, 1 Mi int32, 5 % null", "wide"),
+    _table("21", "table_strings", "text", "1 Mi strings of 20 B, 1 Mi int32 uniform", "strings"),
     Case("22", "scatter_rows_unique", "set_rows", "1 Mi x 32 f32, int64 permutation", _set_rows),
     Case(
         "23",
@@ -335,4 +362,13 @@ CASES = (
     Case("26", "scatter_add_zipf", "add", "4 Mi f32 into 1 Mi, int64 zipf 1.0", _set_or_add("int64", True)),
     Case("27", "gather_nd", "points", "[256,256,256] f32, 2 Mi int64 coordinates", _points),
     Case("28", "put_along_axis", "set_last", "[4096,4096] f32, index [4096,1024] unique in a row", _set_last),
+    _table("29", "table_polars", "frame", "polars: 12 columns, 3 of strings, 10 % null, 1 Mi uint32", "frame"),
+    _table("30", "table_chunks", "chunks", "12 nullable columns in 64 chunks, 1 Mi int32, 5 % null", "chunks"),
+    _table("31a", "table_scatter_10", "replace", "12 columns, 2 of strings, 1 Mi rows, 10 % replaced", "replaced", 0.1),
+    _table("31b", "table_scatter_50", "replace", "the same, 50 % replaced", "replaced", 0.5),
+    _table("32a", "table_mask", "mask", "the same, 10 % true, the i-th true gets the i-th row", "masked"),
+    _table("32b", "table_mask_scalars", "fill", "the same, one scalar per column", "filled"),
+    _table("33a", "table_10_rows_1", "few", "10 rows x 1 column", "few", 1),
+    _table("33b", "table_10_rows_10", "few", "10 rows x 10 columns", "few", 10),
+    _table("33c", "table_10_rows_32", "few", "10 rows x 32 columns", "few", 32),
 )

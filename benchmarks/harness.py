@@ -14,10 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from . import limits
+from . import limits, peers, table_peers
 from .cases import Case, Workload
-from .peers import FORMS, LIBRARIES, Form, Library
+from .peers import Form, Library
 
+FORMS = (*peers.FORMS, *table_peers.FORMS)
+LIBRARIES = (*peers.LIBRARIES, *table_peers.LIBRARIES)
 SAMPLE_SECONDS = 4e-3  # short calls are repeated until a sample is that long
 MIN_ROUNDS, MAX_ROUNDS, HOPELESS_ROUNDS = 5, 25, 3
 HOPELESS = 4.0  # that much slower than the best form: a few rounds will do
@@ -41,7 +43,7 @@ RAISES = "try: {code}\n            except (IndexError, RuntimeError): pass\n    
 
 
 class WrongResult(RuntimeError):
-    """A form gave something else than plain NumPy, so its time means nothing."""
+    """A form gave something else than plain NumPy or Arrow, so its time means nothing."""
 
 
 class _Silent(RuntimeError):
@@ -53,7 +55,7 @@ class _Silent(RuntimeError):
 class Runner:
     """One thing that is timed: a form of a library, or a walk of the probe."""
 
-    role: str  # "ours", "peer", "probe" or "stream"
+    role: str  # "ours", "peer", "beside", "probe" or "stream"
     library: str
     code: str
     fresh: bool
@@ -110,7 +112,12 @@ def compile_form(
     """(once, timed, sets): the call, the timed loop over sets, and the sets as this library's arrays."""
 
     def own(value: Any) -> Any:
-        return library.adapt(module, value) if isinstance(value, np.ndarray) else value
+        if not isinstance(value, work.adaptable):
+            return value
+        key = library.name, id(value)
+        if key not in work.adapted:
+            work.adapted[key] = library.adapt(module, value)
+        return work.adapted[key]
 
     rotating = list(work.sets[0])
     sets = [tuple(own(one[name]) for name in rotating) for one in work.sets]
@@ -143,7 +150,7 @@ def same_bytes(left: np.ndarray, right: np.ndarray) -> bool:
 def check(
     form: Form, library: Library, once: Callable[[int], Any], work: Workload, expected: np.ndarray | None
 ) -> None:
-    """One call, compared with plain NumPy; where nothing is expected it has to raise."""
+    """One call, compared with plain NumPy or Arrow; where nothing is expected it has to raise."""
     if expected is None:
         try:
             once(0)
@@ -154,9 +161,11 @@ def check(
         work.out.view(np.uint8).reshape(-1)[:] = 0xA5
     else:
         work.out[...] = work.source
-    result = library.to_numpy(once(0))
-    if not same_bytes(result, expected):
-        raise WrongResult(f"{form.library}: {form.code} differs from plain NumPy")
+    result = library.plain(once(0))
+    # What is measured beside ours may also just hand the source back.
+    right = [expected, work.source] if form.beside else [expected]
+    if not any((work.same or same_bytes)(result, one) for one in right):
+        raise WrongResult(f"{form.library}: {form.code} differs from plain {type(expected).__module__.split('.')[0]}")
     if not form.fresh and not same_bytes(work.out.reshape(result.shape), result) and "np.where" not in form.code:
         raise WrongResult(f"{form.library}: {form.code} did not write into out")
 
@@ -168,7 +177,7 @@ def runners_of(case: Case, work: Workload, modules: dict[str, ModuleType], probe
     runners = []
     for form in FORMS:
         library = next(one for one in LIBRARIES if one.name == form.library)
-        if library.name not in modules or not form.fits(case.kind, work.sets[0]["i"].dtype.name):
+        if library.name not in modules or not form.fits(case.kind, work.index_dtype):
             continue
         once, timed, loop = compile_form(form, library, modules[library.name], work, raises)
         check(form, library, once, work, expected)
@@ -178,12 +187,10 @@ def runners_of(case: Case, work: Workload, modules: dict[str, ModuleType], probe
             seconds: float = timed(chosen)
             return seconds
 
-        runners.append(Runner("ours" if library.ours else "peer", library.name, form.code, form.fresh, sample))
+        role = "beside" if form.beside else "ours" if library.ours else "peer"
+        runners.append(Runner(role, library.name, form.code, form.fresh, sample))
     if probe is not None:
-        for role, walks in (
-            ("probe", limits.probes(probe, work, threads)),
-            ("stream", limits.streams(probe, work, threads)),
-        ):
+        for role, walks in (work.walks or limits.walks(work))(probe, threads).items():
             runners += [Runner(role, "limit", name, False, sample) for name, sample in walks.items()]
     return runners
 
@@ -232,7 +239,7 @@ def run_case(
     """The JSON entry of one case."""
     work = case.build(quick)
     runners = runners_of(case, work, modules, probe, threads)
-    measure(runners, budget, quick)
+    measure(runners, min(budget, case.seconds), quick)
     return {
         "case": case.number,
         "name": case.name,

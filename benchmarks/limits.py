@@ -62,8 +62,24 @@ def load() -> ctypes.CDLL:
     return probe
 
 
-def _pointers(arrays: Sequence[np.ndarray]) -> ctypes.Array[ctypes.c_void_p]:
+def pointers_to(arrays: Sequence[np.ndarray]) -> ctypes.Array[ctypes.c_void_p]:
     return (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
+
+
+def walks(work: Workload) -> Callable[[ctypes.CDLL, int], dict[str, dict[str, Sample]]]:
+    """The walks of an array case by role, once there are a compiled probe and a number of threads."""
+
+    def measured(library: ctypes.CDLL, threads: int) -> dict[str, dict[str, Sample]]:
+        roles = {"probe": probes(library, work, threads)}
+        if work.touch is not None:
+            inputs = [
+                list(one.values()) + ([work.source[: work.out.size]] if work.in_order else []) for one in work.sets
+            ]
+            written = work.out if work.scratch is None else work.scratch
+            roles["stream"] = streams(library, inputs, written, threads)
+        return roles
+
+    return measured
 
 
 def probes(library: ctypes.CDLL, work: Workload, threads: int) -> dict[str, Sample]:
@@ -83,7 +99,7 @@ def probes(library: ctypes.CDLL, work: Workload, threads: int) -> dict[str, Samp
         touch.inner_step,
         touch.bytes,
     )
-    pointers = _pointers(indices)
+    pointers = pointers_to(indices)
 
     def walk(kind: str, distance: int) -> Sample:
         def sample(first: int, calls: int) -> float:
@@ -112,13 +128,11 @@ def probes(library: ctypes.CDLL, work: Workload, threads: int) -> dict[str, Samp
     return found
 
 
-def streams(library: ctypes.CDLL, work: Workload, threads: int) -> dict[str, Sample]:
-    """Reads what rotates and writes a result, in step."""
-    if work.touch is None:
-        return {}
-    written = work.out if work.scratch is None else work.scratch
-    inputs = [list(one.values()) + ([work.source[: work.out.size]] if work.in_order else []) for one in work.sets]
-    pointers = _pointers([array for one in inputs for array in one])
+def streams(
+    library: ctypes.CDLL, inputs: Sequence[Sequence[np.ndarray]], written: np.ndarray, threads: int
+) -> dict[str, Sample]:
+    """Reads what rotates, one list of arrays per set, and writes a result, in step."""
+    pointers = pointers_to([array for one in inputs for array in one])
     sizes = (ctypes.c_int64 * len(inputs[0]))(*(array.nbytes for array in inputs[0]))
 
     def stream(nontemporal: int) -> Sample:

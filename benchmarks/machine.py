@@ -14,7 +14,7 @@ from pathlib import Path
 
 CPU = Path("/sys/devices/system/cpu/cpu0/cache")
 THP = Path("/sys/kernel/mm/transparent_hugepage/enabled")
-PACKAGES = ("gatherscatter", "numpy", "torch")
+PACKAGES = ("gatherscatter", "numpy", "torch", "pyarrow", "polars", "pandas")
 
 
 def _text(path: Path) -> str:
@@ -87,7 +87,9 @@ def describe() -> dict[str, object]:
         "kernel": f"{platform.system()} {platform.release()} {platform.machine()}",
         "transparent_hugepage": _text(THP),
         "environment": {
-            key: value for key, value in sorted(os.environ.items()) if key.startswith(("GS_", "THP_", "OMP_"))
+            key: value
+            for key, value in sorted(os.environ.items())
+            if key.startswith(("GS_", "THP_", "OMP_", "POLARS_"))
         },
         "load_average": os.getloadavg()[0],
         "versions": versions(),

@@ -2,7 +2,7 @@
 
 The code of a form is what a user would write and what is timed. Names in it: `x` source, `i` index, `m` mask, `b`
 values, `out` result memory, and the constants of the case; all are the library's own arrays over the same memory. In a
-scatter `out` is the target in place, and `x` that of a call with a fresh result.
+scatter `out` is the target in place, and `x` that of a call with a fresh result. Tables have rows in `table_peers.py`.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ class Library:
     name: str
     module: str  # imported; a missing one is left out, by name
     alias: str  # what the code calls it
-    adapt: Callable[[ModuleType, np.ndarray], Any]  # its view of a NumPy array, without a copy
-    to_numpy: Callable[[Any], np.ndarray]
+    adapt: Callable[[ModuleType, Any], Any]  # its view of a NumPy array, or of an Arrow table, without a copy
+    plain: Callable[[Any], Any]  # its result as what it is compared with: NumPy array or Arrow table
     set_threads: Callable[[ModuleType, int], object]
     ours: bool = False
     needs: str = ""  # the library whose arrays it works on
@@ -49,7 +49,7 @@ LIBRARIES = (
         "gatherscatter",
         "gs",
         adapt=lambda gs, array: array,
-        to_numpy=np.asarray,
+        plain=np.asarray,
         set_threads=lambda gs, n: gs.set_num_threads(n),
         ours=True,
     ),
@@ -58,7 +58,7 @@ LIBRARIES = (
         "gatherscatter",
         "gs",
         adapt=_torch_view,
-        to_numpy=lambda tensor: tensor.numpy(),
+        plain=lambda tensor: tensor.numpy(),
         set_threads=lambda gs, n: gs.set_num_threads(n),
         ours=True,
         needs="torch",
@@ -68,7 +68,7 @@ LIBRARIES = (
         "numpy",
         "np",
         adapt=lambda np_, array: array,
-        to_numpy=np.asarray,
+        plain=np.asarray,
         set_threads=lambda np_, n: None,  # one thread by nature
     ),
     Library(
@@ -76,7 +76,7 @@ LIBRARIES = (
         "torch",
         "torch",
         adapt=_torch_view,
-        to_numpy=lambda tensor: tensor.numpy(),
+        plain=lambda tensor: tensor.numpy(),
         set_threads=lambda torch, n: torch.set_num_threads(n),
     ),
 )
@@ -90,6 +90,7 @@ class Form:
     setup: str = ""  # a statement that is run once, untimed
     index: str = ""  # index dtypes that it takes, all when empty
     result: str = ""  # of code that is a statement: the variable that has the result afterwards
+    beside: bool = False  # neither ours nor a peer's: what ours is held against, such as the same rows in one chunk
 
     @property
     def fresh(self) -> bool:

@@ -290,6 +290,54 @@ double probe(const Geometry& g, const void* const* sets, int count, int first, i
   });
 }
 
+// A column of a table as table_limits.py declares it: fixed-width values, or text with offsets; validity may be null.
+struct Column {
+  const char* values;
+  int64_t width;
+  const int32_t* offsets;  // null: values are `width` bytes each
+  const unsigned char* validity;
+};
+
+uint64_t walk_column(const Column& column, const uint32_t* index, int64_t begin, int64_t end, int64_t distance) {
+  uint64_t seen = 0;
+  const auto value = [&](int64_t point) { return column.values + int64_t{index[point]} * column.width; };
+  const auto bits = [&](int64_t point) { return column.validity[index[point] >> 3]; };
+  int64_t point = begin;
+  if (distance > 0) {
+    for (; point < end - distance; ++point) {
+      prefetch(value(point + distance), 1);
+      seen ^= word(value(point));
+    }
+  }
+  for (; point < end; ++point) seen ^= word(value(point));
+  if (column.validity != nullptr) {
+    for (point = begin; point < end; ++point) seen ^= bits(point);
+  }
+  return seen;
+}
+
+// Text is two steps away: offsets are prefetched twice as far ahead as the bytes that they lead to.
+uint64_t walk_text(const Column& column, const uint32_t* index, int64_t begin, int64_t end, int64_t distance) {
+  uint64_t seen = 0;
+  const auto text = [&](int64_t point) { return column.values + column.offsets[index[point]]; };
+  const auto bytes = [&](int64_t point) {
+    const int32_t* const here = column.offsets + index[point];
+    return int64_t{here[1]} - here[0];
+  };
+  int64_t point = begin;
+  if (distance > 0) {
+    for (; point < end - 2 * distance; ++point) {
+      prefetch(reinterpret_cast<const char*>(column.offsets + index[point + 2 * distance]), 1);
+      prefetch(text(point + distance), bytes(point + distance));
+      if (bytes(point) > 0) seen ^= touch(text(point), bytes(point));
+    }
+  }
+  for (; point < end; ++point) {
+    if (bytes(point) > 0) seen ^= touch(text(point), bytes(point));
+  }
+  return seen;
+}
+
 uint64_t read_lines(const char* from, int64_t begin, int64_t end) {
   uint64_t seen = 0;
   for (int64_t byte = begin; byte < end; byte += kLine) {
@@ -328,6 +376,23 @@ double gs_probe(const Geometry* geometry, const void* const* sets, int count, in
     case 8: return probe<int64_t>(*geometry, sets, count, first, calls, kind, distance, threads);
     default: return -1.0;
   }
+}
+
+// The same for the columns of a table, one column after the other; `points[k]` uint32 indices in set k.
+double gs_probe_columns(const Column* columns, int column_count, const uint32_t* const* sets, const int64_t* points,
+                        int count, int first, int calls, int64_t distance, int threads) {
+  return timed(threads, [&](int thread) {
+    uint64_t seen = 0;
+    for (int call = 0; call < calls; ++call) {
+      const int set = (first + call) % count;
+      const auto [begin, end] = part(points[set], threads, thread, 16);
+      for (const Column* column = columns; column < columns + column_count; ++column) {
+        seen ^= column->offsets == nullptr ? walk_column(*column, sets[set], begin, end, distance)
+                                           : walk_text(*column, sets[set], begin, end, distance);
+      }
+    }
+    return seen;
+  });
 }
 
 // Seconds for reading `bytes_in[k]` bytes of each of `inputs` arrays per set (sets x inputs pointers) and writing

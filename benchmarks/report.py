@@ -107,6 +107,38 @@ def small_table(result: Entry) -> str:
     return "\n".join(lines)
 
 
+def table_table(result: Entry) -> str:
+    """Tables, library by library: our call on its tables, its own best form, and what is measured beside ours."""
+    lines = [
+        "| case | on tables of | ours | its own best form | own / ours | beside | ours / beside | ours - beside "
+        "| that form | beside is |",
+        "|---|---|--:|--:|--:|--:|--:|--:|---|---|",
+    ]
+    for case in result["cases"]:
+        forms = case["forms"]
+        for library in sorted({form["library"] for form in forms if form["role"] == "peer"}):
+            mine = {"library": f"gatherscatter, {library}"}
+            ours, own = fastest(forms, role="ours", **mine), fastest(forms, role="peer", library=library)
+            beside = fastest(forms, role="beside", **mine)
+            if ours is None or own is None:
+                continue
+            time = ours["median"]
+            other = None if beside is None else beside["median"]
+            cells = [
+                f"{case['case']} {case['name']}",
+                library,
+                *(seconds_text(seconds) for seconds in (time, own["median"])),
+                _ratio(own["median"], time),
+                seconds_text(other),
+                _ratio(time, other),
+                NOTHING if other is None else f"{(time - other) * 1e6:.2f} µs",
+                f"`{own['code']}`",
+                NOTHING if beside is None else f"`{beside['code']}`",
+            ]
+            lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) if len(lines) > 2 else ""
+
+
 def warnings(result: Entry) -> list[str]:
     """What makes the numbers doubtful."""
     machine, found = result["machine"], []
@@ -129,7 +161,7 @@ def markdown(result: Entry) -> str:
         + ", ".join(f"{name} {version}" for name, version in versions.items())
         + f"; {machine['date']}; `{machine['command']}`. Medians of interleaved rounds."
     )
-    parts = [head, table(result), small_table(result)]
+    parts = [head, table(result), small_table(result), table_table(result)]
     parts += ["\n".join(f"* {line}" for line in warnings(result))]
     return "\n\n".join(part for part in parts if part)
 

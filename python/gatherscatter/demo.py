@@ -1,4 +1,4 @@
-"""The demo: votes, counts and means of digits, moved and pasted images, row lookup; all compared with plain NumPy."""
+"""The demo: digits counted, averaged, moved and pasted, rows looked up, tables of flights; all compared with others."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ import importlib
 import importlib.util
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 import gatherscatter as gs
+
+if TYPE_CHECKING:
+    from gatherscatter._demo_flights import Job
 
 Array = npt.NDArray[Any]
 
@@ -28,7 +31,7 @@ ENLARGED = 2  # times, before they are pasted
 
 
 class Different(RuntimeError):
-    """A result differs from plain NumPy: the demo stops there."""
+    """A result differs from plain NumPy, or from a table library's own: the demo stops there."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,7 @@ class Shown:
     sheet: Array
     lookup: dict[str, float]  # call -> seconds
     lookup_size: str
+    flights: list[Job]  # empty where the tables were left out
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -289,7 +293,7 @@ def seconds_text(seconds: float) -> str:
 
 def table_text(rows: list[Row]) -> str:
     head = ("task", "size", "result", "check", "gatherscatter", "NumPy", "NumPy / ours")
-    lines = [head] + [
+    lines = [
         (
             row.task,
             row.size,
@@ -301,16 +305,37 @@ def table_text(rows: list[Row]) -> str:
         )
         for row in rows
     ]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
+    return aligned(head, lines, left=4)
+
+
+def aligned(head: tuple[str, ...], lines: Sequence[tuple[str, ...]], left: int) -> str:
+    """A table in plain text: words, in the first `left` columns, to the left, numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(head, *lines, strict=True)]
     rule = tuple("─" * width for width in widths)
-    left = 4  # words to the left, numbers to the right
     return "\n".join(
         "  ".join(
             cell.ljust(width) if column < left else cell.rjust(width)
             for column, (cell, width) in enumerate(zip(line, widths, strict=True))
         ).rstrip()
-        for line in [head, rule, *lines[1:]]
+        for line in [head, rule, *lines]
     )
+
+
+def flight_jobs(quick: bool, rounds: int) -> list[Job]:
+    """The tables of flights, printed; without the libraries that it takes, a sentence and nothing else."""
+    from gatherscatter import _demo_flights
+
+    if absent := _demo_flights.missing():
+        print(
+            f"\nThe tables of flights are left out: they need {' and '.join(absent)}; "
+            "type:  pip install 'gatherscatter[demo]'"
+        )
+        return []
+    jobs = _demo_flights.run(quick, rounds)
+    print(f"\nFlights from New York in 2013, as tables of each library\n\n{_demo_flights.table_text(jobs)}")
+    if absent := [name for name in _demo_flights.LIBRARIES if name not in jobs[0].seconds]:
+        print(f"\n{' and '.join(absent)} took no part: not installed")
+    return jobs
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -333,9 +358,12 @@ def run(arguments: argparse.Namespace) -> int:
     lookup_row, lookup = look_up(count, wanted, 64, rounds)
 
     print(table_text([classified_row, confusion_row, means_row, *moved_rows, pasted_row, lookup_row]))
-    shown = Shown(moved, classified, accuracy, confusion, means, sheet, lookup, lookup_row.size)
+    flights = flight_jobs(arguments.quick, rounds)
+    shown = Shown(moved, classified, accuracy, confusion, means, sheet, lookup, lookup_row.size, flights)
     _demo_picture.draw(shown, arguments.output)
-    print(
-        f"\nMedians of {rounds} interleaved rounds; every result was compared with NumPy. Picture: {arguments.output}"
-    )
+    others = "with NumPy"
+    if flights:
+        others += ";\nthose on tables with the library's own, the joins with pandas' merge too"
+    print(f"\nMedians of {rounds} interleaved rounds. Every result was compared {others}.")
+    print(f"Picture: {arguments.output}")
     return 0

@@ -6,8 +6,13 @@ from typing import Any
 
 __all__ = [
     "BatchShapeError",
+    "DataTypeError",
     "EmptyAxisError",
     "EmptyTargetError",
+    "IndexTypeError",
+    "InvalidArgument",
+    "LogicError",
+    "NullIndexError",
     "OutOfBoundsError",
     "ShapeMismatchError",
     "TileError",
@@ -159,6 +164,26 @@ class BatchShapeError(ValueError, RuntimeError):
 
 class ShapeMismatchError(IndexError, ValueError):
     """Shapes that do not broadcast. NumPy calls this an IndexError where it indexes, everyone else a ValueError."""
+
+
+class InvalidArgument(ValueError):
+    """Tables, maps and masks whose counts or lengths do not fit together: libcudf's ``std::invalid_argument``."""
+
+
+class DataTypeError(InvalidArgument, TypeError):
+    """A column, scalar or mask of another type than its partner: libcudf's ``cudf::data_type_error``."""
+
+
+class LogicError(RuntimeError):
+    """A map that cannot serve as one: libcudf's ``cudf::logic_error``."""
+
+
+class NullIndexError(InvalidArgument, LogicError):
+    """A null where a row number belongs. The two documents of libcudf name one class each; this is both."""
+
+
+class IndexTypeError(LogicError, TypeError):
+    """A map that does not consist of integers."""
 
 
 class TileError(Exception):

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "backends/columns.h"
 #include "core/combine.h"
 #include "core/plan.h"
 
@@ -14,6 +15,15 @@ struct RunOptions {
   int threads = 1;
   // Asked about every 10 ms on the calling thread; true stops the run. May be null.
   bool (*interrupted)() = nullptr;
+};
+
+// Work on [0, count) that may be done in any order and on any thread. `run` throws std::bad_alloc at most.
+struct Share {
+  int64_t count = 0;
+  int64_t grain = 1;   // pieces begin at multiples of it
+  int64_t least = 1;   // a shorter piece does not pay
+  void (*run)(void* context, int64_t begin, int64_t end) = nullptr;
+  void* context = nullptr;
 };
 
 class Backend {
@@ -38,6 +48,10 @@ class Backend {
   // Name of the kernel that `move` would pick, and the number of threads it would use.
   virtual std::string kernel(const Plan& plan, Direction direction) const = 0;
   virtual int threads(const Plan& plan, Direction direction, int available) const = 0;
+
+  // For tables: kernels of columns, and work that is shared by threads (`done` or `interrupted`).
+  virtual const ColumnKernels& columns() const = 0;
+  virtual Outcome share(const Share& work, const RunOptions& options) const = 0;
 };
 
 // The backend that serves host arrays: GS_BACKEND=cpu (default) or reference. Throws std::invalid_argument for other

@@ -12,6 +12,7 @@
 #include "bindings/operators.h"
 #include "bindings/plan_object.h"
 #include "bindings/run.h"
+#include "bindings/table.h"
 #include "core/error.h"
 
 namespace py = pybind11;
@@ -61,6 +62,8 @@ PYBIND11_MODULE(_core, module) {
   gs::bind_fast_lane(module);
   gs::bind_plan(module);
   gs::dlpack::bind_array(module);
+  gs::bind_table(module);
+  gs::bind_selection(module);
   module.def("config", &config);
   module.def("get_num_threads", &gs::thread_count);
   module.def("set_num_threads", &gs::set_thread_count, py::arg("count"));

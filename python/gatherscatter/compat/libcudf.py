@@ -1,10 +1,32 @@
-"""libcudf.py: libcudf's own words: its bounds policy and its three exception classes."""
+"""libcudf.py: libcudf's gather, scatter and their neighbours to the letter, on tables in host memory."""
 
 from __future__ import annotations
 
 import enum
+from typing import Any
 
-__all__ = ["OutOfBoundsPolicy", "data_type_error", "invalid_argument", "logic_error", "out_of_bounds_policy"]
+import numpy as np
+
+from gatherscatter import _core
+from gatherscatter._table import segments
+from gatherscatter._table.maps import map_of, mask_of
+from gatherscatter.compat import _libcudf_tables as tables
+from gatherscatter.compat._strict import integer
+from gatherscatter.errors import DataTypeError, InvalidArgument, LogicError, OutOfBoundsError
+
+__all__ = [
+    "OutOfBoundsPolicy",
+    "apply_boolean_mask",
+    "boolean_mask_scatter",
+    "copy_if_else",
+    "data_type_error",
+    "gather",
+    "invalid_argument",
+    "logic_error",
+    "out_of_bounds_policy",
+    "scatter",
+    "segmented_gather",
+]
 
 
 class out_of_bounds_policy(enum.IntEnum):
@@ -34,14 +56,357 @@ class out_of_bounds_policy(enum.IntEnum):
 
 OutOfBoundsPolicy = out_of_bounds_policy
 
-
-class invalid_argument(ValueError):
-    """Counts and lengths that do not fit together, or a null where none may be: ``std::invalid_argument``."""
-
-
-class data_type_error(invalid_argument, TypeError):
-    """A column, scalar or mask of the wrong type: ``cudf::data_type_error``."""
+invalid_argument = InvalidArgument
+data_type_error = DataTypeError
+logic_error = LogicError
 
 
-class logic_error(RuntimeError):
-    """A map that cannot serve as one: ``cudf::logic_error``."""
+def gather(
+    source_table: Any, gather_map: Any, bounds_policy: out_of_bounds_policy = out_of_bounds_policy.DONT_CHECK
+) -> Any:
+    """Gather the specified rows, including null values, of a set of columns.
+
+    ``result[c][i] = source_table[c][gather_map[i]]``
+
+    Parameters
+    ----------
+    source_table : table, column or list of columns, n rows
+        Of every kind that `gatherscatter.table` serves, or a list of pyarrow Arrays and ChunkedArrays.
+    gather_map : column of integers, shape (m,)
+        int8 to int64 or uint8 to uint64, without nulls. Negative ones mean i + n, once.
+    bounds_policy : out_of_bounds_policy, default DONT_CHECK
+        What a row number outside of [-n, n) does.
+
+    Returns
+    -------
+    table, column or list of columns, m rows
+        Of the kind of `source_table`. Under NULLIFY every column is nullable. Keys of dictionaries are not trimmed.
+
+    Raises
+    ------
+    logic_error
+        The map is not of integers, also where it is empty (a TypeError), or has a null (an `invalid_argument` too).
+        Nulls are looked for first.
+    OutOfBoundsError
+        ``DONT_CHECK`` and a row number out of range. The document leaves it undefined.
+    TypeError
+        `source_table` is no table, or `bounds_policy` no policy.
+
+    Notes
+    -----
+    Semantics of ``cudf::gather``. The uniform call is `gatherscatter.table.gather`.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from gatherscatter.compat import libcudf
+    >>> table = pa.table({"a": [1, 2, 3, 4, 5], "b": ["A", "AA", None, "AAAA", ""]})
+    >>> libcudf.gather(table, pa.array([0, 2, 4, -2])).to_pydict()
+    {'a': [1, 3, 5, 4], 'b': ['A', None, '', 'AAAA']}
+    >>> libcudf.gather(table, [9, 0], libcudf.out_of_bounds_policy.NULLIFY).to_pydict()
+    {'a': [None, 1], 'b': [None, 'A']}
+    """
+    nullify = _nullifies("gather", bounds_policy)
+    frame = tables.frame_of("gather", "source_table", source_table)
+    if frame.lazy:
+        return frame.later(lambda whole: gather(whole, gather_map, bounds_policy), True)
+    return frame.take(tables.by_map("gather", gather_map, frame.lengths, nullify), None, nullify)
+
+
+def scatter(source: Any, scatter_map: Any = None, target: Any = None, *, indices: Any = None) -> Any:
+    """Scatter the rows of a table, or one row of scalars, into a copy of the target.
+
+    ``result = copy(target)``; ``result[c][scatter_map[i]] = source[c][i]``, or ``source[c]`` for scalars.
+
+    Parameters
+    ----------
+    source : table, column or list of columns of at least m rows; or a list of scalars
+        As many columns as `target`, of the same types; their names do not count. Scalars are pyarrow scalars of
+        exactly the column's type (of its keys, where it is a dictionary), Python values, or None.
+    scatter_map : column of integers, shape (m,)
+        int8 to int64 or uint8 to uint64, without nulls. Negative ones mean i + n, once. Of several source rows for one
+        row the last one stays.
+    target : table, column or list of columns, n rows
+        Never changed.
+    indices : column of integers
+        What the document calls `scatter_map` where `source` is a list of scalars.
+
+    Returns
+    -------
+    table, column or list of columns, n rows
+        Of the kind of `target`, with its names.
+
+    Raises
+    ------
+    invalid_argument
+        Another number of columns or scalars, a map longer than the source, a null in the map (a `logic_error` too).
+    data_type_error
+        A column or scalar of another type than the target's column.
+    logic_error
+        The map is not of integers (a TypeError). An empty map is not looked at: the copy of the target comes back.
+    OutOfBoundsError
+        A row number out of range. The document leaves it undefined.
+    TypeError
+        An argument is missing, or is no table.
+
+    Notes
+    -----
+    Semantics of both forms of ``cudf::scatter``. The uniform call is `gatherscatter.table.scatter`.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from gatherscatter.compat import libcudf
+    >>> target = pa.table({"a": [10, 20, 30, 40]})
+    >>> libcudf.scatter(pa.table({"a": [1, None]}), pa.array([-1, 0]), target)["a"].to_pylist()
+    [None, 20, 30, 1]
+    >>> libcudf.scatter([100], indices=pa.array([-3, 3]), target=target)["a"].to_pylist()
+    [10, 100, 30, 100]
+    """
+    if (scatter_map is None) == (indices is None) or target is None:
+        raise TypeError("scatter: expected source, scatter_map (or indices=, not both) and target")
+    rows = indices if scatter_map is None else scatter_map
+    frame = tables.frame_of("scatter", "target", target)
+    if frame.lazy:
+        return frame.later(lambda whole: scatter(source, rows, whole), False)
+    other = tables.partner_of("scatter", "source", frame, source)
+    one_row = isinstance(other, list)
+    count = tables.count_of("scatter", rows, map_of)
+    if not one_row:
+        if count > tables.row_count(other):
+            raise InvalidArgument(f"scatter: the map has {count} rows, the source has {tables.row_count(other)}")
+        frame.check_like("scatter", other)
+    if count == 0:
+        nowhere = np.empty(0, np.int64)
+        return frame.take(_core.Selection.scatter("scatter", nowhere, None, frame.lengths, (), False))
+    tables.check_nulls("scatter", rows)
+    if one_row:
+        other = frame.one_row("scatter", other)
+    numbers, valid = map_of("scatter", rows)
+    selection = _core.Selection.scatter("scatter", numbers, valid, frame.lengths, other.lengths, one_row)
+    return frame.take(selection, other)
+
+
+def boolean_mask_scatter(input: Any, target: Any, boolean_mask: Any) -> Any:
+    """Scatter rows of a table, or scalars, to the rows of the target where a mask is true.
+
+    ``result = copy(target)``; the k-th true row of it gets row k of `input`, or the scalars.
+
+    Parameters
+    ----------
+    input : table, column or list of columns; or a list of scalars
+        As the source of `scatter`. At least as many rows as the mask has trues.
+    target : table, column or list of columns, n rows
+        Never changed.
+    boolean_mask : column of bool, shape (n,)
+        A null counts as false.
+
+    Returns
+    -------
+    table, column or list of columns, n rows
+        Of the kind of `target`, with its names.
+
+    Raises
+    ------
+    invalid_argument
+        Another number of columns or scalars, a mask that is not as long as the target, more trues than rows.
+    data_type_error
+        A mask that is not of bool, a column or scalar of another type than the target's column.
+    TypeError
+        An argument is no table.
+
+    Notes
+    -----
+    Semantics of both forms of ``cudf::boolean_mask_scatter``. The uniform call is
+    `gatherscatter.table.boolean_mask_scatter`.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from gatherscatter.compat import libcudf
+    >>> target, mask = pa.array([2, 2, 3, 4, 4]), pa.array([True, False, False, None, True])
+    >>> libcudf.boolean_mask_scatter(pa.array([1, 5, 6]), target, mask).to_pylist()
+    [1, 2, 3, 4, 5]
+    >>> libcudf.boolean_mask_scatter([11], target, mask).to_pylist()
+    [11, 2, 3, 4, 11]
+    """
+    op = "boolean_mask_scatter"
+    frame = tables.frame_of(op, "target", target)
+    if frame.lazy:
+        return frame.later(lambda whole: boolean_mask_scatter(input, whole, boolean_mask), False)
+    other = tables.partner_of(op, "input", frame, input)
+    tables.check_mask(op, boolean_mask, tables.row_count(frame))
+    mask, valid = mask_of(op, boolean_mask)
+    one_row = isinstance(other, list)
+    if one_row:
+        other = frame.one_row(op, other)
+    else:
+        frame.check_like(op, other)
+    return frame.take(_core.Selection.mask_scatter(op, mask, valid, frame.lengths, other.lengths, one_row), other)
+
+
+def copy_if_else(lhs: Any, rhs: Any, boolean_mask: Any) -> Any:
+    """Select each row from one of two columns or tables.
+
+    ``result[i] = lhs[i] if boolean_mask[i] else rhs[i]``
+
+    Parameters
+    ----------
+    lhs, rhs : table, column or list of columns, n rows
+        Of the same types; their names do not count. A column and a scalar: `boolean_mask_scatter`.
+    boolean_mask : column of bool, shape (n,)
+        A null counts as false.
+
+    Returns
+    -------
+    table, column or list of columns, n rows
+        Of the kind of `lhs`, with its names.
+
+    Raises
+    ------
+    invalid_argument
+        Lengths or numbers of columns that differ.
+    data_type_error
+        Types that differ, or a mask that is not of bool.
+    TypeError
+        An argument is no table.
+
+    Notes
+    -----
+    Semantics of ``cudf::copy_if_else`` of two columns. The uniform call is `gatherscatter.table.copy_if_else`.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from gatherscatter.compat import libcudf
+    >>> libcudf.copy_if_else(pa.array([1, 2, 3]), pa.array([-1, None, -3]), pa.array([True, False, None])).to_pylist()
+    [1, None, -3]
+    """
+    op = "copy_if_else"
+    frame = tables.frame_of(op, "lhs", lhs)
+    if frame.lazy:
+        return frame.later(lambda whole: copy_if_else(whole, rhs, boolean_mask), False)
+    other = tables.partner_of(op, "rhs", frame, rhs)
+    if isinstance(other, list):
+        raise TypeError(f"{op}: rhs is a list of scalars, expected a table, a column or a list of columns")
+    rows = tables.row_count(frame)
+    tables.check_mask(op, boolean_mask, rows)
+    if tables.row_count(other) != rows:
+        raise InvalidArgument(f"{op}: lhs has {rows} rows, rhs has {tables.row_count(other)}")
+    frame.check_like(op, other)
+    mask, valid = mask_of(op, boolean_mask)
+    return frame.take(_core.Selection.choose(op, mask, valid, frame.lengths, other.lengths), other)
+
+
+def apply_boolean_mask(input: Any, boolean_mask: Any) -> Any:
+    """Keep the rows where a mask is true.
+
+    Parameters
+    ----------
+    input : table, column or list of columns, n rows
+    boolean_mask : column of bool, shape (n,)
+        A null counts as false. Any length will do where `input` has no rows.
+
+    Returns
+    -------
+    table, column or list of columns
+        Of the kind of `input`: its rows where the mask is true, in their order.
+
+    Raises
+    ------
+    invalid_argument
+        A mask that is not as long as the table.
+    data_type_error
+        A mask that is not of bool.
+    TypeError
+        `input` is no table.
+
+    Notes
+    -----
+    Semantics of ``cudf::apply_boolean_mask``. The uniform call is `gatherscatter.table.filter`.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from gatherscatter.compat import libcudf
+    >>> libcudf.apply_boolean_mask(pa.table({"a": [1, 2, 3]}), pa.array([True, None, True]))["a"].to_pylist()
+    [1, 3]
+    """
+    op = "apply_boolean_mask"
+    frame = tables.frame_of(op, "input", input)
+    if frame.lazy:
+        return frame.later(lambda whole: apply_boolean_mask(whole, boolean_mask), True)
+    rows, count = tables.row_count(frame), tables.count_of(op, boolean_mask, mask_of)
+    mask, valid = mask_of(op, boolean_mask)
+    if rows == 0:
+        _core.Selection.filter(op, mask, valid, (count,))  # what it consists of is looked at all the same
+        mask, valid = np.empty(0, bool), None
+    else:
+        tables.check_mask(op, boolean_mask, rows)
+    return frame.take(_core.Selection.filter(op, mask, valid, frame.lengths))
+
+
+def segmented_gather(
+    source_column: Any, gather_map_list: Any, bounds_policy: out_of_bounds_policy = out_of_bounds_policy.DONT_CHECK
+) -> Any:
+    """Gather elements within each list of a column.
+
+    ``result[i][j] = source_column[i][gather_map_list[i][j]]``
+
+    Parameters
+    ----------
+    source_column : column of lists, n rows
+    gather_map_list : column of lists of integers, n rows
+        Without nulls. Negative positions count from the end of the list in the same row.
+    bounds_policy : out_of_bounds_policy, default DONT_CHECK
+        What a position outside of its list does: NULLIFY makes the element null.
+
+    Returns
+    -------
+    column of lists, n rows
+        Of the kind of `source_column`. A null list stays null.
+
+    Raises
+    ------
+    logic_error
+        Columns that are not of lists, a map that is not of lists of integers (a TypeError), different numbers of rows.
+    invalid_argument
+        A null in the map (a `logic_error` too).
+    OutOfBoundsError
+        ``DONT_CHECK`` and a position out of range.
+    TypeError
+        An argument is no column, or `bounds_policy` no policy.
+
+    Notes
+    -----
+    Semantics of ``cudf::lists::segmented_gather``. The uniform call is `gatherscatter.table.segmented_gather`.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from gatherscatter.compat import libcudf
+    >>> lists, maps = pa.array([["a", "b", "c"], ["d"]]), pa.array([[2, -3], [1]])
+    >>> libcudf.segmented_gather(lists, maps, libcudf.out_of_bounds_policy.NULLIFY).to_pylist()
+    [['c', 'a'], [None]]
+    """
+    op = "segmented_gather"
+    nullify = _nullifies(op, bounds_policy)
+    try:
+        frame, back = segments.lists_of(op, source_column, "basic")
+        maps = segments.positions_of(op, frame, gather_map_list, "basic")
+        if frame.table.num_rows != maps.num_rows:
+            raise LogicError(f"{op}: there are {frame.table.num_rows} lists and {maps.num_rows} lists of positions")
+        try:
+            result = _core.segmented_gather(op, frame.table, maps, "raise")  # which refuses nulls first
+        except OutOfBoundsError:
+            if not nullify:
+                raise
+    except DataTypeError as error:  # the columns are not of lists
+        raise LogicError(str(error)) from None
+    return back(_core.segmented_gather(op, frame.table, maps, "nullify") if nullify else result)
+
+
+def _nullifies(op: str, policy: Any) -> bool:
+    if integer(op, "bounds_policy", policy) not in (0, 1):
+        raise TypeError(f"{op}: bounds_policy is {policy}, expected NULLIFY (0) or DONT_CHECK (1)")
+    return bool(policy == out_of_bounds_policy.NULLIFY)

@@ -15,6 +15,14 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr auto kAskEvery = std::chrono::milliseconds(10);
 
+// Whether less than 10 ms have gone since the last question; else the next one counts from now.
+bool is_early(Clock::time_point& asked) {
+  const auto now = Clock::now();
+  if (now - asked < kAskEvery) return true;
+  asked = now;
+  return false;
+}
+
 struct Work {
   Run run;
   const Job* job;
@@ -54,15 +62,12 @@ bool run_chunk(void* context, int64_t chunk) {
 
 bool proceed(void* context) {
   auto& work = *static_cast<Work*>(context);
-  const auto now = Clock::now();
-  if (now - work.asked < kAskEvery) return true;
-  work.asked = now;
-  return !work.interrupted();
+  return is_early(work.asked) || !work.interrupted();
 }
 
 class Cpu final : public Backend {
  public:
-  Cpu() : run_(kernels(host::info().isa)) {
+  Cpu() : run_(kernels(host::info().isa)), columns_(columns_of(run_)) {
     tuning_.l2_bytes = host::info().l2_bytes;
     tuning_.llc_bytes = host::info().llc_bytes;
   }
@@ -101,8 +106,12 @@ class Cpu final : public Backend {
     return cut(plan, tuning_, available).threads;
   }
 
+  const ColumnKernels& columns() const override { return columns_; }
+  Outcome share(const Share& work, const RunOptions& options) const override { return share_out(work, options); }
+
  private:
   Run run_;
+  ColumnKernels columns_;
   Tuning tuning_;
 };
 
@@ -131,6 +140,14 @@ Appliers appliers_of([[maybe_unused]] Run run) {
   if (run == v4::run) return {v4::applier, v4::element_applier, v4::sweeper, v4::record_bytes};
 #endif
   return {baseline::applier, baseline::element_applier, baseline::sweeper, baseline::record_bytes};
+}
+
+ColumnKernels columns_of([[maybe_unused]] Run run) {
+#ifdef GS_HAVE_X86_LEVELS
+  if (run == v3::run) return v3::columns();
+  if (run == v4::run) return v4::columns();
+#endif
+  return baseline::columns();
 }
 
 Outcome move_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers, Direction direction,
@@ -174,10 +191,7 @@ bool scan_chunk(void* context, int64_t chunk) {
 
 bool proceed_scan(void* context) {
   auto& scan = *static_cast<Scan*>(context);
-  const auto now = Clock::now();
-  if (now - scan.asked < kAskEvery) return true;
-  scan.asked = now;
-  return !scan.interrupted();
+  return is_early(scan.asked) || !scan.interrupted();
 }
 
 }  // namespace
@@ -191,6 +205,44 @@ bool any_outside_with(const Tuning& tuning, const Plan& plan, const Buffers& buf
   const Task task{(count + chunk - 1) / chunk, scan_chunk, options.interrupted == nullptr ? nullptr : proceed_scan,
                   &scan};
   return !run_task(options.threads, task);
+}
+
+namespace {
+
+struct Shared {
+  const Share* work;
+  int64_t chunk;
+  bool (*interrupted)();
+  Clock::time_point asked;
+};
+
+bool run_share(void* context, int64_t chunk) {
+  const auto& shared = *static_cast<Shared*>(context);
+  const int64_t begin = chunk * shared.chunk;
+  shared.work->run(shared.work->context, begin, std::min(begin + shared.chunk, shared.work->count));
+  return true;
+}
+
+bool proceed_share(void* context) {
+  auto& shared = *static_cast<Shared*>(context);
+  return is_early(shared.asked) || !shared.interrupted();
+}
+
+}  // namespace
+
+Outcome share_out(const Share& work, const RunOptions& options) {
+  if (work.count <= work.least || (options.threads == 1 && options.interrupted == nullptr)) {
+    if (work.count > 0) work.run(work.context, 0, work.count);
+    return Outcome::done;
+  }
+  const int64_t even = work.count / (int64_t{options.threads} * kChunksPerThread);
+  const int64_t most = std::max(work.least * kMostShares, (work.count >> 30) + 1);
+  const int64_t wanted = std::clamp(even, work.least, most);
+  const int64_t chunk = (wanted + work.grain - 1) / work.grain * work.grain;
+  Shared shared{&work, chunk, options.interrupted, Clock::now()};
+  const Task task{(work.count + chunk - 1) / chunk, run_share, options.interrupted == nullptr ? nullptr : proceed_share,
+                  &shared};
+  return run_task(options.threads, task) ? Outcome::done : Outcome::interrupted;
 }
 
 const Backend& backend() {

@@ -23,11 +23,14 @@ struct Appliers {
   int64_t (*record_bytes)(const Combine& combine);
 };
 Appliers appliers_of(Run kernels);
+ColumnKernels columns_of(Run kernels);
 
 Outcome move_with(Run kernels, const Tuning& tuning, const Plan& plan, const Buffers& buffers, Direction direction,
                   const RunOptions& options);
 Outcome reduce_with(Run kernels, const Tuning& tuning, const Plan& plan, const Buffers& buffers, const Combine& combine,
                     const RunOptions& options);
 bool any_outside_with(const Tuning& tuning, const Plan& plan, const Buffers& buffers, const RunOptions& options);
+
+Outcome share_out(const Share& work, const RunOptions& options);
 
 }  // namespace gs::cpu

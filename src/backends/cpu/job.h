@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "backends/columns.h"
 #include "core/combine.h"
 #include "core/plan.h"
 
@@ -124,6 +125,7 @@ Apply applier(const Combine& combine, Stage stage);
 ApplyElements element_applier(const Combine& combine, Stage stage);
 Sweep sweeper(const Combine& combine, Stage stage);
 int64_t record_bytes(const Combine& combine);
+ColumnKernels columns();
 const char* level();
 }  // namespace baseline
 namespace v3 {
@@ -132,6 +134,7 @@ Apply applier(const Combine& combine, Stage stage);
 ApplyElements element_applier(const Combine& combine, Stage stage);
 Sweep sweeper(const Combine& combine, Stage stage);
 int64_t record_bytes(const Combine& combine);
+ColumnKernels columns();
 const char* level();
 }  // namespace v3
 namespace v4 {
@@ -140,6 +143,7 @@ Apply applier(const Combine& combine, Stage stage);
 ApplyElements element_applier(const Combine& combine, Stage stage);
 Sweep sweeper(const Combine& combine, Stage stage);
 int64_t record_bytes(const Combine& combine);
+ColumnKernels columns();
 const char* level();
 }  // namespace v4
 

@@ -11,40 +11,10 @@
 namespace gs::cpu::GS_ISA {
 namespace {
 
-inline constexpr int64_t kLine = 64;
 inline constexpr int64_t kStage = 16384;       // bytes gathered in private before they are streamed out
 inline constexpr int64_t kAheadBytes = 16384;  // longer rows are left to the hardware's own prefetcher
 
 // ---- bytes
-
-inline void copy_line(std::byte* target, const std::byte* source) {
-  __builtin_memcpy(target, source, kLine);
-}
-
-// Any size without a loop over bytes: blocks, and a last one that overlaps its neighbour.
-inline void copy_bytes(std::byte* target, const std::byte* source, int64_t n) {
-  if (n >= kLine) {
-    for (int64_t i = 0; i < n - kLine; i += kLine) copy_line(target + i, source + i);
-    copy_line(target + n - kLine, source + n - kLine);
-  } else if (n >= 32) {
-    __builtin_memcpy(target, source, 32);
-    __builtin_memcpy(target + n - 32, source + n - 32, 32);
-  } else if (n >= 16) {
-    __builtin_memcpy(target, source, 16);
-    __builtin_memcpy(target + n - 16, source + n - 16, 16);
-  } else if (n >= 8) {
-    __builtin_memcpy(target, source, 8);
-    __builtin_memcpy(target + n - 8, source + n - 8, 8);
-  } else if (n >= 4) {
-    __builtin_memcpy(target, source, 4);
-    __builtin_memcpy(target + n - 4, source + n - 4, 4);
-  } else if (n >= 2) {
-    __builtin_memcpy(target, source, 2);
-    __builtin_memcpy(target + n - 2, source + n - 2, 2);
-  } else if (n == 1) {
-    *target = *source;
-  }
-}
 
 // `target` is aligned to a line.
 inline void stream_line(std::byte* target, const std::byte* source) {
@@ -95,19 +65,6 @@ void write_fill(std::byte* target, int64_t n, const std::byte* fill, int64_t ite
 
 // ---- prefetch
 
-inline void prefetch(Address address) {
-  __builtin_prefetch(pointer_to(address), 0, 2);
-}
-
-inline void prefetch_unit(Address address, int64_t unit) {
-  keep_prefetches();
-  if (address == 0) return;
-  for (Address line = address & ~static_cast<Address>(kLine - 1); line < address + static_cast<Address>(unit);
-       line += kLine) {
-    prefetch(line);
-  }
-}
-
 // The share of a run's table that corresponds to the points [k, k + group) of a run of n.
 inline void prefetch_share(Address table, int64_t bytes, int64_t k, int64_t group, int64_t n) {
   keep_prefetches();
@@ -139,10 +96,6 @@ void gather_packed(std::byte* __restrict target, const Address* __restrict addre
 template <int64_t kUnit>
 struct Fixed {
   void operator()(std::byte* target, const std::byte* source) const { __builtin_memcpy(target, source, kUnit); }
-};
-struct Sized {
-  int64_t unit;
-  void operator()(std::byte* target, const std::byte* source) const { copy_bytes(target, source, unit); }
 };
 // Whole lines to an aligned target. A constant number of them is up to twice as fast where rows are short.
 template <int64_t kUnit>

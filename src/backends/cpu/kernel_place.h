@@ -38,11 +38,6 @@ inline T read(const std::byte* source) {
   return value;
 }
 
-// Without it the compiler takes a function that only prefetches for one without effects, and drops its calls.
-inline void keep_prefetches() {
-  asm volatile("");
-}
-
 // Reading a block of indices in one burst leaves the memory idle while the block is moved, unless the bytes of a later
 // block are asked for now.
 inline void prefetch_ahead(Address source, int64_t bytes) {

@@ -2,17 +2,10 @@
 // Included by kernels.cpp only, once for every instruction set level.
 #pragma once
 
-#include "backends/cpu/job.h"
+#include "backends/cpu/kernel_bytes.h"
 
 namespace gs::cpu::GS_ISA {
 namespace {
-
-inline Address address_of(const void* pointer) {
-  return reinterpret_cast<Address>(pointer);
-}
-inline std::byte* pointer_to(Address address) {
-  return reinterpret_cast<std::byte*>(address);
-}
 
 inline int64_t multiply(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));

@@ -20,6 +20,8 @@ inline constexpr int64_t kMinScanPoints = 16384;  // indices that are only check
 inline constexpr int64_t kMaxScanPoints = 1024 * 1024;
 inline constexpr int64_t kMinPieceBytes = 64 * 1024;  // a unit longer than two of these may be shared by threads
 
+inline constexpr int64_t kMostShares = 64;  // tables: a chunk is at most so many of the shortest that pay
+
 // ---- scatters: all points of one target belong to one thread
 inline constexpr int64_t kMinSliceBytes = 4096;  // of an axis that is shared by slices: less is in one line or page
 inline constexpr int kSlicesPerThread = 4;

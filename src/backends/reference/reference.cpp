@@ -1,4 +1,6 @@
 // reference.cpp: works point by point; slow, simple, the check for every other kernel.
+#include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cstdlib>
 #include <memory>
@@ -37,6 +39,22 @@ std::shared_ptr<void> zeroed(int64_t count, int64_t size) {
   return memory;
 }
 
+void pick_items(const std::byte* const* items, int64_t width, RowNumbers rows, int64_t begin, int64_t end, bool,
+                std::byte* target) {
+  for (int64_t i = begin; i < end; ++i) pick_item(items, width, rows, i, target + i * width);
+}
+
+int64_t pick_words(const BitSource* bits, RowNumbers rows, int64_t begin, int64_t end, const uint64_t* mask,
+                   uint64_t* target) {
+  int64_t ones = 0;
+  for (int64_t i = begin; i < end; i += 64) {
+    const uint64_t word = pick_bits(bits, rows, i, std::min<int64_t>(end - i, 64));
+    target[i / 64] = mask == nullptr ? word : word & mask[i / 64];
+    ones += std::popcount(target[i / 64]);
+  }
+  return ones;
+}
+
 class Reference final : public Backend {
  public:
   const char* name() const override { return "reference"; }
@@ -72,6 +90,20 @@ class Reference final : public Backend {
 
   std::string kernel(const Plan&, Direction) const override { return "reference point"; }
   int threads(const Plan&, Direction, int) const override { return 1; }
+
+  const ColumnKernels& columns() const override { return columns_; }
+
+  Outcome share(const Share& work, const RunOptions& options) const override {
+    const int64_t piece = (work.least + work.grain - 1) / work.grain * work.grain;
+    for (int64_t begin = 0; begin < work.count; begin += piece) {
+      if (begin > 0 && options.interrupted != nullptr && options.interrupted()) return Outcome::interrupted;
+      work.run(work.context, begin, std::min(begin + piece, work.count));
+    }
+    return Outcome::done;
+  }
+
+ private:
+  ColumnKernels columns_{pick_items, pick_words};
 };
 
 }  // namespace

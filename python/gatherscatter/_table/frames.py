@@ -1,0 +1,242 @@
+"""frames.py: which frame serves which table; the frame of everything that speaks Arrow."""
+
+from __future__ import annotations
+
+import importlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+
+from gatherscatter import _core
+from gatherscatter._table import arrow_scalars
+from gatherscatter.errors import DataTypeError, InvalidArgument, shown
+
+__all__ = ["ArrowFrame", "Frame", "Kind", "frame_of", "partner_of", "rows_of"]
+
+ACCEPTED = (
+    "a table or column of pyarrow, polars, pandas or DuckDB, or an object with __arrow_c_stream__ or __arrow_c_array__"
+)
+FOR_ARRAYS = {
+    "table.gather": "gather",
+    "table.scatter": "scatter",
+    "table.boolean_mask_scatter": "place",
+    "table.filter": "compress",
+}
+# The modules are imported when the first object of their library arrives, so the library is there already.
+LIBRARIES = {"pyarrow": "of_pyarrow", "polars": "of_polars", "pandas": "of_pandas", "duckdb": "of_duckdb"}
+
+
+Kind: TypeAlias = Callable[[str, Any, bool], Any]  # operator, object, whether everything is checked -> frame
+
+
+class Frame(ABC):
+    """A table or column: how many rows it has, rows of it, and results in the kind of the caller."""
+
+    __slots__ = ("source",)
+    lazy: ClassVar[bool] = False
+    source: Any
+
+    @property
+    @abstractmethod
+    def is_table(self) -> bool: ...
+
+    @property
+    @abstractmethod
+    def lengths(self) -> tuple[int, ...]:
+        """Rows of each chunk."""
+
+    @property
+    @abstractmethod
+    def names(self) -> list[Any]:
+        """Names of the columns; empty where a column has none."""
+
+    @property
+    def width(self) -> int:
+        """Number of columns; 1 for a column."""
+        return len(self.names)
+
+    @abstractmethod
+    def take(self, rows: _core.Selection, other: Any = None, nullable: bool = False) -> Any:
+        """The selected rows of this frame, or of it and `other`, as the caller's kind."""
+
+    @abstractmethod
+    def adopt(self, op: str, source: Any, kind: Kind, full: bool) -> Any:
+        """The frame of another table, in a form that this one can take rows from."""
+
+    @abstractmethod
+    def one_row(self, op: str, values: list[Any]) -> Any:
+        """A frame of one row of exactly this frame's types."""
+
+    def check_like(self, op: str, other: Any) -> None:
+        """Refuse a frame whose columns differ in number, in their names, or in type."""
+        if self.is_table != other.is_table:
+            mine, theirs = ("table", "column") if self.is_table else ("column", "table")
+            raise InvalidArgument(f"{op}: the target is a {mine}, the source is a {theirs}")
+        if self.width != other.width:
+            raise InvalidArgument(f"{op}: the target has {self.width} columns, the source has {other.width}")
+        if self.is_table and self.names != other.names:
+            at = next(i for i, (a, b) in enumerate(zip(self.names, other.names, strict=True)) if a != b)
+            raise InvalidArgument(
+                f"{op}: columns match by position, and column {at} is called {self.names[at]!r} in the target, "
+                f"{other.names[at]!r} in the source"
+            )
+        self.check_types(op, other)
+
+    @abstractmethod
+    def check_types(self, op: str, other: Any) -> None:
+        """Refuse a frame of the same shape with a column of another type."""
+
+
+class ArrowFrame(Frame):
+    """A table or column that hands over its buffers by the Arrow PyCapsule protocol. It comes back as `ArrowTable`."""
+
+    __slots__ = ("table",)
+    form: ClassVar[bool | None] = None  # whether "+s" is a table; None: it is
+
+    def __init__(self, op: str, source: Any, full: bool) -> None:
+        self.source = source
+        self.table = _core.ArrowTable(source, self.form, full)
+
+    @property
+    def is_table(self) -> bool:
+        return self.table.is_table
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        return self.table.lengths
+
+    @property
+    def names(self) -> list[Any]:
+        return self.table.column_names
+
+    @property
+    def width(self) -> int:
+        return self.table.num_columns
+
+    def take(self, rows: _core.Selection, other: Any = None, nullable: bool = False) -> Any:
+        return self.back(self.table.take(rows, None if other is None else other.table, nullable))
+
+    def back(self, result: _core.ArrowTable) -> Any:
+        return result
+
+    def adopt(self, op: str, source: Any, kind: Kind, full: bool) -> Any:
+        arrow = isinstance(kind, type) and issubclass(kind, ArrowFrame)
+        return kind(op, source, full) if arrow else ArrowFrame(op, source, full)
+
+    def one_row(self, op: str, values: list[Any]) -> Any:
+        return ArrowFrame(op, arrow_scalars.one_row(op, self.table, values), False)
+
+    def check_types(self, op: str, other: Any) -> None:
+        try:
+            self.table.check_like(other.table, op)
+        except DataTypeError as error:
+            if "polars" not in (_library(type(self.source)), _library(type(other.source))) or "_view" not in str(error):
+                raise
+            raise DataTypeError(f"{error}; polars keeps text and bytes as views: cast one side first") from None
+
+
+_kinds: dict[type, Kind | None] = {_core.ArrowTable: ArrowFrame}
+
+
+def frame_of(op: str, role: str, source: Any, validate: str) -> Any:
+    """The frame of a table.
+
+    Raises
+    ------
+    TypeError
+        If the object is no table.
+    """
+    kind = _kinds.get(type(source)) or _kind_of(source)
+    if kind is None:
+        raise _no_table(op, role, source)
+    return kind(op, source, validate != "basic" and _is_full(op, validate))
+
+
+def partner_of(op: str, role: str, frame: Any, source: Any, validate: str) -> Any:
+    """The frame of a table whose rows go into another one, which it is like.
+
+    Raises
+    ------
+    TypeError
+        If the object is no table or a lazy one.
+    InvalidArgument, DataTypeError
+        If its columns do not match.
+    """
+    kind = _kinds.get(type(source)) or _kind_of(source)
+    if kind is None:
+        raise _no_table(op, role, source)
+    if getattr(kind, "lazy", False):
+        raise TypeError(f"{op}: {role} is a {_type_name(source)}: collect it first")
+    other = frame.adopt(op, source, kind, validate != "basic" and _is_full(op, validate))
+    frame.check_like(op, other)
+    return other
+
+
+def rows_of(op: str, role: str, frame: Any, source: Any, validate: str) -> tuple[Any, bool]:
+    """As `partner_of`; or one row made of scalars, one for each column of the target, and True."""
+    if (_kinds.get(type(source)) or _kind_of(source)) is not None:
+        return partner_of(op, role, frame, source, validate), False
+    return frame.one_row(op, _scalars(op, role, frame, source)), True
+
+
+def _kind_of(source: Any) -> Kind | None:
+    """The frame class for a type, found by its nearest base in a known library, then kept."""
+    kind = type(source)
+    if kind not in _kinds:
+        _kinds[kind] = _known(kind) or (ArrowFrame if _speaks_arrow(source) else None)
+    return _kinds[kind]
+
+
+def _known(kind: type) -> Kind | None:
+    for base in kind.__mro__:
+        library = LIBRARIES.get(_library(base))
+        if library is not None:
+            module = importlib.import_module(f"gatherscatter._table.{library}")
+            frame: Kind | None = module.FRAMES.get(base.__name__)
+            if frame is not None:
+                return frame
+    return None
+
+
+def _library(kind: type) -> str:
+    return kind.__module__.partition(".")[0].lstrip("_")
+
+
+def _speaks_arrow(source: Any) -> bool:
+    return hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__")
+
+
+def _scalars(op: str, role: str, frame: Any, source: Any) -> list[Any]:
+    """One value for each column, from a sequence, a dict by name, or a bare value for a single column."""
+    names, width = frame.names, frame.width
+    if isinstance(source, dict):
+        if width and not names:
+            raise InvalidArgument(f"{op}: {role} is a dict, but the target's column has no name: give [value]")
+        if len(source) != width or any(name not in source for name in names):
+            raise InvalidArgument(f"{op}: {role} names the columns {list(source)}, the target has {names}")
+        return [source[name] for name in names]
+    if isinstance(source, np.ndarray) or (hasattr(source, "__dlpack__") and not isinstance(source, np.generic)):
+        raise _no_table(op, role, source)
+    values = list(source) if isinstance(source, (list, tuple)) else [source]
+    if len(values) != width:
+        raise InvalidArgument(f"{op}: {role} has {len(values)} scalars, the target has {width} columns")
+    return values
+
+
+def _is_full(op: str, validate: object) -> bool:
+    if validate != "full":
+        raise ValueError(f'{op}: validate is {shown(validate)}, expected "basic" or "full"')
+    return True
+
+
+def _no_table(op: str, role: str, source: Any) -> TypeError:
+    arrays = isinstance(source, (list, tuple, np.ndarray, np.generic)) or hasattr(source, "__dlpack__")
+    hint = f"; arrays are served by gatherscatter.{FOR_ARRAYS[op]}" if arrays and op in FOR_ARRAYS else ""
+    return TypeError(f"{op}: {role} is of type {_type_name(source)}, expected {ACCEPTED}{hint}")
+
+
+def _type_name(source: Any) -> str:
+    kind = type(source)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"

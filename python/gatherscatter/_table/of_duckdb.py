@@ -1,0 +1,60 @@
+"""of_duckdb.py: the frame of DuckDB's relations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gatherscatter import _core
+from gatherscatter._table.frames import ArrowFrame
+from gatherscatter.errors import DataTypeError
+
+__all__ = ["FRAMES"]
+
+# DuckDB hands these over as something else from which they cannot be told apart.
+NOT_IN_ARROW = ("bit", "time with time zone")
+
+
+class RelationFrame(ArrowFrame):
+    """A relation: run once, here; the result is a relation of the same connection over the rows taken."""
+
+    __slots__ = ()
+    form = True
+
+    def __init__(self, op: str, source: Any, full: bool) -> None:
+        for name, kind in zip(source.columns, source.types, strict=True):
+            if not _in_arrow(kind):
+                raise DataTypeError(
+                    f"{op}: column {name!r} is of DuckDB's type {kind}, which Arrow has not: cast it first"
+                )
+        super().__init__(op, source, full)
+
+    def back(self, result: _core.ArrowTable) -> Any:
+        connection = getattr(self.source, "_con", None)
+        rows = connection.from_arrow(result) if connection is not None else by_query(self.source, result)
+        if rows.types == self.source.types:
+            return rows
+        # Enums, UUIDs, wide integers and JSON leave DuckDB as plainer types.
+        casts = (
+            f'CAST(#{at} AS {kind}) AS "{name.replace(chr(34), chr(34) * 2)}"'
+            for at, (name, kind) in enumerate(zip(self.source.columns, self.source.types, strict=True), 1)
+        )
+        return rows.project(", ".join(casts))
+
+
+def by_query(relation: Any, gatherscatter_rows: _core.ArrowTable) -> Any:
+    """A relation over an Arrow table in the connection of another one, for versions that do not tell which it is.
+
+    DuckDB finds the table by the name of the argument.
+    """
+    return relation.query("gatherscatter_source", "SELECT * FROM gatherscatter_rows")
+
+
+def _in_arrow(kind: Any) -> bool:
+    if kind.id in NOT_IN_ARROW:
+        return False
+    if kind.id not in ("list", "array", "struct", "map", "union"):
+        return True
+    return all(_in_arrow(child) for _, child in kind.children if isinstance(child, type(kind)))
+
+
+FRAMES = {"DuckDBPyRelation": RelationFrame}

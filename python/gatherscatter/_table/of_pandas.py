@@ -1,0 +1,174 @@
+"""of_pandas.py: the frames of pandas: DataFrame and Series, by position, labels and dtypes as pandas' own take."""
+
+from __future__ import annotations
+
+import importlib
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+
+from gatherscatter import _core
+from gatherscatter._table import pandas_columns
+from gatherscatter._table.frames import Frame, Kind
+from gatherscatter._table.pandas_columns import Picks, merged, merges, taken, values_of
+from gatherscatter._table.pandas_scalars import one_value
+from gatherscatter.errors import DataTypeError
+
+__all__ = ["FRAMES"]
+
+pd: Any = importlib.import_module("pandas")
+
+# Below so many rows pandas itself, all columns at once, beats the time it needs to hand them over one by one; in
+# merging, which makes it copy twice, below fewer.
+FEW = 1 << 16
+FEW_TO_MERGE = 1 << 14
+
+
+class PandasFrame(Frame):
+    """What DataFrame and Series share: few rows are left to pandas, many are served column by column."""
+
+    __slots__ = ("unites",)
+
+    def __init__(self, op: str, source: Any, full: bool) -> None:
+        self.source = source
+        self.unites = False  # whether rows come in whose categories are not all among this frame's
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        return (len(self.source),)
+
+    def take(self, rows: _core.Selection, other: Any = None, nullable: bool = False) -> Any:
+        picks = Picks(rows, len(self.source))
+        if other is not None:
+            return self._few_merged(picks, other) if self._has_few(other) else self._merged(picks, other)
+        index = self.source.index
+        if rows.count >= FEW:
+            return self.built([taken(column, picks) for column in self.columns()], taken_labels(index, picks))
+        if not rows.missing:
+            return self.source.take(picks.positions)
+        result = self.source.set_axis(pd.RangeIndex(len(index))).reindex(picks.positions)
+        result.index = taken_labels(index, picks)
+        return result
+
+    def _merged(self, picks: Picks, other: Any) -> Any:
+        pairs = zip(self.columns(), other.columns(), strict=True)
+        return self.built([merged(mine, theirs, picks) for mine, theirs in pairs], self.source.index)
+
+    def _has_few(self, other: Any) -> bool:
+        return not self.unites and max(len(self.source), len(other.source)) < FEW_TO_MERGE
+
+    def _few_merged(self, picks: Picks, other: Any) -> Any:
+        # Both tables hold rows twice in between, whatever the target says about its labels.
+        mine = self.source.set_flags(allows_duplicate_labels=True)
+        both = pd.concat([mine, self.relabelled(other.source)], ignore_index=True)
+        result = both.take(picks.positions)
+        result.index = self.source.index
+        return result.__finalize__(self.source)
+
+    def adopt(self, op: str, source: Any, kind: Kind, full: bool) -> Frame:
+        if not (isinstance(kind, type) and issubclass(kind, PandasFrame)):
+            name = f"{type(source).__module__}.{type(source).__qualname__}"
+            raise TypeError(f"{op}: the target is of pandas, the source is a {name}: convert one of them first")
+        return kind(op, source, full)
+
+    def check_types(self, op: str, other: Any) -> None:
+        for name, mine, theirs in zip(self.names, self.dtypes(), other.dtypes(), strict=True):
+            if mine == theirs:
+                continue
+            if not merges(mine, theirs):
+                raise DataTypeError(f"{op}: column {name!r} is of {mine} in the target, {theirs} in the source")
+            self.unites = True
+
+    def one_row(self, op: str, values: list[Any]) -> Frame:
+        columns = self.columns()
+        row = [one_value(op, name, c, value) for name, c, value in zip(self.names, columns, values, strict=True)]
+        self.unites = any(new.dtype != c.dtype for new, c in zip(row, columns, strict=True))
+        return type(self)(op, self.built(row, pd.RangeIndex(1)), False)
+
+    @abstractmethod
+    def columns(self) -> list[Any]:
+        """The values of each column: an array of NumPy, or an extension array."""
+
+    @abstractmethod
+    def dtypes(self) -> list[Any]: ...
+
+    @abstractmethod
+    def built(self, columns: list[Any], index: Any) -> Any:
+        """The result with these columns and row labels."""
+
+    @abstractmethod
+    def relabelled(self, source: Any) -> Any:
+        """Rows of another object under the names of this one."""
+
+
+class DataFrameFrame(PandasFrame):
+    """A DataFrame or a subclass of it."""
+
+    __slots__ = ()
+    is_table = True
+
+    @property
+    def names(self) -> list[Any]:
+        return list(self.source.columns)
+
+    def columns(self) -> list[Any]:
+        return [values_of(column) for _, column in self.source.items()]
+
+    def dtypes(self) -> list[Any]:
+        return list(self.source.dtypes)
+
+    def built(self, columns: list[Any], index: Any) -> Any:
+        # As a dict by position: nothing is copied, and names may occur twice.
+        series = {at: pandas_columns.wrapped(column, index) for at, column in enumerate(columns)}
+        result = pd.DataFrame(series, index=index, copy=False)
+        result.columns = self.source.columns
+        if type(self.source) is not pd.DataFrame:
+            result = self.source._constructor(result)  # pandas' documented way to a subclass
+        return result.__finalize__(self.source)
+
+    def relabelled(self, source: Any) -> Any:
+        columns = self.source.columns
+        return source if source.columns.equals(columns) else source.set_axis(columns, axis=1)
+
+
+class SeriesFrame(PandasFrame):
+    """A Series or a subclass of it; its name is kept."""
+
+    __slots__ = ()
+    is_table = False
+
+    @property
+    def names(self) -> list[Any]:
+        return [self.source.name]
+
+    def columns(self) -> list[Any]:
+        return [values_of(self.source)]
+
+    def dtypes(self) -> list[Any]:
+        return [self.source.dtype]
+
+    def built(self, columns: list[Any], index: Any) -> Any:
+        values = columns[0]
+        result = pd.Series(values, index=index, name=self.source.name, dtype=values.dtype, copy=False)
+        if type(self.source) is not pd.Series:
+            result = self.source._constructor(result)
+        return result.__finalize__(self.source)
+
+    def relabelled(self, source: Any) -> Any:
+        return source.rename(self.source.name)
+
+
+def taken_labels(index: Any, picks: Picks) -> Any:
+    """Row labels of a result. A missing row has a missing label: the index is one more column of the table."""
+    positions = picks.positions
+    if not picks.rows.missing:
+        return index.take(positions)
+    if isinstance(index, pd.MultiIndex):
+        codes = [np.append(code, -1)[positions] for code in index.codes]  # -1 is missing in both
+        return pd.MultiIndex(index.levels, codes, names=index.names, verify_integrity=False)
+    values = pd.api.extensions.take(values_of(index), positions, allow_fill=True)
+    return pd.Index(values, dtype=values.dtype, name=index.name, tupleize_cols=False)
+
+
+FRAMES = {"DataFrame": DataFrameFrame, "Series": SeriesFrame}

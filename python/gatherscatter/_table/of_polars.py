@@ -1,0 +1,138 @@
+"""of_polars.py: the frames of polars: DataFrame, Series, LazyFrame."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from gatherscatter import _core
+from gatherscatter._table.arrow_scalars import plain, refusal, survived
+from gatherscatter._table.frames import ArrowFrame, Frame
+from gatherscatter.errors import DataTypeError
+
+__all__ = ["FRAMES"]
+
+pl: Any = importlib.import_module("polars")
+Object = pl.Object
+
+
+class PolarsFrame(ArrowFrame):
+    """What DataFrame and Series share: types that Arrow does not tell apart, and scalars."""
+
+    __slots__ = ()
+
+    def check_types(self, op: str, other: Any) -> None:
+        # Arrow does not tell everything apart: two Enums of different categories are one type there.
+        if isinstance(other, PolarsFrame):
+            mine, theirs = self._series(), other._series()
+            for a, b in zip(mine, theirs, strict=True):
+                if a.dtype != b.dtype:
+                    raise DataTypeError(
+                        f"{op}: column {a.name!r} is of {a.dtype} in the target, {b.dtype} in the source"
+                    )
+        super().check_types(op, other)
+
+    def one_row(self, op: str, values: list[Any]) -> Frame:
+        columns = [_one_series(op, c.name, c.dtype, v) for c, v in zip(self._series(), values, strict=True)]
+        return self._one_row(op, columns)
+
+    def _series(self) -> list[Any]:
+        raise AttributeError("_series")
+
+    def _one_row(self, op: str, columns: list[Any]) -> Frame:
+        raise AttributeError("_one_row")
+
+
+class DataFrameFrame(PolarsFrame):
+    """A DataFrame."""
+
+    __slots__ = ()
+    form = True
+
+    def __init__(self, op: str, source: Any, full: bool) -> None:
+        # polars exports objects as their addresses. Sets of types, because dtypes compare slowly.
+        if Object in {type(dtype) for dtype in source.dtypes}:
+            raise DataTypeError(f"{op}: column {next(c.name for c in source if c.dtype == Object)!r} {NO_OBJECTS}")
+        super().__init__(op, source, full)
+
+    def back(self, result: _core.ArrowTable) -> Any:
+        return pl.DataFrame(result)
+
+    def _series(self) -> list[Any]:
+        return self.source.get_columns()  # type: ignore[no-any-return]
+
+    def _one_row(self, op: str, columns: list[Any]) -> Frame:
+        if columns:
+            return DataFrameFrame(op, pl.DataFrame(columns), False)
+        return DataFrameFrame(op, pl.DataFrame([pl.Series("row", [0])]).drop("row"), False)
+
+
+class SeriesFrame(PolarsFrame):
+    """A Series; its name is kept."""
+
+    __slots__ = ()
+    form = False
+
+    def __init__(self, op: str, source: Any, full: bool) -> None:
+        if type(source.dtype) is Object:
+            raise DataTypeError(f"{op}: the Series {source.name!r} {NO_OBJECTS}")
+        super().__init__(op, source, full)
+
+    @property
+    def names(self) -> list[Any]:
+        return [self.source.name]
+
+    def back(self, result: _core.ArrowTable) -> Any:
+        return pl.Series(result)
+
+    def _series(self) -> list[Any]:
+        return [self.source]
+
+    def _one_row(self, op: str, columns: list[Any]) -> Frame:
+        return SeriesFrame(op, columns[0], False)
+
+
+class LazyFrameFrame:
+    """A LazyFrame: the call is made when it is collected, on the whole of it."""
+
+    __slots__ = ("source",)
+    lazy: ClassVar[bool] = True
+
+    def __init__(self, op: str, source: Any, full: bool) -> None:
+        self.source = source
+
+    def later(self, function: Callable[[Any], Any], columns_apart: bool) -> Any:
+        """`function` as a step of the query. Rows are not filtered or cut before it; columns, if they are served one
+        by one, need not all be there."""
+        return self.source.map_batches(
+            function,
+            predicate_pushdown=False,
+            slice_pushdown=False,
+            projection_pushdown=columns_apart,
+            streamable=False,
+        )
+
+
+NO_OBJECTS = "is of polars' Object type, which holds Python objects and cannot leave polars: cast it first"
+
+
+def _one_series(op: str, name: str, dtype: Any, value: Any) -> Any:
+    if type(value).__module__.partition(".")[0] == "pyarrow":
+        column = pl.Series(importlib.import_module("pyarrow").repeat(value, 1))
+        if column.dtype == dtype:
+            return column.alias(name)
+        if column.dtype != pl.String or dtype not in (pl.Categorical, pl.Enum):
+            raise refusal(op, name, dtype, value.as_py(), f"a pyarrow scalar of {value.type}")
+        value = value.as_py()
+    value = plain(value)
+    try:
+        column = pl.Series(name, [value], dtype=dtype, strict=True)
+    except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError) as error:
+        raise refusal(op, name, dtype, value) from error
+    if column.dtype != dtype or not survived(value, column.to_list()[0]):
+        raise refusal(op, name, dtype, value)
+    return column
+
+
+FRAMES = {"DataFrame": DataFrameFrame, "Series": SeriesFrame, "LazyFrame": LazyFrameFrame}

@@ -1,0 +1,88 @@
+"""of_pyarrow.py: the frames of pyarrow: Table, RecordBatch, Array, ChunkedArray."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from gatherscatter import _core
+from gatherscatter._table import arrow_scalars
+from gatherscatter._table.frames import ArrowFrame, Frame
+
+__all__ = ["FRAMES"]
+
+pa: Any = importlib.import_module("pyarrow")
+
+
+class TableFrame(ArrowFrame):
+    """A Table; results have one chunk per column wherever 32-bit offsets suffice."""
+
+    __slots__ = ()
+    form = True
+
+    def back(self, result: _core.ArrowTable) -> Any:
+        return _retyped(pa.table(result), self.source.schema)
+
+    def one_row(self, op: str, values: list[Any]) -> Frame:
+        return TableFrame(op, arrow_scalars.one_row(op, self.table, values, list(self.source.schema)), False)
+
+
+class Batch:
+    """A record batch without its stream form, which pyarrow takes more than twice as long to hand over."""
+
+    __slots__ = ("__arrow_c_array__",)
+
+    def __init__(self, source: Any) -> None:
+        self.__arrow_c_array__ = source.__arrow_c_array__
+
+
+class RecordBatchFrame(TableFrame):
+    """A RecordBatch, which is one chunk by definition."""
+
+    __slots__ = ()
+
+    def __init__(self, op: str, source: Any, full: bool) -> None:
+        super().__init__(op, Batch(source), full)
+        self.source = source
+
+    def back(self, result: _core.ArrowTable) -> Any:
+        if result.num_chunks != 1:
+            raise OverflowError("the result does not fit one RecordBatch, because 32-bit offsets end: pass a Table")
+        return _retyped(pa.record_batch(result), self.source.schema)
+
+
+class ColumnFrame(ArrowFrame):
+    """A ChunkedArray."""
+
+    __slots__ = ()
+    form = False
+
+    def back(self, result: _core.ArrowTable) -> Any:
+        return _cast(pa.chunked_array(result), self.source.type)
+
+    def one_row(self, op: str, values: list[Any]) -> Frame:
+        return ColumnFrame(op, arrow_scalars.one_row(op, self.table, values, [pa.field("", self.source.type)]), False)
+
+
+class ArrayFrame(ColumnFrame):
+    """An Array; like ``pa.array`` itself, a ChunkedArray comes back where one array cannot hold the result."""
+
+    __slots__ = ()
+
+    def back(self, result: _core.ArrowTable) -> Any:
+        return _cast(pa.array(result), self.source.type) if result.num_chunks == 1 else super().back(result)
+
+
+def _cast(column: Any, kind: Any) -> Any:
+    # An extension type that is not registered is imported as its storage; a cast puts it back without a copy.
+    return column if column.type == kind else column.cast(kind)
+
+
+def _retyped(result: Any, schema: Any) -> Any:
+    if result.schema.equals(schema) or result.schema.types == schema.types:
+        return result
+    fields = [old.with_nullable(new.nullable) for old, new in zip(schema, result.schema, strict=True)]
+    return result.cast(pa.schema(fields, metadata=schema.metadata))
+
+
+FRAMES = {"Table": TableFrame, "RecordBatch": RecordBatchFrame, "ChunkedArray": ColumnFrame, "Array": ArrayFrame}

@@ -1,0 +1,138 @@
+"""pandas_columns.py: rows of one pandas column, and rows of one written into another, each dtype in its own way."""
+
+from __future__ import annotations
+
+import importlib
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from gatherscatter import _core
+
+__all__ = ["Picks", "merged", "merges", "taken", "values_of", "wrapped"]
+
+pd: Any = importlib.import_module("pandas")
+take = pd.api.extensions.take
+
+
+class Picks:
+    """A selection of rows, and what is worked out of it once for all columns that need it."""
+
+    def __init__(self, rows: _core.Selection, size: int) -> None:
+        self.rows = rows
+        self.size = size
+
+    @cached_property
+    def positions(self) -> Any:
+        return self.rows.positions()
+
+    @cached_property
+    def gaps(self) -> Any:
+        """Where a row is missing."""
+        return self.positions < 0
+
+    @cached_property
+    def replaced(self) -> tuple[Any, Any]:
+        """Which rows of a target of `size` rows are not its own, and which rows of the source they are."""
+        to = np.flatnonzero(self.positions >= self.size)
+        return to, self.positions[to] - self.size
+
+
+def values_of(column: Any) -> Any:
+    """The memory of a Series or Index: an array of NumPy for NumPy's dtypes, else an extension array."""
+    return column.to_numpy() if isinstance(column.dtype, np.dtype) else column.array
+
+
+def taken(values: Any, picks: Picks) -> Any:
+    """The selected rows. Where some are missing, the dtype becomes one that has a missing value, as pandas has it."""
+    missing = picks.rows.missing > 0
+    if _is_fixed(values):
+        found = picks.rows.take([values])
+        return _with_gaps(found, values, picks) if missing else found
+    if isinstance(values, np.ndarray):
+        return take(values, picks.positions, allow_fill=True)  # twice as fast as without
+    result = _arrow_taken(values, None, picks.rows) if _is_arrow(values) else None
+    return values.take(picks.positions, allow_fill=missing) if result is None else result
+
+
+def _with_gaps(found: Any, values: Any, picks: Picks) -> Any:
+    filler = take(values[:0], np.array([-1]), allow_fill=True)  # pandas says which value and which dtype
+    found = found.astype(filler.dtype, copy=False)
+    found[picks.gaps] = filler[0]
+    return found
+
+
+def merged(target: Any, source: Any, picks: Picks) -> Any:
+    """A copy of the target's values with rows of the source in it."""
+    if _is_fixed(target):
+        return picks.rows.take([target, source])
+    result = _arrow_taken(target, source, picks.rows) if _is_arrow(target) else None
+    if result is not None:
+        return result
+    if isinstance(target.dtype, pd.SparseDtype):  # which has no assignment
+        both = pd.concat([pd.Series(target), pd.Series(source)], ignore_index=True)
+        return both.array.take(picks.positions)
+    to, rows = picks.replaced
+    source = source.take(rows)
+    if isinstance(target.dtype, pd.CategoricalDtype):
+        target, source = _one_set_of_categories(target, source)
+    result = target.copy()
+    result[to] = source
+    return result
+
+
+def merges(target: Any, source: Any) -> bool:
+    """Whether values of one dtype go into another that is not equal: categories without an order are united."""
+    return (
+        isinstance(target, pd.CategoricalDtype)
+        and isinstance(source, pd.CategoricalDtype)
+        and not (target.ordered or source.ordered)
+        and target.categories.dtype == source.categories.dtype
+    )
+
+
+def wrapped(values: Any, index: Any) -> Any:
+    """A column for a DataFrame's constructor, which would look for a better dtype in bare objects."""
+    if isinstance(values.dtype, np.dtype) and values.dtype.kind == "O":
+        return pd.Series(values, index=index, dtype=object, copy=False)
+    return values
+
+
+def _is_fixed(values: Any) -> bool:
+    return isinstance(values, np.ndarray) and values.dtype.kind != "O"
+
+
+def _is_arrow(values: Any) -> bool:
+    dtype = values.dtype
+    return isinstance(dtype, pd.ArrowDtype) or (isinstance(dtype, pd.StringDtype) and dtype.storage == "pyarrow")
+
+
+def _arrow_taken(values: Any, other: Any, rows: _core.Selection) -> Any:
+    """Rows of columns that lie in Arrow's memory, or None where they are not in one chunk each."""
+    columns = [_one_chunk(column) for column in (values, other) if column is not None]
+    if any(column is None for column in columns):
+        return None
+    tables = [_core.ArrowTable(column, False) for column in columns]
+    result = tables[0].take(rows, tables[1] if other is not None else None, True)
+    pa = importlib.import_module("pyarrow")
+    return values.dtype.__from_arrow__(pa.chunked_array(result))
+
+
+def _one_chunk(values: Any) -> Any:
+    column = values.__arrow_array__()
+    if not hasattr(column, "num_chunks"):
+        return column
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    joined = column.combine_chunks()
+    return None if hasattr(joined, "num_chunks") else joined
+
+
+def _one_set_of_categories(target: Any, source: Any) -> tuple[Any, Any]:
+    """Both with the target's categories, followed by those that only the source has."""
+    if target.dtype == source.dtype:
+        return target, source
+    new = source.categories.difference(target.categories, sort=False)
+    target = target.add_categories(new)
+    return target, source.set_categories(target.categories)

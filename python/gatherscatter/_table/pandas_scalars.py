@@ -1,0 +1,92 @@
+"""pandas_scalars.py: Python values as arrays of one element, exactly of a pandas column's dtype or refused."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+
+from gatherscatter._table.arrow_scalars import plain, refusal, survived
+from gatherscatter._table.pandas_columns import values_of
+
+__all__ = ["one_value"]
+
+pd: Any = importlib.import_module("pandas")
+
+
+def one_value(op: str, name: object, column: Any, value: Any) -> Any:
+    """An array of one element with the dtype of a column.
+
+    Raises
+    ------
+    DataTypeError
+        If the value is of another type, would change in the column, or is missing where the dtype has no missing value.
+    """
+    if type(value).__module__.partition(".")[0] == "pyarrow":
+        value = value.as_py()
+    value = plain(value)
+    try:
+        array = _missing(column) if _is_missing(value) else _present(column, value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise refusal(op, name, column.dtype, value) from error
+    if array is None:
+        raise refusal(op, name, column.dtype, value)
+    return array
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (pd.api.types.is_scalar(value) and bool(pd.isna(value)))
+
+
+def _missing(column: Any) -> Any:
+    """One missing value, or None where the dtype has none."""
+    if _is_object(column.dtype):
+        return np.array([None], dtype=object)
+    array = pd.api.extensions.take(column[:0], np.array([-1]), allow_fill=True)
+    return array if array.dtype == column.dtype and bool(pd.isna(array)[0]) else None
+
+
+def _is_object(dtype: Any) -> bool:
+    return isinstance(dtype, np.dtype) and dtype.kind == "O"
+
+
+def _present(column: Any, value: Any) -> Any:
+    """One value, or None where it is not the same any more."""
+    dtype = column.dtype
+    if _is_object(dtype):
+        array = np.empty(1, dtype=object)
+        array[0] = value
+        return array
+    if isinstance(dtype, pd.CategoricalDtype):
+        array = _of_category(column, value)
+    elif not isinstance(dtype, np.dtype):
+        array = pd.array([value], dtype=dtype)
+    elif dtype.kind in "Mm":
+        return _of_time(dtype, value)
+    elif isinstance(value, complex) and dtype.kind != "c":
+        return None
+    else:
+        with np.errstate(all="ignore"):  # what does not fit is found below
+            array = np.array([value]).astype(dtype)
+    return array if survived(value, plain(array[0])) else None
+
+
+def _of_category(column: Any, value: Any) -> Any:
+    """A value that is no category yet becomes one, unless the categories have an order."""
+    categories = column.categories
+    if value not in categories:
+        if column.ordered:
+            raise ValueError("the categories are ordered")
+        new = one_value("", "", values_of(categories), value)
+        categories = categories.append(pd.Index(new, dtype=categories.dtype))
+    return pd.Categorical([value], categories=categories, ordered=column.ordered)
+
+
+def _of_time(dtype: Any, value: Any) -> Any:
+    """A time or duration in a unit that holds it; a time with a zone not in a column without one."""
+    if isinstance(value, (str, int, float)) or getattr(value, "tzinfo", None) is not None:
+        return None
+    exact = pd.Timestamp(value) if dtype.kind == "M" else pd.Timedelta(value)
+    kept = exact.as_unit(np.datetime_data(dtype)[0])
+    return np.array([kept.to_numpy()], dtype=dtype) if kept == exact else None

@@ -1,0 +1,129 @@
+"""_libcudf_tables.py: arguments of libcudf's face: columns by position alone, checks in the library's order."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gatherscatter import _core
+from gatherscatter._table import frames
+from gatherscatter._table.maps import map_of, mask_of
+from gatherscatter.errors import InvalidArgument, NullIndexError, OutOfBoundsError
+
+__all__ = ["by_map", "check_mask", "check_nulls", "count_of", "frame_of", "partner_of", "row_count"]
+
+
+def frame_of(op: str, role: str, table: Any) -> Any:
+    """The frame of a table, a column, or a list of columns."""
+    kind = _kind_of(table)
+    if kind is None and isinstance(table, (list, tuple)):
+        wrong = next(column for column in table if not _is_column(column))
+        raise TypeError(
+            f"{op}: {role} has a {type(wrong).__qualname__} in it, expected pyarrow Arrays or ChunkedArrays"
+        )
+    if kind is None:
+        return frames.frame_of(op, role, table, "basic")  # which says what it expected
+    return kind(op, table, False)
+
+
+def partner_of(op: str, role: str, frame: Any, source: Any) -> Any:
+    """The frame of the rows that are written into a target, or a list of scalars, one for each of its columns.
+
+    Raises
+    ------
+    InvalidArgument
+        If it has another number of columns than the target.
+    """
+    kind = _kind_of(source)
+    if kind is None and not isinstance(source, (list, tuple)):
+        raise TypeError(f"{op}: {role} is of type {type(source).__qualname__}, expected a table or a list of scalars")
+    if kind is None or (isinstance(source, (list, tuple)) and not source):
+        if len(source) != frame.width:
+            raise InvalidArgument(f"{op}: {role} has {len(source)} scalars, the target has {frame.width} columns")
+        return list(source)
+    if kind.lazy:
+        raise TypeError(f"{op}: {role} is a {type(source).__qualname__}: collect it first")
+    other = frame.adopt(op, source, kind, False)
+    if other.width != frame.width:
+        raise InvalidArgument(f"{op}: {role} has {other.width} columns, the target has {frame.width}")
+    return other
+
+
+def row_count(frame: Any) -> int:
+    """Rows in all chunks of a frame."""
+    return sum(frame.lengths)
+
+
+def count_of(op: str, values: Any, read: Callable[[str, Any], Any]) -> int:
+    """How many values a map or a mask has, whatever their type. `read` is what says that it is none."""
+    shape = getattr(values, "shape", None)
+    if shape is not None:
+        return int(shape[0]) if len(shape) else 1
+    if hasattr(values, "__len__") and not isinstance(values, (str, bytes)):
+        return len(values)
+    read(op, values)
+    return _core.ArrowTable(values, False).num_rows
+
+
+def check_nulls(op: str, values: Any) -> None:
+    """NullIndexError for a map with nulls, whatever its type, as far as its library counts them."""
+    if isinstance(values, (list, tuple)):
+        found = any(value is None for value in values)
+    elif hasattr(values, "null_count"):  # an attribute in pyarrow, a method in polars
+        found = bool(values.null_count() if callable(values.null_count) else values.null_count)
+    else:
+        found = bool(getattr(values, "hasnans", False)) or np.ma.is_masked(values)
+    if found:
+        raise NullIndexError(f"{op}: the map has a null, where row numbers belong")
+
+
+def check_mask(op: str, values: Any, rows: int) -> None:
+    """InvalidArgument for a mask that is not as long as its table."""
+    count = count_of(op, values, mask_of)
+    if count != rows:
+        raise InvalidArgument(f"{op}: the mask has {count} rows, the table has {rows}")
+
+
+def by_map(op: str, gather_map: Any, lengths: tuple[int, ...], nullify: bool) -> _core.Selection:
+    """The rows that a map names. A null in it is an error also where a row out of range is none."""
+    check_nulls(op, gather_map)
+    numbers, valid = map_of(op, gather_map)
+    try:
+        return _core.Selection.gather(op, numbers, valid, lengths, "raise")  # nulls come first there too
+    except OutOfBoundsError:
+        if not nullify:
+            raise
+    return _core.Selection.gather(op, numbers, valid, lengths, "nullify")
+
+
+def _kind_of(table: Any) -> Any:
+    """The frame class of a table, None for what is no table."""
+    if isinstance(table, (list, tuple)):
+        if not all(map(_is_column, table)):
+            return None
+        return _positional(importlib.import_module("gatherscatter.compat._libcudf_columns").ColumnsFrame)
+    kind = frames._kind_of(table)
+    return None if kind is None else _positional(kind)
+
+
+def _is_column(value: Any) -> bool:
+    """Whether it is an Array or ChunkedArray of pyarrow. Its scalars have a type too, but hand over no memory."""
+    return type(value).__module__.startswith("pyarrow.") and hasattr(value, "type") and hasattr(value, "nbytes")
+
+
+@functools.cache
+def _positional(kind: Any) -> Any:
+    """A frame class whose columns are called by their places: what they are called elsewhere need not agree."""
+
+    class Positional(kind):  # type: ignore[misc]
+        __slots__ = ()
+
+        @property
+        def names(self) -> list[Any]:
+            return list(range(len(super().names)))
+
+    return Positional

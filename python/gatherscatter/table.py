@@ -1,0 +1,383 @@
+"""table.py: libcudf's gather, scatter and their neighbours on tables: rows in, a table of the same kind out.
+
+Every function takes tables and columns of pyarrow (`Table`, `RecordBatch`, `ChunkedArray`, `Array`), polars
+(`DataFrame`, `Series`, `LazyFrame`), pandas (`DataFrame`, `Series`) and DuckDB (relations), and any other object with
+``__arrow_c_stream__`` or ``__arrow_c_array__``. What comes back is of the kind that went in; a LazyFrame is served when
+it is collected, a relation is run when it is given, and objects of unknown libraries give one that speaks Arrow.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from gatherscatter import _core
+from gatherscatter._table import segments
+from gatherscatter._table.frames import frame_of, partner_of, rows_of
+from gatherscatter._table.maps import map_of, mask_of
+from gatherscatter.errors import shown
+
+__all__ = ["boolean_mask_scatter", "copy_if_else", "filter", "gather", "scatter", "segmented_gather"]
+
+RowBounds = Literal["raise", "nullify", "unchecked"]
+Validate = Literal["basic", "full"]
+
+
+def gather(source: Any, gather_map: Any, bounds: RowBounds = "raise", *, validate: Validate = "basic") -> Any:
+    """Take rows of a table by their numbers.
+
+    Row ``i`` of the result is row ``gather_map[i]`` of the source, in every column::
+
+        result[c][i] = source[c][gather_map[i]]
+
+    Parameters
+    ----------
+    source : table or column, n rows
+        Of any kind that the module serves. A LazyFrame is served when it is collected: ``lf.pipe(gather, rows)``.
+    gather_map : array of integers, shape (m,)
+        Lists, NumPy and masked arrays, tensors, Series and Arrow arrays, of any integer type; labels of pandas are not
+        looked at. A number -n <= i < 0 of a signed type means row i + n; unsigned numbers are never negative.
+    bounds : {"raise", "nullify", "unchecked"}, default "raise"
+        What a number outside of [-n, n) does: it raises; or it gives a row that is null in every column, as a null in
+        the map then does: a left join; or the caller vouches that there is none. (In this version it still raises.)
+    validate : {"basic", "full"}, default "basic"
+        How much of Arrow memory is checked beforehand: its structure, with all that is read checked as it is read; or
+        every offset, key, type id, run end and null count as well.
+
+    Returns
+    -------
+    table or column, m rows
+        Of the kind of `source`, with its names, types, metadata and order of columns. Under ``"nullify"`` every field
+        of the top level is nullable.
+
+    Raises
+    ------
+    OutOfBoundsError
+        If a number is out of range, naming the first one. It is an IndexError, ValueError and RuntimeError.
+    NullIndexError
+        If there is a null in the map, but not under ``"nullify"``. It is a ValueError and RuntimeError.
+    IndexTypeError
+        If the map is not of integers, also if it is empty. It is a TypeError and RuntimeError.
+    InvalidArgument
+        If the map has more than one dimension (a ValueError).
+    TypeError
+        If `source` is no table, or the map a single number.
+    OverflowError
+        If a RecordBatch would have to be split because 32-bit offsets end.
+    BufferError
+        If Arrow memory is broken.
+
+    Notes
+    -----
+    Semantics of ``cudf::gather``. Numbers are compared at full width, so 2**32 + 1 is never row 1. The keys of
+    dictionary columns are kept, also unused ones. Columns in chunks are read where they lie, and the result has one
+    chunk, or several where the 32-bit offsets of one would overflow.
+
+    pandas gives what ``df.take(gather_map)`` gives. Under ``"nullify"``, and only if a row is really missing, dtypes
+    change as ``reindex`` changes them (int64 to float64 with NaN, bool to object), and so does the index: the label of
+    a missing row is missing too, and all others keep theirs. ``result.index = left.index`` makes it a left join.
+
+    Examples
+    --------
+    >>> import gatherscatter as gs
+    >>> import pyarrow as pa
+    >>> planes = pa.table({"tail": ["N1", "N2", "N3"], "seats": [55, None, 180]})
+    >>> gs.table.gather(planes, [2, 0, -1]).to_pylist()
+    [{'tail': 'N3', 'seats': 180}, {'tail': 'N1', 'seats': 55}, {'tail': 'N3', 'seats': 180}]
+    >>> gs.table.gather(planes, [0, None, 9], bounds="nullify").to_pydict()
+    {'tail': ['N1', None, None], 'seats': [55, None, None]}
+    """
+    op = "table.gather"
+    frame = frame_of(op, "source", source, validate)
+    if frame.lazy:
+        return frame.later(lambda whole: gather(whole, gather_map, bounds, validate=validate), True)
+    numbers, valid = map_of(op, gather_map)
+    rows = _core.Selection.gather(op, numbers, valid, frame.lengths, bounds)
+    return frame.take(rows, None, bounds == "nullify")
+
+
+def scatter(
+    source: Any,
+    scatter_map: Any = None,
+    target: Any = None,
+    *,
+    indices: Any = None,
+    bounds: Literal["raise", "unchecked"] = "raise",
+    validate: Validate = "basic",
+) -> Any:
+    """Write rows into a copy of a table.
+
+    Row ``scatter_map[i]`` of the result is row ``i`` of the source, every other row is the target's::
+
+        result = copy(target)
+        result[c][scatter_map[i]] = source[c][i]      # a table
+        result[c][scatter_map[i]] = source[c]         # one scalar per column
+
+    Parameters
+    ----------
+    source : table or column of at least m rows, or scalars
+        With the columns of `target` in the same order, of the same types; rows from m on are ignored. Or one scalar per
+        column, in a list, a tuple, or a dict by name: Python values or pyarrow scalars, None for null; for a target of
+        one column also the bare value.
+    scatter_map : array of integers, shape (m,)
+        As the map of `gather`, without nulls. Of several rows for one place the last one stays.
+    target : table or column, n rows
+        Never changed. A LazyFrame is served when it is collected.
+    indices : array of integers, optional
+        Another name of `scatter_map`.
+    bounds : {"raise", "unchecked"}, default "raise"
+        Whether the caller vouches for the map. (In this version it is checked all the same.)
+    validate : {"basic", "full"}, default "basic"
+        As in `gather`.
+
+    Returns
+    -------
+    table or column, n rows
+        Of the kind of `target`, with its names, types, metadata and, in pandas, index and dtypes.
+
+    Raises
+    ------
+    InvalidArgument
+        If the number of columns, or their names where both sides are tables, differ; if the map is longer than the
+        source; if scalars do not match the columns in number or by name. It is a ValueError.
+    DataTypeError
+        If the type of a column differs, or a scalar is not exactly a value of its column: 1.5 is no int64, 300 no
+        int8, a time without a zone none with one, None nothing for a pandas column that has no missing value. Only
+        floats may be rounded to a narrower type. It is a ValueError and TypeError.
+    OutOfBoundsError, NullIndexError, IndexTypeError, TypeError, BufferError
+        As in `gather`; TypeError also if the map or the target is left out.
+
+    Notes
+    -----
+    Semantics of ``cudf::scatter``, where the result of duplicates and of numbers out of range is undefined; here it is
+    defined. Dictionaries of source and target are united, also by a scalar that is no key yet, and so are the
+    categories of pandas if they have no order. The index of a pandas source is not looked at.
+
+    Examples
+    --------
+    >>> import gatherscatter as gs
+    >>> import pandas as pd
+    >>> flights = pd.DataFrame({"delay": [3, -999, 7, -999], "from": ["JFK", "LGA", "EWR", "JFK"]})
+    >>> right = pd.DataFrame({"delay": [12, 5], "from": ["LGA", "JFK"]})
+    >>> gs.table.scatter(right, [1, -1], flights)
+       delay from
+    0      3  JFK
+    1     12  LGA
+    2      7  EWR
+    3      5  JFK
+    >>> gs.table.scatter({"delay": 0, "from": "???"}, [1, 3], flights)["from"].tolist()
+    ['JFK', '???', 'EWR', '???']
+    """
+    op = "table.scatter"
+    if (scatter_map is None) == (indices is None) or target is None:
+        raise TypeError(f"{op}: expected source, scatter_map (or indices=, not both) and target")
+    if bounds not in ("raise", "unchecked"):
+        raise ValueError(f'{op}: bounds is {shown(bounds)}, expected "raise" or "unchecked"')
+    given = indices if scatter_map is None else scatter_map
+    frame = frame_of(op, "target", target, validate)
+    if frame.lazy:
+        return frame.later(lambda whole: scatter(source, given, whole, bounds=bounds, validate=validate), False)
+    other, one_row = rows_of(op, "source", frame, source, validate)
+    numbers, valid = map_of(op, given)
+    return frame.take(_core.Selection.scatter(op, numbers, valid, frame.lengths, other.lengths, one_row), other)
+
+
+def boolean_mask_scatter(input: Any, target: Any, boolean_mask: Any, *, validate: Validate = "basic") -> Any:
+    """Write rows into a copy of a table where a mask is true.
+
+    The k-th true row of the result is row ``k`` of the input, every other row is the target's::
+
+        result = copy(target)
+        result[c][boolean_mask] = input[c][0 .. number of trues]     # a table
+        result[c][boolean_mask] = input[c]                           # one scalar per column
+
+    Parameters
+    ----------
+    input : table or column, or scalars
+        As the source of `scatter`. A table has at least as many rows as the mask has trues; the rest is ignored.
+    target : table or column, n rows
+        Never changed. A LazyFrame is served when it is collected.
+    boolean_mask : array of bool, shape (n,)
+        Of any library, or a list; null counts as false.
+    validate : {"basic", "full"}, default "basic"
+        As in `gather`.
+
+    Returns
+    -------
+    table or column, n rows
+        Of the kind of `target`, with its names, types, metadata and, in pandas, index and dtypes.
+
+    Raises
+    ------
+    InvalidArgument
+        If the number or names of columns, or the length of the mask, do not fit, or there are too few rows.
+    DataTypeError
+        If the mask is not of bool, the type of a column differs, or a scalar is no value of its column.
+    TypeError, BufferError
+        As in `scatter`.
+
+    Notes
+    -----
+    Semantics of ``cudf::boolean_mask_scatter``, the neighbour of `scatter`.
+
+    Examples
+    --------
+    >>> import gatherscatter as gs
+    >>> import polars as pl
+    >>> delays = pl.Series("delay", [4, None, 9, None])
+    >>> gs.table.boolean_mask_scatter(pl.Series("mean", [5, 6]), delays, delays.is_null()).to_list()
+    [4, 5, 9, 6]
+    >>> gs.table.boolean_mask_scatter(0, delays, [False, True, False, None]).to_list()
+    [4, 0, 9, None]
+    """
+    op = "table.boolean_mask_scatter"
+    frame = frame_of(op, "target", target, validate)
+    if frame.lazy:
+        return frame.later(lambda whole: boolean_mask_scatter(input, whole, boolean_mask, validate=validate), False)
+    other, one_row = rows_of(op, "input", frame, input, validate)
+    mask, valid = mask_of(op, boolean_mask)
+    return frame.take(_core.Selection.mask_scatter(op, mask, valid, frame.lengths, other.lengths, one_row), other)
+
+
+def segmented_gather(
+    source: Any, gather_map_list: Any, bounds: RowBounds = "raise", *, validate: Validate = "basic"
+) -> Any:
+    """Take elements of every list of a column by their positions in it.
+
+    ::
+
+        result[i][j] = source[i][gather_map_list[i][j]]
+
+    Parameters
+    ----------
+    source : column of lists, n rows
+        Of pyarrow, polars, or pandas with an `ArrowDtype`, or another object that speaks Arrow.
+    gather_map_list : column of lists of integers, n rows
+        Of any of these, or lists of lists. Without null rows. A negative position counts from the end of its own list.
+    bounds : {"raise", "nullify", "unchecked"}, default "raise"
+        As in `gather`, of positions in each list.
+    validate : {"basic", "full"}, default "basic"
+        As in `gather`.
+
+    Returns
+    -------
+    column of lists, n rows
+        Of the kind of `source`, the lists as long as those of the map. A null row of the source is a null row.
+
+    Raises
+    ------
+    OutOfBoundsError
+        If a position is outside of its list.
+    InvalidArgument
+        If the columns differ in length, or a table is given; with null rows or positions as a NullIndexError.
+    DataTypeError
+        If a Series of pandas has not Arrow's lists.
+    IndexTypeError, TypeError, BufferError
+        As in `gather`; IndexTypeError or LogicError also for columns that are not of lists.
+
+    Notes
+    -----
+    Semantics of ``cudf::lists::segmented_gather``.
+
+    Examples
+    --------
+    >>> import gatherscatter as gs
+    >>> import pyarrow as pa
+    >>> words = pa.array([["a", "b", "c"], ["d"], ["e", "f"]])
+    >>> gs.table.segmented_gather(words, [[2, 0], [0, 0], [-1]]).to_pylist()
+    [['c', 'a'], ['d', 'd'], ['f']]
+    """
+    op = "table.segmented_gather"
+    frame, back = segments.lists_of(op, source, validate)
+    maps = segments.positions_of(op, frame, gather_map_list, validate)
+    return back(_core.segmented_gather(op, frame.table, maps, bounds))
+
+
+def copy_if_else(lhs: Any, rhs: Any, boolean_mask: Any, *, validate: Validate = "basic") -> Any:
+    """Take each row from one of two tables, as a mask says.
+
+    ::
+
+        result[c][i] = lhs[c][i] if boolean_mask[i] else rhs[c][i]
+
+    Parameters
+    ----------
+    lhs, rhs : table or column, n rows
+        With the same columns in the same order. A LazyFrame as `lhs` is served when it is collected.
+    boolean_mask : array of bool, shape (n,)
+        Of any library, or a list; null counts as false.
+    validate : {"basic", "full"}, default "basic"
+        As in `gather`.
+
+    Returns
+    -------
+    table or column, n rows
+        Of the kind of `lhs`, with its names, metadata and, in pandas, its index.
+
+    Raises
+    ------
+    InvalidArgument, DataTypeError, TypeError, BufferError
+        As in `boolean_mask_scatter`.
+
+    Notes
+    -----
+    Semantics of ``cudf::copy_if_else``.
+
+    Examples
+    --------
+    >>> import gatherscatter as gs
+    >>> import pyarrow as pa
+    >>> gs.table.copy_if_else(pa.array(["a", "b", "c"]), pa.array(["x", "y", "z"]), [True, False, None]).to_pylist()
+    ['a', 'y', 'z']
+    """
+    op = "table.copy_if_else"
+    frame = frame_of(op, "lhs", lhs, validate)
+    if frame.lazy:
+        return frame.later(lambda whole: copy_if_else(whole, rhs, boolean_mask, validate=validate), False)
+    other = partner_of(op, "rhs", frame, rhs, validate)
+    mask, valid = mask_of(op, boolean_mask)
+    return frame.take(_core.Selection.choose(op, mask, valid, frame.lengths, other.lengths), other)
+
+
+def filter(source: Any, boolean_mask: Any, *, validate: Validate = "basic") -> Any:
+    """Take the rows of a table where a mask is true.
+
+    Parameters
+    ----------
+    source : table or column, n rows
+        Of any kind that the module serves. A LazyFrame is served when it is collected.
+    boolean_mask : array of bool, shape (n,)
+        Of any library, or a list; null counts as false.
+    validate : {"basic", "full"}, default "basic"
+        As in `gather`.
+
+    Returns
+    -------
+    table or column
+        Of the kind of `source`, with as many rows as the mask has trues, in their order.
+
+    Raises
+    ------
+    InvalidArgument
+        If the mask is not as long as the table.
+    DataTypeError
+        If the mask is not of bool.
+    TypeError, BufferError
+        As in `gather`.
+
+    Notes
+    -----
+    Semantics of ``cudf::apply_boolean_mask``.
+
+    Examples
+    --------
+    >>> import gatherscatter as gs
+    >>> import pandas as pd
+    >>> gs.table.filter(pd.Series([1.5, 2.5, 3.5], index=["a", "b", "c"]), [True, None, True]).to_dict()
+    {'a': 1.5, 'c': 3.5}
+    """
+    op = "table.filter"
+    frame = frame_of(op, "source", source, validate)
+    if frame.lazy:
+        return frame.later(lambda whole: filter(whole, boolean_mask, validate=validate), True)
+    mask, valid = mask_of(op, boolean_mask)
+    return frame.take(_core.Selection.filter(op, mask, valid, frame.lengths))

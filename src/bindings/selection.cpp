@@ -1,0 +1,332 @@
+// selection.cpp: maps and masks of any library into selections, and what selections pick.
+#include "table/selection.h"
+
+#include "bindings/errors.h"
+#include "bindings/numpy_api.h"
+#include "bindings/table.h"
+#include "core/error.h"
+#include "table/take.h"
+
+namespace gs {
+namespace {
+
+using table::Selection;
+using Lengths = Selection::Lengths;
+
+// A selection, and the operator that it was made for.
+struct Named {
+  Selection selection;
+  std::string op;
+};
+
+// What keeps the memory of a map or mask alive.
+struct Held {
+  std::unique_ptr<ArrowTable> arrow;
+  Operand operand;
+  Operand valid;
+};
+
+std::unique_ptr<ArrowTable> as_column(const std::string& op, const py::handle& object) {
+  return std::make_unique<ArrowTable>(object, py::bool_(false), false, op);
+}
+
+// A one-dimensional array in the memory of another library.
+void borrow_values(const std::string& op, Role role, const py::handle& object, Operand& operand) {
+  const py::str name(op);
+  adopt(name, role, object, operand);
+  borrow(role, operand);
+  if (operand.view.rank() != 1) {
+    throw table::InvalidArgument(std::string(role == Role::index ? "a map" : "a mask") + " has one axis, got " +
+                                 std::to_string(operand.view.rank()));
+  }
+}
+
+void require_bools(const Operand& mask) {
+  if (mask.type.data.code == dlpack::kBool && mask.view.item == 1) return;
+  throw table::DataTypeError("a mask consists of booleans, got " + mask.type.name());
+}
+
+table::Nulls nulls_of(const table::Array& array) {
+  table::Nulls nulls;
+  nulls.bits = array.validity.data;
+  nulls.offset = array.offset;
+  return nulls;
+}
+
+table::Nulls nulls_of(const std::string& op, const py::handle& valid, int64_t count, Held& held) {
+  table::Nulls nulls;
+  if (valid.is_none()) return nulls;
+  borrow_values(op, Role::mask, valid, held.valid);
+  require_bools(held.valid);
+  if (held.valid.view.extent[0] != count) {
+    throw table::InvalidArgument("`valid` has " + std::to_string(held.valid.view.extent[0]) + " rows for " +
+                                 std::to_string(count) + " values");
+  }
+  nulls.bytes = held.valid.view.data;
+  nulls.stride = held.valid.view.stride[0];
+  return nulls;
+}
+
+std::vector<table::MapPart> map_parts(const std::string& op, const py::handle& map, const py::handle& valid,
+                                      Held& held) {
+  std::vector<table::MapPart> parts;
+  if (!PyArray_CheckExact(map.ptr()) && speaks_arrow(map)) {
+    held.arrow = as_column(op, map);
+    const table::Chunked& column = held.arrow->frame().data;
+    const table::Type& type = *column.type;
+    if (type.layout != table::Layout::fixed || !type.is_integer || type.dictionary != nullptr) {
+      throw table::IndexTypeError("a map consists of integers, got " + table::type_name(type));
+    }
+    for (const table::Array& chunk : column.chunks) {
+      parts.push_back(
+          {chunk.first.data + chunk.offset * type.width, type.width, type.integer, chunk.length, nulls_of(chunk)});
+    }
+    return parts;
+  }
+  try {
+    borrow_values(op, Role::index, map, held.operand);
+  } catch (const DTypeError& error) {
+    throw table::IndexTypeError(error.what());
+  }
+  const IndexView& view = held.operand.view;
+  parts.push_back({view.data, view.stride[0], view.type, view.extent[0], nulls_of(op, valid, view.extent[0], held)});
+  return parts;
+}
+
+std::vector<table::MaskPart> mask_parts(const std::string& op, const py::handle& mask, const py::handle& valid,
+                                        Held& held) {
+  std::vector<table::MaskPart> parts;
+  if (!PyArray_CheckExact(mask.ptr()) && speaks_arrow(mask)) {
+    held.arrow = as_column(op, mask);
+    const table::Chunked& column = held.arrow->frame().data;
+    if (column.type->layout != table::Layout::bits) {
+      throw table::DataTypeError("a mask consists of booleans, got " + table::type_name(*column.type));
+    }
+    for (const table::Array& chunk : column.chunks) {
+      parts.push_back({chunk.first.data, true, chunk.offset, 1, chunk.length, nulls_of(chunk)});
+    }
+    return parts;
+  }
+  try {
+    borrow_values(op, Role::mask, mask, held.operand);
+  } catch (const DTypeError& error) {
+    throw table::DataTypeError(error.what());
+  }
+  require_bools(held.operand);
+  const IndexView& view = held.operand.view;
+  parts.push_back({view.data, false, 0, view.stride[0], view.extent[0], nulls_of(op, valid, view.extent[0], held)});
+  return parts;
+}
+
+Lengths to_lengths(const py::tuple& tuple) {
+  Lengths lengths;
+  int64_t total = 0;
+  for (const py::handle value : tuple) {
+    lengths.push_back(value.cast<int64_t>());
+    if (lengths.back() < 0 || __builtin_add_overflow(total, lengths.back(), &total)) {
+      throw py::value_error("lengths of chunks are not negative, and their sum fits into 64 bits");
+    }
+  }
+  return lengths;
+}
+
+int64_t rows_of(const Lengths& lengths) {
+  int64_t rows = 0;
+  for (const int64_t length : lengths) rows += length;
+  return rows;
+}
+
+template <class Parts>
+int64_t count_of(const Parts& parts) {
+  int64_t count = 0;
+  for (const auto& part : parts) count += part.count;
+  return count;
+}
+
+// Reads a map or mask with `read`, then makes the selection with `make(sharing, parts)`.
+template <class Read, class Make>
+Named select(const std::string& op, const py::handle& given, const py::handle& valid, int64_t rows, const Read& read,
+             const Make& make) {
+  Held held;
+  decltype(read(op, given, valid, held)) parts;
+  try {
+    parts = read(op, given, valid, held);
+  } catch (...) {
+    raise_table_error(op);
+  }
+  return {with_sharing(op, std::max(rows, count_of(parts)) < kFewRows,
+                       [&](const Selection::Sharing& sharing) { return make(sharing, parts); }),
+          op};
+}
+
+Named gather(const std::string& op, const py::object& map, const py::object& valid, const py::tuple& lengths,
+             const std::string& bounds) {
+  const table::RowBounds rule = parse_row_bounds(op, bounds);
+  const Lengths rows = to_lengths(lengths);
+  return select(op, map, valid, 0, map_parts, [&](const Selection::Sharing& sharing, const auto& parts) {
+    return Selection::gather(sharing, parts, rows, rule);
+  });
+}
+
+Named scatter(const std::string& op, const py::object& map, const py::object& valid, const py::tuple& target,
+              const py::tuple& source, bool one_row) {
+  const Lengths to = to_lengths(target);
+  const Lengths from = to_lengths(source);
+  if (one_row && rows_of(from) != 1) throw py::value_error("`one_row` needs a source of one row");
+  return select(op, map, valid, rows_of(to), map_parts, [&](const Selection::Sharing& sharing, const auto& parts) {
+    return Selection::scatter(sharing, parts, to, from, one_row);
+  });
+}
+
+Named mask_scatter(const std::string& op, const py::object& mask, const py::object& valid, const py::tuple& target,
+                   const py::tuple& source, bool one_row) {
+  const Lengths to = to_lengths(target);
+  const Lengths from = to_lengths(source);
+  if (one_row && rows_of(from) != 1) throw py::value_error("`one_row` needs a source of one row");
+  return select(op, mask, valid, rows_of(to), mask_parts, [&](const Selection::Sharing& sharing, const auto& parts) {
+    return Selection::mask_scatter(sharing, parts, to, from, one_row);
+  });
+}
+
+Named filter(const std::string& op, const py::object& mask, const py::object& valid, const py::tuple& lengths) {
+  const Lengths rows = to_lengths(lengths);
+  return select(op, mask, valid, rows_of(rows), mask_parts, [&](const Selection::Sharing& sharing, const auto& parts) {
+    return Selection::filter(sharing, parts, rows);
+  });
+}
+
+Named choose(const std::string& op, const py::object& mask, const py::object& valid, const py::tuple& when_true,
+             const py::tuple& when_false) {
+  const Lengths first = to_lengths(when_true);
+  const Lengths second = to_lengths(when_false);
+  return select(op, mask, valid, rows_of(first), mask_parts, [&](const Selection::Sharing& sharing, const auto& parts) {
+    return Selection::choose(sharing, parts, first, second);
+  });
+}
+
+py::object positions(const Named& named) {
+  const Selection& self = named.selection;
+  npy_intp count = static_cast<npy_intp>(self.count());
+  const auto array = py::reinterpret_steal<py::object>(PyArray_SimpleNew(1, &count, NPY_INT64));
+  if (!array) throw py::error_already_set();
+  self.positions(static_cast<int64_t*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(array.ptr()))));
+  return array;
+}
+
+// One plain array for each chunk, contiguous and of one dtype.
+struct Columns {
+  std::vector<py::object> held;
+  std::vector<const std::byte*> data;
+  int64_t width = 0;
+};
+
+Columns to_columns(const Selection& self, const py::sequence& arrays) {
+  Columns columns;
+  if (arrays.size() == 0 || arrays.size() != self.lengths().size()) {
+    throw py::value_error("the selection was made for " + std::to_string(self.lengths().size()) + " arrays, got " +
+                          std::to_string(arrays.size()));
+  }
+  PyArray_Descr* dtype = nullptr;
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    const py::object array = arrays[i];
+    if (!PyArray_Check(array.ptr())) throw py::type_error("expected NumPy arrays");
+    auto* const given = reinterpret_cast<PyArrayObject*>(array.ptr());
+    if (PyDataType_REFCHK(PyArray_DESCR(given))) throw py::type_error("expected items without references");
+    if (dtype == nullptr) dtype = PyArray_DESCR(given);
+    if (!PyArray_EquivTypes(dtype, PyArray_DESCR(given))) throw py::type_error("expected arrays of one dtype");
+    if (PyArray_NDIM(given) != 1 || PyArray_DIM(given, 0) != self.lengths()[i]) {
+      throw py::value_error("array " + std::to_string(i) + " does not have the " + std::to_string(self.lengths()[i]) +
+                            " rows that the selection was made for");
+    }
+    auto contiguous = py::reinterpret_steal<py::object>(PyArray_FROM_OF(array.ptr(), NPY_ARRAY_C_CONTIGUOUS));
+    if (!contiguous) throw py::error_already_set();
+    columns.data.push_back(
+        static_cast<const std::byte*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(contiguous.ptr()))));
+    columns.held.push_back(std::move(contiguous));
+  }
+  columns.width = static_cast<int64_t>(PyDataType_ELSIZE(dtype));
+  return columns;
+}
+
+// A NumPy array on a buffer of ours.
+py::object to_ndarray(const table::Buffer& buffer, int64_t count, PyArray_Descr* dtype) {
+  auto owner = std::make_unique<table::Buffer>(buffer);
+  const py::capsule keeper(owner.get(), [](void* held) { delete static_cast<table::Buffer*>(held); });
+  owner.release();
+  npy_intp extent = static_cast<npy_intp>(count);
+  Py_INCREF(dtype);  // the array takes it over
+  auto array = py::reinterpret_steal<py::object>(PyArray_NewFromDescr(
+      &PyArray_Type, dtype, 1, &extent, nullptr, const_cast<std::byte*>(buffer.data), NPY_ARRAY_DEFAULT, nullptr));
+  if (!array) throw py::error_already_set();
+  if (PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(array.ptr()), keeper.inc_ref().ptr()) < 0) {
+    throw py::error_already_set();
+  }
+  return array;
+}
+
+py::object take(const Named& named, const py::sequence& arrays) {
+  const Selection& self = named.selection;
+  const Columns columns = to_columns(self, arrays);
+  std::vector<table::Array> chunks(columns.data.size());
+  std::vector<const table::Array*> pointers;
+  for (std::size_t i = 0; i < chunks.size(); ++i) {
+    chunks[i].length = self.lengths()[i];
+    pointers.push_back(&chunks[i]);
+  }
+  const int64_t bytes = self.count() * columns.width;
+  const table::Buffer buffer = with_sharing(named.op, bytes < kKeepLockBytes, [&](const Selection::Sharing& sharing) {
+    const table::Picks picks = self.picks();
+    const table::Taker taker(sharing.backend, sharing.options);
+    table::Buffer out =
+        taker.items(self.bases(columns.data, columns.width), self.pieces(pointers), columns.width, picks);
+    if (picks.valid == nullptr) return out;
+    auto* const data = const_cast<std::byte*>(out.data);
+    for (int64_t i = 0; i < picks.count; ++i) {
+      if (!picks.exists(i)) std::memset(data + i * columns.width, 0, static_cast<std::size_t>(columns.width));
+    }
+    return out;
+  });
+  if (bytes == 0) {  // the memory that stands for no rows is not to be written to
+    npy_intp extent = static_cast<npy_intp>(self.count());
+    PyArray_Descr* const dtype = PyArray_DESCR(reinterpret_cast<PyArrayObject*>(columns.held[0].ptr()));
+    Py_INCREF(dtype);
+    auto empty = py::reinterpret_steal<py::object>(PyArray_Zeros(1, &extent, dtype, 0));
+    if (!empty) throw py::error_already_set();
+    return empty;
+  }
+  return to_ndarray(buffer, self.count(), PyArray_DESCR(reinterpret_cast<PyArrayObject*>(columns.held[0].ptr())));
+}
+
+ArrowTable take_rows(const ArrowTable& self, const Named& named, const ArrowTable* other, bool nullable) {
+  const Selection& selection = named.selection;
+  return ArrowTable(with_sharing(named.op, selection.count() < kFewRows, [&](const Selection::Sharing& sharing) {
+    return table::take_rows(sharing, selection, self.frame(), other == nullptr ? nullptr : &other->frame(), nullable);
+  }));
+}
+
+}  // namespace
+
+table::RowBounds parse_row_bounds(const std::string& op, const std::string& bounds) {
+  if (bounds == "raise") return table::RowBounds::raise;
+  if (bounds == "nullify") return table::RowBounds::nullify;
+  if (bounds == "unchecked") return table::RowBounds::unchecked;
+  throw py::value_error(op + ": bounds must be 'raise', 'nullify' or 'unchecked', got '" + bounds + "'");
+}
+
+void bind_selection(py::module_& module) {
+  py::class_<Named>(module, "Selection")
+      .def_static("gather", &gather)
+      .def_static("scatter", &scatter)
+      .def_static("mask_scatter", &mask_scatter)
+      .def_static("filter", &filter)
+      .def_static("choose", &choose)
+      .def_property_readonly("count", [](const Named& self) { return self.selection.count(); })
+      .def_property_readonly("missing", [](const Named& self) { return self.selection.missing(); })
+      .def("positions", &positions)
+      .def("take", &take, py::arg("arrays"));
+  forbid_new(module.attr("Selection"));
+  py::class_<ArrowTable> table(module.attr("ArrowTable"));
+  table.def("take", &take_rows, py::arg("selection"), py::arg("other") = py::none(), py::arg("nullable") = false);
+}
+
+}  // namespace gs

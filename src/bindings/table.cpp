@@ -1,0 +1,210 @@
+// table.cpp: Arrow tables and columns in and out of Python, by PyCapsules.
+// https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html
+#include "bindings/table.h"
+
+#include "bindings/errors.h"
+#include "core/error.h"
+#include "table/arrow.h"
+#include "table/bits.h"
+#include "table/take.h"
+
+namespace gs {
+namespace {
+
+template <class Struct>
+Struct* pointer_in(const py::handle& capsule, const char* name) {
+  void* const pointer = PyCapsule_GetPointer(capsule.ptr(), name);
+  if (pointer == nullptr) throw py::error_already_set();
+  return static_cast<Struct*>(pointer);
+}
+
+template <class Struct>
+py::capsule new_capsule(std::unique_ptr<Struct> filled, const char* name) {
+  PyObject* const capsule = PyCapsule_New(filled.get(), name, [](PyObject* self) {
+    auto* const owned = static_cast<Struct*>(PyCapsule_GetPointer(self, PyCapsule_GetName(self)));
+    if (owned->release != nullptr) owned->release(owned);  // nobody has taken it over
+    delete owned;
+  });
+  if (capsule == nullptr) {
+    filled->release(filled.get());
+    throw py::error_already_set();
+  }
+  filled.release();
+  return py::reinterpret_steal<py::capsule>(capsule);
+}
+
+bool has(const py::handle& object, const char* name) {
+  return py::hasattr(object, name);
+}
+
+table::Chunked read_stream(const py::object& capsule, table::Check check) {
+  auto* const stream = pointer_in<ArrowArrayStream>(capsule, "arrow_array_stream");
+  const Unlocked unlocked;  // a producer may wait for threads that need the lock
+  return table::import_stream(stream, check);
+}
+
+table::Chunked read_array(const py::object& pair, table::Check check) {
+  if (!py::isinstance<py::tuple>(pair) || py::len(pair) != 2) {
+    throw py::type_error("__arrow_c_array__ gave " + std::string(py::str(py::type::of(pair))) + ", not two capsules");
+  }
+  const py::tuple capsules = pair;
+  auto* const schema = pointer_in<ArrowSchema>(capsules[0], "arrow_schema");
+  auto* const array = pointer_in<ArrowArray>(capsules[1], "arrow_array");
+  table::Chunked chunked;
+  chunked.type = std::make_shared<const table::Type>(table::import_type(schema));
+  chunked.chunks.push_back(table::import_array(array, *chunked.type, check));
+  return chunked;
+}
+
+bool has_null(const table::Array& array) {
+  if (array.validity.data == nullptr || array.nulls == 0) return false;
+  for (int64_t i = 0; i < array.length; ++i) {
+    if (!table::bit_at(array.validity.data, array.offset + i)) return true;
+  }
+  return false;
+}
+
+bool has_null(const table::Chunked& data) {
+  for (const table::Array& chunk : data.chunks) {
+    if (has_null(chunk)) return true;
+  }
+  return false;
+}
+
+// A structure whose rows may be null is a column; without nulls it is a table, unless the caller knows better.
+bool decide(const py::handle& is_table, const table::Chunked& data) {
+  const bool is_structure = data.type->layout == table::Layout::structure && data.type->dictionary == nullptr;
+  if (is_table.is_none()) return is_structure && !has_null(data);
+  if (!is_table.cast<bool>()) return false;
+  if (!is_structure) throw ExchangeError("expected a table (format +s), got a column of format " + data.type->format);
+  if (has_null(data)) throw ExchangeError("a table whose records are null");
+  return true;
+}
+
+}  // namespace
+
+bool speaks_arrow(const py::handle& object) {
+  return has(object, "__arrow_c_stream__") || has(object, "__arrow_c_array__");
+}
+
+ArrowTable::ArrowTable(const py::handle& source, const py::handle& is_table, bool full, const std::string& op) {
+  const table::Check check = full ? table::Check::full : table::Check::structure;
+  table::Frame frame;
+  try {
+    if (py::isinstance<ArrowTable>(source) && !full) {
+      frame = source.cast<const ArrowTable&>().frame();
+    } else if (has(source, "__arrow_c_stream__")) {
+      frame.data = read_stream(source.attr("__arrow_c_stream__")(), check);
+    } else if (has(source, "__arrow_c_array__")) {
+      frame.data = read_array(source.attr("__arrow_c_array__")(), check);
+    } else {
+      throw py::type_error("expected an object with __arrow_c_stream__ or __arrow_c_array__, got " +
+                           std::string(py::str(py::type::of(source))));
+    }
+    frame.is_table = decide(is_table, frame.data);
+  } catch (const ExchangeError&) {
+    raise_table_error(op);
+  }
+  frame_ = std::make_shared<const table::Frame>(std::move(frame));
+}
+
+int64_t ArrowTable::rows() const {
+  int64_t rows = 0;
+  for (const table::Array& chunk : frame_->data.chunks) rows += chunk.length;
+  return rows;
+}
+
+table::Selection::Lengths ArrowTable::lengths() const {
+  table::Selection::Lengths lengths;
+  for (const table::Array& chunk : frame_->data.chunks) lengths.push_back(chunk.length);
+  return lengths;
+}
+
+py::capsule ArrowTable::stream() const {
+  auto stream = std::make_unique<ArrowArrayStream>();
+  table::export_stream(std::shared_ptr<const table::Chunked>(frame_, &frame_->data), stream.get());
+  return new_capsule(std::move(stream), "arrow_array_stream");
+}
+
+py::capsule ArrowTable::schema() const {
+  auto schema = std::make_unique<ArrowSchema>();
+  table::export_type(*frame_->data.type, schema.get());
+  return new_capsule(std::move(schema), "arrow_schema");
+}
+
+py::tuple ArrowTable::array() const {
+  const table::Chunked& data = frame_->data;
+  if (data.chunks.size() > 1) {
+    throw py::value_error("the data lies in " + std::to_string(data.chunks.size()) + " chunks: use __arrow_c_stream__");
+  }
+  auto array = std::make_unique<ArrowArray>();
+  if (data.chunks.empty()) {
+    const table::Array nothing = table::Taker(host_backend(), {}).take(*data.type, {}, {});
+    table::export_array(nothing, *data.type, array.get());
+  } else {
+    table::export_array(data.chunks[0], *data.type, array.get());
+  }
+  const py::capsule capsule = new_capsule(std::move(array), "arrow_array");
+  return py::make_tuple(schema(), capsule);
+}
+
+void bind_table(py::module_& module) {
+  using Lengths = table::Selection::Lengths;
+  py::class_<ArrowTable>(module, "ArrowTable")
+      .def(py::init<const py::handle&, const py::handle&, bool, const std::string&>(), py::arg("source"),
+           py::arg("table") = py::none(), py::arg("full") = false, py::arg("op") = "table")
+      .def_property_readonly("lengths",
+                             [](const ArrowTable& self) {
+                               const Lengths lengths = self.lengths();
+                               py::tuple tuple(lengths.size());
+                               for (std::size_t i = 0; i < lengths.size(); ++i) tuple[i] = lengths[i];
+                               return tuple;
+                             })
+      .def_property_readonly("num_rows", &ArrowTable::rows)
+      .def("__len__", &ArrowTable::rows)
+      .def_property_readonly("num_chunks", [](const ArrowTable& self) { return self.frame().data.chunks.size(); })
+      .def_property_readonly("is_table", [](const ArrowTable& self) { return self.frame().is_table; })
+      .def_property_readonly("num_columns",
+                             [](const ArrowTable& self) {
+                               const table::Frame& frame = self.frame();
+                               return frame.is_table ? frame.data.type->children.size() : std::size_t{1};
+                             })
+      .def_property_readonly("column_names",
+                             [](const ArrowTable& self) {
+                               py::list names;
+                               if (!self.frame().is_table) return names;
+                               for (const table::Type& column : self.frame().data.type->children) {
+                                 names.append(column.name);
+                               }
+                               return names;
+                             })
+      .def(
+          "check_like",
+          [](const ArrowTable& self, const ArrowTable& other, const std::string& op) {
+            try {
+              table::check_like(self.frame(), other.frame());
+            } catch (...) {
+              raise_table_error(op);
+            }
+          },
+          py::arg("other"), py::arg("op"))
+      .def("__arrow_c_schema__", &ArrowTable::schema)
+      .def(
+          "__arrow_c_array__", [](const ArrowTable& self, const py::object&) { return self.array(); },
+          py::arg("requested_schema") = py::none())
+      .def(
+          "__arrow_c_stream__", [](const ArrowTable& self, const py::object&) { return self.stream(); },
+          py::arg("requested_schema") = py::none());
+  module.def("set_offset_limit", &table::set_offset_limit, py::arg("limit"));
+  module.def(
+      "segmented_gather",
+      [](const std::string& op, const ArrowTable& lists, const ArrowTable& maps, const std::string& bounds) {
+        const table::RowBounds rule = parse_row_bounds(op, bounds);
+        return ArrowTable(with_sharing(op, lists.rows() < kFewRows, [&](const table::Selection::Sharing& sharing) {
+          return table::segmented_gather(sharing, lists.frame(), maps.frame(), rule);
+        }));
+      },
+      py::arg("op"), py::arg("lists"), py::arg("maps"), py::arg("bounds"));
+}
+
+}  // namespace gs

@@ -1,0 +1,60 @@
+// bits.h: bitmaps as Arrow has them, the lowest bit of a byte first, from any bit on.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+#include "table/memory.h"
+
+namespace gs::table {
+
+constexpr int64_t words_for(int64_t bits) {
+  return (bits + 63) / 64;
+}
+constexpr uint64_t low_bits(int64_t n) {
+  return n >= 64 ? ~uint64_t{0} : (uint64_t{1} << n) - 1;
+}
+
+inline bool bit_at(const std::byte* data, int64_t bit) {
+  return ((static_cast<unsigned>(data[bit >> 3]) >> (bit & 7)) & 1) != 0;
+}
+inline bool bit_at(const uint64_t* words, int64_t bit) {
+  return ((words[bit >> 6] >> (bit & 63)) & 1) != 0;
+}
+
+// n bits (1 to 64) from `bit` on; reads no byte but those that hold them.
+inline uint64_t read_bits(const std::byte* data, int64_t bit, int64_t n) {
+  static_assert(std::endian::native == std::endian::little);
+  const std::byte* const first = data + (bit >> 3);
+  const int64_t shift = bit & 7;
+  const int64_t bytes = (shift + n + 7) / 8;
+  uint64_t word = 0;
+  std::memcpy(&word, first, static_cast<std::size_t>(bytes < 8 ? bytes : 8));
+  word >>= shift;
+  if (bytes > 8) word |= static_cast<uint64_t>(first[8]) << (64 - shift);
+  return word & low_bits(n);
+}
+
+// Calls use(at, word, n) for the bits [at, at + length) of the result in steps that stay within its words.
+template <class Use>
+void for_each_word(int64_t at, int64_t length, Use use) {
+  while (length > 0) {
+    const int64_t room = 64 - (at & 63);
+    const int64_t n = length < room ? length : room;
+    use(at, n);
+    at += n;
+    length -= n;
+  }
+}
+
+// Calls use(bit, how many set bits come before it) for every set bit below `count`.
+template <class Use>
+void for_each_set(const uint64_t* words, int64_t count, Use use) {
+  int64_t before = 0;
+  for (int64_t w = 0; w < words_for(count); ++w) {
+    for (uint64_t rest = words[w]; rest != 0; rest &= rest - 1) use(w * 64 + std::countr_zero(rest), before++);
+  }
+}
+
+}  // namespace gs::table

@@ -1,0 +1,22 @@
+// load.h: reads one value from a buffer of another library, which need not be aligned.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace gs::table {
+
+template <class Value>
+Value load(const std::byte* values, int64_t row) {
+  Value value;
+  std::memcpy(&value, values + row * static_cast<int64_t>(sizeof(Value)), sizeof(Value));
+  return value;
+}
+
+// An offset of 4 or 8 bytes.
+inline int64_t load_offset(const std::byte* offsets, int64_t width, int64_t row) {
+  return width == 4 ? load<int32_t>(offsets, row) : load<int64_t>(offsets, row);
+}
+
+}  // namespace gs::table

@@ -1,0 +1,54 @@
+// mask.h: a mask of booleans as words of bits, read once; a null is false.
+#pragma once
+
+#include "table/bits.h"
+#include "table/selection.h"
+
+namespace gs::table {
+
+class MaskWords {
+ public:
+  // InvalidArgument unless the mask has `rows` rows; `whose` for its text.
+  MaskWords(const std::vector<MaskPart>& mask, int64_t rows, const char* whose) : words_(words_for(rows)) {
+    int64_t count = 0;
+    for (const MaskPart& part : mask) count += part.count;
+    if (count != rows) {
+      throw InvalidArgument("the mask has " + std::to_string(count) + " rows, " + whose + " has " +
+                            std::to_string(rows));
+    }
+    std::memset(words_.get(), 0, static_cast<std::size_t>(words_for(rows)) * 8);
+    int64_t before = 0;
+    for (const MaskPart& part : mask) {
+      for_each_word(before, part.count, [&](int64_t at, int64_t n) {
+        const uint64_t word = values(part, at - before, n) & present(part.nulls, at - before, n);
+        words_[at / 64] |= word << (at & 63);
+        ones_ += std::popcount(word);
+      });
+      before += part.count;
+    }
+  }
+
+  const uint64_t* words() const { return words_.get(); }
+  int64_t ones() const { return ones_; }
+
+ private:
+  static uint64_t from_bytes(const std::byte* data, int64_t stride, int64_t n) {
+    uint64_t word = 0;
+    for (int64_t k = 0; k < n; ++k) word |= uint64_t{data[k * stride] != std::byte{0}} << k;
+    return word;
+  }
+  static uint64_t values(const MaskPart& part, int64_t first, int64_t n) {
+    if (part.is_bits) return read_bits(part.data, part.offset + first, n);
+    return from_bytes(part.data + first * part.stride, part.stride, n);
+  }
+  static uint64_t present(const Nulls& nulls, int64_t first, int64_t n) {
+    if (nulls.bits != nullptr) return read_bits(nulls.bits, nulls.offset + first, n);
+    if (nulls.bytes != nullptr) return from_bytes(nulls.bytes + first * nulls.stride, nulls.stride, n);
+    return low_bits(n);
+  }
+
+  Scratch<uint64_t> words_;
+  int64_t ones_ = 0;
+};
+
+}  // namespace gs::table

@@ -1,0 +1,430 @@
+// selection.cpp: row numbers and masks into picks.
+#include "table/selection.h"
+
+#include <atomic>
+#include <mutex>
+
+#include "core/rule.h"
+#include "table/bits.h"
+#include "table/mask.h"
+#include "table/places.h"
+#include "table/take.h"
+
+namespace gs::table {
+namespace {
+
+constexpr int64_t kLeastRows = 16 * 1024;
+constexpr int64_t kBlockRows = 4096;
+constexpr int64_t kDensePart = 8;  // ranges where fewer than one row in so many is replaced
+
+template <class Work>
+void share(const Selection::Sharing& sharing, int64_t count, int64_t grain, int64_t least, const Work& work) {
+  Share all;
+  all.count = count;
+  all.grain = grain;
+  all.least = least;
+  all.context = const_cast<Work*>(&work);
+  all.run = [](void* context, int64_t begin, int64_t end) { (*static_cast<const Work*>(context))(begin, end); };
+  if (sharing.backend.share(all, sharing.options) == Outcome::interrupted) throw Interrupted{};
+}
+
+int64_t count_of(const std::vector<MapPart>& map) {
+  int64_t count = 0;
+  for (const MapPart& part : map) count += part.count;
+  return count;
+}
+
+int64_t sum(const Selection::Lengths& lengths) {
+  int64_t total = 0;
+  for (const int64_t length : lengths) total += length;
+  return total;
+}
+
+// The first of what is found wrong, by any thread.
+struct Fault {
+  std::mutex lock;
+  int64_t nulls = 0;
+  int64_t first_null = INT64_MAX;
+  int64_t bad = 0;
+  int64_t first_bad = INT64_MAX;
+  uint64_t value = 0;
+  bool is_signed = true;
+
+  void report(int64_t size, int64_t total) const {
+    if (nulls > 0) throw NullRow{first_null, nulls};
+    if (bad > 0) throw BadRow{first_bad, value, is_signed, size, bad, total};
+  }
+};
+
+// A group of map values: positions in [0, size), 0 where there is none.
+struct Positions {
+  int64_t at[64];
+  uint64_t raw[64];
+  uint64_t present = 0;  // not null
+  uint64_t inside = 0;   // of those: within the table
+};
+
+template <class Index>
+void read_group(const MapPart& part, int64_t first, int64_t n, int64_t size, Positions& group) {
+  const std::byte* source = part.data + first * part.stride;
+  for (int64_t k = 0; k < n; ++k, source += part.stride) {
+    const Index value = load<Index>(source, 0);
+    group.at[k] = widen(value);
+    if constexpr (std::is_signed_v<Index>) {
+      group.raw[k] = static_cast<uint64_t>(static_cast<int64_t>(value));
+    } else {
+      group.raw[k] = value;
+    }
+  }
+  asm volatile("" : : "r"(&group) : "memory");  // from here on the values are private
+  group.inside = 0;
+  for (int64_t k = 0; k < n; ++k) {
+    const int64_t position = std::is_signed_v<Index> ? from_end(group.at[k], size) : group.at[k];
+    const bool inside = is_inside(position, size);
+    group.at[k] = inside ? position : 0;
+    group.inside |= uint64_t{inside} << k;
+  }
+}
+
+uint64_t present_bits(const Nulls& nulls, int64_t first, int64_t n) {
+  if (nulls.bits != nullptr) return read_bits(nulls.bits, nulls.offset + first, n);
+  if (nulls.bytes == nullptr) return low_bits(n);
+  uint64_t word = 0;
+  for (int64_t k = 0; k < n; ++k) {
+    word |= uint64_t{nulls.bytes[(first + k) * nulls.stride] != std::byte{0}} << k;
+  }
+  return word;
+}
+
+// Calls use(group, at, n) for groups of up to 64 values of one part whose places in the whole map begin at `before`;
+// groups begin where words of the result do.
+template <class Use>
+void for_each_group(const MapPart& part, int64_t before, int64_t begin, int64_t end, int64_t size, Fault& fault,
+                    const Use& use) {
+  visit_index(part.type, [&]<class Index>() {
+    Positions group;
+    for_each_word(begin, end - begin, [&](int64_t at, int64_t n) {
+      read_group<Index>(part, at - before, n, size, group);
+      group.present = present_bits(part.nulls, at - before, n);
+      group.inside &= group.present;
+      const uint64_t outside = group.present & ~group.inside;
+      const uint64_t null = low_bits(n) & ~group.present;
+      if ((outside | null) != 0) {
+        for (uint64_t rest = null; rest != 0; rest &= rest - 1) group.at[std::countr_zero(rest)] = 0;
+        const std::lock_guard guard(fault.lock);
+        fault.nulls += std::popcount(null);
+        if (null != 0) fault.first_null = std::min<int64_t>(fault.first_null, at + std::countr_zero(null));
+        fault.bad += std::popcount(outside);
+        if (outside != 0 && at + std::countr_zero(outside) < fault.first_bad) {
+          fault.first_bad = at + std::countr_zero(outside);
+          fault.value = group.raw[std::countr_zero(outside)];
+          fault.is_signed = std::is_signed_v<Index>;
+        }
+      }
+      use(group, at, n);
+    });
+  });
+}
+
+// The same for the places [begin, end) of a map in several parts.
+template <class Use>
+void for_each_place(const std::vector<MapPart>& map, int64_t begin, int64_t end, int64_t size, Fault& fault,
+                    const Use& use) {
+  int64_t before = 0;
+  for (const MapPart& part : map) {
+    const int64_t first = std::max(begin, before);
+    const int64_t last = std::min(end, before + part.count);
+    if (first < last) for_each_group(part, before, first, last, size, fault, use);
+    before += part.count;
+  }
+}
+
+}  // namespace
+
+Selection::Selection(Lengths lengths) : lengths_(std::move(lengths)) {
+  for (std::size_t chunk = 0; chunk < lengths_.size(); ++chunk) {
+    for (int64_t first = 0; first < lengths_[chunk]; first += kMostPieceRows) {
+      parts_.push_back({static_cast<int64_t>(chunk), first, total_ + first});
+    }
+    total_ += lengths_[chunk];
+  }
+  if (total_ == 0 && !lengths_.empty()) parts_.push_back({0, 0, 0});  // for its dictionary
+}
+
+Pieces Selection::pieces(const std::vector<const Array*>& chunks) const {
+  Pieces pieces;
+  for (const Part& part : parts_) {
+    const Array& array = *chunks[static_cast<std::size_t>(part.chunk)];
+    pieces.push_back({&array, array.offset + part.first, std::min(array.length - part.first, kMostPieceRows)});
+  }
+  return pieces;
+}
+
+SmallVector<const std::byte*, 2> Selection::bases(const std::vector<const std::byte*>& chunks, int64_t width) const {
+  SmallVector<const std::byte*, 2> bases;
+  for (const Part& part : parts_) bases.push_back(chunks[static_cast<std::size_t>(part.chunk)] + part.first * width);
+  return bases;
+}
+
+Picks Selection::picks() const {
+  return picks_;
+}
+
+void Selection::positions(int64_t* target) const {
+  for_each_run(picks_, 0, count_, [&](int32_t piece, int64_t start, int64_t at, int64_t length) {
+    const int64_t first = piece == kMissing ? -1 : parts_[piece].begin + start;
+    for (int64_t k = 0; k < length; ++k) target[at + k] = piece == kMissing ? -1 : first + k;
+  });
+}
+
+void Selection::all_missing(int64_t count) {
+  count_ = count;
+  missing_ = count;
+  ranges_.emplace();
+  ranges_->add(kMissing, 0, count);
+  picks_ = ranges_->picks();
+}
+
+void Selection::make_rows(int64_t count) {
+  count_ = count;
+  row_ = Scratch<uint32_t>(count);
+  if (parts_.size() > 1) {
+    chunk_ = Scratch<uint32_t>(count);
+    if (total_ <= kMostPieceRows) among_all_ = Scratch<uint32_t>(count);
+  }
+  picks_.count = count;
+  picks_.rows = {row_.get(), chunk_.get()};
+  picks_.among_all = among_all_.get();
+}
+
+Selection Selection::gather(const Sharing& sharing, const std::vector<MapPart>& map, const Lengths& lengths,
+                            RowBounds bounds) {
+  Selection self(lengths);
+  const int64_t count = count_of(map);
+  Fault fault;
+  if (self.total_ == 0) {
+    for_each_place(map, 0, count, 0, fault, [](const Positions&, int64_t, int64_t) {});
+    if (bounds != RowBounds::nullify) fault.report(0, count);  // nothing is inside: unchecked or not
+    self.all_missing(count);
+    return self;
+  }
+  self.make_rows(count);
+  if (bounds == RowBounds::nullify) self.valid_ = Scratch<uint64_t>(words_for(count));
+  const Places places(self);
+  share(sharing, count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
+    if (bounds == RowBounds::nullify) {
+      std::memset(&self.valid_[begin / 64], 0, static_cast<std::size_t>(words_for(end - begin)) * 8);
+    }
+    for_each_place(map, begin, end, self.total_, fault, [&](const Positions& group, int64_t at, int64_t n) {
+      if (bounds == RowBounds::nullify) self.valid_[at / 64] |= group.inside << (at & 63);
+      places.write(group.at, n, at);
+    });
+  });
+  if (bounds == RowBounds::unchecked) fault.bad = 0;
+  if (bounds != RowBounds::nullify) fault.report(self.total_, count);
+  self.missing_ = bounds == RowBounds::nullify ? fault.nulls + fault.bad : 0;
+  self.picks_.missing = self.missing_;
+  if (self.missing_ > 0) self.picks_.valid = self.valid_.get();
+  return self;
+}
+
+// `count` rows: where the bit of a row is set, number source(row, how many bits before it are set) among all rows, else
+// row `base` + row.
+template <class SourceRow>
+void Selection::replace(const Sharing& sharing, const uint64_t* replaced, int64_t ones, int64_t count, int64_t base,
+                        const SourceRow& source) {
+  const Places places(*this);
+  count_ = count;
+  if (ones * kDensePart < count) {
+    ranges_.emplace();
+    ranges_->reserve(2 * ones + 2);
+    int64_t next = 0;
+    for_each_set(replaced, count, [&](int64_t row, int64_t before) {
+      if (row > next) places.add(base + next, row - next, *ranges_);
+      places.add(source(row, before), 1, *ranges_);
+      next = row + 1;
+    });
+    if (next < count) places.add(base + next, count - next, *ranges_);
+    picks_ = ranges_->picks();
+    return;
+  }
+  make_rows(count);
+  Scratch<int64_t> before(count / kBlockRows + 1);  // bits that are set before a block of rows
+  int64_t set = 0;
+  for (int64_t w = 0; w < words_for(count); ++w) {
+    if (w % (kBlockRows / 64) == 0) before[w / (kBlockRows / 64)] = set;
+    set += std::popcount(replaced[w]);
+  }
+  share(sharing, count, kBlockRows, kLeastRows, [&](int64_t begin, int64_t end) {
+    int64_t order = before[begin / kBlockRows];
+    for (int64_t at = begin; at < end; at += 64) {
+      int64_t number[64];
+      const int64_t n = std::min<int64_t>(end - at, 64);
+      const uint64_t word = replaced[at / 64];
+      for (int64_t k = 0; k < n; ++k) {
+        const auto bit = static_cast<int64_t>((word >> k) & 1);
+        number[k] = bit != 0 ? source(at + k, order) : base + at + k;
+        order += bit;
+      }
+      places.write(number, n, at);
+    }
+  });
+}
+
+namespace {
+
+Selection::Lengths both(const Selection::Lengths& first, const Selection::Lengths& second) {
+  Selection::Lengths lengths = first;
+  lengths.insert(lengths.end(), second.begin(), second.end());
+  return lengths;
+}
+
+}  // namespace
+
+Selection Selection::scatter(const Sharing& sharing, const std::vector<MapPart>& map, const Lengths& target,
+                             const Lengths& source, bool one_row) {
+  const int64_t rows = sum(target);
+  const int64_t count = count_of(map);
+  if (!one_row && count > sum(source)) {
+    throw InvalidArgument("the map has " + std::to_string(count) + " rows, the source only " +
+                          std::to_string(sum(source)));
+  }
+  Fault fault;
+  Scratch<int64_t> position(count);
+  share(sharing, count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
+    for_each_place(map, begin, end, rows, fault, [&](const Positions& group, int64_t at, int64_t n) {
+      std::memcpy(&position[at], group.at, static_cast<std::size_t>(n) * 8);
+    });
+  });
+  fault.report(rows, count);
+  Scratch<int64_t> last(rows);  // place in the map that names a row; only where its bit is set
+  Scratch<uint64_t> named(words_for(rows));
+  std::atomic<int64_t> ones = 0;
+  // Every thread owns a part of the target and looks at the whole map, so that the last place wins.
+  share(sharing, rows, 64, std::max(kLeastRows, rows / sharing.options.threads + 1), [&](int64_t begin, int64_t end) {
+    std::memset(&named[begin / 64], 0, static_cast<std::size_t>(words_for(end - begin)) * 8);
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t row = position[i];
+      if (row < begin || row >= end) continue;
+      last[row] = i;
+      named[row / 64] |= uint64_t{1} << (row & 63);
+    }
+    int64_t set = 0;
+    for (int64_t w = begin / 64; w < words_for(end); ++w) set += std::popcount(named[w]);
+    ones += set;
+  });
+  Selection self(both(target, source));
+  if (one_row) {
+    self.replace(sharing, named.get(), ones, rows, 0, [rows](int64_t, int64_t) { return rows; });
+  } else {
+    self.replace(sharing, named.get(), ones, rows, 0, [&](int64_t row, int64_t) { return rows + last[row]; });
+  }
+  return self;
+}
+
+Selection Selection::mask_scatter(const Sharing& sharing, const std::vector<MaskPart>& mask, const Lengths& target,
+                                  const Lengths& source, bool one_row) {
+  const int64_t rows = sum(target);
+  const MaskWords mask_words(mask, rows, "the target");
+  if (!one_row && mask_words.ones() > sum(source)) {
+    throw InvalidArgument("the mask has " + std::to_string(mask_words.ones()) + " true rows, the source only " +
+                          std::to_string(sum(source)) + " rows");
+  }
+  Selection self(both(target, source));
+  if (one_row) {
+    self.replace(sharing, mask_words.words(), mask_words.ones(), rows, 0, [rows](int64_t, int64_t) { return rows; });
+  } else {
+    self.replace(sharing, mask_words.words(), mask_words.ones(), rows, 0,
+                 [rows](int64_t, int64_t before) { return rows + before; });
+  }
+  return self;
+}
+
+Selection Selection::choose(const Sharing& sharing, const std::vector<MaskPart>& mask, const Lengths& when_true,
+                            const Lengths& when_false) {
+  const int64_t rows = sum(when_true);
+  if (sum(when_false) != rows) {
+    throw InvalidArgument("the two sides have " + std::to_string(rows) + " and " + std::to_string(sum(when_false)) +
+                          " rows");
+  }
+  const MaskWords words(mask, rows, "each side");
+  Selection self(both(when_true, when_false));
+  self.replace(sharing, words.words(), words.ones(), rows, rows, [](int64_t row, int64_t) { return row; });
+  return self;
+}
+
+Selection Selection::filter(const Sharing&, const std::vector<MaskPart>& mask, const Lengths& lengths) {
+  Selection self(lengths);
+  const MaskWords words(mask, self.total_, "the table");
+  self.ranges_.emplace();
+  const Places places(self);
+  int64_t first = 0;
+  int64_t next = 0;  // behind the run of rows that is being collected
+  for_each_set(words.words(), self.total_, [&](int64_t row, int64_t) {
+    if (row != next) {
+      if (next > first) places.add(first, next - first, *self.ranges_);
+      first = row;
+    }
+    next = row + 1;
+  });
+  if (next > first) places.add(first, next - first, *self.ranges_);
+  self.count_ = words.ones();
+  self.picks_ = self.ranges_->picks();
+  return self;
+}
+
+Selection Selection::of_numbers(const Sharing& sharing, const std::vector<int64_t>& numbers, const Lengths& lengths) {
+  Selection self(lengths);
+  const auto count = static_cast<int64_t>(numbers.size());
+  if (self.total_ == 0) {
+    self.all_missing(count);
+    return self;
+  }
+  self.make_rows(count);
+  self.valid_ = Scratch<uint64_t>(words_for(count));
+  const Places places(self);
+  std::atomic<int64_t> present = 0;
+  share(sharing, count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
+    for (int64_t at = begin; at < end; at += 64) {
+      const int64_t n = std::min<int64_t>(end - at, 64);
+      int64_t row[64];
+      uint64_t word = 0;
+      for (int64_t k = 0; k < n; ++k) {
+        const int64_t number = numbers[static_cast<std::size_t>(at + k)];
+        row[k] = number < 0 ? 0 : number;
+        word |= uint64_t{number >= 0} << k;
+      }
+      self.valid_[at / 64] = word;
+      present += std::popcount(word);
+      places.write(row, n, at);
+    }
+  });
+  self.missing_ = self.picks_.missing = count - present;
+  if (self.missing_ > 0) self.picks_.valid = self.valid_.get();
+  return self;
+}
+
+PickSlice::PickSlice(const Picks& picks, int64_t begin, int64_t length) {
+  if (picks.ranges != nullptr) {
+    for_each_run(picks, begin, begin + length,
+                 [&](int32_t piece, int64_t start, int64_t, int64_t n) { ranges_.add(piece, start, n); });
+    picks_ = ranges_.picks();
+    return;
+  }
+  picks_.count = length;
+  picks_.rows.row = picks.rows.row + begin;
+  picks_.rows.chunk = picks.rows.chunk == nullptr ? nullptr : picks.rows.chunk + begin;
+  picks_.among_all = picks.among_all == nullptr ? nullptr : picks.among_all + begin;
+  if (picks.valid == nullptr) return;
+  valid_ = Scratch<uint64_t>(words_for(length));
+  int64_t ones = 0;
+  for (int64_t w = 0; w < words_for(length); ++w) {
+    const int64_t n = std::min<int64_t>(64, length - w * 64);
+    valid_[w] = read_bits(reinterpret_cast<const std::byte*>(picks.valid), begin + w * 64, n);
+    ones += std::popcount(valid_[w]);
+  }
+  picks_.missing = length - ones;
+  picks_.valid = valid_.get();
+}
+
+}  // namespace gs::table

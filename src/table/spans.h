@@ -1,0 +1,226 @@
+// spans.h: what lies between two offsets, copied for one row after the other: characters, or the items of lists.
+#pragma once
+
+#include <cstring>
+
+#include "table/memory.h"
+#include "table/picks.h"
+
+namespace gs::table {
+
+inline constexpr int64_t kGroup = 64;  // rows that are asked for while those before are copied
+inline constexpr int64_t kShort = 32;  // rows up to here are copied by a fixed number of bytes
+
+// The offsets of a piece, from its first row on, and the range that they may name.
+struct Ends {
+  const std::byte* data = nullptr;
+  int64_t low = 0;
+  int64_t high = 0;
+};
+
+template <class Offset>
+SmallVector<Ends, 2> ends_of(const Pieces& pieces) {
+  SmallVector<Ends, 2> ends;
+  for (const Piece& piece : pieces) {
+    const Array& array = *piece.array;
+    if (array.length == 0) {  // its buffer may be missing
+      ends.push_back({});
+      continue;
+    }
+    const std::byte* const first = array.first.data;
+    ends.push_back({first + piece.offset * static_cast<int64_t>(sizeof(Offset)), load<Offset>(first, array.offset),
+                    load<Offset>(first, array.offset + array.length)});
+  }
+  return ends;
+}
+
+template <class Offset>
+inline uint64_t offset_at(const Ends& ends, int64_t row) {
+  return static_cast<uint64_t>(static_cast<int64_t>(load<Offset>(ends.data, row)));
+}
+
+// Negative where the range does not lie within [low, high]. Unsigned, because a difference may wrap; it is negative
+// anyway where one of the values is.
+inline int64_t disorder(const Ends& ends, uint64_t begin, uint64_t end) {
+  const auto low = static_cast<uint64_t>(ends.low);
+  const auto high = static_cast<uint64_t>(ends.high);
+  return static_cast<int64_t>(begin | end | (begin - low) | (end - begin) | (high - end));
+}
+
+inline void copy_bytes(std::byte* target, const std::byte* source, int64_t n) {
+  std::memcpy(target, source, static_cast<std::size_t>(n));
+}
+
+// Copies the bytes of rows [begin, end), whose running totals in `offsets` become offsets from `base` on; the rows
+// behind them are somebody else's. False: the offsets of the source have changed since their lengths were summed.
+template <class Offset>
+class Copier {
+ public:
+  // `item`: bytes between one offset and the next. No row of a result is longer than 2^63 bytes, as no source is.
+  Copier(const SmallVector<Ends, 2>& ends, const SmallVector<const std::byte*, 2>& bytes, int64_t item,
+         const Picks& picks, bool far)
+      : ends_(ends), bytes_(bytes), item_(item), picks_(picks), far_(far) {}
+
+  bool copy(int64_t begin, int64_t end, int64_t base, std::byte* offsets, std::byte* target) const {
+    if (begin == end) return true;
+    const int64_t last = base + static_cast<int64_t>(load<Offset>(offsets, end));
+    if (picks_.ranges == nullptr) return copy_rows(begin, end, base, last, offsets, target);
+    int64_t at = base;
+    bool good = true;
+    const auto visit = [&](int32_t piece, int64_t start, int64_t row, int64_t length) {
+      good = good && copy_run(piece, start, row, length, base, last, at, offsets, target);
+    };
+    if (!far_) {
+      for_each_run(picks_, begin, end, visit);
+    } else {
+      for_each_run(picks_, begin, end, visit, Asker(*this));
+    }
+    return good;
+  }
+
+ private:
+  // Hears of ranges some time before they are copied: asks for their offsets, and a little later for their bytes.
+  class Asker {
+   public:
+    explicit Asker(const Copier& copier) : copier_(copier) {}
+    void operator()(int32_t piece, int64_t start, int64_t length) {
+      const Ends& ends = copier_.ends_[piece];
+      ask(ends.data + start * static_cast<int64_t>(sizeof(Offset)));
+      Waiting& oldest = waiting_[turn_];
+      if (oldest.length > 0) ask_bytes(oldest);
+      oldest = {piece, start, length};
+      turn_ = (turn_ + 1) % kWaiting;
+    }
+
+   private:
+    static constexpr std::size_t kWaiting = 8;
+    struct Waiting {
+      int32_t piece = 0;
+      int64_t start = 0;
+      int64_t length = 0;
+    };
+    void ask_bytes(const Waiting& range) const {
+      const auto bytes = reinterpret_cast<uintptr_t>(copier_.bytes_[range.piece]);
+      const auto item = static_cast<uint64_t>(copier_.item_);
+      ask(bytes + offset_at<Offset>(copier_.ends_[range.piece], range.start) * item);
+      ask(bytes + offset_at<Offset>(copier_.ends_[range.piece], range.start + range.length) * item - 1);
+    }
+
+    const Copier& copier_;
+    Waiting waiting_[kWaiting];
+    std::size_t turn_ = 0;
+  };
+
+  struct Group {
+    uint64_t from[kGroup];
+    int64_t end[kGroup];  // in the result
+    const Ends* piece[kGroup];
+    const std::byte* bytes[kGroup];
+  };
+
+  bool copy_rows(int64_t begin, int64_t end, int64_t base, int64_t last, std::byte* offsets, std::byte* target) const {
+    int64_t at = base;
+    Group group;
+    for (int64_t i = begin; i < end; i += kGroup) {
+      const int64_t n = std::min(kGroup, end - i);
+      for (int64_t k = 0; k < n; ++k) {
+        const auto piece = static_cast<int>(picks_.rows.chunk_of(i + k));
+        group.piece[k] = &ends_[piece];
+        group.bytes[k] = bytes_[piece];
+        group.from[k] = offset_at<Offset>(ends_[piece], picks_.rows.row[i + k]);
+        group.end[k] = base + static_cast<int64_t>(load<Offset>(offsets, i + k + 1));
+        store(offsets, i + k + 1, static_cast<Offset>(group.end[k]));
+      }
+      if (far_) ask_ahead(i + n, end);
+      if (!copy_group(group, n, at, last, target)) return false;
+      at = group.end[n - 1];
+    }
+    return true;
+  }
+
+  // Short rows are copied as a constant number of bytes where there is room on both sides: what is too much on the
+  // target's is overwritten by the next row.
+  bool copy_group(const Group& group, int64_t n, int64_t at, int64_t last, std::byte* target) const {
+    for (int64_t k = 0; k < n; ++k) {
+      const int64_t items = group.end[k] - at;
+      const uint64_t from = group.from[k];
+      if (items > 0) {
+        const Ends& piece = *group.piece[k];
+        if (disorder(piece, from, from + static_cast<uint64_t>(items)) < 0) return false;
+        const auto first = static_cast<int64_t>(from);
+        copy_row(target + at * item_, (last - at) * item_, group.bytes[k] + first * item_, (piece.high - first) * item_,
+                 items * item_);
+      }
+      at = group.end[k];
+    }
+    return true;
+  }
+
+  void copy_items(int32_t piece, uint64_t from, int64_t items, int64_t last, int64_t at, std::byte* target) const {
+    const auto first = static_cast<int64_t>(from);
+    copy_row(target + at * item_, (last - at) * item_, bytes_[piece] + first * item_,
+             (ends_[piece].high - first) * item_, items * item_);
+  }
+
+  static void copy_row(std::byte* target, int64_t room, const std::byte* source, int64_t readable, int64_t size) {
+    if (room < kShort || readable < kShort) return copy_bytes(target, source, size);
+    std::memcpy(target, source, kShort);
+    if (size > kShort) copy_bytes(target + kShort, source + kShort, size - kShort);
+  }
+
+  bool copy_run(int32_t piece, int64_t start, int64_t row, int64_t length, int64_t base, int64_t last, int64_t& at,
+                std::byte* offsets, std::byte* target) const {
+    if (length > 1 && piece != kMissing && copy_whole(piece, start, row, length, base, last, at, offsets, target))
+      return true;
+    for (int64_t k = 0; k < length; ++k) {
+      const int64_t end = base + static_cast<int64_t>(load<Offset>(offsets, row + k + 1));
+      const int64_t size = end - at;
+      if (size > 0) {
+        const uint64_t from = offset_at<Offset>(ends_[piece], start + k);
+        if (disorder(ends_[piece], from, from + static_cast<uint64_t>(size)) < 0) return false;
+        copy_items(piece, from, size, last, at, target);
+      }
+      store(offsets, row + k + 1, static_cast<Offset>(end));
+      at = end;
+    }
+    return true;
+  }
+
+  // The bytes of several rows that lie side by side on both sides: not so where a null hides some of them.
+  bool copy_whole(int32_t piece, int64_t start, int64_t row, int64_t length, int64_t base, int64_t last, int64_t& at,
+                  std::byte* offsets, std::byte* target) const {
+    const int64_t size = base + static_cast<int64_t>(load<Offset>(offsets, row + length)) - at;
+    const uint64_t from = offset_at<Offset>(ends_[piece], start);
+    const uint64_t end = offset_at<Offset>(ends_[piece], start + length);
+    if (end - from != static_cast<uint64_t>(size) || disorder(ends_[piece], from, end) < 0) return false;
+    copy_items(piece, from, size, last, at, target);
+    for (int64_t i = row + 1; i <= row + length; ++i) {
+      store(offsets, i, static_cast<Offset>(base + static_cast<int64_t>(load<Offset>(offsets, i))));
+    }
+    at += size;
+    return true;
+  }
+
+  // The bytes of the next group: the first and the last line of each row. The prefetcher finds those between.
+  void ask_ahead(int64_t begin, int64_t end) const {
+    const int64_t next = std::min(begin + kGroup, end);
+    for (int64_t i = begin; i < next; ++i) {
+      const auto piece = static_cast<int>(picks_.rows.chunk_of(i));
+      const int64_t row = picks_.rows.row[i];
+      const auto bytes = reinterpret_cast<uintptr_t>(bytes_[piece]);
+      const auto item = static_cast<uint64_t>(item_);
+      const uintptr_t first = bytes + offset_at<Offset>(ends_[piece], row) * item;
+      const uintptr_t behind = bytes + offset_at<Offset>(ends_[piece], row + 1) * item;
+      ask(first);
+      ask(behind - 1);
+    }
+  }
+
+  const SmallVector<Ends, 2>& ends_;
+  const SmallVector<const std::byte*, 2>& bytes_;
+  const int64_t item_;
+  const Picks& picks_;
+  const bool far_;
+};
+
+}  // namespace gs::table

@@ -1,0 +1,128 @@
+// table.cpp: see table.h.
+#include "table/table.h"
+
+#include <stdexcept>
+
+#include "core/error.h"
+#include "table/arrow_abi.h"
+#include "table/take.h"
+
+namespace gs::table {
+namespace {
+
+bool is_nullable(const Type& type) {
+  if ((type.flags & kNullable) == 0) return false;
+  if (type.layout == Layout::sparse_union || type.layout == Layout::dense_union) {
+    return type.children.empty() || is_nullable(type.children[0]);
+  }
+  return type.layout != Layout::run_end || is_nullable(type.children[1]);
+}
+
+// Where a type has no validity of its own, its values say that a row is null.
+void make_nullable(Type& type) {
+  type.flags |= kNullable;
+  if (type.layout == Layout::run_end) make_nullable(type.children[1]);
+  const bool is_union = type.layout == Layout::sparse_union || type.layout == Layout::dense_union;
+  if (is_union && !type.children.empty()) make_nullable(type.children[0]);
+}
+
+std::shared_ptr<const Type> nullable_type(const std::shared_ptr<const Type>& type, bool is_table) {
+  if (is_table && std::all_of(type->children.begin(), type->children.end(), is_nullable)) return type;
+  if (!is_table && is_nullable(*type)) return type;
+  Type copy = *type;
+  if (is_table) {
+    for (Type& column : copy.children) make_nullable(column);
+  } else {
+    make_nullable(copy);
+  }
+  return std::make_shared<const Type>(std::move(copy));
+}
+
+class Rows {
+ public:
+  Rows(const Selection::Sharing& sharing, Pieces pieces, Frame& out)
+      : taker_(sharing.backend, sharing.options), pieces_(std::move(pieces)), out_(out) {}
+
+  // Adds these rows as one chunk, or as two or more if a column needs larger offsets than it has.
+  void add(const Picks& picks) {
+    try {
+      out_.data.chunks.push_back(take(picks));
+    } catch (const OffsetOverflow&) {
+      if (picks.count < 2) throw std::overflow_error("a single row needs larger offsets than its type has");
+      const int64_t half = picks.count > 128 ? picks.count / 2 / 64 * 64 : picks.count / 2;
+      add(PickSlice(picks, 0, half).picks());
+      add(PickSlice(picks, half, picks.count - half).picks());
+    }
+  }
+
+ private:
+  Array take(const Picks& picks) const {
+    const Type& type = *out_.data.type;
+    if (!out_.is_table) return taker_.take(type, pieces_, picks);
+    Array table;
+    table.length = picks.count;
+    table.children.reserve(type.children.size());
+    Pieces fields(pieces_.size());
+    for (std::size_t c = 0; c < type.children.size(); ++c) {
+      for (int p = 0; p < pieces_.size(); ++p) fields[p] = field_of(pieces_[p], c);
+      table.children.push_back(taker_.take(type.children[c], fields, picks));
+    }
+    return table;
+  }
+
+  const Taker taker_;
+  const Pieces pieces_;
+  Frame& out_;
+};
+
+}  // namespace
+
+Frame take_rows(const Selection::Sharing& sharing, const Selection& selection, const Frame& first, const Frame* second,
+                bool nullable) {
+  std::vector<const Array*> chunks;
+  for (const Array& chunk : first.data.chunks) chunks.push_back(&chunk);
+  if (second != nullptr) {
+    check_like(first, *second);
+    for (const Array& chunk : second->data.chunks) chunks.push_back(&chunk);
+  }
+  if (chunks.size() != selection.lengths().size()) {
+    throw ShapeError("the selection was made for " + std::to_string(selection.lengths().size()) +
+                     " chunks, there are " + std::to_string(chunks.size()));
+  }
+  for (std::size_t c = 0; c < chunks.size(); ++c) {
+    if (chunks[c]->length != selection.lengths()[c]) {
+      throw ShapeError("the selection was made for " + std::to_string(selection.lengths()[c]) + " rows in chunk " +
+                       std::to_string(c) + ", there are " + std::to_string(chunks[c]->length));
+    }
+  }
+  Frame out;
+  out.is_table = first.is_table;
+  out.data.type = nullable ? nullable_type(first.data.type, first.is_table) : first.data.type;
+  Rows(sharing, selection.pieces(chunks), out).add(selection.picks());
+  return out;
+}
+
+void check_like(const Frame& target, const Frame& source) {
+  if (target.is_table != source.is_table) {
+    const auto kind = [](const Frame& frame) { return frame.is_table ? "a table" : "a column"; };
+    throw DataTypeError(std::string("the source is ") + kind(source) + ", the target " + kind(target));
+  }
+  std::string where;
+  if (!target.is_table) {
+    if (same_type(*target.data.type, *source.data.type, &where)) return;
+    throw DataTypeError("the types of source and target differ: " + where);
+  }
+  const std::vector<Type>& columns = target.data.type->children;
+  const std::vector<Type>& others = source.data.type->children;
+  if (columns.size() != others.size()) {
+    throw InvalidArgument("the source has " + std::to_string(others.size()) + " columns, the target " +
+                          std::to_string(columns.size()));
+  }
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    if (same_type(columns[c], others[c], &where)) continue;
+    throw DataTypeError("column " + std::to_string(c) + " ('" + columns[c].name + "') is " + type_name(others[c]) +
+                        " in the source and " + type_name(columns[c]) + " in the target: " + where);
+  }
+}
+
+}  // namespace gs::table

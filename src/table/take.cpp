@@ -1,0 +1,253 @@
+// take.cpp: rows of arrays: what all types have in common, and the types whose rows have one size.
+#include "table/take.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "backends/host_info.h"
+#include "table/arrow_abi.h"
+#include "table/bits.h"
+
+namespace gs::table {
+namespace {
+
+constexpr int64_t kLeastRows = 16 * 1024;  // fewer rows of one column are not worth a second thread
+constexpr int64_t kLeastBytes = 128 * 1024;
+constexpr int64_t kFarPerL2 = 2;
+constexpr int64_t kLongestAhead = 4096;  // bytes of a row that are asked for in advance
+
+constexpr std::byte kOnes{0xFF};
+
+uint64_t bit_address(const std::byte* data) {
+  return static_cast<uint64_t>(reinterpret_cast<uintptr_t>(data)) * 8;
+}
+
+void ask_for(const std::byte* first, int64_t bytes) {
+  constexpr int64_t kLine = 64;
+  for (int64_t b = 0; b < bytes; b += kLine) ask(first + b);
+  if (bytes > 0) ask(first + bytes - 1);
+}
+
+// The bits of `buffer` for the rows of a piece, or ones where there are none.
+BitSource bit_source(const Buffer& buffer, const Piece& piece) {
+  if (buffer.data == nullptr) return {bit_address(&kOnes), 0, bit_address(&kOnes) / 8 + 1};
+  const uint64_t first = bit_address(buffer.data) + static_cast<uint64_t>(piece.offset);
+  return {first, ~uint64_t{0}, (first + static_cast<uint64_t>(piece.length) + 7) / 8};
+}
+
+uint64_t source_bits(const BitSource& source, int64_t row, int64_t n) {
+  if (source.keep == 0) return low_bits(n);
+  const uint64_t bit = source.first + static_cast<uint64_t>(row);
+  return read_bits(reinterpret_cast<const std::byte*>(bit >> 3), static_cast<int64_t>(bit & 7), n);
+}
+
+// The bits of all pieces one after the other. They are an eighth of a byte a row; finding the piece of every row that
+// is picked takes far longer than copying them.
+class Joined {
+ public:
+  Joined(const SmallVector<BitSource, 2>& sources, const Pieces& pieces, const Picks& picks) {
+    if (picks.among_all == nullptr) return;
+    int64_t total = 0;
+    for (const Piece& piece : pieces) total += piece.length;
+    if (total / kMostPerRow > picks.count) return;
+    words_ = Scratch<uint64_t>(words_for(total));
+    std::memset(words_.get(), 0, static_cast<std::size_t>(words_for(total)) * 8);
+    int64_t before = 0;
+    for (int p = 0; p < pieces.size(); ++p) {
+      for_each_word(before, pieces[p].length, [&](int64_t at, int64_t n) {
+        words_[at / 64] |= source_bits(sources[p], at - before, n) << (at & 63);
+      });
+      before += pieces[p].length;
+    }
+    const uint64_t first = bit_address(reinterpret_cast<const std::byte*>(words_.get()));
+    source_ = {first, ~uint64_t{0}, first / 8 + static_cast<uint64_t>(words_for(total)) * 8};
+  }
+  bool pays() const { return words_.get() != nullptr; }
+  const BitSource& source() const { return source_; }
+
+ private:
+  static constexpr int64_t kMostPerRow = 32;  // bits copied for one that is picked
+  Scratch<uint64_t> words_;
+  BitSource source_;
+};
+
+std::atomic<int64_t>& limit() {
+  static std::atomic<int64_t> value{INT32_MAX};
+  return value;
+}
+
+}  // namespace
+
+int64_t offset_limit() {
+  return limit().load(std::memory_order_relaxed);
+}
+
+int64_t set_offset_limit(int64_t value) {
+  return limit().exchange(value);
+}
+
+Taker::Taker(const Backend& backend, const RunOptions& options)
+    : backend_(backend), options_(options), near_bytes_(host::info().l2_bytes * kFarPerL2) {}
+
+Array Taker::take(const Type& type, const Pieces& pieces, const Picks& picks) const {
+  Array out;
+  out.length = picks.count;
+  validity(type, pieces, picks, out);
+  if (type.dictionary != nullptr) {
+    keys(type, pieces, picks, out);
+    return out;
+  }
+  switch (type.layout) {
+    case Layout::null: out.nulls = picks.count; break;
+    case Layout::bits: bools(pieces, picks, out); break;
+    case Layout::fixed: out.first = fixed(pieces, type.width, picks); break;
+    case Layout::binary: binary(type, pieces, picks, out); break;
+    case Layout::view: views(pieces, picks, out); break;
+    case Layout::list: list(type, pieces, picks, out); break;
+    case Layout::list_view: list_view(type, pieces, picks, out); break;
+    case Layout::fixed_list: fixed_list(type, pieces, picks, out); break;
+    case Layout::structure: structure(type, pieces, picks, out); break;
+    case Layout::sparse_union: sparse_union(type, pieces, picks, out); break;
+    case Layout::dense_union: dense_union(type, pieces, picks, out); break;
+    case Layout::run_end: run_end(type, pieces, picks, out); break;
+  }
+  return out;
+}
+
+// ---- bits
+
+void Taker::validity(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const {
+  if (!type.has_validity()) return;
+  bool has_bits = false;
+  for (const Piece& piece : pieces) has_bits |= piece.array->validity.data != nullptr;
+  // The key of a row that is missing may lie outside of an empty dictionary, so it must be null in any case.
+  const bool may_be_null = (type.flags & kNullable) != 0 || type.dictionary != nullptr;
+  const bool has_missing = picks.missing > 0 && may_be_null;
+  if (!has_bits && !has_missing) return;
+  SmallVector<BitSource, 2> sources;
+  for (const Piece& piece : pieces) sources.push_back(bit_source(piece.array->validity, piece));
+  int64_t ones = 0;
+  out.validity = bits(sources, pieces, picks, picks.valid, ones);
+  out.nulls = picks.count - ones;
+}
+
+void Taker::bools(const Pieces& pieces, const Picks& picks, Array& out) const {
+  SmallVector<BitSource, 2> sources;
+  for (const Piece& piece : pieces) sources.push_back(bit_source(piece.array->first, piece));
+  int64_t ones = 0;
+  out.first = bits(sources, pieces, picks, nullptr, ones);
+}
+
+Buffer Taker::bits(const SmallVector<BitSource, 2>& sources, const Pieces& pieces, const Picks& picks,
+                   const uint64_t* mask, int64_t& ones) const {
+  const Fresh fresh = allocate(words_for(picks.count) * 8);
+  auto* const words = reinterpret_cast<uint64_t*>(fresh.data);
+  const BitSource* source = sources.data();
+  RowNumbers rows = picks.rows;
+  const Joined joined(sources, pieces, picks);
+  if (joined.pays()) {
+    source = &joined.source();
+    rows = {picks.among_all, nullptr};
+  }
+  std::atomic<int64_t> found = 0;
+  share(picks.count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
+    if (picks.ranges == nullptr) {
+      found += backend_.columns().bits(source, rows, begin, end, mask, words);
+      return;
+    }
+    std::memset(words + begin / 64, 0, static_cast<std::size_t>(words_for(end - begin)) * 8);
+    int64_t set = 0;
+    for_each_run(picks, begin, end, [&](int32_t piece, int64_t start, int64_t at, int64_t length) {
+      if (piece == kMissing) return;
+      for_each_word(at, length, [&](int64_t bit, int64_t n) {
+        const uint64_t word = source_bits(sources[piece], start + (bit - at), n);
+        words[bit / 64] |= word << (bit & 63);
+        set += std::popcount(word);
+      });
+    });
+    found += set;
+  });
+  ones = found;
+  return fresh.buffer;
+}
+
+// ---- rows of one size
+
+Buffer Taker::items(const SmallVector<const std::byte*, 2>& base, const Pieces& pieces, int64_t width,
+                    const Picks& picks) const {
+  const Fresh fresh = allocate(picks.count * width);
+  if (width == 0) return fresh.buffer;
+  int64_t bytes = 0;
+  for (const Piece& piece : pieces) bytes += piece.length * width;
+  const bool far = bytes > near_bytes_ && width <= kLongestAhead;
+  const int64_t least = std::clamp<int64_t>(kLeastBytes / width, 1, kLeastRows);
+  share(picks.count, 64, least, [&](int64_t begin, int64_t end) {
+    if (picks.ranges == nullptr) {
+      return backend_.columns().items(base.data(), width, picks.rows, begin, end, far, fresh.data);
+    }
+    const auto copy = [&](int32_t piece, int64_t start, int64_t at, int64_t length) {
+      std::byte* const target = fresh.data + at * width;
+      const auto size = static_cast<std::size_t>(length * width);
+      if (piece == kMissing) {
+        std::memset(target, 0, size);
+      } else {
+        std::memcpy(target, base[piece] + start * width, size);
+      }
+    };
+    if (!far) return for_each_run(picks, begin, end, copy);
+    for_each_run(picks, begin, end, copy, [&](int32_t piece, int64_t start, int64_t length) {
+      ask_for(base[piece] + start * width, std::min(length * width, kLongestAhead));
+    });
+  });
+  return fresh.buffer;
+}
+
+Buffer Taker::fixed(const Pieces& pieces, int64_t width, const Picks& picks) const {
+  SmallVector<const std::byte*, 2> base;
+  for (const Piece& piece : pieces) base.push_back(piece.array->first.data + piece.offset * width);
+  return items(base, pieces, width, picks);
+}
+
+// ---- rows that consist of rows
+
+Piece field_of(const Piece& piece, std::size_t i) {
+  const Array& child = piece.array->children[i];
+  return {&child, child.offset + piece.offset, piece.length};
+}
+
+void Taker::structure(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const {
+  out.children.reserve(type.children.size());
+  for (std::size_t i = 0; i < type.children.size(); ++i) {
+    Pieces fields;
+    for (const Piece& piece : pieces) fields.push_back(field_of(piece, i));
+    out.children.push_back(take(type.children[i], fields, picks));
+  }
+}
+
+void Taker::fixed_list(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const {
+  const int64_t size = type.list_size;
+  const Type& child_type = type.children[0];
+  Pieces children;
+  bool plain = child_type.layout == Layout::fixed && child_type.dictionary == nullptr && picks.missing == 0 && size > 0;
+  for (const Piece& piece : pieces) {
+    const Array& child = piece.array->children[0];
+    children.push_back({&child, child.offset + piece.offset * size, piece.length * size});
+    plain = plain && child.validity.data == nullptr;
+  }
+  if (plain) {  // a row is one long item
+    SmallVector<const std::byte*, 2> base;
+    for (const Piece& piece : children) base.push_back(piece.array->first.data + piece.offset * child_type.width);
+    Array child;
+    child.length = picks.count * size;
+    child.first = items(base, pieces, size * child_type.width, picks);
+    out.children.push_back(std::move(child));
+    return;
+  }
+  RangeList list;
+  for_each_run(picks, 0, picks.count, [&](int32_t piece, int64_t start, int64_t, int64_t length) {
+    list.add(piece, start * size, length * size);
+  });
+  out.children.push_back(take(child_type, children, list.picks()));
+}
+
+}  // namespace gs::table

@@ -1,0 +1,74 @@
+// take.h: rows of arrays of every type, picked out of any number of pieces: the one operation that all table operators
+// consist of. A scatter picks every row of its result out of the target or of the source.
+#pragma once
+
+#include "backends/backend.h"
+#include "table/memory.h"
+#include "table/picks.h"
+
+namespace gs::table {
+
+// A signal handler raised while rows were taken.
+struct Interrupted {};
+
+// The result needs a larger offset than its type has: it must be made in several chunks.
+struct OffsetOverflow {};
+
+// Largest offset of 32 bits that a result may have. Smaller in tests only.
+int64_t offset_limit();
+int64_t set_offset_limit(int64_t limit);  // returns what it was
+
+class Taker {
+ public:
+  Taker(const Backend& backend, const RunOptions& options);
+
+  // The rows of `pieces`, all of this type, that `picks` names. Rows that are missing become null if the type may be
+  // null; their values are unspecified but never uninitialised. ExchangeError for offsets, keys or ids that lead
+  // outside of their arrays.
+  Array take(const Type& type, const Pieces& pieces, const Picks& picks) const;
+
+  // Items of `width` bytes, by the address of row 0 of each piece.
+  Buffer items(const SmallVector<const std::byte*, 2>& base, const Pieces& pieces, int64_t width,
+               const Picks& picks) const;
+
+ private:
+  void validity(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const;
+  Buffer bits(const SmallVector<BitSource, 2>& sources, const Pieces& pieces, const Picks& picks, const uint64_t* mask,
+              int64_t& ones) const;
+  Buffer fixed(const Pieces& pieces, int64_t width, const Picks& picks) const;
+  void bools(const Pieces& pieces, const Picks& picks, Array& out) const;
+  void binary(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const;
+  // What lies between the offsets of the rows, `item` bytes for each step of an offset; sets the offsets of `out`.
+  Buffer spans(const Type& type, const Pieces& pieces, const SmallVector<const std::byte*, 2>& sources, int64_t item,
+               const Picks& picks, Array& out) const;
+  void list(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const;
+  void list_view(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const;
+  void fixed_list(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const;
+  void structure(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const;
+  void sparse_union(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const;
+  void dense_union(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const;
+  void run_end(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const;
+  void views(const Pieces& pieces, const Picks& picks, Array& out) const;
+  void keys(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const;
+
+  // work(begin, end) for parts of [0, count) that begin at multiples of `grain`; shorter ones than `least` do not pay.
+  template <class Work>
+  void share(int64_t count, int64_t grain, int64_t least, const Work& work) const {
+    Share all;
+    all.count = count;
+    all.grain = grain;
+    all.least = least;
+    all.context = const_cast<Work*>(&work);
+    all.run = [](void* context, int64_t begin, int64_t end) { (*static_cast<const Work*>(context))(begin, end); };
+    if (backend_.share(all, options_) == Outcome::interrupted) throw Interrupted{};
+  }
+
+  const Backend& backend_;
+  const RunOptions options_;
+  const int64_t near_bytes_;  // what fits into the caches
+};
+
+// Rows [offset, offset + length) of child `i` of a structure or a sparse union.
+Piece field_of(const Piece& piece, std::size_t i);
+
+}  // namespace gs::table

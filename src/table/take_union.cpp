@@ -1,0 +1,137 @@
+// take_union.cpp: rows whose type or whose value lies elsewhere: dense unions and run-end encoding.
+#include "core/error.h"
+#include "table/run_ends.h"
+#include "table/take.h"
+
+namespace gs::table {
+namespace {
+
+[[noreturn]] void refuse(const Type& type, const char* what) {
+  throw ExchangeError("'" + type.name + "' (" + type_name(type) + "): " + what);
+}
+
+std::size_t child_of(const Type& type, std::byte id) {
+  const auto number = static_cast<int8_t>(id);
+  const int child = number < 0 ? -1 : type.child_of_id[static_cast<std::size_t>(number)];
+  if (child < 0) refuse(type, "a type id that the union does not have");
+  return static_cast<std::size_t>(child);
+}
+
+int8_t id_of(const Type& type, std::size_t child) {
+  for (std::size_t id = 0; id < type.child_of_id.size(); ++id) {
+    if (type.child_of_id[id] == static_cast<int8_t>(child)) return static_cast<int8_t>(id);
+  }
+  refuse(type, "a field without a type id");
+}
+
+int64_t most_rows(int64_t width) {
+  return width == 2 ? INT16_MAX : width == 4 ? offset_limit() : INT64_MAX;
+}
+
+}  // namespace
+
+void Taker::sparse_union(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const {
+  const Fresh ids = allocate(picks.count);
+  for_each_run(picks, 0, picks.count, [&](int32_t piece, int64_t start, int64_t at, int64_t length) {
+    const auto size = static_cast<std::size_t>(length);
+    if (piece == kMissing) {  // a null of the first field
+      std::memset(ids.data + at, id_of(type, 0), size);
+    } else {
+      std::memcpy(ids.data + at, pieces[piece].array->first.data + pieces[piece].offset + start, size);
+    }
+  });
+  out.first = ids.buffer;
+  structure(type, pieces, picks, out);
+}
+
+void Taker::dense_union(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const {
+  if (picks.count > offset_limit()) throw OffsetOverflow{};
+  const std::size_t children = type.children.size();
+  if (children == 0 && picks.count > 0) refuse(type, "a union without fields that has rows");
+  const Fresh ids = allocate(picks.count);
+  const Fresh offsets = allocate(picks.count * 4);
+  std::vector<RangeList> rows(children);
+  for_each_run(picks, 0, picks.count, [&](int32_t piece, int64_t start, int64_t at, int64_t length) {
+    for (int64_t i = at; i < at + length; ++i) {
+      if (piece == kMissing) {  // a null of the first field
+        ids.data[i] = static_cast<std::byte>(id_of(type, 0));
+        store(offsets.data, i, static_cast<int32_t>(rows[0].count()));
+        rows[0].add(kMissing, 0, 1);
+        continue;
+      }
+      const Array& array = *pieces[piece].array;
+      const int64_t row = pieces[piece].offset + start + (i - at);
+      const std::byte id = array.first.data[row];
+      const std::size_t child = child_of(type, id);
+      const int64_t from = load<int32_t>(array.second.data, row);
+      if (from < 0 || from >= array.children[child].length) refuse(type, "an offset that lies outside of its field");
+      ids.data[i] = id;
+      store(offsets.data, i, static_cast<int32_t>(rows[child].count()));
+      rows[child].add(piece, from, 1);
+    }
+  });
+  out.first = ids.buffer;
+  out.second = offsets.buffer;
+  out.children.reserve(children);
+  for (std::size_t c = 0; c < children; ++c) {
+    Pieces fields;
+    for (const Piece& piece : pieces) {
+      const Array& child = piece.array->children[c];
+      fields.push_back({&child, child.offset, child.length});
+    }
+    out.children.push_back(take(type.children[c], fields, rows[c].picks()));
+  }
+}
+
+void Taker::run_end(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const {
+  const int64_t width = type.children[0].width;
+  if (picks.count > most_rows(width)) throw OffsetOverflow{};
+  std::vector<int64_t> ends;
+  RangeList values;
+  int32_t last_piece = kMissing - 1;
+  int64_t last_run = -1;
+  const auto extend = [&](int32_t piece, int64_t run, int64_t end) {
+    if (piece == last_piece && run == last_run) {
+      ends.back() = end;
+      return;
+    }
+    ends.push_back(end);
+    values.add(piece, run, 1);
+    last_piece = piece;
+    last_run = run;
+  };
+  for_each_run(picks, 0, picks.count, [&](int32_t piece, int64_t start, int64_t at, int64_t length) {
+    if (piece == kMissing) return extend(kMissing, 0, at + length);
+    const RunEnds runs(type, *pieces[piece].array);
+    const int64_t first = pieces[piece].offset + start;
+    int64_t run = runs.find(first);
+    for (int64_t done = 0; done < length; ++run) {
+      if (run >= runs.count()) refuse(type, "run ends that end before the last row");
+      const int64_t end = std::min(runs.end(run) - first, length);
+      if (end <= done) refuse(type, "run ends that are not in order");
+      extend(piece, run, at + end);
+      done = end;
+    }
+  });
+  const auto count = static_cast<int64_t>(ends.size());
+  const Fresh data = allocate(count * width);
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t end = ends[static_cast<std::size_t>(i)];
+    if (width == 2) store(data.data, i, static_cast<int16_t>(end));
+    if (width == 4) store(data.data, i, static_cast<int32_t>(end));
+    if (width == 8) store(data.data, i, end);
+  }
+  Pieces children;
+  for (const Piece& piece : pieces) {
+    const Array& child = piece.array->children[1];
+    children.push_back({&child, child.offset, child.length});
+  }
+  Array run_ends;
+  run_ends.length = count;
+  run_ends.first.data = data.buffer.data;
+  run_ends.first.owner = data.buffer.owner;
+  out.children.push_back(std::move(run_ends));
+  out.children.push_back(take(type.children[1], children, values.picks()));
+}
+
+}  // namespace gs::table

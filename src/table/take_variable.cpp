@@ -1,0 +1,272 @@
+// take_variable.cpp: rows of any length: strings and lists. Two passes: the new offsets, then what lies between them.
+#include <atomic>
+
+#include "core/error.h"
+#include "table/bits.h"
+#include "table/spans.h"
+#include "table/take.h"
+
+namespace gs::table {
+namespace {
+
+constexpr int64_t kBlockRows = 4096;  // rows whose lengths are summed by one thread
+constexpr int64_t kLeastBlocks = 2;
+
+[[noreturn]] void refuse_offsets(const Type& type) {
+  throw ExchangeError("offsets of '" + type.name + "' (" + type_name(type) + ") are not in order");
+}
+
+bool is_far(const Pieces& pieces, int64_t width, int64_t near_bytes) {
+  int64_t bytes = 0;
+  for (const Piece& piece : pieces) bytes += piece.length * width;
+  return bytes > near_bytes;
+}
+
+inline bool is_null(const uint64_t* valid, int64_t i) {
+  return valid != nullptr && !bit_at(valid, i);
+}
+
+// The lengths of rows [begin, end) as running totals from 0 on; gives the sum. Negative: offsets out of order.
+template <class Offset>
+int64_t sum_lengths(const SmallVector<Ends, 2>& ends, const Picks& picks, const uint64_t* valid, int64_t begin,
+                    int64_t end, std::byte* target) {
+  uint64_t total = 0;
+  int64_t wrong = 0;
+  const auto add = [&](const Ends& piece, int64_t row, int64_t i) {
+    const uint64_t keep = valid == nullptr ? ~uint64_t{0} : 0 - ((valid[i >> 6] >> (i & 63)) & 1);
+    const uint64_t low = offset_at<Offset>(piece, row);
+    const uint64_t high = offset_at<Offset>(piece, row + 1);
+    wrong |= disorder(piece, low, high) & static_cast<int64_t>(keep);
+    total += (high - low) & keep;
+    store(target, i + 1, static_cast<Offset>(total));
+  };
+  if (picks.ranges == nullptr) {
+    const uint32_t* const row = picks.rows.row;
+    if (picks.rows.chunk == nullptr) {
+      const Ends piece = ends[0];
+      for (int64_t i = begin; i < end; ++i) add(piece, row[i], i);
+    } else {
+      for (int64_t i = begin; i < end; ++i) add(ends[static_cast<int>(picks.rows.chunk[i])], row[i], i);
+    }
+  } else {
+    for_each_run(
+        picks, begin, end,
+        [&](int32_t piece, int64_t start, int64_t at, int64_t length) {
+          for (int64_t k = 0; k < length; ++k) {
+            if (piece == kMissing) {
+              store(target, at + k + 1, static_cast<Offset>(total));
+            } else {
+              add(ends[piece], start + k, at + k);
+            }
+          }
+        },
+        [&](int32_t piece, int64_t start, int64_t) {
+          ask(ends[piece].data + start * static_cast<int64_t>(sizeof(Offset)));
+        });
+  }
+  return wrong < 0 ? -1 : static_cast<int64_t>(total);
+}
+
+// Asks for the offsets of rows [begin, end).
+template <class Offset>
+void ask_for_offsets(const SmallVector<Ends, 2>& ends, const Picks& picks, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; ++i) {
+    ask(ends[static_cast<int>(picks.rows.chunk_of(i))].data +
+        int64_t{picks.rows.row[i]} * static_cast<int64_t>(sizeof(Offset)));
+  }
+}
+
+// The rows of the child that rows [begin, end) consist of; running totals become offsets from `base` on.
+template <class Offset>
+bool child_ranges(const SmallVector<Ends, 2>& ends, const Picks& picks, int64_t begin, int64_t end, int64_t base,
+                  std::byte* offsets, RangeList& rows) {
+  int64_t at = base;
+  bool good = true;
+  for_each_run(picks, begin, end, [&](int32_t piece, int64_t start, int64_t row, int64_t length) {
+    for (int64_t k = 0; k < length; ++k) {
+      const int64_t next = base + static_cast<int64_t>(load<Offset>(offsets, row + k + 1));
+      store(offsets, row + k + 1, static_cast<Offset>(next));
+      if (next > at) {
+        const uint64_t from = offset_at<Offset>(ends[piece], start + k);
+        good = good && disorder(ends[piece], from, from + static_cast<uint64_t>(next - at)) >= 0;
+        if (good) rows.add(piece, static_cast<int64_t>(from), next - at);
+      }
+      at = next;
+    }
+  });
+  return good;
+}
+
+template <class Visit>
+decltype(auto) with_offset(int64_t width, Visit visit) {
+  return width == 4 ? visit(int32_t{}) : visit(int64_t{});
+}
+
+// Where the totals of blocks begin. Replaces them in place; returns their sum.
+int64_t accumulate(const Scratch<int64_t>& totals, int64_t blocks) {
+  int64_t sum = 0;
+  for (int64_t b = 0; b < blocks; ++b) sum += std::exchange(totals[b], sum);
+  return sum;
+}
+
+const uint64_t* words_of(const Buffer& validity) {
+  return reinterpret_cast<const uint64_t*>(validity.data);
+}
+
+// Offsets of a result, not yet final: those of a block of rows count from the block's own beginning.
+struct Lengths {
+  Fresh offsets;
+  Scratch<int64_t> base;  // of each block
+  int64_t blocks = 0;
+  int64_t total = 0;
+};
+
+template <class Share>
+Lengths find_lengths(const Type& type, const Pieces& pieces, const Picks& picks, const Buffer& validity, bool far,
+                     const Share& share) {
+  Lengths lengths;
+  lengths.offsets = allocate((picks.count + 1) * type.width);
+  lengths.blocks = (picks.count + kBlockRows - 1) / kBlockRows;
+  lengths.base = Scratch<int64_t>(lengths.blocks);
+  std::atomic<bool> wrong = false;
+  with_offset(type.width, [&](auto kind) {
+    using Offset = decltype(kind);
+    store(lengths.offsets.data, 0, Offset{0});
+    const SmallVector<Ends, 2> ends = ends_of<Offset>(pieces);
+    share(lengths.blocks, 1, kLeastBlocks, [&](int64_t first, int64_t last) {
+      for (int64_t b = first; b < last; ++b) {
+        const int64_t begin = b * kBlockRows;
+        const int64_t end = std::min(begin + kBlockRows, picks.count);
+        if (far && picks.ranges == nullptr) ask_for_offsets<Offset>(ends, picks, begin, end);
+        const uint64_t* const valid = validity.data == nullptr ? picks.valid : words_of(validity);
+        const int64_t total = sum_lengths<Offset>(ends, picks, valid, begin, end, lengths.offsets.data);
+        if (total < 0) wrong = true;
+        lengths.base[b] = total;
+      }
+    });
+  });
+  if (wrong) refuse_offsets(type);
+  lengths.total = accumulate(lengths.base, lengths.blocks);
+  if (type.width == 4 && lengths.total > offset_limit()) throw OffsetOverflow{};
+  return lengths;
+}
+
+}  // namespace
+
+Buffer Taker::spans(const Type& type, const Pieces& pieces, const SmallVector<const std::byte*, 2>& sources,
+                    int64_t item, const Picks& picks, Array& out) const {
+  const auto sharing = [this](int64_t count, int64_t grain, int64_t least, const auto& work) {
+    share(count, grain, least, work);
+  };
+  const bool far = is_far(pieces, type.width, near_bytes_);
+  const Lengths lengths = find_lengths(type, pieces, picks, out.validity, far, sharing);
+  int64_t size = 0;
+  if (__builtin_mul_overflow(lengths.total, item, &size)) throw ShapeError("a result of more than 2**63 bytes");
+  const Fresh bytes = allocate(size);
+  std::atomic<bool> wrong = false;
+  with_offset(type.width, [&](auto kind) {
+    using Offset = decltype(kind);
+    const SmallVector<Ends, 2> ends = ends_of<Offset>(pieces);
+    int64_t source_bytes = 0;
+    for (const Ends& piece : ends) source_bytes += (piece.high - piece.low) * item;
+    const Copier<Offset> copier(ends, sources, item, picks, source_bytes > near_bytes_);
+    share(lengths.blocks, 1, kLeastBlocks, [&](int64_t first, int64_t last) {
+      for (int64_t b = first; b < last; ++b) {
+        const int64_t begin = b * kBlockRows;
+        const int64_t end = std::min(begin + kBlockRows, picks.count);
+        if (!copier.copy(begin, end, lengths.base[b], lengths.offsets.data, bytes.data)) wrong = true;
+      }
+    });
+  });
+  if (wrong) refuse_offsets(type);
+  out.first = lengths.offsets.buffer;
+  return bytes.buffer;
+}
+
+void Taker::binary(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const {
+  SmallVector<const std::byte*, 2> sources;
+  for (const Piece& piece : pieces) sources.push_back(piece.array->second.data);
+  out.second = spans(type, pieces, sources, 1, picks, out);
+}
+
+void Taker::list(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const {
+  const Type& child_type = type.children[0];
+  Pieces children;
+  SmallVector<const std::byte*, 2> sources;
+  bool plain = child_type.layout == Layout::fixed && child_type.dictionary == nullptr && child_type.width > 0;
+  for (const Piece& piece : pieces) {
+    const Array& child = piece.array->children[0];
+    children.push_back({&child, child.offset, child.length});
+    sources.push_back(child.first.data + child.offset * child_type.width);
+    plain = plain && child.validity.data == nullptr;
+  }
+  if (plain) {  // as strings whose characters are longer
+    Array child;
+    child.first = spans(type, pieces, sources, child_type.width, picks, out);
+    child.length = load_offset(out.first.data, type.width, picks.count);
+    out.children.push_back(std::move(child));
+    return;
+  }
+  const auto sharing = [this](int64_t count, int64_t grain, int64_t least, const auto& work) {
+    share(count, grain, least, work);
+  };
+  const Lengths lengths =
+      find_lengths(type, pieces, picks, out.validity, is_far(pieces, type.width, near_bytes_), sharing);
+  std::vector<RangeList> parts(static_cast<std::size_t>(lengths.blocks));
+  std::atomic<bool> wrong = false;
+  with_offset(type.width, [&](auto kind) {
+    using Offset = decltype(kind);
+    const SmallVector<Ends, 2> ends = ends_of<Offset>(pieces);
+    share(lengths.blocks, 1, kLeastBlocks, [&](int64_t first, int64_t last) {
+      for (int64_t b = first; b < last; ++b) {
+        const int64_t begin = b * kBlockRows;
+        RangeList& part = parts[static_cast<std::size_t>(b)];
+        if (!child_ranges<Offset>(ends, picks, begin, std::min(begin + kBlockRows, picks.count), lengths.base[b],
+                                  lengths.offsets.data, part)) {
+          wrong = true;
+        }
+      }
+    });
+  });
+  if (wrong) refuse_offsets(type);
+  RangeList rows;
+  for (RangeList& part : parts) rows.append(std::exchange(part, {}));
+  out.first = lengths.offsets.buffer;
+  out.children.push_back(take(child_type, children, rows.picks()));
+}
+
+void Taker::list_view(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const {
+  const Fresh offsets = allocate(picks.count * type.width);
+  const Fresh sizes = allocate(picks.count * type.width);
+  Pieces children;
+  for (const Piece& piece : pieces) {
+    const Array& child = piece.array->children[0];
+    children.push_back({&child, child.offset, child.length});
+  }
+  RangeList rows;
+  with_offset(type.width, [&](auto kind) {
+    using Offset = decltype(kind);
+    for_each_run(picks, 0, picks.count, [&](int32_t piece, int64_t start, int64_t at, int64_t length) {
+      for (int64_t i = at; i < at + length; ++i) {
+        int64_t size = 0;
+        const int64_t begin = rows.count();
+        if (piece != kMissing && !is_null(words_of(out.validity), i)) {
+          const Array& array = *pieces[piece].array;
+          const int64_t row = pieces[piece].offset + start + (i - at);
+          const int64_t from = load<Offset>(array.first.data, row);
+          size = load<Offset>(array.second.data, row);
+          if (from < 0 || size < 0 || from > array.children[0].length - size) refuse_offsets(type);
+          rows.add(piece, from, size);
+        }
+        if (type.width == 4 && rows.count() > offset_limit()) throw OffsetOverflow{};
+        store(offsets.data, i, static_cast<Offset>(begin));
+        store(sizes.data, i, static_cast<Offset>(size));
+      }
+    });
+  });
+  out.first = offsets.buffer;
+  out.second = sizes.buffer;
+  out.children.push_back(take(type.children[0], children, rows.picks()));
+}
+
+}  // namespace gs::table

@@ -1,0 +1,241 @@
+// test_selection.cpp: maps and masks into rows, against loops; on both backends and any number of threads.
+#include "table/selection.h"
+
+#include <random>
+
+#include "catch.h"
+#include "table/table.h"
+#include "table/take.h"
+
+using namespace gs;
+using namespace gs::table;
+
+namespace {
+
+using Lengths = Selection::Lengths;
+
+std::vector<Selection::Sharing> all_sharings() {
+  std::vector<Selection::Sharing> sharings;
+  for (const int threads : {1, 2, 5}) {
+    RunOptions options;
+    options.threads = threads;
+    sharings.push_back({cpu::backend(), options});
+  }
+  sharings.push_back({reference::backend(), {}});
+  return sharings;
+}
+
+template <class Index>
+MapPart part_of(const std::vector<Index>& map, IndexType type) {
+  return {reinterpret_cast<const std::byte*>(map.data()), sizeof(Index), type, static_cast<int64_t>(map.size()), {}};
+}
+
+MapPart part_of(const std::vector<int64_t>& map) {
+  return part_of(map, IndexType::i64);
+}
+
+std::vector<int64_t> positions_of(const Selection& selection) {
+  std::vector<int64_t> positions(static_cast<std::size_t>(selection.count()));
+  selection.positions(positions.data());
+  return positions;
+}
+
+int64_t sum(const Lengths& lengths) {
+  int64_t total = 0;
+  for (const int64_t length : lengths) total += length;
+  return total;
+}
+
+std::vector<std::byte> bytes_of(const std::vector<bool>& values) {
+  std::vector<std::byte> bytes;
+  for (const bool value : values) bytes.push_back(std::byte{value});
+  return bytes;
+}
+
+MaskPart part_of(const std::vector<std::byte>& mask) {
+  MaskPart part;
+  part.data = mask.data();
+  part.count = static_cast<int64_t>(mask.size());
+  return part;
+}
+
+const std::vector<Lengths> kTables = {{10}, {0, 7, 0, 3}, {1, 1, 1, 1, 1, 1, 1}, {5000000000, 0, 100}, {100000}};
+
+}  // namespace
+
+TEST_CASE("a gather's rows are the map's, negative ones from the end, in chunks of any length") {
+  std::mt19937_64 random(1);
+  for (const Selection::Sharing& sharing : all_sharings()) {
+    for (const Lengths& lengths : kTables) {
+      const int64_t rows = sum(lengths);
+      for (const int64_t count : {0, 1, 63, 64, 65, 1000, 70000}) {
+        std::vector<int64_t> map;
+        std::vector<int64_t> expected;
+        for (int64_t i = 0; i < count; ++i) {
+          const auto row = static_cast<int64_t>(random() % static_cast<uint64_t>(rows));
+          map.push_back(random() % 2 == 0 ? row : row - rows);
+          expected.push_back(row);
+        }
+        const auto half = static_cast<std::ptrdiff_t>(count / 3);  // a map in two parts
+        const std::vector<int64_t> first(map.begin(), map.begin() + half);
+        const std::vector<int64_t> second(map.begin() + half, map.end());
+        const Selection selection =
+            Selection::gather(sharing, {part_of(first), part_of(second)}, lengths, RowBounds::raise);
+        REQUIRE(selection.count() == count);
+        REQUIRE(selection.missing() == 0);
+        REQUIRE(positions_of(selection) == expected);
+      }
+    }
+  }
+}
+
+TEST_CASE("rows outside: the first one is named, or the row is missing") {
+  for (const Selection::Sharing& sharing : all_sharings()) {
+    std::vector<int64_t> map(70000, 3);
+    map[69999] = 10;
+    map[40001] = -11;
+    map[40002] = INT64_MIN;
+    try {
+      Selection::gather(sharing, {part_of(map)}, {6, 4}, RowBounds::raise);
+      FAIL("nothing was thrown");
+    } catch (const BadRow& bad) {
+      REQUIRE(bad.position == 40001);
+      REQUIRE(static_cast<int64_t>(bad.bits) == -11);
+      REQUIRE(bad.count == 3);
+      REQUIRE(bad.size == 10);
+      REQUIRE(bad.total == 70000);
+    }
+    const Selection nullified = Selection::gather(sharing, {part_of(map)}, {6, 4}, RowBounds::nullify);
+    REQUIRE(nullified.missing() == 3);
+    const std::vector<int64_t> positions = positions_of(nullified);
+    REQUIRE(positions[40001] == -1);
+    REQUIRE(positions[40002] == -1);
+    REQUIRE(positions[69999] == -1);
+    REQUIRE(positions[0] == 3);
+    const Selection unchecked = Selection::gather(sharing, {part_of(map)}, {6, 4}, RowBounds::unchecked);
+    for (const int64_t position : positions_of(unchecked)) REQUIRE((position >= 0 && position < 10));
+  }
+}
+
+TEST_CASE("unsigned values are compared at full width and never count from the end") {
+  const Selection::Sharing sharing = all_sharings()[0];
+  const std::vector<uint64_t> map = {1, UINT64_MAX, (uint64_t{1} << 32) + 1};
+  const Selection selection = Selection::gather(sharing, {part_of(map, IndexType::u64)}, {5}, RowBounds::nullify);
+  REQUIRE(positions_of(selection) == std::vector<int64_t>{1, -1, -1});
+  const std::vector<uint8_t> bytes = {255, 4};
+  REQUIRE(positions_of(Selection::gather(sharing, {part_of(bytes, IndexType::u8)}, {256}, RowBounds::raise)) ==
+          std::vector<int64_t>{255, 4});
+  const std::vector<int8_t> small = {-1, 4};
+  REQUIRE(positions_of(Selection::gather(sharing, {part_of(small, IndexType::i8)}, {256}, RowBounds::raise)) ==
+          std::vector<int64_t>{255, 4});
+}
+
+TEST_CASE("nulls come before rows outside, and an empty table has only missing rows") {
+  for (const Selection::Sharing& sharing : all_sharings()) {
+    const std::vector<int64_t> map = {9, 0, 1};
+    const std::byte present[] = {std::byte{0b101}};
+    MapPart part = part_of(map);
+    part.nulls.bits = present;
+    REQUIRE_THROWS_AS(Selection::gather(sharing, {part}, {2}, RowBounds::raise), NullRow);
+    REQUIRE_THROWS_AS(Selection::gather(sharing, {part}, {2}, RowBounds::unchecked), NullRow);
+    REQUIRE(positions_of(Selection::gather(sharing, {part}, {2}, RowBounds::nullify)) ==
+            std::vector<int64_t>{-1, -1, 1});
+    REQUIRE(positions_of(Selection::gather(sharing, {part}, {0}, RowBounds::nullify)) ==
+            std::vector<int64_t>{-1, -1, -1});
+    REQUIRE(positions_of(Selection::gather(sharing, {part}, {}, RowBounds::nullify)) ==
+            std::vector<int64_t>{-1, -1, -1});
+    REQUIRE_THROWS_AS(Selection::gather(sharing, {part_of(map)}, {0}, RowBounds::unchecked), BadRow);
+  }
+}
+
+TEST_CASE("a scatter's rows are the target's but for those that the map names, of which the last wins") {
+  std::mt19937_64 random(2);
+  for (const Selection::Sharing& sharing : all_sharings()) {
+    for (const int64_t rows : {1, 64, 1000, 100000}) {
+      for (const int64_t count : {int64_t{0}, int64_t{1}, rows / 20, rows, 2 * rows}) {
+        for (const bool one_row : {false, true}) {
+          std::vector<int64_t> map;
+          std::vector<int64_t> expected(static_cast<std::size_t>(rows));
+          for (int64_t i = 0; i < rows; ++i) expected[static_cast<std::size_t>(i)] = i;
+          for (int64_t i = 0; i < count; ++i) {
+            const auto row = static_cast<int64_t>(random() % static_cast<uint64_t>(rows));
+            map.push_back(i % 2 == 0 ? row : row - rows);
+            expected[static_cast<std::size_t>(row)] = rows + (one_row ? 0 : i);
+          }
+          const int64_t source = one_row ? 1 : count + 3;
+          const Selection selection =
+              Selection::scatter(sharing, {part_of(map)}, {rows / 3, rows - rows / 3}, {source}, one_row);
+          REQUIRE(positions_of(selection) == expected);
+        }
+      }
+    }
+    REQUIRE_THROWS_AS(Selection::scatter(sharing, {part_of(std::vector<int64_t>{0, 1})}, {5}, {1}, false),
+                      InvalidArgument);
+    REQUIRE_THROWS_AS(Selection::scatter(sharing, {part_of(std::vector<int64_t>{5})}, {5}, {1}, false), BadRow);
+  }
+}
+
+TEST_CASE("masks: rows in order, one row for all, rows that stay, rows of one side or the other") {
+  std::mt19937_64 random(3);
+  for (const Selection::Sharing& sharing : all_sharings()) {
+    for (const int64_t rows : {0, 1, 63, 64, 65, 5000, 70000}) {
+      for (const int percent : {0, 3, 50, 100}) {
+        std::vector<bool> mask;
+        for (int64_t i = 0; i < rows; ++i) mask.push_back(static_cast<int>(random() % 100) < percent);
+        const std::vector<std::byte> bytes = bytes_of(mask);
+        const std::vector<MaskPart> parts = {part_of(bytes)};
+        std::vector<int64_t> scattered;
+        std::vector<int64_t> one;
+        std::vector<int64_t> kept;
+        std::vector<int64_t> chosen;
+        int64_t next = rows;
+        for (int64_t i = 0; i < rows; ++i) {
+          const bool set = mask[static_cast<std::size_t>(i)];
+          scattered.push_back(set ? next++ : i);
+          one.push_back(set ? rows : i);
+          if (set) kept.push_back(i);
+          chosen.push_back(set ? i : rows + i);
+        }
+        const int64_t source = static_cast<int64_t>(kept.size());
+        const Lengths target = {rows / 2, rows - rows / 2};
+        REQUIRE(positions_of(Selection::mask_scatter(sharing, parts, target, {source}, false)) == scattered);
+        REQUIRE(positions_of(Selection::mask_scatter(sharing, parts, target, {1}, true)) == one);
+        REQUIRE(positions_of(Selection::filter(sharing, parts, target)) == kept);
+        REQUIRE(positions_of(Selection::choose(sharing, parts, target, {rows})) == chosen);
+        REQUIRE_THROWS_AS(Selection::filter(sharing, parts, {rows + 1}), InvalidArgument);
+        if (source > 0) {
+          REQUIRE_THROWS_AS(Selection::mask_scatter(sharing, parts, target, {source - 1}, false), InvalidArgument);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("slices of picks are the same rows") {
+  const Selection::Sharing sharing = all_sharings()[0];
+  std::vector<int64_t> map;
+  for (int64_t i = 0; i < 300; ++i) map.push_back(i % 7 == 0 ? 1000 : (i * 37) % 90);
+  const Selection by_row = Selection::gather(sharing, {part_of(map)}, {40, 50}, RowBounds::nullify);
+  const Selection by_range =
+      Selection::scatter(sharing, {part_of(std::vector<int64_t>{5, 60, 61})}, {100, 200}, {3}, false);
+  for (const Selection* selection : {&by_row, &by_range}) {
+    const Picks whole = selection->picks();
+    std::vector<std::pair<int32_t, int64_t>> rows;
+    for_each_run(whole, 0, whole.count, [&](int32_t piece, int64_t start, int64_t, int64_t length) {
+      for (int64_t k = 0; k < length; ++k) rows.push_back({piece, piece == kMissing ? 0 : start + k});
+    });
+    for (const int64_t begin : {0, 1, 63, 64, 100}) {
+      for (const int64_t length : {1, 64, 65, 130}) {
+        const PickSlice slice(whole, begin, length);
+        int64_t at = begin;
+        for_each_run(slice.picks(), 0, length, [&](int32_t piece, int64_t start, int64_t, int64_t n) {
+          for (int64_t k = 0; k < n; ++k, ++at) {
+            REQUIRE(rows[static_cast<std::size_t>(at)] ==
+                    std::pair<int32_t, int64_t>(piece, piece == kMissing ? 0 : start + k));
+          }
+        });
+        REQUIRE(at == begin + length);
+      }
+    }
+  }
+}

@@ -1,0 +1,139 @@
+"""reference_table.py: what the table operators mean, as naive loops over rows of Python objects.
+
+A table is a list of columns, a column a list, None is null. Rules as libcudf documents them; where it leaves something
+undefined, ours: an index outside is an error, of several writes to one row the last wins, a null in a mask is false.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+Column = list[Any]
+Table = list[Column]
+
+
+class Outside(Exception):
+    """Rows that do not exist: where the first is, which, and how many."""
+
+    def __init__(self, position: tuple[int, ...], index: int, size: int, count: int) -> None:
+        self.position, self.index, self.size, self.count = position, index, size, count
+
+
+class NullIndex(Exception):
+    """A null where a row number belongs: where the first is."""
+
+    def __init__(self, position: tuple[int, ...]) -> None:
+        self.position = position
+
+
+class TooFewRows(Exception):
+    """A source with fewer rows than are to be written."""
+
+
+class WrongLength(Exception):
+    """A mask that is not as long as its table."""
+
+
+def row_of(index: int | None, size: int, signed: bool) -> int | None:
+    """The row that an index means, None where there is none. Only signed integers count from the end, once."""
+    if index is None:
+        return None
+    if signed and index < 0:
+        index += size
+    return index if 0 <= index < size else None
+
+
+def resolved(indices: list[int | None], size: int, signed: bool, bounds: str = "raise") -> list[int | None]:
+    """The row of every index; None only under "nullify"."""
+    rows = [row_of(index, size, signed) for index in indices]
+    if bounds != "nullify":
+        for place, index in enumerate(indices):
+            if index is None:
+                raise NullIndex((place,))
+        outside = [place for place, row in enumerate(rows) if row is None]
+        if outside:
+            raise Outside((outside[0],), indices[outside[0]], size, len(outside))
+    return rows
+
+
+def gather(source: Table, size: int, indices: list[int | None], signed: bool = True, bounds: str = "raise") -> Table:
+    """result[i] = source[indices[i]]; a table of `size` rows. Under "nullify" null where there is no such row."""
+    rows = resolved(indices, size, signed, bounds)
+    return [[None if row is None else column[row] for row in rows] for column in source]
+
+
+def scatter(source: Table, source_size: int, indices: list[int | None], target: Table, size: int, signed: bool = True):
+    """A copy of target; then result[indices[i]] = source[i], in this order."""
+    if len(indices) > source_size:
+        raise TooFewRows
+    rows = resolved(indices, size, signed)
+    result = [list(column) for column in target]
+    for place, row in enumerate(rows):
+        for column, new in zip(result, source, strict=True):
+            column[row] = new[place]
+    return result
+
+
+def scatter_scalars(scalars: list[Any], indices: list[int | None], target: Table, size: int, signed: bool = True):
+    """A copy of target; then result[indices[i]] = scalars."""
+    return scatter([[value] * len(indices) for value in scalars], len(indices), indices, target, size, signed)
+
+
+def true_rows(mask: list[bool | None], size: int) -> list[int]:
+    """Where the mask is true: null is false."""
+    if len(mask) != size:
+        raise WrongLength
+    return [row for row, bit in enumerate(mask) if bit is True]
+
+
+def boolean_mask_scatter(source: Table, source_size: int, target: Table, size: int, mask: list[bool | None]) -> Table:
+    """A copy of target, in which the i-th true row is row i of source."""
+    return scatter(source, source_size, true_rows(mask, size), target, size)
+
+
+def boolean_mask_scatter_scalars(scalars: list[Any], target: Table, size: int, mask: list[bool | None]) -> Table:
+    """A copy of target, in which every true row is the scalars."""
+    return scatter_scalars(scalars, true_rows(mask, size), target, size)
+
+
+def filter(source: Table, size: int, mask: list[bool | None]) -> Table:
+    """The rows of source where the mask is true."""
+    return gather(source, size, true_rows(mask, size))
+
+
+def copy_if_else(lhs: Table, rhs: Table, size: int, mask: list[bool | None]) -> Table:
+    """Row i of lhs where the mask is true, else of rhs."""
+    chosen = set(true_rows(mask, size))
+    return [
+        [(one if row in chosen else other)[row] for row in range(size)] for one, other in zip(lhs, rhs, strict=True)
+    ]
+
+
+def segmented_gather(lists: Column, maps: list[list[int | None]], signed: bool = True, bounds: str = "raise") -> Column:
+    """result[i][j] = lists[i][maps[i][j]]; null where lists[i] is."""
+    if len(maps) != len(lists):
+        raise WrongLength
+    result: Column = []
+    for elements, indices in zip(lists, maps, strict=True):
+        if elements is None:
+            result.append(None)
+            continue
+        rows = [row_of(index, len(elements), signed) for index in indices]
+        result.append([None if row is None else elements[row] for row in rows])
+    if bounds != "nullify":
+        check_segments(lists, maps, signed)
+    return result
+
+
+def check_segments(lists: Column, maps: list[list[int | None]], signed: bool) -> None:
+    """That every index means an element of its list. Where the list is null, nothing is asked for."""
+    outside = []
+    for i, (elements, indices) in enumerate(zip(lists, maps, strict=True)):
+        for j, index in enumerate(indices):
+            if index is None:
+                raise NullIndex((i, j))
+            if elements is not None and row_of(index, len(elements), signed) is None:
+                outside.append((i, j, index, len(elements)))
+    if outside:
+        i, j, index, size = outside[0]
+        raise Outside((i, j), index, size, len(outside))

@@ -1,0 +1,418 @@
+"""Every kind of table and column comes back as what it was; what is no table, and tables that do not match."""
+
+import gc
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import gatherscatter as gs
+from gatherscatter import _core, table
+from gatherscatter.errors import DataTypeError, IndexTypeError, InvalidArgument, NullIndexError
+
+DATA = {"n": [4, None, 6, 7], "s": ["a", "b", None, "dddddddddddddddddddd"], "l": [[1], [], None, [2, 3]]}
+ARROW = pa.table(DATA)
+
+
+class Producer:
+    """A table of a library that nobody has heard of."""
+
+    def __init__(self, data):
+        self.data = data
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.data.__arrow_c_stream__(requested_schema)
+
+
+TABLES = {
+    "table": lambda: ARROW,
+    "chunks": lambda: pa.concat_tables([ARROW.slice(0, 1), ARROW.slice(1, 0), ARROW.slice(1)]),
+    "batch": lambda: ARROW.combine_chunks().to_batches()[0],
+    "polars": lambda: pl.DataFrame(DATA),
+    "polars chunks": lambda: pl.concat([pl.DataFrame(DATA)[:3], pl.DataFrame(DATA)[3:]], rechunk=False),
+    "lazy": lambda: pl.DataFrame(DATA).lazy(),
+    "duckdb": lambda: duckdb.from_arrow(ARROW),
+    "producer": lambda: Producer(ARROW),
+    "own": lambda: _core.ArrowTable(ARROW),
+}
+COLUMNS = {
+    "array": lambda: pa.array(DATA["s"]),
+    "chunked": lambda: pa.chunked_array([DATA["s"][:1], [], DATA["s"][1:]]),
+    "series": lambda: pl.Series("s", DATA["s"]),
+    "column producer": lambda: Producer(pa.chunked_array([DATA["s"]])),
+    "own column": lambda: _core.ArrowTable(pa.array(DATA["s"])),
+}
+COMES_BACK_AS = {"producer": _core.ArrowTable, "column producer": _core.ArrowTable}
+
+
+def rows_of(data):
+    """A table as a list of rows, a column as a list."""
+    if isinstance(data, pl.LazyFrame):
+        data = data.collect()
+    if isinstance(data, (_core.ArrowTable, duckdb.DuckDBPyRelation)):
+        is_table = not isinstance(data, _core.ArrowTable) or data.is_table
+        data = pa.table(data) if is_table else pa.chunked_array(data)
+    if isinstance(data, pl.DataFrame):
+        return [list(row) for row in data.rows()]
+    if isinstance(data, (pa.Table, pa.RecordBatch)):
+        return [list(row.values()) for row in data.to_pylist()]
+    return data.to_list() if isinstance(data, pl.Series) else data.to_pylist()
+
+
+@pytest.fixture(params=[*TABLES, *COLUMNS])
+def kind(request):
+    return request.param
+
+
+@pytest.fixture
+def source(kind):
+    return (TABLES | COLUMNS)[kind]()
+
+
+@pytest.fixture
+def want(kind):
+    return rows_of(ARROW if kind in TABLES else ARROW["s"])
+
+
+def check(result, source, kind, want):
+    assert type(result) is COMES_BACK_AS.get(kind, type(source))
+    assert rows_of(result) == want
+    if isinstance(source, (pl.DataFrame, pl.LazyFrame)):
+        assert result.lazy().collect_schema() == source.lazy().collect_schema()
+    if isinstance(source, pl.Series):
+        assert (result.name, result.dtype) == (source.name, source.dtype)
+    if isinstance(source, (pa.Table, pa.RecordBatch)):
+        assert result.schema.equals(source.schema, check_metadata=True)
+    if isinstance(source, pa.Table):
+        assert all(column.num_chunks == 1 for column in result.columns)
+    if isinstance(source, duckdb.DuckDBPyRelation):
+        assert (result.columns, result.types) == (source.columns, source.types)
+
+
+def test_gather(kind, source, want):
+    check(table.gather(source, [2, 0, -1, 0]), source, kind, [want[2], want[0], want[3], want[0]])
+
+
+def test_gather_keeps_the_kind_of_no_rows(kind, source):
+    check(table.gather(source, []), source, kind, [])
+
+
+def test_nullify(kind, source, want):
+    null = [None] * len(DATA) if kind in TABLES else None
+    check(table.gather(source, [3, None, 99, -99], "nullify"), source, kind, [want[3], null, null, null])
+
+
+def test_scatter(kind, source, want):
+    rows = table.gather(ARROW if kind in TABLES else ARROW["s"], [0, 3, 1])
+    if kind in ("polars", "polars chunks", "lazy", "series"):
+        rows = pl.DataFrame(rows) if kind != "series" else pl.Series(rows)
+    check(table.scatter(rows, [2, -4, 2], source), source, kind, [want[3], want[1], want[1], want[3]])
+    check(table.scatter(rows, indices=[2], target=source), source, kind, [want[0], want[1], want[0], want[3]])
+
+
+def test_scatter_of_a_kind_into_itself(kind, source, want):
+    if kind == "lazy":
+        with pytest.raises(TypeError, match="collect it first"):
+            table.scatter(source, [1], source).collect()
+    else:
+        check(table.scatter(source, [3, 2, 1, 0], source), source, kind, want[::-1])
+
+
+def test_boolean_mask_scatter(kind, source, want):
+    if kind != "lazy":
+        mask = [False, True, None, True]
+        check(table.boolean_mask_scatter(source, source, mask), source, kind, [want[0], want[0], want[2], want[1]])
+
+
+def test_scalars(kind, source, want):
+    values = [9, None, [8]] if kind in TABLES else ["new"]
+    row = values if kind in TABLES else "new"
+    check(table.scatter(values, [1], source), source, kind, [want[0], row, want[2], want[3]])
+    check(table.boolean_mask_scatter(tuple(values), source, [True, False, False, None]), source, kind, [row, *want[1:]])
+
+
+def test_scalars_by_name_and_alone(kind, source, want):
+    if kind in TABLES:
+        named = {"l": None, "n": 1, "s": "x"}
+        check(table.scatter(named, [0], source), source, kind, [[1, "x", None], *want[1:]])
+    else:
+        check(table.scatter("x", [0], source), source, kind, ["x", *want[1:]])
+        check(table.scatter(None, [0], source), source, kind, [None, *want[1:]])
+
+
+def test_filter(kind, source, want):
+    check(table.filter(source, [True, None, False, True]), source, kind, [want[0], want[3]])
+
+
+def test_copy_if_else(kind, source, want):
+    if kind != "lazy":
+        other = table.gather(source, [3, 2, 1, 0])
+        result = table.copy_if_else(source, other, [True, False, None, True])
+        check(result, source, kind, [want[0], want[2], want[1], want[3]])
+
+
+def test_the_target_is_left_as_it_was(kind, source, want):
+    before = rows_of(pa.table(source) if kind == "producer" else source) if kind != "column producer" else want
+    table.scatter([0, "0", [0]] if kind in TABLES else ["0"], [0, 1, 2, 3], source)
+    assert before == want
+    if "producer" not in kind:
+        assert rows_of(source) == want
+
+
+def test_full_validation(kind, source, want):
+    check(table.gather(source, [1], validate="full"), source, kind, [want[1]])
+
+
+def test_results_outlive_everything_else(kind, source, want):
+    result = table.gather(source, [1, 1])
+    del source
+    gc.collect()
+    assert rows_of(result) == [want[1], want[1]]
+
+
+# --- no columns, no rows
+
+
+def bare(rows):
+    return pa.RecordBatch.from_struct_array(pa.array([{}] * rows, pa.struct([])))
+
+
+@pytest.mark.parametrize("wrap", [lambda b: b, lambda b: pa.Table.from_batches([b]), pl.DataFrame])
+def test_rows_without_columns(wrap):
+    source = wrap(bare(3))
+    count = (lambda t: t.height) if isinstance(source, pl.DataFrame) else (lambda t: t.num_rows)
+    assert count(source) == 3
+    result = table.gather(source, [0, 0, 2, 1, 2])
+    assert type(result) is type(source)
+    assert count(result) == 5
+    assert count(table.gather(source, [0, 9], "nullify")) == 2
+    assert count(table.scatter([], [0], source)) == 3
+    assert count(table.scatter(wrap(bare(2)), [0, 1], source)) == 3
+    assert count(table.filter(source, [True, False, True])) == 2
+    with pytest.raises(gs.OutOfBoundsError):
+        table.gather(source, [3])
+
+
+def test_nothing_of_nothing(kind, source):
+    if kind in ("lazy", "duckdb", "producer", "column producer"):
+        return
+    empty = table.gather(source, [])
+    assert rows_of(table.gather(empty, [])) == []
+    assert rows_of(table.gather(empty, [0, None], "nullify")) == [[None] * 3 if kind in TABLES else None] * 2
+    assert rows_of(table.scatter(empty, [], empty)) == []
+    assert rows_of(table.scatter([1, "x", [1]] if kind in TABLES else ["x"], [], empty)) == []
+    with pytest.raises(gs.OutOfBoundsError, match="empty"):
+        table.gather(empty, [0])
+
+
+# --- what a table may look like
+
+
+def test_columns_without_chunks():
+    empty = pa.table({"a": pa.chunked_array([], pa.int8())})
+    assert table.gather(empty, []).schema == empty.schema
+    assert table.gather(empty, [0], "nullify").to_pydict() == {"a": [None]}
+    assert table.scatter(empty, [], empty).num_rows == 0
+
+
+def test_names_that_occur_twice():
+    twice = pa.Table.from_arrays([pa.array([1, 2]), pa.array(["x", "y"])], names=["a", "a"])
+    result = table.scatter([3, "z"], [0], table.gather(twice, [1, 0]))
+    assert result.column_names == ["a", "a"]
+    assert [column.to_pylist() for column in result.columns] == [[3, 1], ["z", "x"]]
+
+
+def test_streams_that_can_be_read_once():
+    reader = pa.RecordBatchReader.from_batches(ARROW.schema, ARROW.to_batches(max_chunksize=1))
+    result = table.gather(reader, [3, 0])
+    assert type(result) is _core.ArrowTable
+    assert pa.table(result).equals(ARROW.take([3, 0]))
+
+
+def test_many_threads_share_a_table(kind, source, want):
+    if kind == "duckdb":
+        return  # a connection serves one thread at a time
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda row: rows_of(table.gather(source, [row, 0])), [0, 1, 2, 3] * 25))
+    assert results == [[want[row], want[0]] for row in [0, 1, 2, 3] * 25]
+
+
+# --- what is no table
+
+
+@pytest.mark.parametrize("source", [[1, 2], {"a": [1]}, np.arange(3), (1,), 5, "abc", None, range(3), object()])
+def test_no_tables(source):
+    with pytest.raises(
+        TypeError, match=r"table.gather: source is of type .*expected a table or column of pyarrow"
+    ) as e:
+        table.gather(source, [0])
+    assert ("gatherscatter.gather" in str(e.value)) == isinstance(source, (list, tuple, np.ndarray))
+    for call in (
+        lambda: table.filter(source, [True]),
+        lambda: table.scatter([1], [0], source),
+        lambda: table.boolean_mask_scatter([1], source, [True]),
+        lambda: table.copy_if_else(source, ARROW, [True]),
+        lambda: table.copy_if_else(ARROW, source, [True]),
+        lambda: table.segmented_gather(source, [[0]]),
+    ):
+        with pytest.raises(TypeError):
+            call()
+
+
+def test_arrays_are_no_source_of_a_scatter():
+    with pytest.raises(TypeError, match=r"table.scatter: source is of type numpy.ndarray.*gatherscatter.scatter"):
+        table.scatter(np.arange(1), [0], pa.array([1]))
+
+
+@pytest.mark.parametrize("arguments", [([1], [0]), ([1],), ([1], None, pa.array([1]))])
+def test_scatter_needs_a_map_and_a_target(arguments):
+    with pytest.raises(TypeError, match="scatter_map"):
+        table.scatter(*arguments)
+    with pytest.raises(TypeError, match="not both"):
+        table.scatter([1], [0], pa.array([1]), indices=[0])
+
+
+def test_names_of_policies():
+    with pytest.raises(ValueError, match="bounds"):
+        table.gather(ARROW, [0], "drop")
+    with pytest.raises(ValueError, match=r"table.scatter: bounds is 'nullify'"):
+        table.scatter([1], [0], pa.array([1]), bounds="nullify")
+    with pytest.raises(ValueError, match=r"table.gather: validate is 'none'"):
+        table.gather(ARROW, [0], validate="none")
+
+
+def test_columns_must_match():
+    target = pa.table({"a": [1], "b": [2]})
+    with pytest.raises(InvalidArgument, match=r"column 1 is called 'b' in the target, 'c' in the source"):
+        table.scatter(pa.table({"a": [1], "c": [2]}), [0], target)
+    with pytest.raises(InvalidArgument, match=r"2 columns.* 1"):
+        table.scatter(pa.table({"a": [1]}), [0], target)
+    with pytest.raises(InvalidArgument, match="the target is a table, the source is a column"):
+        table.scatter(pa.array([1]), [0], pa.table({"a": [1]}))
+    with pytest.raises(DataTypeError):
+        table.scatter(pa.table({"a": [1], "b": ["x"]}), [0], target)
+    assert table.scatter(pl.Series("other", [5]), [0], pl.Series("mine", [1])).name == "mine"
+
+
+def test_one_library_into_another():
+    target = pa.table({"i": [1, 2]})
+    for source in (
+        pl.DataFrame({"i": [9]}),
+        pd.DataFrame({"i": [9]}),
+        duckdb.sql("SELECT 9::BIGINT AS i"),
+        Producer(target),
+    ):
+        assert table.scatter(source, [1], target)["i"].to_pylist()[0] == 1
+    assert table.scatter(pd.DataFrame({"i": [9]}), [1], target)["i"].to_pylist() == [1, 9]
+    assert table.scatter(target, [1, 0], pl.DataFrame({"i": [7, 8]})).rows() == [(2,), (1,)]
+    with pytest.raises(DataTypeError, match=r"(?i)string"):
+        table.scatter(pl.DataFrame({"s": ["x"]}), [0], pa.table({"s": ["y"]}))
+    with pytest.raises(TypeError, match="the target is of pandas, the source is a pyarrow"):
+        table.scatter(target, [0], pd.DataFrame({"i": [1]}))
+
+
+def test_errors_carry_their_position():
+    with pytest.raises(gs.OutOfBoundsError) as e:
+        table.gather(ARROW, [0, 1, 4, 9])
+    assert (e.value.op, e.value.index, e.value.position, e.value.axis, e.value.size) == ("table.gather", 4, (2,), 0, 4)
+    with pytest.raises(NullIndexError):
+        table.gather(ARROW, [0, None])
+    with pytest.raises(IndexTypeError):
+        table.gather(ARROW, np.empty(0))
+    with pytest.raises(InvalidArgument):
+        table.filter(ARROW, [True])
+    with pytest.raises(InvalidArgument):
+        table.copy_if_else(ARROW, ARROW.slice(1), [True] * 4)
+    with pytest.raises(InvalidArgument):
+        table.scatter(ARROW.slice(0, 1), [0, 1], ARROW)
+
+
+# --- segmented gather
+
+LISTS = [["a", "b", None], None, [], ["c"]]
+POSITIONS = [[2, 0, -3], [0], [], [-1, 0]]
+PICKED = [[None, "a", "a"], None, [], ["c", "c"]]
+
+
+@pytest.mark.parametrize("maps", ["lists", "same library", "pyarrow"])
+@pytest.mark.parametrize("source", ["array", "chunked", "polars", "pandas", "producer"])
+def test_segmented_gather(source, maps):
+    array = pa.array(LISTS)
+    wrap = {
+        "array": lambda a: a,
+        "chunked": lambda a: pa.chunked_array([a]),
+        "polars": lambda a: pl.Series("l", a),
+        "pandas": lambda a: pd.Series(a.to_pylist(), index=list("pqrs"), name="l", dtype=pd.ArrowDtype(a.type)),
+        "producer": lambda a: Producer(pa.chunked_array([a])),
+    }[source]
+    lists = wrap(array)
+    positions = pa.array(POSITIONS)
+    positions = {"lists": POSITIONS, "pyarrow": positions, "same library": wrap(positions)}[maps]
+    result = table.segmented_gather(lists, positions)
+    assert type(result) is (_core.ArrowTable if source == "producer" else type(lists))
+    if source == "pandas":
+        assert (list(result.index), result.name, result.dtype) == (list("pqrs"), "l", lists.dtype)
+        result = result.array.__arrow_array__()
+    assert rows_of(result) == PICKED
+    if source == "polars":
+        assert (result.name, result.dtype) == ("l", lists.dtype)
+    with pytest.raises(gs.OutOfBoundsError):
+        table.segmented_gather(lists, [[3], [0], [], []])
+    nullified = table.segmented_gather(lists, [[3, 1], [0], [0], [None]], "nullify")
+    if source == "pandas":
+        nullified = nullified.array.__arrow_array__()
+    assert rows_of(nullified) == [[None, "b"], None, [None], [None]]
+
+
+def test_segmented_gather_wants_columns_of_lists():
+    with pytest.raises(InvalidArgument, match="source is a table"):
+        table.segmented_gather(pa.table({"l": LISTS}), POSITIONS)
+    with pytest.raises(InvalidArgument, match="gather_map_list is a table"):
+        table.segmented_gather(pa.array(LISTS), pa.table({"l": POSITIONS}))
+    with pytest.raises(DataTypeError, match=r"dtype object.*ArrowDtype"):
+        table.segmented_gather(pd.Series(LISTS), POSITIONS)
+    with pytest.raises(InvalidArgument):
+        table.segmented_gather(pa.array(LISTS), POSITIONS[:2])
+
+
+def test_optional_libraries_are_not_imported():
+    code = (
+        "import sys, gatherscatter as gs; "
+        "print([m for m in ('pyarrow', 'polars', 'pandas', 'duckdb') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+WITHOUT_PYARROW = """
+import sys
+sys.modules["pyarrow"] = None
+import gatherscatter as gs, pandas as pd, polars as pl
+frame = pl.DataFrame({"i": [1, 2], "s": ["x", None]})
+assert gs.table.gather(frame, [1, 0, 9], "nullify").rows() == [(2, None), (1, "x"), (None, None)]
+assert gs.table.scatter([5, "new"], [1], frame).rows() == [(1, "x"), (5, "new")]
+frame = pd.DataFrame({"i": [1, 2], "s": ["x", None], "n": pd.array([1, None], "Int64")})
+for many in range(2):
+    pd.testing.assert_frame_equal(gs.table.gather(frame, [1, 0]), frame.take([1, 0]))
+    assert gs.table.gather(frame, [1, 9], "nullify")["n"].isna().all()
+    assert gs.table.scatter([5, "new", 7], [1], frame).iloc[1].tolist() == [5, "new", 7]
+    gs._table.of_pandas.FEW = gs._table.of_pandas.FEW_TO_MERGE = 0
+own = gs.table.gather(gs._core.ArrowTable(pl.DataFrame({"i": [1, 2]})), [1, 1])
+assert pl.DataFrame(own).rows() == [(2,), (2,)]
+try:
+    gs.table.scatter([5], [0], own)
+except TypeError as error:
+    print(error)
+"""
+
+
+def test_without_pyarrow():
+    done = subprocess.run([sys.executable, "-c", WITHOUT_PYARROW], capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert done.stdout == "table.scatter: scalars for this target need pyarrow; a table of one row does without\n"
