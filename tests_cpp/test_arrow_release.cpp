@@ -18,7 +18,11 @@ thread_local int64_t allocations_left = -1;  // negative: any number
 
 }  // namespace
 
-// Every allocation of the program comes by here, so that any one of them can be made to fail.
+// Every allocation of the program comes by here, so that any one of them can be made to fail. GCC does not see that new
+// and delete below are a pair once one of them is inlined.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
+#endif
 void* operator new(std::size_t size) {
   if (allocations_left == 0) throw std::bad_alloc();
   if (allocations_left > 0) allocations_left -= 1;

@@ -1,9 +1,8 @@
 // test_selection.cpp: maps and masks into rows, against loops; on both backends and any number of threads.
-#include "table/selection.h"
-
 #include <random>
 
 #include "catch.h"
+#include "table/selection.h"
 #include "table/table.h"
 #include "table/take.h"
 
@@ -36,7 +35,7 @@ MapPart part_of(const std::vector<int64_t>& map) {
 
 std::vector<int64_t> positions_of(const Selection& selection) {
   std::vector<int64_t> positions(static_cast<std::size_t>(selection.count()));
-  selection.positions(positions.data());
+  selection.positions(all_sharings()[1], positions.data());
   return positions;
 }
 

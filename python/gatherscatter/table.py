@@ -38,7 +38,8 @@ def gather(source: Any, gather_map: Any, bounds: RowBounds = "raise", *, validat
         looked at. A number -n <= i < 0 of a signed type means row i + n; unsigned numbers are never negative.
     bounds : {"raise", "nullify", "unchecked"}, default "raise"
         What a number outside of [-n, n) does: it raises; or it gives a row that is null in every column, as a null in
-        the map then does: a left join; or the caller vouches that there is none. (In this version it still raises.)
+        the map then does: a left join; or the caller vouches that there is none: which
+        row such a number gives is open, but no memory outside of the table is touched.
     validate : {"basic", "full"}, default "basic"
         How much of Arrow memory is checked beforehand: its structure, with all that is read checked as it is read; or
         every offset, key, type id, run end and null count as well.

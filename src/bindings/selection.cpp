@@ -204,15 +204,6 @@ Named choose(const std::string& op, const py::object& mask, const py::object& va
   });
 }
 
-py::object positions(const Named& named) {
-  const Selection& self = named.selection;
-  npy_intp count = static_cast<npy_intp>(self.count());
-  const auto array = py::reinterpret_steal<py::object>(PyArray_SimpleNew(1, &count, NPY_INT64));
-  if (!array) throw py::error_already_set();
-  self.positions(static_cast<int64_t*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(array.ptr()))));
-  return array;
-}
-
 // One plain array for each chunk, contiguous and of one dtype.
 struct Columns {
   std::vector<py::object> held;
@@ -250,6 +241,13 @@ Columns to_columns(const Selection& self, const py::sequence& arrays) {
 
 // A NumPy array on a buffer of ours.
 py::object to_ndarray(const table::Buffer& buffer, int64_t count, PyArray_Descr* dtype) {
+  if (buffer.owner == nullptr) {  // what stands for no bytes is not to be written to
+    npy_intp extent = static_cast<npy_intp>(count);
+    Py_INCREF(dtype);
+    auto empty = py::reinterpret_steal<py::object>(PyArray_Zeros(1, &extent, dtype, 0));
+    if (!empty) throw py::error_already_set();
+    return empty;
+  }
   auto owner = std::make_unique<table::Buffer>(buffer);
   const py::capsule keeper(owner.get(), [](void* held) { delete static_cast<table::Buffer*>(held); });
   owner.release();
@@ -262,6 +260,17 @@ py::object to_ndarray(const table::Buffer& buffer, int64_t count, PyArray_Descr*
     throw py::error_already_set();
   }
   return array;
+}
+
+py::object positions(const Named& named) {
+  const Selection& self = named.selection;
+  const table::Fresh numbers = table::allocate(self.count() * 8);
+  with_sharing(named.op, self.count() < kFewRows, [&](const Selection::Sharing& sharing) {
+    self.positions(sharing, reinterpret_cast<int64_t*>(numbers.data));
+    return true;
+  });
+  const auto dtype = py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyArray_DescrFromType(NPY_INT64)));
+  return to_ndarray(numbers.buffer, self.count(), reinterpret_cast<PyArray_Descr*>(dtype.ptr()));
 }
 
 py::object take(const Named& named, const py::sequence& arrays) {
@@ -286,14 +295,6 @@ py::object take(const Named& named, const py::sequence& arrays) {
     }
     return out;
   });
-  if (bytes == 0) {  // the memory that stands for no rows is not to be written to
-    npy_intp extent = static_cast<npy_intp>(self.count());
-    PyArray_Descr* const dtype = PyArray_DESCR(reinterpret_cast<PyArrayObject*>(columns.held[0].ptr()));
-    Py_INCREF(dtype);
-    auto empty = py::reinterpret_steal<py::object>(PyArray_Zeros(1, &extent, dtype, 0));
-    if (!empty) throw py::error_already_set();
-    return empty;
-  }
   return to_ndarray(buffer, self.count(), PyArray_DESCR(reinterpret_cast<PyArrayObject*>(columns.held[0].ptr())));
 }
 

@@ -81,6 +81,12 @@ bool decide(const py::handle& is_table, const table::Chunked& data) {
   return true;
 }
 
+bool has_extension(const table::Type& type) {
+  if (type.metadata.find("ARROW:extension:name") != std::string::npos) return true;
+  if (type.dictionary != nullptr && has_extension(*type.dictionary)) return true;
+  return std::any_of(type.children.begin(), type.children.end(), has_extension);
+}
+
 }  // namespace
 
 bool speaks_arrow(const py::handle& object) {
@@ -164,6 +170,8 @@ void bind_table(py::module_& module) {
       .def("__len__", &ArrowTable::rows)
       .def_property_readonly("num_chunks", [](const ArrowTable& self) { return self.frame().data.chunks.size(); })
       .def_property_readonly("is_table", [](const ArrowTable& self) { return self.frame().is_table; })
+      .def_property_readonly("has_extensions",
+                             [](const ArrowTable& self) { return has_extension(*self.frame().data.type); })
       .def_property_readonly("num_columns",
                              [](const ArrowTable& self) {
                                const table::Frame& frame = self.frame();

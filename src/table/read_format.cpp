@@ -121,6 +121,7 @@ bool read_nested(Text text, Type& type) {
 bool read_text(Text text, Type& type) {
   if (text.size() == 1) return read_one_letter(text[0], type);
   if (text == "vz" || text == "vu") return read_layout(type, Layout::view, 16);
+  if (text == "_pli128" || text == "_plu128") return read_fixed(type, 16);  // integers that only polars has
   if (starts(text, "t")) return read_time(text, type);
   if (starts(text, "+")) return read_nested(text, type);
   if (starts(text, "d:")) return read_decimal(text.substr(2), type);

@@ -170,10 +170,19 @@ Picks Selection::picks() const {
   return picks_;
 }
 
-void Selection::positions(int64_t* target) const {
-  for_each_run(picks_, 0, count_, [&](int32_t piece, int64_t start, int64_t at, int64_t length) {
-    const int64_t first = piece == kMissing ? -1 : parts_[piece].begin + start;
-    for (int64_t k = 0; k < length; ++k) target[at + k] = piece == kMissing ? -1 : first + k;
+void Selection::positions(const Sharing& sharing, int64_t* target) const {
+  share(sharing, count_, 64, kLeastRows, [&](int64_t begin, int64_t end) {
+    if (picks_.ranges == nullptr) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t number = parts_[static_cast<int>(picks_.rows.chunk_of(i))].begin + picks_.rows.row[i];
+        target[i] = picks_.exists(i) ? number : -1;
+      }
+      return;
+    }
+    for_each_run(picks_, begin, end, [&](int32_t piece, int64_t start, int64_t at, int64_t length) {
+      const int64_t first = piece == kMissing ? -1 : parts_[piece].begin + start;
+      for (int64_t k = 0; k < length; ++k) target[at + k] = piece == kMissing ? -1 : first + k;
+    });
   });
 }
 

@@ -106,7 +106,7 @@ class Selection {
   SmallVector<const std::byte*, 2> bases(const std::vector<const std::byte*>& chunks, int64_t width) const;
   Picks picks() const;
   // Row numbers in all chunks one after the other, -1 where missing.
-  void positions(int64_t* target) const;
+  void positions(const Sharing& sharing, int64_t* target) const;
 
  private:
   struct Part {

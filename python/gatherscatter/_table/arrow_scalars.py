@@ -48,11 +48,11 @@ def _one_array(pa: Any, op: str, field: Any, value: Any) -> Any:
         if array is None:
             raise refusal(op, field.name, field.type, value.as_py(), f"a pyarrow scalar of {value.type}")
     elif value is None:
-        array = pa.nulls(1, field.type)
+        array = _null(pa, field.type)
     else:
         value = plain(value)
         try:
-            array = pa.array([value], type=field.type)
+            array = _of_value(pa, field.type, value)
         except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
             raise refusal(op, field.name, field.type, value) from error
         if not _is_kept(value, array):
@@ -62,15 +62,34 @@ def _one_array(pa: Any, op: str, field: Any, value: Any) -> Any:
     return array
 
 
+def _null(pa: Any, kind: Any) -> Any:
+    """A null of any type: a row that an empty column does not have. pyarrow's own nulls of nested run ends are broken."""
+    nothing = _core.ArrowTable(pa.chunked_array([], kind), False)
+    missing = _core.Selection.gather("null", np.zeros(1, np.int64), None, nothing.lengths, "nullify")
+    null = pa.array(nothing.take(missing))
+    return null if null.type == kind else null.cast(kind)
+
+
+def _of_value(pa: Any, kind: Any, value: Any) -> Any:
+    """An array of a Python value; pyarrow does not know all types of values as dictionaries."""
+    if not pa.types.is_dictionary(kind):
+        return pa.array([value], type=kind)
+    return _keyed(pa, kind, pa.array([value], type=kind.value_type))
+
+
+def _keyed(pa: Any, kind: Any, values: Any) -> Any:
+    key = pa.array([0 if values[0].is_valid else None], kind.index_type)
+    return pa.DictionaryArray.from_arrays(key, values.drop_null(), ordered=kind.ordered)
+
+
 def _of_scalar(pa: Any, kind: Any, value: Any) -> Any:
     """An array of a scalar of exactly this type; encoded columns take one of the type of their values."""
     if value.type == kind:
-        return pa.repeat(value, 1)
+        return pa.repeat(value, 1) if value.is_valid else _null(pa, kind)
     if value.type != getattr(kind, "value_type", None):
         return None
     if pa.types.is_dictionary(kind):
-        key = pa.array([0 if value.is_valid else None], kind.index_type)
-        return pa.DictionaryArray.from_arrays(key, pa.repeat(value, 1).drop_null(), ordered=kind.ordered)
+        return _keyed(pa, kind, pa.repeat(value, 1))
     if pa.types.is_run_end_encoded(kind):
         return pa.RunEndEncodedArray.from_arrays(pa.array([1], kind.run_end_type), pa.repeat(value, 1))
     return None

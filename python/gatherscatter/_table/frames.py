@@ -97,7 +97,7 @@ class ArrowFrame(Frame):
 
     def __init__(self, op: str, source: Any, full: bool) -> None:
         self.source = source
-        self.table = _core.ArrowTable(source, self.form, full)
+        self.table = _core.ArrowTable(source, self.form, full, op)
 
     @property
     def is_table(self) -> bool:
@@ -182,11 +182,12 @@ def rows_of(op: str, role: str, frame: Any, source: Any, validate: str) -> tuple
 
 
 def _kind_of(source: Any) -> Kind | None:
-    """The frame class for a type, found by its nearest base in a known library, then kept."""
-    kind = type(source)
-    if kind not in _kinds:
-        _kinds[kind] = _known(kind) or (ArrowFrame if _speaks_arrow(source) else None)
-    return _kinds[kind]
+    """The frame class for an object, by the nearest base of its type in a known library; those are kept."""
+    known = _known(type(source))
+    if known is None:
+        return ArrowFrame if _speaks_arrow(source) else None
+    _kinds[type(source)] = known
+    return known
 
 
 def _known(kind: type) -> Kind | None:
@@ -217,12 +218,18 @@ def _scalars(op: str, role: str, frame: Any, source: Any) -> list[Any]:
         if len(source) != width or any(name not in source for name in names):
             raise InvalidArgument(f"{op}: {role} names the columns {list(source)}, the target has {names}")
         return [source[name] for name in names]
-    if isinstance(source, np.ndarray) or (hasattr(source, "__dlpack__") and not isinstance(source, np.generic)):
+    if _is_array(source):
         raise _no_table(op, role, source)
     values = list(source) if isinstance(source, (list, tuple)) else [source]
     if len(values) != width:
         raise InvalidArgument(f"{op}: {role} has {len(values)} scalars, the target has {width} columns")
     return values
+
+
+def _is_array(source: Any) -> bool:
+    if isinstance(source, np.generic) or type(source).__module__.partition(".")[0] == "pyarrow":  # scalars have it, too
+        return False
+    return isinstance(source, np.ndarray) or hasattr(source, "__dlpack__")
 
 
 def _is_full(op: str, validate: object) -> bool:

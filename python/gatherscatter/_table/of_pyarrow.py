@@ -21,7 +21,7 @@ class TableFrame(ArrowFrame):
     form = True
 
     def back(self, result: _core.ArrowTable) -> Any:
-        return _retyped(pa.table(result), self.source.schema)
+        return _retyped(pa.table(result), self.source.schema, result)
 
     def one_row(self, op: str, values: list[Any]) -> Frame:
         return TableFrame(op, arrow_scalars.one_row(op, self.table, values, list(self.source.schema)), False)
@@ -48,7 +48,7 @@ class RecordBatchFrame(TableFrame):
     def back(self, result: _core.ArrowTable) -> Any:
         if result.num_chunks != 1:
             raise OverflowError("the result does not fit one RecordBatch, because 32-bit offsets end: pass a Table")
-        return _retyped(pa.record_batch(result), self.source.schema)
+        return _retyped(pa.record_batch(result), self.source.schema, result)
 
 
 class ColumnFrame(ArrowFrame):
@@ -58,7 +58,7 @@ class ColumnFrame(ArrowFrame):
     form = False
 
     def back(self, result: _core.ArrowTable) -> Any:
-        return _cast(pa.chunked_array(result), self.source.type)
+        return _cast(pa.chunked_array(result), self.source.type, result)
 
     def one_row(self, op: str, values: list[Any]) -> Frame:
         return ColumnFrame(op, arrow_scalars.one_row(op, self.table, values, [pa.field("", self.source.type)]), False)
@@ -70,19 +70,20 @@ class ArrayFrame(ColumnFrame):
     __slots__ = ()
 
     def back(self, result: _core.ArrowTable) -> Any:
-        return _cast(pa.array(result), self.source.type) if result.num_chunks == 1 else super().back(result)
+        return _cast(pa.array(result), self.source.type, result) if result.num_chunks == 1 else super().back(result)
 
 
-def _cast(column: Any, kind: Any) -> Any:
-    # An extension type that is not registered is imported as its storage; a cast puts it back without a copy.
-    return column if column.type == kind else column.cast(kind)
+# An extension type that is not registered is imported as its storage; a cast puts it back without a copy.
+def _cast(column: Any, kind: Any, table: _core.ArrowTable) -> Any:
+    return column.cast(kind) if table.has_extensions and column.type != kind else column
 
 
-def _retyped(result: Any, schema: Any) -> Any:
-    if result.schema.equals(schema) or result.schema.types == schema.types:
+def _retyped(result: Any, schema: Any, table: _core.ArrowTable) -> Any:
+    if not table.has_extensions or result.schema.types == schema.types:
         return result
+    columns = [_cast(column, field.type, table) for column, field in zip(result.columns, schema, strict=True)]
     fields = [old.with_nullable(new.nullable) for old, new in zip(schema, result.schema, strict=True)]
-    return result.cast(pa.schema(fields, metadata=schema.metadata))
+    return type(result).from_arrays(columns, schema=pa.schema(fields, metadata=schema.metadata))
 
 
 FRAMES = {"Table": TableFrame, "RecordBatch": RecordBatchFrame, "ChunkedArray": ColumnFrame, "Array": ArrayFrame}
