@@ -8,18 +8,16 @@ it is collected, a relation is run when it is given, and objects of unknown libr
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from gatherscatter import _core
 from gatherscatter._table import segments
 from gatherscatter._table.frames import frame_of, partner_of, rows_of
 from gatherscatter._table.maps import map_of, mask_of
+from gatherscatter._types import RowBounds, Validate
 from gatherscatter.errors import shown
 
 __all__ = ["boolean_mask_scatter", "copy_if_else", "filter", "gather", "scatter", "segmented_gather"]
-
-RowBounds = Literal["raise", "nullify", "unchecked"]
-Validate = Literal["basic", "full"]
 
 
 def gather(source: Any, gather_map: Any, bounds: RowBounds = "raise", *, validate: Validate = "basic") -> Any:

@@ -48,12 +48,12 @@ void for_each_word(int64_t at, int64_t length, Use use) {
   }
 }
 
-// Calls use(bit, how many set bits come before it) for every set bit below `count`.
+// Calls use(bit) for every set bit in [begin, end); `begin` is a multiple of 64.
 template <class Use>
-void for_each_set(const uint64_t* words, int64_t count, Use use) {
-  int64_t before = 0;
-  for (int64_t w = 0; w < words_for(count); ++w) {
-    for (uint64_t rest = words[w]; rest != 0; rest &= rest - 1) use(w * 64 + std::countr_zero(rest), before++);
+void for_each_set(const uint64_t* words, int64_t begin, int64_t end, Use use) {
+  for (int64_t w = begin / 64; w * 64 < end; ++w) {
+    const uint64_t inside = end - w * 64 < 64 ? low_bits(end - w * 64) : ~uint64_t{0};
+    for (uint64_t rest = words[w] & inside; rest != 0; rest &= rest - 1) use(w * 64 + std::countr_zero(rest));
   }
 }
 

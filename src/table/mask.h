@@ -29,6 +29,7 @@ class MaskWords {
   }
 
   const uint64_t* words() const { return words_.get(); }
+  Scratch<uint64_t> take() { return std::move(words_); }
   int64_t ones() const { return ones_; }
 
  private:

@@ -7,6 +7,7 @@
 #include "core/column_point.h"
 #include "core/small_vector.h"
 #include "table/array.h"
+#include "table/overlay.h"
 
 namespace gs::table {
 
@@ -27,7 +28,7 @@ struct Range {
   int32_t piece;
 };
 
-// Either one number for each row (no piece has more than 2^31 rows then, and none is empty), or ranges. A view.
+// One number for each row (no piece has more than 2^31 rows then, and none is empty), or ranges, or an overlay. A view.
 struct Picks {
   int64_t count = 0;
   int64_t missing = 0;
@@ -40,6 +41,9 @@ struct Picks {
   const Range* ranges = nullptr;  // and one more, whose `at` is `count`; null: by rows
   int64_t range_count = 0;
 
+  const Overlay* overlay = nullptr;
+
+  bool by_rows() const { return ranges == nullptr && overlay == nullptr; }
   bool exists(int64_t i) const { return valid == nullptr || ((valid[i >> 6] >> (i & 63)) & 1) != 0; }
 };
 
@@ -54,7 +58,8 @@ struct AskNothing {
 template <class Visit, class Ask = AskNothing>
 void for_each_run(const Picks& picks, int64_t begin, int64_t end, Visit visit, Ask ask = {}) {
   constexpr int64_t kRangesAhead = 16;
-  if (picks.ranges == nullptr) {
+  if (picks.overlay != nullptr) return picks.overlay->for_each_run(begin, end, visit);
+  if (picks.by_rows()) {
     const uint32_t* const row = picks.rows.row;
     for (int64_t i = begin; i < end;) {
       const bool exists = picks.exists(i);

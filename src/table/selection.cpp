@@ -14,8 +14,6 @@ namespace gs::table {
 namespace {
 
 constexpr int64_t kLeastRows = 16 * 1024;
-constexpr int64_t kBlockRows = 4096;
-constexpr int64_t kDensePart = 8;  // ranges where fewer than one row in so many is replaced
 
 template <class Work>
 void share(const Selection::Sharing& sharing, int64_t count, int64_t grain, int64_t least, const Work& work) {
@@ -172,7 +170,7 @@ Picks Selection::picks() const {
 
 void Selection::positions(const Sharing& sharing, int64_t* target) const {
   share(sharing, count_, 64, kLeastRows, [&](int64_t begin, int64_t end) {
-    if (picks_.ranges == nullptr) {
+    if (picks_.by_rows()) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t number = parts_[static_cast<int>(picks_.rows.chunk_of(i))].begin + picks_.rows.row[i];
         target[i] = picks_.exists(i) ? number : -1;
@@ -238,46 +236,42 @@ Selection Selection::gather(const Sharing& sharing, const std::vector<MapPart>& 
 }
 
 // `count` rows: where the bit of a row is set, number source(row, how many bits before it are set) among all rows, else
-// row `base` + row.
+// row `base` + row. A part of the selection begins at `base`.
 template <class SourceRow>
-void Selection::replace(const Sharing& sharing, const uint64_t* replaced, int64_t ones, int64_t count, int64_t base,
+void Selection::replace(const Sharing& sharing, Scratch<uint64_t> replaced, int64_t count, int64_t base,
                         const SourceRow& source) {
-  const Places places(*this);
   count_ = count;
-  if (ones * kDensePart < count) {
-    ranges_.emplace();
-    ranges_->reserve(2 * ones + 2);
-    int64_t next = 0;
-    for_each_set(replaced, count, [&](int64_t row, int64_t before) {
-      if (row > next) places.add(base + next, row - next, *ranges_);
-      places.add(source(row, before), 1, *ranges_);
-      next = row + 1;
+  picks_.count = count;
+  valid_ = std::move(replaced);
+  before_ = Scratch<int64_t>(count / Overlay::kBlock + 1);
+  int64_t ones = 0;
+  for (int64_t w = 0; w <= words_for(count); ++w) {
+    if (w % (Overlay::kBlock / 64) == 0) before_[w / (Overlay::kBlock / 64)] = ones;
+    if (w < words_for(count)) ones += std::popcount(valid_[w]);
+  }
+  row_ = Scratch<uint32_t>(ones);
+  chunk_ = Scratch<uint32_t>(ones);
+  const Places places(*this);
+  share(sharing, count, Overlay::kBlock, kLeastRows, [&](int64_t begin, int64_t end) {
+    int64_t k = before_[begin / Overlay::kBlock];
+    for_each_set(valid_.get(), begin, end, [&](int64_t row) {
+      const int64_t number = source(row, k);
+      places.write(&number, 1, k++);
     });
-    if (next < count) places.add(base + next, count - next, *ranges_);
-    picks_ = ranges_->picks();
-    return;
-  }
-  make_rows(count);
-  Scratch<int64_t> before(count / kBlockRows + 1);  // bits that are set before a block of rows
-  int64_t set = 0;
-  for (int64_t w = 0; w < words_for(count); ++w) {
-    if (w % (kBlockRows / 64) == 0) before[w / (kBlockRows / 64)] = set;
-    set += std::popcount(replaced[w]);
-  }
-  share(sharing, count, kBlockRows, kLeastRows, [&](int64_t begin, int64_t end) {
-    int64_t order = before[begin / kBlockRows];
-    for (int64_t at = begin; at < end; at += 64) {
-      int64_t number[64];
-      const int64_t n = std::min<int64_t>(end - at, 64);
-      const uint64_t word = replaced[at / 64];
-      for (int64_t k = 0; k < n; ++k) {
-        const auto bit = static_cast<int64_t>((word >> k) & 1);
-        number[k] = bit != 0 ? source(at + k, order) : base + at + k;
-        order += bit;
-      }
-      places.write(number, n, at);
-    }
   });
+  overlay_ = std::make_unique<Overlay>();
+  while (overlay_->first < parts_.size() && parts_[overlay_->first].begin < base) ++overlay_->first;
+  overlay_->last = overlay_->first;
+  for (; overlay_->last < parts_.size() && parts_[overlay_->last].begin < base + count; ++overlay_->last) {
+    base_begin_.push_back(parts_[overlay_->last].begin - base);
+  }
+  base_begin_.push_back(count);
+  overlay_->replaced = valid_.get();
+  overlay_->before = before_.get();
+  overlay_->row = row_.get();
+  overlay_->piece = chunk_.get();
+  overlay_->begin = base_begin_.data();
+  picks_.overlay = overlay_.get();
 }
 
 namespace {
@@ -308,7 +302,6 @@ Selection Selection::scatter(const Sharing& sharing, const std::vector<MapPart>&
   fault.report(rows, count);
   Scratch<int64_t> last(rows);  // place in the map that names a row; only where its bit is set
   Scratch<uint64_t> named(words_for(rows));
-  std::atomic<int64_t> ones = 0;
   // Every thread owns a part of the target and looks at the whole map, so that the last place wins.
   share(sharing, rows, 64, std::max(kLeastRows, rows / sharing.options.threads + 1), [&](int64_t begin, int64_t end) {
     std::memset(&named[begin / 64], 0, static_cast<std::size_t>(words_for(end - begin)) * 8);
@@ -318,15 +311,12 @@ Selection Selection::scatter(const Sharing& sharing, const std::vector<MapPart>&
       last[row] = i;
       named[row / 64] |= uint64_t{1} << (row & 63);
     }
-    int64_t set = 0;
-    for (int64_t w = begin / 64; w < words_for(end); ++w) set += std::popcount(named[w]);
-    ones += set;
   });
   Selection self(both(target, source));
   if (one_row) {
-    self.replace(sharing, named.get(), ones, rows, 0, [rows](int64_t, int64_t) { return rows; });
+    self.replace(sharing, std::move(named), rows, 0, [rows](int64_t, int64_t) { return rows; });
   } else {
-    self.replace(sharing, named.get(), ones, rows, 0, [&](int64_t row, int64_t) { return rows + last[row]; });
+    self.replace(sharing, std::move(named), rows, 0, [&](int64_t row, int64_t) { return rows + last[row]; });
   }
   return self;
 }
@@ -334,17 +324,16 @@ Selection Selection::scatter(const Sharing& sharing, const std::vector<MapPart>&
 Selection Selection::mask_scatter(const Sharing& sharing, const std::vector<MaskPart>& mask, const Lengths& target,
                                   const Lengths& source, bool one_row) {
   const int64_t rows = sum(target);
-  const MaskWords mask_words(mask, rows, "the target");
+  MaskWords mask_words(mask, rows, "the target");
   if (!one_row && mask_words.ones() > sum(source)) {
     throw InvalidArgument("the mask has " + std::to_string(mask_words.ones()) + " true rows, the source only " +
                           std::to_string(sum(source)) + " rows");
   }
   Selection self(both(target, source));
   if (one_row) {
-    self.replace(sharing, mask_words.words(), mask_words.ones(), rows, 0, [rows](int64_t, int64_t) { return rows; });
+    self.replace(sharing, mask_words.take(), rows, 0, [rows](int64_t, int64_t) { return rows; });
   } else {
-    self.replace(sharing, mask_words.words(), mask_words.ones(), rows, 0,
-                 [rows](int64_t, int64_t before) { return rows + before; });
+    self.replace(sharing, mask_words.take(), rows, 0, [rows](int64_t, int64_t before) { return rows + before; });
   }
   return self;
 }
@@ -356,9 +345,9 @@ Selection Selection::choose(const Sharing& sharing, const std::vector<MaskPart>&
     throw InvalidArgument("the two sides have " + std::to_string(rows) + " and " + std::to_string(sum(when_false)) +
                           " rows");
   }
-  const MaskWords words(mask, rows, "each side");
+  MaskWords words(mask, rows, "each side");
   Selection self(both(when_true, when_false));
-  self.replace(sharing, words.words(), words.ones(), rows, rows, [](int64_t row, int64_t) { return row; });
+  self.replace(sharing, words.take(), rows, rows, [](int64_t row, int64_t) { return row; });
   return self;
 }
 
@@ -369,7 +358,7 @@ Selection Selection::filter(const Sharing&, const std::vector<MaskPart>& mask, c
   const Places places(self);
   int64_t first = 0;
   int64_t next = 0;  // behind the run of rows that is being collected
-  for_each_set(words.words(), self.total_, [&](int64_t row, int64_t) {
+  for_each_set(words.words(), 0, self.total_, [&](int64_t row) {
     if (row != next) {
       if (next > first) places.add(first, next - first, *self.ranges_);
       first = row;
@@ -414,7 +403,7 @@ Selection Selection::of_numbers(const Sharing& sharing, const std::vector<int64_
 }
 
 PickSlice::PickSlice(const Picks& picks, int64_t begin, int64_t length) {
-  if (picks.ranges != nullptr) {
+  if (!picks.by_rows()) {
     for_each_run(picks, begin, begin + length,
                  [&](int32_t piece, int64_t start, int64_t, int64_t n) { ranges_.add(piece, start, n); });
     picks_ = ranges_.picks();

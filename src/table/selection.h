@@ -2,6 +2,7 @@
 // and kept in private memory.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <stdexcept>
 
@@ -120,7 +121,7 @@ class Selection {
   void all_missing(int64_t count);
   void make_rows(int64_t count);
   template <class SourceRow>
-  void replace(const Sharing& sharing, const uint64_t* replaced, int64_t ones, int64_t count, int64_t base,
+  void replace(const Sharing& sharing, Scratch<uint64_t> replaced, int64_t count, int64_t base,
                const SourceRow& source);
 
   Lengths lengths_;
@@ -133,6 +134,9 @@ class Selection {
   Scratch<uint32_t> among_all_;
   Scratch<uint64_t> valid_;
   std::optional<RangeList> ranges_;
+  std::vector<int64_t> base_begin_;
+  Scratch<int64_t> before_;
+  std::unique_ptr<Overlay> overlay_;
   Picks picks_;
 };
 

@@ -64,7 +64,7 @@ class Copier {
   bool copy(int64_t begin, int64_t end, int64_t base, std::byte* offsets, std::byte* target) const {
     if (begin == end) return true;
     const int64_t last = base + static_cast<int64_t>(load<Offset>(offsets, end));
-    if (picks_.ranges == nullptr) return copy_rows(begin, end, base, last, offsets, target);
+    if (picks_.by_rows()) return copy_rows(begin, end, base, last, offsets, target);
     int64_t at = base;
     bool good = true;
     const auto visit = [&](int32_t piece, int64_t start, int64_t row, int64_t length) {

@@ -6,7 +6,7 @@
 
 #include "backends/host_info.h"
 #include "table/arrow_abi.h"
-#include "table/bits.h"
+#include "table/bit_source.h"
 
 namespace gs::table {
 namespace {
@@ -16,29 +16,10 @@ constexpr int64_t kLeastBytes = 128 * 1024;
 constexpr int64_t kFarPerL2 = 2;
 constexpr int64_t kLongestAhead = 4096;  // bytes of a row that are asked for in advance
 
-constexpr std::byte kOnes{0xFF};
-
-uint64_t bit_address(const std::byte* data) {
-  return static_cast<uint64_t>(reinterpret_cast<uintptr_t>(data)) * 8;
-}
-
 void ask_for(const std::byte* first, int64_t bytes) {
   constexpr int64_t kLine = 64;
   for (int64_t b = 0; b < bytes; b += kLine) ask(first + b);
   if (bytes > 0) ask(first + bytes - 1);
-}
-
-// The bits of `buffer` for the rows of a piece, or ones where there are none.
-BitSource bit_source(const Buffer& buffer, const Piece& piece) {
-  if (buffer.data == nullptr) return {bit_address(&kOnes), 0, bit_address(&kOnes) / 8 + 1};
-  const uint64_t first = bit_address(buffer.data) + static_cast<uint64_t>(piece.offset);
-  return {first, ~uint64_t{0}, (first + static_cast<uint64_t>(piece.length) + 7) / 8};
-}
-
-uint64_t source_bits(const BitSource& source, int64_t row, int64_t n) {
-  if (source.keep == 0) return low_bits(n);
-  const uint64_t bit = source.first + static_cast<uint64_t>(row);
-  return read_bits(reinterpret_cast<const std::byte*>(bit >> 3), static_cast<int64_t>(bit & 7), n);
 }
 
 // The bits of all pieces one after the other. They are an eighth of a byte a row; finding the piece of every row that
@@ -151,8 +132,12 @@ Buffer Taker::bits(const SmallVector<BitSource, 2>& sources, const Pieces& piece
   }
   std::atomic<int64_t> found = 0;
   share(picks.count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
-    if (picks.ranges == nullptr) {
+    if (picks.by_rows()) {
       found += backend_.columns().bits(source, rows, begin, end, mask, words);
+      return;
+    }
+    if (picks.overlay != nullptr) {
+      found += overlay_bits(*picks.overlay, sources, begin, end, words);
       return;
     }
     std::memset(words + begin / 64, 0, static_cast<std::size_t>(words_for(end - begin)) * 8);
@@ -181,10 +166,12 @@ Buffer Taker::items(const SmallVector<const std::byte*, 2>& base, const Pieces& 
   for (const Piece& piece : pieces) bytes += piece.length * width;
   const bool far = bytes > near_bytes_ && width <= kLongestAhead;
   const int64_t least = std::clamp<int64_t>(kLeastBytes / width, 1, kLeastRows);
-  share(picks.count, 64, least, [&](int64_t begin, int64_t end) {
-    if (picks.ranges == nullptr) {
+  const int64_t grain = picks.overlay != nullptr ? Overlay::kBlock : 64;
+  share(picks.count, grain, least, [&](int64_t begin, int64_t end) {
+    if (picks.by_rows()) {
       return backend_.columns().items(base.data(), width, picks.rows, begin, end, far, fresh.data);
     }
+    if (picks.overlay != nullptr) return overlay_items(*picks.overlay, base, width, begin, end, fresh.data);
     const auto copy = [&](int32_t piece, int64_t start, int64_t at, int64_t length) {
       std::byte* const target = fresh.data + at * width;
       const auto size = static_cast<std::size_t>(length * width);

@@ -68,6 +68,13 @@ class Taker {
   const int64_t near_bytes_;  // what fits into the caches
 };
 
+// Rows [begin, end) of an overlay: items by the address of row 0 of each piece, and bits, of which it gives the number
+// that are set. For items, `begin` is a multiple of Overlay::kBlock; for bits, of 64.
+void overlay_items(const Overlay& overlay, const SmallVector<const std::byte*, 2>& base, int64_t width, int64_t begin,
+                   int64_t end, std::byte* target);
+int64_t overlay_bits(const Overlay& overlay, const SmallVector<BitSource, 2>& sources, int64_t begin, int64_t end,
+                     uint64_t* words);
+
 // Rows [offset, offset + length) of child `i` of a structure or a sparse union.
 Piece field_of(const Piece& piece, std::size_t i);
 

@@ -40,7 +40,7 @@ int64_t sum_lengths(const SmallVector<Ends, 2>& ends, const Picks& picks, const 
     total += (high - low) & keep;
     store(target, i + 1, static_cast<Offset>(total));
   };
-  if (picks.ranges == nullptr) {
+  if (picks.by_rows()) {
     const uint32_t* const row = picks.rows.row;
     if (picks.rows.chunk == nullptr) {
       const Ends piece = ends[0];
@@ -137,7 +137,7 @@ Lengths find_lengths(const Type& type, const Pieces& pieces, const Picks& picks,
       for (int64_t b = first; b < last; ++b) {
         const int64_t begin = b * kBlockRows;
         const int64_t end = std::min(begin + kBlockRows, picks.count);
-        if (far && picks.ranges == nullptr) ask_for_offsets<Offset>(ends, picks, begin, end);
+        if (far && picks.by_rows()) ask_for_offsets<Offset>(ends, picks, begin, end);
         const uint64_t* const valid = validity.data == nullptr ? picks.valid : words_of(validity);
         const int64_t total = sum_lengths<Offset>(ends, picks, valid, begin, end, lengths.offsets.data);
         if (total < 0) wrong = true;

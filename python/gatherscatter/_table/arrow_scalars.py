@@ -63,7 +63,7 @@ def _one_array(pa: Any, op: str, field: Any, value: Any) -> Any:
 
 
 def _null(pa: Any, kind: Any) -> Any:
-    """A null of any type: a row that an empty column does not have. pyarrow's own nulls of nested run ends are broken."""
+    """A null of any type: a row that an empty column does not have. Those that pyarrow makes of run ends are broken."""
     nothing = _core.ArrowTable(pa.chunked_array([], kind), False)
     missing = _core.Selection.gather("null", np.zeros(1, np.int64), None, nothing.lengths, "nullify")
     null = pa.array(nothing.take(missing))

@@ -13,7 +13,7 @@ from gatherscatter import _core
 from gatherscatter._table import arrow_scalars
 from gatherscatter.errors import DataTypeError, InvalidArgument, shown
 
-__all__ = ["ArrowFrame", "Frame", "Kind", "frame_of", "partner_of", "rows_of"]
+__all__ = ["ArrowFrame", "Frame", "Kind", "frame_of", "kind_of", "partner_of", "rows_of"]
 
 ACCEPTED = (
     "a table or column of pyarrow, polars, pandas or DuckDB, or an object with __arrow_c_stream__ or __arrow_c_array__"
@@ -148,7 +148,7 @@ def frame_of(op: str, role: str, source: Any, validate: str) -> Any:
     TypeError
         If the object is no table.
     """
-    kind = _kinds.get(type(source)) or _kind_of(source)
+    kind = _kinds.get(type(source)) or kind_of(source)
     if kind is None:
         raise _no_table(op, role, source)
     return kind(op, source, validate != "basic" and _is_full(op, validate))
@@ -164,7 +164,7 @@ def partner_of(op: str, role: str, frame: Any, source: Any, validate: str) -> An
     InvalidArgument, DataTypeError
         If its columns do not match.
     """
-    kind = _kinds.get(type(source)) or _kind_of(source)
+    kind = _kinds.get(type(source)) or kind_of(source)
     if kind is None:
         raise _no_table(op, role, source)
     if getattr(kind, "lazy", False):
@@ -176,12 +176,12 @@ def partner_of(op: str, role: str, frame: Any, source: Any, validate: str) -> An
 
 def rows_of(op: str, role: str, frame: Any, source: Any, validate: str) -> tuple[Any, bool]:
     """As `partner_of`; or one row made of scalars, one for each column of the target, and True."""
-    if (_kinds.get(type(source)) or _kind_of(source)) is not None:
+    if (_kinds.get(type(source)) or kind_of(source)) is not None:
         return partner_of(op, role, frame, source, validate), False
     return frame.one_row(op, _scalars(op, role, frame, source)), True
 
 
-def _kind_of(source: Any) -> Kind | None:
+def kind_of(source: Any) -> Kind | None:
     """The frame class for an object, by the nearest base of its type in a known library; those are kept."""
     known = _known(type(source))
     if known is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib
 from collections.abc import Callable
 from typing import Any
@@ -106,7 +105,7 @@ def _kind_of(table: Any) -> Any:
         if not all(map(_is_column, table)):
             return None
         return _positional(importlib.import_module("gatherscatter.compat._libcudf_columns").ColumnsFrame)
-    kind = frames._kind_of(table)
+    kind = frames.kind_of(table)
     return None if kind is None else _positional(kind)
 
 
@@ -115,15 +114,13 @@ def _is_column(value: Any) -> bool:
     return type(value).__module__.startswith("pyarrow.") and hasattr(value, "type") and hasattr(value, "nbytes")
 
 
-@functools.cache
+_by_position: dict[Any, Any] = {}
+
+
 def _positional(kind: Any) -> Any:
     """A frame class whose columns are called by their places: what they are called elsewhere need not agree."""
-
-    class Positional(kind):  # type: ignore[misc]
-        __slots__ = ()
-
-        @property
-        def names(self) -> list[Any]:
-            return list(range(len(super().names)))
-
-    return Positional
+    if kind not in _by_position:
+        names = kind.names.fget
+        places = property(lambda frame: list(range(len(names(frame)))))
+        _by_position[kind] = type(f"Positional{kind.__name__}", (kind,), {"__slots__": (), "names": places})
+    return _by_position[kind]

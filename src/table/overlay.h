@@ -1,0 +1,90 @@
+// overlay.h: rows of one table in their order, of which some are replaced by rows of another: what a scatter leaves.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+#include "table/bits.h"
+
+namespace gs::table {
+
+// A view. The rows that stay are those of the pieces [first, last); begin[p] is the number of the first row of piece
+// first + p, and one more entry is the number of rows.
+struct Overlay {
+  static constexpr int64_t kBlock = 4096;
+
+  const uint64_t* replaced = nullptr;  // bit of a row: whether it is replaced
+  const int64_t* before = nullptr;     // how many are, before each block of rows
+  const uint32_t* row = nullptr;       // of each row that is replaced, in order: the number of its row
+  const uint32_t* piece = nullptr;     // in its piece, and that
+  const int64_t* begin = nullptr;
+  int32_t first = 0;
+  int32_t last = 0;
+
+  // How many rows before `i` are replaced.
+  int64_t order(int64_t i) const {
+    const int64_t block = i / kBlock;
+    int64_t count = before[block];
+    for (int64_t w = block * (kBlock / 64); w < i / 64; ++w) count += std::popcount(replaced[w]);
+    return (i & 63) == 0 ? count : count + std::popcount(replaced[i / 64] & low_bits(i & 63));
+  }
+
+  // The first row in [at, end) that is replaced; `end` if there is none.
+  int64_t next(int64_t at, int64_t end) const {
+    if (at >= end) return end;
+    int64_t w = at / 64;
+    uint64_t word = replaced[w] & ~low_bits(at & 63);
+    while (word == 0 && ++w * 64 < end) word = replaced[w];
+    return word == 0 ? end : std::min(end, w * 64 + std::countr_zero(word));
+  }
+
+  // Calls visit(piece, start, at, length) for the rows [at, end) as if none was replaced.
+  template <class Visit>
+  void for_each_base(int64_t at, int64_t end, Visit visit) const {
+    if (at >= end) return;
+    const int64_t* p = std::upper_bound(begin, begin + (last - first), at) - 1;
+    for (; at < end; ++p) {
+      const int64_t length = std::min(p[1], end) - at;
+      visit(first + static_cast<int32_t>(p - begin), at - *p, at, length);
+      at += length;
+    }
+  }
+
+  // Calls visit(piece, row, at) for the rows in [at, end) that are replaced.
+  template <class Visit>
+  void for_each_replaced(int64_t at, int64_t end, Visit visit) const {
+    int64_t k = order(at);
+    for (int64_t w = at / 64; w * 64 < end; ++w) {
+      uint64_t rest = replaced[w];
+      if (w * 64 < at) rest &= ~low_bits(at - w * 64);
+      if (end - w * 64 < 64) rest &= low_bits(end - w * 64);
+      for (; rest != 0; rest &= rest - 1, ++k) {
+        visit(static_cast<int32_t>(piece[k]), int64_t{row[k]}, w * 64 + std::countr_zero(rest));
+      }
+    }
+  }
+
+  // Calls visit(piece, start, at, length) for the rows [at, end), for as many at a time as lie side by side.
+  template <class Visit>
+  void for_each_run(int64_t at, int64_t end, Visit visit) const {
+    if (at >= end) return;
+    int64_t k = order(at);
+    while (at < end) {
+      const int64_t stop = next(at, end);
+      for_each_base(at, stop, visit);
+      for (at = stop; at < end && bit_at(replaced, at);) {
+        int64_t length = 1;
+        while (at + length < end && bit_at(replaced, at + length) && piece[k + length] == piece[k] &&
+               row[k + length] == row[k] + static_cast<uint32_t>(length)) {
+          ++length;
+        }
+        visit(static_cast<int32_t>(piece[k]), int64_t{row[k]}, at, length);
+        at += length;
+        k += length;
+      }
+    }
+  }
+};
+
+}  // namespace gs::table
