@@ -8,7 +8,7 @@ it is collected, a relation is run when it is given, and objects of unknown libr
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from gatherscatter import _core
 from gatherscatter._table import segments

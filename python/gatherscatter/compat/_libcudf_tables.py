@@ -119,6 +119,8 @@ _by_position: dict[Any, Any] = {}
 
 def _positional(kind: Any) -> Any:
     """A frame class whose columns are called by their places: what they are called elsewhere need not agree."""
+    if kind.lazy:  # its frames are made when it is collected
+        return kind
     if kind not in _by_position:
         names = kind.names.fget
         places = property(lambda frame: list(range(len(names(frame)))))
