@@ -11,6 +11,7 @@ import numpy as np
 from gatherscatter import _core
 
 Wrap = Callable[[Any], Any]
+TABLES = ("pandas", "polars", "pyarrow", "duckdb", "_duckdb")
 
 
 def adopt(op: str, role: str, obj: Any) -> tuple[Any, Wrap | None]:
@@ -38,7 +39,7 @@ def adopt(op: str, role: str, obj: Any) -> tuple[Any, Wrap | None]:
     library = type(obj).__module__.partition(".")[0]
     if library in ("jax", "jaxlib"):
         return _adopt_jax(op, role, obj)
-    if library in ("pandas", "polars", "pyarrow"):
+    if library in TABLES:
         return _adopt_column(op, role, obj), None
     if isinstance(obj, (bool, int, float, complex, str, bytes, list, tuple, range, np.generic)):
         return _adopt_literal(op, role, obj), None
@@ -46,6 +47,8 @@ def adopt(op: str, role: str, obj: Any) -> tuple[Any, Wrap | None]:
         return import_dlpack(obj), _back_to(obj)
     if hasattr(obj, "__array_interface__") or _has_buffer(obj):
         return np.asarray(obj), None
+    if hasattr(obj, "__arrow_c_stream__") or hasattr(obj, "__arrow_c_array__"):
+        return _adopt_column(op, role, obj), None
     raise TypeError(f"{op}: {role} is of type {_type_name(obj)}, expected an array")
 
 

@@ -163,7 +163,12 @@ class ArrowTable:
 class Selection:
     @staticmethod
     def gather(
-        op: str, gather_map: object, valid: npt.NDArray[np.bool_] | None, lengths: tuple[int, ...], bounds: str
+        op: str,
+        gather_map: object,
+        valid: npt.NDArray[np.bool_] | None,
+        lengths: tuple[int, ...],
+        bounds: str,
+        negative: str = "from_end",
     ) -> Selection: ...
     @staticmethod
     def scatter(

@@ -14,13 +14,26 @@ from gatherscatter import _core
 from gatherscatter._table import segments
 from gatherscatter._table.frames import frame_of, partner_of, rows_of
 from gatherscatter._table.maps import map_of, mask_of
-from gatherscatter._types import RowBounds, Validate
-from gatherscatter.errors import shown
+from gatherscatter._table.words import require_word
+from gatherscatter._types import Negative, RowBounds, Validate
 
 __all__ = ["boolean_mask_scatter", "copy_if_else", "filter", "gather", "scatter", "segmented_gather"]
 
+BOUNDS = ("raise", "nullify", "unchecked")
 
-def gather(source: Any, gather_map: Any, bounds: RowBounds = "raise", *, validate: Validate = "basic") -> Any:
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+def gather(
+    source: Any,
+    gather_map: Any,
+    bounds: RowBounds = "raise",
+    *,
+    negative: Negative = "from_end",
+    validate: Validate = "basic",
+) -> Any:
     """Take rows of a table by their numbers.
 
     Row ``i`` of the result is row ``gather_map[i]`` of the source, in every column::
@@ -32,12 +45,19 @@ def gather(source: Any, gather_map: Any, bounds: RowBounds = "raise", *, validat
     source : table or column, n rows
         Of any kind that the module serves. A LazyFrame is served when it is collected: ``lf.pipe(gather, rows)``.
     gather_map : array of integers, shape (m,)
-        Lists, NumPy and masked arrays, tensors, Series and Arrow arrays, of any integer type; labels of pandas are not
-        looked at. A number -n <= i < 0 of a signed type means row i + n; unsigned numbers are never negative.
+        Lists, NumPy and masked arrays, tensors, Series, Arrow arrays, and relations of one column, of any integer type;
+        in lists None is null. Labels of pandas are not looked at. A number -n <= i < 0 of a signed type means row
+        i + n; unsigned numbers are never negative.
     bounds : {"raise", "nullify", "unchecked"}, default "raise"
-        What a number outside of [-n, n) does: it raises; or it gives a row that is null in every column, as a null in
-        the map then does: a left join; or the caller vouches that there is none: which
-        row such a number gives is open, but no memory outside of the table is touched.
+        What a number that names no row does.
+
+        - ``"raise"``: it is an error, and so is a null in the map.
+        - ``"nullify"``: it gives a row that is null in every column, and so does a null in the map: a left join.
+        - ``"unchecked"``: the caller vouches that there is none. Which row it would give is open, but no memory outside
+          of the table is touched. A null in the map is an error.
+    negative : {"from_end", "out_of_bounds"}, default "from_end"
+        Whether negative numbers count from the end, or name no row. With ``bounds="nullify"`` the latter takes the maps
+        of ``Index.get_indexer`` and its like, where -1 stands for no match.
     validate : {"basic", "full"}, default "basic"
         How much of Arrow memory is checked beforehand: its structure, with all that is read checked as it is read; or
         every offset, key, type id, run end and null count as well.
@@ -58,6 +78,8 @@ def gather(source: Any, gather_map: Any, bounds: RowBounds = "raise", *, validat
         If the map is not of integers, also if it is empty. It is a TypeError and RuntimeError.
     InvalidArgument
         If the map has more than one dimension (a ValueError).
+    ValueError
+        If `bounds`, `negative` or `validate` is none of its words.
     TypeError
         If `source` is no table, or the map a single number.
     OverflowError
@@ -84,14 +106,29 @@ def gather(source: Any, gather_map: Any, bounds: RowBounds = "raise", *, validat
     [{'tail': 'N3', 'seats': 180}, {'tail': 'N1', 'seats': 55}, {'tail': 'N3', 'seats': 180}]
     >>> gs.table.gather(planes, [0, None, 9], bounds="nullify").to_pydict()
     {'tail': ['N1', None, None], 'seats': [55, None, None]}
+
+    The second half of a left join, after ``Index.get_indexer``:
+
+    >>> import pandas as pd
+    >>> found = pd.Index(planes["tail"]).get_indexer(["N3", "N9", "N1"])
+    >>> found
+    array([ 2, -1,  0])
+    >>> gs.table.gather(planes, found, bounds="nullify", negative="out_of_bounds").to_pydict()
+    {'tail': ['N3', None, 'N1'], 'seats': [180, None, 55]}
     """
     op = "table.gather"
+    require_word(op, "bounds", bounds, BOUNDS)
+    require_word(op, "negative", negative, ("from_end", "out_of_bounds"))
     frame = frame_of(op, "source", source, validate)
-    if frame.lazy:
-        return frame.later(lambda whole: gather(whole, gather_map, bounds, validate=validate), True)
     numbers, valid = map_of(op, gather_map)
-    rows = _core.Selection.gather(op, numbers, valid, frame.lengths, bounds)
-    return frame.take(rows, None, bounds == "nullify")
+
+    def taken(frame: Any) -> Any:
+        rows = _core.Selection.gather(op, numbers, valid, frame.lengths, bounds, negative)
+        return frame.take(rows, None, bounds == "nullify")
+
+    if frame.lazy:
+        return frame.later(lambda whole: taken(frame_of(op, "source", whole, validate)), True)
+    return taken(frame)
 
 
 def scatter(
@@ -169,15 +206,17 @@ def scatter(
     op = "table.scatter"
     if (scatter_map is None) == (indices is None) or target is None:
         raise TypeError(f"{op}: expected source, scatter_map (or indices=, not both) and target")
-    if bounds not in ("raise", "unchecked"):
-        raise ValueError(f'{op}: bounds is {shown(bounds)}, expected "raise" or "unchecked"')
-    given = indices if scatter_map is None else scatter_map
+    require_word(op, "bounds", bounds, ("raise", "unchecked"))
     frame = frame_of(op, "target", target, validate)
+
+    def written(frame: Any) -> Any:
+        other, one_row = rows_of(op, "source", frame, source, validate)
+        return frame.take(_core.Selection.scatter(op, numbers, valid, frame.lengths, other.lengths, one_row), other)
+
+    numbers, valid = map_of(op, indices if scatter_map is None else scatter_map)
     if frame.lazy:
-        return frame.later(lambda whole: scatter(source, given, whole, bounds=bounds, validate=validate), False)
-    other, one_row = rows_of(op, "source", frame, source, validate)
-    numbers, valid = map_of(op, given)
-    return frame.take(_core.Selection.scatter(op, numbers, valid, frame.lengths, other.lengths, one_row), other)
+        return frame.later(lambda whole: written(frame_of(op, "target", whole, validate)), False)
+    return written(frame)
 
 
 def boolean_mask_scatter(input: Any, target: Any, boolean_mask: Any, *, validate: Validate = "basic") -> Any:
@@ -230,11 +269,15 @@ def boolean_mask_scatter(input: Any, target: Any, boolean_mask: Any, *, validate
     """
     op = "table.boolean_mask_scatter"
     frame = frame_of(op, "target", target, validate)
-    if frame.lazy:
-        return frame.later(lambda whole: boolean_mask_scatter(input, whole, boolean_mask, validate=validate), False)
-    other, one_row = rows_of(op, "input", frame, input, validate)
     mask, valid = mask_of(op, boolean_mask)
-    return frame.take(_core.Selection.mask_scatter(op, mask, valid, frame.lengths, other.lengths, one_row), other)
+
+    def written(frame: Any) -> Any:
+        other, one_row = rows_of(op, "input", frame, input, validate)
+        return frame.take(_core.Selection.mask_scatter(op, mask, valid, frame.lengths, other.lengths, one_row), other)
+
+    if frame.lazy:
+        return frame.later(lambda whole: written(frame_of(op, "target", whole, validate)), False)
+    return written(frame)
 
 
 def segmented_gather(
@@ -251,7 +294,8 @@ def segmented_gather(
     source : column of lists, n rows
         Of pyarrow, polars, or pandas with an `ArrowDtype`, or another object that speaks Arrow.
     gather_map_list : column of lists of integers, n rows
-        Of any of these, or lists of lists. Without null rows. A negative position counts from the end of its own list.
+        Of any of these, or lists of lists, or an array of shape (n, k). Without null rows. A negative position counts
+        from the end of its own list.
     bounds : {"raise", "nullify", "unchecked"}, default "raise"
         As in `gather`, of positions in each list.
     validate : {"basic", "full"}, default "basic"
@@ -266,12 +310,18 @@ def segmented_gather(
     ------
     OutOfBoundsError
         If a position is outside of its list.
-    InvalidArgument
-        If the columns differ in length, or a table is given; with null rows or positions as a NullIndexError.
+    IndexTypeError
+        If the map is not of lists of integers, naming the row and the value if it is of Python's lists.
+    NullIndexError
+        If there is a null position, but not under ``"nullify"``, or a null row in the map.
     DataTypeError
-        If a Series of pandas has not Arrow's lists.
-    IndexTypeError, TypeError, BufferError
-        As in `gather`; IndexTypeError or LogicError also for columns that are not of lists.
+        If `source` is not of lists, or a Series of pandas has not Arrow's.
+    InvalidArgument
+        If the columns differ in length, or a table is given.
+    ValueError, TypeError, BufferError
+        As in `gather`.
+    OverflowError
+        If the result would have more elements than 32-bit offsets hold: cast to ``large_list`` first.
 
     Notes
     -----
@@ -286,6 +336,7 @@ def segmented_gather(
     [['c', 'a'], ['d', 'd'], ['f']]
     """
     op = "table.segmented_gather"
+    require_word(op, "bounds", bounds, BOUNDS)
     frame, back = segments.lists_of(op, source, validate)
     maps = segments.positions_of(op, frame, gather_map_list, validate)
     return back(_core.segmented_gather(op, frame.table, maps, bounds))
@@ -330,11 +381,15 @@ def copy_if_else(lhs: Any, rhs: Any, boolean_mask: Any, *, validate: Validate = 
     """
     op = "table.copy_if_else"
     frame = frame_of(op, "lhs", lhs, validate)
-    if frame.lazy:
-        return frame.later(lambda whole: copy_if_else(whole, rhs, boolean_mask, validate=validate), False)
-    other = partner_of(op, "rhs", frame, rhs, validate)
     mask, valid = mask_of(op, boolean_mask)
-    return frame.take(_core.Selection.choose(op, mask, valid, frame.lengths, other.lengths), other)
+
+    def chosen(frame: Any) -> Any:
+        other = partner_of(op, ("lhs", "rhs"), frame, rhs, validate)
+        return frame.take(_core.Selection.choose(op, mask, valid, frame.lengths, other.lengths), other)
+
+    if frame.lazy:
+        return frame.later(lambda whole: chosen(frame_of(op, "lhs", whole, validate)), False)
+    return chosen(frame)
 
 
 def filter(source: Any, boolean_mask: Any, *, validate: Validate = "basic") -> Any:
@@ -376,7 +431,11 @@ def filter(source: Any, boolean_mask: Any, *, validate: Validate = "basic") -> A
     """
     op = "table.filter"
     frame = frame_of(op, "source", source, validate)
-    if frame.lazy:
-        return frame.later(lambda whole: filter(whole, boolean_mask, validate=validate), True)
     mask, valid = mask_of(op, boolean_mask)
-    return frame.take(_core.Selection.filter(op, mask, valid, frame.lengths))
+
+    def kept(frame: Any) -> Any:
+        return frame.take(_core.Selection.filter(op, mask, valid, frame.lengths))
+
+    if frame.lazy:
+        return frame.later(lambda whole: kept(frame_of(op, "source", whole, validate)), True)
+    return kept(frame)

@@ -20,8 +20,8 @@ struct RunOptions {
 // Work on [0, count) that may be done in any order and on any thread. `run` throws std::bad_alloc at most.
 struct Share {
   int64_t count = 0;
-  int64_t grain = 1;   // pieces begin at multiples of it
-  int64_t least = 1;   // a shorter piece does not pay
+  int64_t grain = 1;  // pieces begin at multiples of it
+  int64_t least = 1;  // a shorter piece does not pay
   void (*run)(void* context, int64_t begin, int64_t end) = nullptr;
   void* context = nullptr;
 };

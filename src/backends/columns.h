@@ -14,6 +14,13 @@ struct ColumnKernels {
   // multiple of 64; whole words are written, with zeros beyond `end`. Returns how many bits are set.
   int64_t (*bits)(const BitSource* bits, RowNumbers rows, int64_t begin, int64_t end, const uint64_t* mask,
                   uint64_t* target);
+
+  // The items, and the bits, of some places in [begin, end) only: those whose bit in `places` is set, which get rows
+  // `first`, first + 1, .. in order.
+  void (*put_items)(const std::byte* const* items, int64_t width, RowNumbers rows, int64_t first,
+                    const uint64_t* places, int64_t begin, int64_t end, std::byte* target);
+  void (*put_bits)(const BitSource* bits, RowNumbers rows, int64_t first, const uint64_t* places, int64_t begin,
+                   int64_t end, uint64_t* target);
 };
 
 }  // namespace gs

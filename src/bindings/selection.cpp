@@ -118,13 +118,15 @@ std::vector<table::MaskPart> mask_parts(const std::string& op, const py::handle&
   return parts;
 }
 
+constexpr int64_t kMostRows = int64_t{1} << 48;
+
 Lengths to_lengths(const py::tuple& tuple) {
   Lengths lengths;
   int64_t total = 0;
   for (const py::handle value : tuple) {
     lengths.push_back(value.cast<int64_t>());
-    if (lengths.back() < 0 || __builtin_add_overflow(total, lengths.back(), &total)) {
-      throw py::value_error("lengths of chunks are not negative, and their sum fits into 64 bits");
+    if (lengths.back() < 0 || lengths.back() > kMostRows || (total += lengths.back()) > kMostRows) {
+      throw py::value_error("lengths of chunks are not negative and at most 2**48 together");
     }
   }
   return lengths;
@@ -159,12 +161,19 @@ Named select(const std::string& op, const py::handle& given, const py::handle& v
           op};
 }
 
+Negative parse_negative(const std::string& op, const std::string& negative) {
+  if (negative == "from_end") return Negative::from_end;
+  if (negative == "out_of_bounds") return Negative::out_of_bounds;
+  throw py::value_error(op + ": negative must be 'from_end' or 'out_of_bounds', got '" + negative + "'");
+}
+
 Named gather(const std::string& op, const py::object& map, const py::object& valid, const py::tuple& lengths,
-             const std::string& bounds) {
+             const std::string& bounds, const std::string& negative) {
   const table::RowBounds rule = parse_row_bounds(op, bounds);
+  const Negative sign = parse_negative(op, negative);
   const Lengths rows = to_lengths(lengths);
   return select(op, map, valid, 0, map_parts, [&](const Selection::Sharing& sharing, const auto& parts) {
-    return Selection::gather(sharing, parts, rows, rule);
+    return Selection::gather(sharing, parts, rows, rule, sign);
   });
 }
 
@@ -285,7 +294,7 @@ py::object take(const Named& named, const py::sequence& arrays) {
   const int64_t bytes = self.count() * columns.width;
   const table::Buffer buffer = with_sharing(named.op, bytes < kKeepLockBytes, [&](const Selection::Sharing& sharing) {
     const table::Picks picks = self.picks();
-    const table::Taker taker(sharing.backend, sharing.options);
+    const table::Taker taker(sharing);
     table::Buffer out =
         taker.items(self.bases(columns.data, columns.width), self.pieces(pointers), columns.width, picks);
     if (picks.valid == nullptr) return out;
@@ -316,7 +325,8 @@ table::RowBounds parse_row_bounds(const std::string& op, const std::string& boun
 
 void bind_selection(py::module_& module) {
   py::class_<Named>(module, "Selection")
-      .def_static("gather", &gather)
+      .def_static("gather", &gather, py::arg("op"), py::arg("gather_map"), py::arg("valid"), py::arg("lengths"),
+                  py::arg("bounds"), py::arg("negative") = "from_end")
       .def_static("scatter", &scatter)
       .def_static("mask_scatter", &mask_scatter)
       .def_static("filter", &filter)

@@ -5,7 +5,7 @@
 #include "bindings/errors.h"
 #include "core/error.h"
 #include "table/arrow.h"
-#include "table/bits.h"
+#include "table/check_rows.h"
 #include "table/take.h"
 
 namespace gs {
@@ -56,28 +56,16 @@ table::Chunked read_array(const py::object& pair, table::Check check) {
   return chunked;
 }
 
-bool has_null(const table::Array& array) {
-  if (array.validity.data == nullptr || array.nulls == 0) return false;
-  for (int64_t i = 0; i < array.length; ++i) {
-    if (!table::bit_at(array.validity.data, array.offset + i)) return true;
-  }
-  return false;
-}
-
-bool has_null(const table::Chunked& data) {
-  for (const table::Array& chunk : data.chunks) {
-    if (has_null(chunk)) return true;
-  }
-  return false;
-}
-
-// A structure whose rows may be null is a column; without nulls it is a table, unless the caller knows better.
+// A structure is a table, unless the caller knows better; the records of a table are not null.
 bool decide(const py::handle& is_table, const table::Chunked& data) {
   const bool is_structure = data.type->layout == table::Layout::structure && data.type->dictionary == nullptr;
-  if (is_table.is_none()) return is_structure && !has_null(data);
-  if (!is_table.cast<bool>()) return false;
+  if (!(is_table.is_none() ? is_structure : is_table.cast<bool>())) return false;
   if (!is_structure) throw ExchangeError("expected a table (format +s), got a column of format " + data.type->format);
-  if (has_null(data)) throw ExchangeError("a table whose records are null");
+  for (const table::Array& chunk : data.chunks) {
+    if (chunk.nulls == 0 || chunk.validity.data == nullptr) continue;
+    if (chunk.nulls < 0 && table::count_nulls(chunk.validity.data, chunk.offset, chunk.length) == 0) continue;
+    throw ExchangeError("a table whose records are null");
+  }
   return true;
 }
 
@@ -145,7 +133,7 @@ py::tuple ArrowTable::array() const {
   }
   auto array = std::make_unique<ArrowArray>();
   if (data.chunks.empty()) {
-    const table::Array nothing = table::Taker(host_backend(), {}).take(*data.type, {}, {});
+    const table::Array nothing = table::Taker({host_backend(), {}}).take(*data.type, {}, {});
     table::export_array(nothing, *data.type, array.get());
   } else {
     table::export_array(data.chunks[0], *data.type, array.get());
@@ -191,6 +179,16 @@ void bind_table(py::module_& module) {
           [](const ArrowTable& self, const ArrowTable& other, const std::string& op) {
             try {
               table::check_like(self.frame(), other.frame());
+            } catch (...) {
+              raise_table_error(op);
+            }
+          },
+          py::arg("other"), py::arg("op"))
+      .def(
+          "check_names",
+          [](const ArrowTable& self, const ArrowTable& other, const std::string& op) {
+            try {
+              table::check_names(self.frame(), other.frame());
             } catch (...) {
               raise_table_error(op);
             }

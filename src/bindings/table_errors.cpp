@@ -35,8 +35,8 @@ void raise_table_error(const std::string& op) {
   } catch (const table::BadRow& bad) {
     const py::object index =
         bad.is_signed ? py::object(py::int_(static_cast<int64_t>(bad.bits))) : py::object(py::int_(bad.bits));
-    raise("OutOfBoundsError",
-          py::make_tuple(op, index, position_of(bad), 0, bad.size, bad.count, bad.total, bad.is_signed));
+    raise("OutOfBoundsError", py::make_tuple(op, index, position_of(bad), 0, bad.size, bad.count, bad.total,
+                                             bad.is_signed && bad.from_end));
   } catch (const table::NullRow& null) {
     const std::string others = null.count > 1 ? " (" + std::to_string(null.count) + " nulls in all)" : "";
     raise_text(

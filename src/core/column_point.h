@@ -8,8 +8,8 @@
 
 namespace gs {
 
-// Which rows a column gives, by numbers that are known to be inside: the row in its chunk, and the chunk (null: all rows
-// lie in the first).
+// Which rows a column gives, by numbers that are known to be inside: the row in its chunk, and the chunk (null: all
+// rows lie in the first).
 struct RowNumbers {
   const uint32_t* row = nullptr;
   const uint32_t* chunk = nullptr;
@@ -17,8 +17,8 @@ struct RowNumbers {
   GS_INLINE uint32_t chunk_of(int64_t i) const { return chunk == nullptr ? 0 : chunk[i]; }
 };
 
-// The bits of one chunk, by the address of its first one: that of its byte times 8, plus its number in the byte, counted
-// from the lowest. A chunk without bits has one that is set, and keeps nothing of a row's number.
+// The bits of one chunk, by the address of its first one: that of its byte times 8, plus its number in the byte,
+// counted from the lowest. A chunk without bits has one that is set, and keeps nothing of a row's number.
 struct BitSource {
   uint64_t first = 0;
   uint64_t keep = ~uint64_t{0};
@@ -40,6 +40,14 @@ GS_INLINE uint64_t pick_bits(const BitSource* bits, RowNumbers rows, int64_t i, 
   uint64_t word = 0;
   for (int64_t k = 0; k < n; ++k) word |= bits[rows.chunk_of(i + k)].at(rows.row[i + k]) << k;
   return word;
+}
+
+// Calls put(k, i) for every bit i in [begin, end) that is set, k counting from `first`.
+template <class Put>
+GS_INLINE void for_each_set_place(const uint64_t* places, int64_t begin, int64_t end, int64_t first, Put put) {
+  for (int64_t i = begin; i < end; ++i) {
+    if (((places[i >> 6] >> (i & 63)) & 1) != 0) put(first++, i);
+  }
 }
 
 }  // namespace gs

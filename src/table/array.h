@@ -42,7 +42,11 @@ struct Type {
   std::array<int8_t, 128> child_of_id{};  // unions: -1 where there is no such type id
   std::vector<Type> children;
   std::shared_ptr<const Type> dictionary;  // null: none
-  bool has_validity() const;               // whether arrays of this layout have a validity bitmap at all
+  int child_of(std::byte id) const {       // -1: there is none
+    const auto number = static_cast<int8_t>(id);
+    return number < 0 ? -1 : child_of_id[static_cast<std::size_t>(number)];
+  }
+  bool has_validity() const;  // whether arrays of this layout have a validity bitmap at all
 };
 
 // Whether two types hold the same values: formats, parameters, children and dictionaries. Names of fields, metadata and

@@ -36,7 +36,14 @@ inline uint64_t read_bits(const std::byte* data, int64_t bit, int64_t n) {
   return word & low_bits(n);
 }
 
-// Calls use(at, word, n) for the bits [at, at + length) of the result in steps that stay within its words.
+// A bit for each of n (at most 64) bytes, set where the byte is not 0.
+inline uint64_t bits_of_bytes(const std::byte* data, int64_t stride, int64_t n) {
+  uint64_t word = 0;
+  for (int64_t k = 0; k < n; ++k) word |= uint64_t{data[k * stride] != std::byte{0}} << k;
+  return word;
+}
+
+// Calls use(at, n) for the bits [at, at + length) of the result in steps that stay within its words.
 template <class Use>
 void for_each_word(int64_t at, int64_t length, Use use) {
   while (length > 0) {

@@ -67,8 +67,10 @@ void check_counts(const ArrowArray& in, const Type& type, const Path& path) {
   if (in.release == nullptr) fail(path, "was released already");
   if (in.length < 0) fail_number(path, "length", in.length);
   if (in.offset < 0) fail_number(path, "offset", in.offset);
-  if (in.length > std::numeric_limits<int64_t>::max() - in.offset) {
-    fail_number(path, "length", in.length, ", which overflows with the offset " + std::to_string(in.offset));
+  // So many rows are in no memory, not even as bits; and sums and products of them stay within 64 bits.
+  constexpr int64_t kMostRows = int64_t{1} << 48;
+  if (in.length > kMostRows || in.offset > kMostRows) {
+    fail_number(path, "length", in.length, " from " + std::to_string(in.offset) + " on, more than any memory holds");
   }
   if (in.null_count < -1 || in.null_count > in.length) {
     fail_number(path, "null_count", in.null_count, " of " + std::to_string(in.length) + " rows");

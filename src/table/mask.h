@@ -9,7 +9,7 @@ namespace gs::table {
 class MaskWords {
  public:
   // InvalidArgument unless the mask has `rows` rows; `whose` for its text.
-  MaskWords(const std::vector<MaskPart>& mask, int64_t rows, const char* whose) : words_(words_for(rows)) {
+  MaskWords(const std::vector<MaskPart>& mask, int64_t rows, const char* whose) : words_(words_for(rows)), rows_(rows) {
     int64_t count = 0;
     for (const MaskPart& part : mask) count += part.count;
     if (count != rows) {
@@ -20,7 +20,7 @@ class MaskWords {
     int64_t before = 0;
     for (const MaskPart& part : mask) {
       for_each_word(before, part.count, [&](int64_t at, int64_t n) {
-        const uint64_t word = values(part, at - before, n) & present(part.nulls, at - before, n);
+        const uint64_t word = values(part, at - before, n) & part.nulls.present(at - before, n);
         words_[at / 64] |= word << (at & 63);
         ones_ += std::popcount(word);
       });
@@ -31,24 +31,24 @@ class MaskWords {
   const uint64_t* words() const { return words_.get(); }
   Scratch<uint64_t> take() { return std::move(words_); }
   int64_t ones() const { return ones_; }
+  // How many runs of rows side by side are true.
+  int64_t runs() const {
+    int64_t runs = 0;
+    uint64_t carry = 0;
+    for (int64_t w = 0; w < words_for(rows_); ++w) {
+      runs += std::popcount(words_[w] & ~(words_[w] << 1 | carry));
+      carry = words_[w] >> 63;
+    }
+    return runs;
+  }
 
  private:
-  static uint64_t from_bytes(const std::byte* data, int64_t stride, int64_t n) {
-    uint64_t word = 0;
-    for (int64_t k = 0; k < n; ++k) word |= uint64_t{data[k * stride] != std::byte{0}} << k;
-    return word;
-  }
   static uint64_t values(const MaskPart& part, int64_t first, int64_t n) {
     if (part.is_bits) return read_bits(part.data, part.offset + first, n);
-    return from_bytes(part.data + first * part.stride, part.stride, n);
+    return bits_of_bytes(part.data + first * part.stride, part.stride, n);
   }
-  static uint64_t present(const Nulls& nulls, int64_t first, int64_t n) {
-    if (nulls.bits != nullptr) return read_bits(nulls.bits, nulls.offset + first, n);
-    if (nulls.bytes != nullptr) return from_bytes(nulls.bytes + first * nulls.stride, nulls.stride, n);
-    return low_bits(n);
-  }
-
   Scratch<uint64_t> words_;
+  int64_t rows_;
   int64_t ones_ = 0;
 };
 

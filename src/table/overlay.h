@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "core/column_point.h"
 #include "table/bits.h"
 
 namespace gs::table {
@@ -21,6 +22,8 @@ struct Overlay {
   const int64_t* begin = nullptr;
   int32_t first = 0;
   int32_t last = 0;
+
+  RowNumbers rows() const { return {row, piece}; }
 
   // How many rows before `i` are replaced.
   int64_t order(int64_t i) const {
@@ -48,20 +51,6 @@ struct Overlay {
       const int64_t length = std::min(p[1], end) - at;
       visit(first + static_cast<int32_t>(p - begin), at - *p, at, length);
       at += length;
-    }
-  }
-
-  // Calls visit(piece, row, at) for the rows in [at, end) that are replaced.
-  template <class Visit>
-  void for_each_replaced(int64_t at, int64_t end, Visit visit) const {
-    int64_t k = order(at);
-    for (int64_t w = at / 64; w * 64 < end; ++w) {
-      uint64_t rest = replaced[w];
-      if (w * 64 < at) rest &= ~low_bits(at - w * 64);
-      if (end - w * 64 < 64) rest &= low_bits(end - w * 64);
-      for (; rest != 0; rest &= rest - 1, ++k) {
-        visit(static_cast<int32_t>(piece[k]), int64_t{row[k]}, w * 64 + std::countr_zero(rest));
-      }
     }
   }
 

@@ -112,7 +112,6 @@ class RangeList {
       add(range.piece, range.start, end - range.at);
     }
   }
-  void reserve(int64_t count) { list_.reserve(static_cast<std::size_t>(count) + 1); }
   int64_t count() const { return count_; }
   // Valid until the next call of a function that is not const.
   Picks picks() {

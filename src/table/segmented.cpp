@@ -14,6 +14,7 @@ namespace gs::table {
 namespace {
 
 bool is_list(const Type& type) {
+  if (type.format == "+m") return false;  // its entries have an order of their own, and are never null
   return type.layout == Layout::list || type.layout == Layout::list_view || type.layout == Layout::fixed_list;
 }
 
@@ -147,7 +148,7 @@ class Segments {
       if (!bad_) {
         const auto bits =
             type.integer == IndexType::u64 ? load<uint64_t>(values.first.data, at) : static_cast<uint64_t>(value);
-        bad_ = BadRow{k, bits, is_signed, row.size, 0, 0, r};
+        bad_ = BadRow{k, bits, is_signed, row.size, 0, 0, r, true};
       }
       ++bad_->count;
     }
@@ -185,7 +186,7 @@ class Segments {
     out.first = offsets.buffer;
     out.second = sizes.buffer;
     const Selection selection = Selection::of_numbers(sharing_, numbers, lengths_);
-    const Taker taker(sharing_.backend, sharing_.options);
+    const Taker taker(sharing_);
     out.children.push_back(taker.take(type.children[0], selection.pieces(values_), selection.picks()));
     return out;
   }

@@ -4,27 +4,14 @@
 #include <atomic>
 #include <mutex>
 
-#include "core/rule.h"
 #include "table/bits.h"
 #include "table/mask.h"
 #include "table/places.h"
-#include "table/take.h"
 
 namespace gs::table {
 namespace {
 
-constexpr int64_t kLeastRows = 16 * 1024;
-
-template <class Work>
-void share(const Selection::Sharing& sharing, int64_t count, int64_t grain, int64_t least, const Work& work) {
-  Share all;
-  all.count = count;
-  all.grain = grain;
-  all.least = least;
-  all.context = const_cast<Work*>(&work);
-  all.run = [](void* context, int64_t begin, int64_t end) { (*static_cast<const Work*>(context))(begin, end); };
-  if (sharing.backend.share(all, sharing.options) == Outcome::interrupted) throw Interrupted{};
-}
+constexpr int64_t kLongRun = 16;  // rows side by side from which on ranges of them pay
 
 int64_t count_of(const std::vector<MapPart>& map) {
   int64_t count = 0;
@@ -32,109 +19,16 @@ int64_t count_of(const std::vector<MapPart>& map) {
   return count;
 }
 
+Selection::Lengths both(const Selection::Lengths& first, const Selection::Lengths& second) {
+  Selection::Lengths lengths = first;
+  lengths.insert(lengths.end(), second.begin(), second.end());
+  return lengths;
+}
+
 int64_t sum(const Selection::Lengths& lengths) {
   int64_t total = 0;
   for (const int64_t length : lengths) total += length;
   return total;
-}
-
-// The first of what is found wrong, by any thread.
-struct Fault {
-  std::mutex lock;
-  int64_t nulls = 0;
-  int64_t first_null = INT64_MAX;
-  int64_t bad = 0;
-  int64_t first_bad = INT64_MAX;
-  uint64_t value = 0;
-  bool is_signed = true;
-
-  void report(int64_t size, int64_t total) const {
-    if (nulls > 0) throw NullRow{first_null, nulls};
-    if (bad > 0) throw BadRow{first_bad, value, is_signed, size, bad, total};
-  }
-};
-
-// A group of map values: positions in [0, size), 0 where there is none.
-struct Positions {
-  int64_t at[64];
-  uint64_t raw[64];
-  uint64_t present = 0;  // not null
-  uint64_t inside = 0;   // of those: within the table
-};
-
-template <class Index>
-void read_group(const MapPart& part, int64_t first, int64_t n, int64_t size, Positions& group) {
-  const std::byte* source = part.data + first * part.stride;
-  for (int64_t k = 0; k < n; ++k, source += part.stride) {
-    const Index value = load<Index>(source, 0);
-    group.at[k] = widen(value);
-    if constexpr (std::is_signed_v<Index>) {
-      group.raw[k] = static_cast<uint64_t>(static_cast<int64_t>(value));
-    } else {
-      group.raw[k] = value;
-    }
-  }
-  asm volatile("" : : "r"(&group) : "memory");  // from here on the values are private
-  group.inside = 0;
-  for (int64_t k = 0; k < n; ++k) {
-    const int64_t position = std::is_signed_v<Index> ? from_end(group.at[k], size) : group.at[k];
-    const bool inside = is_inside(position, size);
-    group.at[k] = inside ? position : 0;
-    group.inside |= uint64_t{inside} << k;
-  }
-}
-
-uint64_t present_bits(const Nulls& nulls, int64_t first, int64_t n) {
-  if (nulls.bits != nullptr) return read_bits(nulls.bits, nulls.offset + first, n);
-  if (nulls.bytes == nullptr) return low_bits(n);
-  uint64_t word = 0;
-  for (int64_t k = 0; k < n; ++k) {
-    word |= uint64_t{nulls.bytes[(first + k) * nulls.stride] != std::byte{0}} << k;
-  }
-  return word;
-}
-
-// Calls use(group, at, n) for groups of up to 64 values of one part whose places in the whole map begin at `before`;
-// groups begin where words of the result do.
-template <class Use>
-void for_each_group(const MapPart& part, int64_t before, int64_t begin, int64_t end, int64_t size, Fault& fault,
-                    const Use& use) {
-  visit_index(part.type, [&]<class Index>() {
-    Positions group;
-    for_each_word(begin, end - begin, [&](int64_t at, int64_t n) {
-      read_group<Index>(part, at - before, n, size, group);
-      group.present = present_bits(part.nulls, at - before, n);
-      group.inside &= group.present;
-      const uint64_t outside = group.present & ~group.inside;
-      const uint64_t null = low_bits(n) & ~group.present;
-      if ((outside | null) != 0) {
-        for (uint64_t rest = null; rest != 0; rest &= rest - 1) group.at[std::countr_zero(rest)] = 0;
-        const std::lock_guard guard(fault.lock);
-        fault.nulls += std::popcount(null);
-        if (null != 0) fault.first_null = std::min<int64_t>(fault.first_null, at + std::countr_zero(null));
-        fault.bad += std::popcount(outside);
-        if (outside != 0 && at + std::countr_zero(outside) < fault.first_bad) {
-          fault.first_bad = at + std::countr_zero(outside);
-          fault.value = group.raw[std::countr_zero(outside)];
-          fault.is_signed = std::is_signed_v<Index>;
-        }
-      }
-      use(group, at, n);
-    });
-  });
-}
-
-// The same for the places [begin, end) of a map in several parts.
-template <class Use>
-void for_each_place(const std::vector<MapPart>& map, int64_t begin, int64_t end, int64_t size, Fault& fault,
-                    const Use& use) {
-  int64_t before = 0;
-  for (const MapPart& part : map) {
-    const int64_t first = std::max(begin, before);
-    const int64_t last = std::min(end, before + part.count);
-    if (first < last) for_each_group(part, before, first, last, size, fault, use);
-    before += part.count;
-  }
 }
 
 }  // namespace
@@ -205,12 +99,15 @@ void Selection::make_rows(int64_t count) {
 }
 
 Selection Selection::gather(const Sharing& sharing, const std::vector<MapPart>& map, const Lengths& lengths,
-                            RowBounds bounds) {
+                            RowBounds bounds, Negative negative) {
   Selection self(lengths);
   const int64_t count = count_of(map);
   Fault fault;
+  std::mutex lock;  // of fault
+  fault.from_end = negative == Negative::from_end;
+  const Extent table{self.total_, fault.from_end ? self.total_ : 0};
   if (self.total_ == 0) {
-    for_each_place(map, 0, count, 0, fault, [](const Positions&, int64_t, int64_t) {});
+    for_each_place(map, 0, count, table, fault, [](const Positions&, int64_t, int64_t) {});
     if (bounds != RowBounds::nullify) fault.report(0, count);  // nothing is inside: unchecked or not
     self.all_missing(count);
     return self;
@@ -222,10 +119,13 @@ Selection Selection::gather(const Sharing& sharing, const std::vector<MapPart>& 
     if (bounds == RowBounds::nullify) {
       std::memset(&self.valid_[begin / 64], 0, static_cast<std::size_t>(words_for(end - begin)) * 8);
     }
-    for_each_place(map, begin, end, self.total_, fault, [&](const Positions& group, int64_t at, int64_t n) {
+    Fault own;
+    for_each_place(map, begin, end, table, own, [&](const Positions& group, int64_t at, int64_t n) {
       if (bounds == RowBounds::nullify) self.valid_[at / 64] |= group.inside << (at & 63);
       places.write(group.at, n, at);
     });
+    const std::lock_guard guard(lock);
+    fault.add(own);
   });
   if (bounds == RowBounds::unchecked) fault.bad = 0;
   if (bounds != RowBounds::nullify) fault.report(self.total_, count);
@@ -235,6 +135,24 @@ Selection Selection::gather(const Sharing& sharing, const std::vector<MapPart>& 
   return self;
 }
 
+namespace {
+
+// How many bits are set before each block of Overlay::kBlock; one more entry has the number of all.
+Scratch<int64_t> counts_before(const uint64_t* words, int64_t count) {
+  constexpr int64_t kWords = Overlay::kBlock / 64;
+  const int64_t blocks = count / Overlay::kBlock + 1;
+  Scratch<int64_t> before(blocks + 1);
+  int64_t ones = 0;
+  for (int64_t b = 0; b < blocks; ++b) {
+    before[b] = ones;
+    for (int64_t w = b * kWords; w < std::min((b + 1) * kWords, words_for(count)); ++w) ones += std::popcount(words[w]);
+  }
+  before[blocks] = ones;
+  return before;
+}
+
+}  // namespace
+
 // `count` rows: where the bit of a row is set, number source(row, how many bits before it are set) among all rows, else
 // row `base` + row. A part of the selection begins at `base`.
 template <class SourceRow>
@@ -242,19 +160,15 @@ void Selection::replace(const Sharing& sharing, Scratch<uint64_t> replaced, int6
                         const SourceRow& source) {
   count_ = count;
   picks_.count = count;
-  valid_ = std::move(replaced);
-  before_ = Scratch<int64_t>(count / Overlay::kBlock + 1);
-  int64_t ones = 0;
-  for (int64_t w = 0; w <= words_for(count); ++w) {
-    if (w % (Overlay::kBlock / 64) == 0) before_[w / (Overlay::kBlock / 64)] = ones;
-    if (w < words_for(count)) ones += std::popcount(valid_[w]);
-  }
+  replaced_ = std::move(replaced);
+  before_ = counts_before(replaced_.get(), count);
+  const int64_t ones = before_[count / Overlay::kBlock + 1];
   row_ = Scratch<uint32_t>(ones);
   chunk_ = Scratch<uint32_t>(ones);
   const Places places(*this);
   share(sharing, count, Overlay::kBlock, kLeastRows, [&](int64_t begin, int64_t end) {
     int64_t k = before_[begin / Overlay::kBlock];
-    for_each_set(valid_.get(), begin, end, [&](int64_t row) {
+    for_each_set(replaced_.get(), begin, end, [&](int64_t row) {
       const int64_t number = source(row, k);
       places.write(&number, 1, k++);
     });
@@ -266,7 +180,7 @@ void Selection::replace(const Sharing& sharing, Scratch<uint64_t> replaced, int6
     base_begin_.push_back(parts_[overlay_->last].begin - base);
   }
   base_begin_.push_back(count);
-  overlay_->replaced = valid_.get();
+  overlay_->replaced = replaced_.get();
   overlay_->before = before_.get();
   overlay_->row = row_.get();
   overlay_->piece = chunk_.get();
@@ -274,15 +188,39 @@ void Selection::replace(const Sharing& sharing, Scratch<uint64_t> replaced, int6
   picks_.overlay = overlay_.get();
 }
 
-namespace {
+// Where `map` names rows of the target, as numbers that fit: their bits, and the last place in the map that names each.
+template <class Number>
+struct Named {
+  Scratch<uint64_t> bits;
+  Scratch<Number> last;  // only where the bit is set
 
-Selection::Lengths both(const Selection::Lengths& first, const Selection::Lengths& second) {
-  Selection::Lengths lengths = first;
-  lengths.insert(lengths.end(), second.begin(), second.end());
-  return lengths;
-}
-
-}  // namespace
+  Named(const Sharing& sharing, const std::vector<MapPart>& map, int64_t rows) : bits(words_for(rows)), last(rows) {
+    const int64_t count = count_of(map);
+    Scratch<Number> position(count);
+    Fault fault;
+    std::mutex lock;  // of fault
+    share(sharing, count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
+      Fault own;
+      for_each_place(map, begin, end, Extent{rows, rows}, own, [&](const Positions& group, int64_t at, int64_t n) {
+        for (int64_t k = 0; k < n; ++k) position[at + k] = static_cast<Number>(group.at[k]);
+      });
+      const std::lock_guard guard(lock);
+      fault.add(own);
+    });
+    fault.report(rows, count);
+    // Every thread owns a part of the target and looks at the whole map, so that the last place wins.
+    const int64_t part = std::max(kLeastRows, rows / sharing.options.threads + 1);
+    share(sharing, rows, 64, part, [&](int64_t begin, int64_t end) {
+      std::memset(&bits[begin / 64], 0, static_cast<std::size_t>(words_for(end - begin)) * 8);
+      for (int64_t i = 0; i < count; ++i) {
+        const auto row = static_cast<int64_t>(position[i]);
+        if (row < begin || row >= end) continue;
+        last[row] = static_cast<Number>(i);
+        bits[row / 64] |= uint64_t{1} << (row & 63);
+      }
+    });
+  }
+};
 
 Selection Selection::scatter(const Sharing& sharing, const std::vector<MapPart>& map, const Lengths& target,
                              const Lengths& source, bool one_row) {
@@ -292,31 +230,18 @@ Selection Selection::scatter(const Sharing& sharing, const std::vector<MapPart>&
     throw InvalidArgument("the map has " + std::to_string(count) + " rows, the source only " +
                           std::to_string(sum(source)));
   }
-  Fault fault;
-  Scratch<int64_t> position(count);
-  share(sharing, count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
-    for_each_place(map, begin, end, rows, fault, [&](const Positions& group, int64_t at, int64_t n) {
-      std::memcpy(&position[at], group.at, static_cast<std::size_t>(n) * 8);
-    });
-  });
-  fault.report(rows, count);
-  Scratch<int64_t> last(rows);  // place in the map that names a row; only where its bit is set
-  Scratch<uint64_t> named(words_for(rows));
-  // Every thread owns a part of the target and looks at the whole map, so that the last place wins.
-  share(sharing, rows, 64, std::max(kLeastRows, rows / sharing.options.threads + 1), [&](int64_t begin, int64_t end) {
-    std::memset(&named[begin / 64], 0, static_cast<std::size_t>(words_for(end - begin)) * 8);
-    for (int64_t i = 0; i < count; ++i) {
-      const int64_t row = position[i];
-      if (row < begin || row >= end) continue;
-      last[row] = i;
-      named[row / 64] |= uint64_t{1} << (row & 63);
-    }
-  });
   Selection self(both(target, source));
-  if (one_row) {
-    self.replace(sharing, std::move(named), rows, 0, [rows](int64_t, int64_t) { return rows; });
+  const auto put = [&]<class Number>(Number) {
+    Named<Number> named(sharing, map, rows);
+    if (one_row)
+      return self.replace(sharing, std::move(named.bits), rows, 0, [rows](int64_t, int64_t) { return rows; });
+    self.replace(sharing, std::move(named.bits), rows, 0,
+                 [&](int64_t row, int64_t) { return rows + static_cast<int64_t>(named.last[row]); });
+  };
+  if (std::max(rows, count) <= UINT32_MAX) {
+    put(uint32_t{});
   } else {
-    self.replace(sharing, std::move(named), rows, 0, [&](int64_t row, int64_t) { return rows + last[row]; });
+    put(int64_t{});
   }
   return self;
 }
@@ -351,14 +276,24 @@ Selection Selection::choose(const Sharing& sharing, const std::vector<MaskPart>&
   return self;
 }
 
-Selection Selection::filter(const Sharing&, const std::vector<MaskPart>& mask, const Lengths& lengths) {
+Selection Selection::filter(const Sharing& sharing, const std::vector<MaskPart>& mask, const Lengths& lengths) {
   Selection self(lengths);
   const MaskWords words(mask, self.total_, "the table");
-  self.ranges_.emplace();
   const Places places(self);
+  const uint64_t* const bits = words.words();
+  if (words.runs() * kLongRun > words.ones()) {
+    self.make_rows(words.ones());
+    const Scratch<int64_t> before = counts_before(bits, self.total_);
+    share(sharing, self.total_, Overlay::kBlock, kLeastRows, [&](int64_t begin, int64_t end) {
+      int64_t at = before[begin / Overlay::kBlock];
+      for_each_set(bits, begin, end, [&](int64_t row) { places.write(&row, 1, at++); });
+    });
+    return self;
+  }
+  self.ranges_.emplace();
   int64_t first = 0;
   int64_t next = 0;  // behind the run of rows that is being collected
-  for_each_set(words.words(), 0, self.total_, [&](int64_t row) {
+  for_each_set(bits, 0, self.total_, [&](int64_t row) {
     if (row != next) {
       if (next > first) places.add(first, next - first, *self.ranges_);
       first = row;

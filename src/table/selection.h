@@ -6,81 +6,24 @@
 #include <optional>
 #include <stdexcept>
 
-#include "backends/backend.h"
-#include "core/index_type.h"
+#include "table/errors.h"
+#include "table/map_reader.h"
 #include "table/memory.h"
 #include "table/picks.h"
+#include "table/sharing.h"
 
 namespace gs::table {
-
-// Counts and lengths that do not fit together: errors.InvalidArgument.
-struct InvalidArgument : std::invalid_argument {
-  using std::invalid_argument::invalid_argument;
-};
-// Types that differ: errors.DataTypeError.
-struct DataTypeError : std::invalid_argument {
-  using std::invalid_argument::invalid_argument;
-};
-// A row number outside of its table, the first of `count`.
-struct BadRow {
-  int64_t position;
-  uint64_t bits;  // the value; signed where its type is
-  bool is_signed;
-  int64_t size;
-  int64_t count;
-  int64_t total;
-  int64_t row = -1;  // of lists of row numbers: which list
-};
-// A map that does not consist of integers: errors.IndexTypeError.
-struct IndexTypeError : std::invalid_argument {
-  using std::invalid_argument::invalid_argument;
-};
-// A null where a row number belongs, the first one.
-struct NullRow {
-  int64_t position;
-  int64_t count;
-};
-
-// Which values of a map or mask are null: those whose bit, or whose byte, is 0. Neither: none is.
-struct Nulls {
-  const std::byte* bits = nullptr;
-  int64_t offset = 0;
-  const std::byte* bytes = nullptr;
-  int64_t stride = 1;
-};
-
-// One chunk of a map: `count` integers, `stride` bytes apart.
-struct MapPart {
-  const std::byte* data = nullptr;
-  int64_t stride = 0;
-  IndexType type = IndexType::i64;
-  int64_t count = 0;
-  Nulls nulls;
-};
-
-// One chunk of a mask: bits, or bytes that are `stride` apart.
-struct MaskPart {
-  const std::byte* data = nullptr;
-  bool is_bits = false;
-  int64_t offset = 0;  // bits: the first one
-  int64_t stride = 1;
-  int64_t count = 0;
-  Nulls nulls;
-};
 
 enum class RowBounds : uint8_t { raise, nullify, unchecked };
 
 class Selection {
  public:
-  struct Sharing {  // by whom the work is done
-    const Backend& backend;
-    RunOptions options;
-  };
+  using Sharing = table::Sharing;
   using Lengths = std::vector<int64_t>;  // rows of each chunk that the rows are picked from
 
   // Rows by number. Throws BadRow or NullRow; under `nullify` such rows are missing, under `unchecked` any row.
   static Selection gather(const Sharing& sharing, const std::vector<MapPart>& map, const Lengths& lengths,
-                          RowBounds bounds);
+                          RowBounds bounds, Negative negative = Negative::from_end);
   // Rows of `target`, of which those that the map names come from `source`: the row of the map's last place that names
   // it, or row 0 for all. Chunks are those of the target, then those of the source.
   static Selection scatter(const Sharing& sharing, const std::vector<MapPart>& map, const Lengths& target,
@@ -136,6 +79,7 @@ class Selection {
   std::optional<RangeList> ranges_;
   std::vector<int64_t> base_begin_;
   Scratch<int64_t> before_;
+  Scratch<uint64_t> replaced_;
   std::unique_ptr<Overlay> overlay_;
   Picks picks_;
 };

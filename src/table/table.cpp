@@ -38,10 +38,35 @@ std::shared_ptr<const Type> nullable_type(const std::shared_ptr<const Type>& typ
   return std::make_shared<const Type>(std::move(copy));
 }
 
+bool has_nulls(const Array& array) {
+  return array.validity.data != nullptr && array.nulls != 0;
+}
+
+// A field that may not be null must not become so by rows that are put into it.
+void refuse_nulls(const Type& type, const Array& result) {
+  if ((type.flags & kNullable) == 0 && has_nulls(result)) {
+    throw DataTypeError("'" + type.name + "' is not nullable, and a null would be put into it");
+  }
+  if (type.layout != Layout::structure || has_nulls(result)) return;
+  for (std::size_t c = 0; c < type.children.size(); ++c) refuse_nulls(type.children[c], result.children[c]);
+}
+
+void refuse_new_nulls(const Frame& result, const Frame& target) {
+  const Type& type = *result.data.type;
+  for (const Array& chunk : result.data.chunks) {
+    if (!result.is_table) refuse_nulls(type, chunk);
+    for (std::size_t c = 0; result.is_table && c < type.children.size(); ++c) {
+      const auto had_nulls = [c](const Array& old) { return has_nulls(old.children[c]); };
+      if (std::any_of(target.data.chunks.begin(), target.data.chunks.end(), had_nulls)) continue;
+      refuse_nulls(type.children[c], chunk.children[c]);
+    }
+  }
+}
+
 class Rows {
  public:
   Rows(const Selection::Sharing& sharing, Pieces pieces, Frame& out)
-      : taker_(sharing.backend, sharing.options), pieces_(std::move(pieces)), out_(out) {}
+      : taker_(sharing), pieces_(std::move(pieces)), out_(out) {}
 
   // Adds these rows as one chunk, or as two or more if a column needs larger offsets than it has.
   void add(const Picks& picks) {
@@ -99,6 +124,7 @@ Frame take_rows(const Selection::Sharing& sharing, const Selection& selection, c
   out.is_table = first.is_table;
   out.data.type = nullable ? nullable_type(first.data.type, first.is_table) : first.data.type;
   Rows(sharing, selection.pieces(chunks), out).add(selection.picks());
+  if (second != nullptr) refuse_new_nulls(out, first);
   return out;
 }
 
@@ -122,6 +148,31 @@ void check_like(const Frame& target, const Frame& source) {
     if (same_type(columns[c], others[c], &where)) continue;
     throw DataTypeError("column " + std::to_string(c) + " ('" + columns[c].name + "') is " + type_name(others[c]) +
                         " in the source and " + type_name(columns[c]) + " in the target: " + where);
+  }
+}
+
+namespace {
+
+void check_fields(const Type& target, const Type& source) {
+  if (target.format == "+m") return;  // whose names have no meaning
+  for (std::size_t c = 0; c < target.children.size(); ++c) {
+    if (target.layout == Layout::structure && target.children[c].name != source.children[c].name) {
+      throw InvalidArgument("field " + std::to_string(c) + " of '" + target.name + "' is called '" +
+                            target.children[c].name + "' in the target and '" + source.children[c].name +
+                            "' in the source");
+    }
+    check_fields(target.children[c], source.children[c]);
+  }
+  if (target.dictionary != nullptr) check_fields(*target.dictionary, *source.dictionary);
+}
+
+}  // namespace
+
+void check_names(const Frame& target, const Frame& source) {
+  check_like(target, source);
+  if (!target.is_table) return check_fields(*target.data.type, *source.data.type);
+  for (std::size_t c = 0; c < target.data.type->children.size(); ++c) {
+    check_fields(target.data.type->children[c], source.data.type->children[c]);
   }
 }
 

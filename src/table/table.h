@@ -20,6 +20,9 @@ Frame take_rows(const Selection::Sharing& sharing, const Selection& selection, c
 // Throws InvalidArgument for another number of columns, DataTypeError for a column of another type.
 void check_like(const Frame& target, const Frame& source);
 
+// Throws InvalidArgument where the fields of structures inside of columns are called differently.
+void check_names(const Frame& target, const Frame& source);
+
 // Row r of the result: the values of list r at the positions that list r of `maps` names. Positions count within their
 // list, negative ones of signed types from its end. Throws BadRow, NullRow (positions in all map values),
 // DataTypeError, InvalidArgument.

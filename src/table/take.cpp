@@ -5,13 +5,13 @@
 #include <atomic>
 
 #include "backends/host_info.h"
+#include "core/error.h"
 #include "table/arrow_abi.h"
 #include "table/bit_source.h"
 
 namespace gs::table {
 namespace {
 
-constexpr int64_t kLeastRows = 16 * 1024;  // fewer rows of one column are not worth a second thread
 constexpr int64_t kLeastBytes = 128 * 1024;
 constexpr int64_t kFarPerL2 = 2;
 constexpr int64_t kLongestAhead = 4096;  // bytes of a row that are asked for in advance
@@ -67,8 +67,7 @@ int64_t set_offset_limit(int64_t value) {
   return limit().exchange(value);
 }
 
-Taker::Taker(const Backend& backend, const RunOptions& options)
-    : backend_(backend), options_(options), near_bytes_(host::info().l2_bytes * kFarPerL2) {}
+Taker::Taker(const Sharing& sharing) : sharing_(sharing), near_bytes_(host::info().l2_bytes * kFarPerL2) {}
 
 Array Taker::take(const Type& type, const Pieces& pieces, const Picks& picks) const {
   Array out;
@@ -133,11 +132,11 @@ Buffer Taker::bits(const SmallVector<BitSource, 2>& sources, const Pieces& piece
   std::atomic<int64_t> found = 0;
   share(picks.count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
     if (picks.by_rows()) {
-      found += backend_.columns().bits(source, rows, begin, end, mask, words);
+      found += sharing_.backend.columns().bits(source, rows, begin, end, mask, words);
       return;
     }
     if (picks.overlay != nullptr) {
-      found += overlay_bits(*picks.overlay, sources, begin, end, words);
+      found += overlay_bits(sharing_.backend.columns(), *picks.overlay, sources, begin, end, words);
       return;
     }
     std::memset(words + begin / 64, 0, static_cast<std::size_t>(words_for(end - begin)) * 8);
@@ -160,18 +159,21 @@ Buffer Taker::bits(const SmallVector<BitSource, 2>& sources, const Pieces& piece
 
 Buffer Taker::items(const SmallVector<const std::byte*, 2>& base, const Pieces& pieces, int64_t width,
                     const Picks& picks) const {
-  const Fresh fresh = allocate(picks.count * width);
-  if (width == 0) return fresh.buffer;
   int64_t bytes = 0;
+  if (__builtin_mul_overflow(picks.count, width, &bytes)) throw ShapeError("a result of more than 2**63 bytes");
+  const Fresh fresh = allocate(bytes);
+  if (width == 0) return fresh.buffer;
+  bytes = 0;
   for (const Piece& piece : pieces) bytes += piece.length * width;
   const bool far = bytes > near_bytes_ && width <= kLongestAhead;
   const int64_t least = std::clamp<int64_t>(kLeastBytes / width, 1, kLeastRows);
   const int64_t grain = picks.overlay != nullptr ? Overlay::kBlock : 64;
   share(picks.count, grain, least, [&](int64_t begin, int64_t end) {
     if (picks.by_rows()) {
-      return backend_.columns().items(base.data(), width, picks.rows, begin, end, far, fresh.data);
+      return sharing_.backend.columns().items(base.data(), width, picks.rows, begin, end, far, fresh.data);
     }
-    if (picks.overlay != nullptr) return overlay_items(*picks.overlay, base, width, begin, end, fresh.data);
+    if (picks.overlay != nullptr)
+      return overlay_items(sharing_.backend.columns(), *picks.overlay, base, width, begin, end, fresh.data);
     const auto copy = [&](int32_t piece, int64_t start, int64_t at, int64_t length) {
       std::byte* const target = fresh.data + at * width;
       const auto size = static_cast<std::size_t>(length * width);

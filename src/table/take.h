@@ -2,17 +2,12 @@
 // consist of. A scatter picks every row of its result out of the target or of the source.
 #pragma once
 
-#include "backends/backend.h"
+#include "table/errors.h"
 #include "table/memory.h"
 #include "table/picks.h"
+#include "table/sharing.h"
 
 namespace gs::table {
-
-// A signal handler raised while rows were taken.
-struct Interrupted {};
-
-// The result needs a larger offset than its type has: it must be made in several chunks.
-struct OffsetOverflow {};
 
 // Largest offset of 32 bits that a result may have. Smaller in tests only.
 int64_t offset_limit();
@@ -20,7 +15,7 @@ int64_t set_offset_limit(int64_t limit);  // returns what it was
 
 class Taker {
  public:
-  Taker(const Backend& backend, const RunOptions& options);
+  explicit Taker(const Sharing& sharing);
 
   // The rows of `pieces`, all of this type, that `picks` names. Rows that are missing become null if the type may be
   // null; their values are unspecified but never uninitialised. ExchangeError for offsets, keys or ids that lead
@@ -51,29 +46,21 @@ class Taker {
   void views(const Pieces& pieces, const Picks& picks, Array& out) const;
   void keys(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const;
 
-  // work(begin, end) for parts of [0, count) that begin at multiples of `grain`; shorter ones than `least` do not pay.
   template <class Work>
   void share(int64_t count, int64_t grain, int64_t least, const Work& work) const {
-    Share all;
-    all.count = count;
-    all.grain = grain;
-    all.least = least;
-    all.context = const_cast<Work*>(&work);
-    all.run = [](void* context, int64_t begin, int64_t end) { (*static_cast<const Work*>(context))(begin, end); };
-    if (backend_.share(all, options_) == Outcome::interrupted) throw Interrupted{};
+    table::share(sharing_, count, grain, least, work);
   }
 
-  const Backend& backend_;
-  const RunOptions options_;
+  const Sharing sharing_;
   const int64_t near_bytes_;  // what fits into the caches
 };
 
 // Rows [begin, end) of an overlay: items by the address of row 0 of each piece, and bits, of which it gives the number
 // that are set. For items, `begin` is a multiple of Overlay::kBlock; for bits, of 64.
-void overlay_items(const Overlay& overlay, const SmallVector<const std::byte*, 2>& base, int64_t width, int64_t begin,
-                   int64_t end, std::byte* target);
-int64_t overlay_bits(const Overlay& overlay, const SmallVector<BitSource, 2>& sources, int64_t begin, int64_t end,
-                     uint64_t* words);
+void overlay_items(const ColumnKernels& kernels, const Overlay& overlay, const SmallVector<const std::byte*, 2>& base,
+                   int64_t width, int64_t begin, int64_t end, std::byte* target);
+int64_t overlay_bits(const ColumnKernels& kernels, const Overlay& overlay, const SmallVector<BitSource, 2>& sources,
+                     int64_t begin, int64_t end, uint64_t* words);
 
 // Rows [offset, offset + length) of child `i` of a structure or a sparse union.
 Piece field_of(const Piece& piece, std::size_t i);

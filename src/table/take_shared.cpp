@@ -62,7 +62,11 @@ class Merger {
       const Array& dictionary = *piece.array->dictionary;
       dictionaries.push_back({&dictionary, dictionary.offset, dictionary.length});
     }
-    merged.dictionary = std::make_shared<const Array>(taker.take(*type_.dictionary, dictionaries, rows_.picks()));
+    try {
+      merged.dictionary = std::make_shared<const Array>(taker.take(*type_.dictionary, dictionaries, rows_.picks()));
+    } catch (const OffsetOverflow&) {
+      throw ShapeError("the dictionaries of '" + type_.name + "' are longer together than their offsets reach");
+    }
     return merged;
   }
 
@@ -121,7 +125,7 @@ void Taker::views(const Pieces& pieces, const Picks& picks, Array& out) const {
       throw ShapeError("a column of views with more than 2**31 buffers");
     }
     base.push_back(static_cast<int32_t>(out.shared.size()));
-    moves = moves || (!out.shared.empty() && !array.shared.empty());
+    moves = moves || last != nullptr;
     out.shared.insert(out.shared.end(), array.shared.begin(), array.shared.end());
     out.shared_bytes.insert(out.shared_bytes.end(), array.shared_bytes.begin(), array.shared_bytes.end());
     last = &array;
@@ -160,21 +164,25 @@ void Taker::keys(const Type& type, const Pieces& pieces, const Picks& picks, Arr
   const Merged merged = Merger(type, pieces).merge(*this);
   out.dictionary = merged.dictionary;
   const auto stays = [](const std::vector<int64_t>& number) { return number.empty(); };
-  if (std::all_of(merged.number.begin(), merged.number.end(), stays)) return;
+  const bool is_new = merged.dictionary != pieces[0].array->dictionary;
+  if (!is_new && std::all_of(merged.number.begin(), merged.number.end(), stays)) return;
+  // A wrong key must not become a right one of the merged dictionary, so every key is looked at.
   const auto* const valid = reinterpret_cast<const uint64_t*>(out.validity.data);
   auto* const data = const_cast<std::byte*>(out.first.data);
   for_each_run(picks, 0, picks.count, [&](int32_t piece, int64_t, int64_t at, int64_t length) {
     if (piece == kMissing) return;
     const std::vector<int64_t>& number = merged.number[static_cast<std::size_t>(piece)];
-    if (number.empty()) return;
+    const int64_t known = pieces[piece].array->dictionary->length;
     for (int64_t i = at; i < at + length; ++i) {
       const bool is_null = valid != nullptr && !bit_at(valid, i);
       const int64_t key = is_null ? 0 : integer_at(type, data, i);
-      if (!is_null && !is_inside(key, static_cast<int64_t>(number.size()))) {
+      if (!is_null && !is_inside(key, known)) {
         throw ExchangeError("'" + type.name + "' (" + type_name(type) + "): key " + std::to_string(key) +
-                            " lies outside of its dictionary of " + std::to_string(number.size()));
+                            " lies outside of its dictionary of " + std::to_string(known));
       }
-      set_integer(type, data, i, is_null ? 0 : number[static_cast<std::size_t>(key)]);
+      if (is_null || !number.empty()) {
+        set_integer(type, data, i, is_null ? 0 : number[static_cast<std::size_t>(key)]);
+      }
     }
   });
 }

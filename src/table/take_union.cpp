@@ -11,8 +11,7 @@ namespace {
 }
 
 std::size_t child_of(const Type& type, std::byte id) {
-  const auto number = static_cast<int8_t>(id);
-  const int child = number < 0 ? -1 : type.child_of_id[static_cast<std::size_t>(number)];
+  const int child = type.child_of(id);
   if (child < 0) refuse(type, "a type id that the union does not have");
   return static_cast<std::size_t>(child);
 }

@@ -105,7 +105,11 @@ decltype(auto) with_offset(int64_t width, Visit visit) {
 // Where the totals of blocks begin. Replaces them in place; returns their sum.
 int64_t accumulate(const Scratch<int64_t>& totals, int64_t blocks) {
   int64_t sum = 0;
-  for (int64_t b = 0; b < blocks; ++b) sum += std::exchange(totals[b], sum);
+  for (int64_t b = 0; b < blocks; ++b) {
+    if (__builtin_add_overflow(sum, std::exchange(totals[b], sum), &sum)) {
+      throw ShapeError("a result of more than 2**63 values");
+    }
+  }
   return sum;
 }
 

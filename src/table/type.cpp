@@ -1,4 +1,5 @@
 // type.cpp: types compared and put into words.
+#include <cstring>
 #include <string_view>
 
 #include "table/array.h"
@@ -32,12 +33,48 @@ std::string step(const Type& type, std::size_t child) {
   return word[0] != '\0' ? word : std::to_string(child);
 }
 
+// The value of a key of Arrow's metadata, whose structure was checked when it came in; empty: there is none.
+Text metadata_value(const std::string& metadata, Text key) {
+  const char* at = metadata.data();
+  const auto number = [&at] {
+    int32_t value = 0;
+    std::memcpy(&value, at, sizeof value);
+    at += sizeof value;
+    return value;
+  };
+  const auto text = [&] {
+    const auto size = static_cast<std::size_t>(number());
+    const Text value(at, size);
+    at += size;
+    return value;
+  };
+  for (int32_t left = metadata.empty() ? 0 : number(); left > 0; --left) {
+    const bool found = text() == key;
+    const Text value = text();
+    if (found) return value;
+  }
+  return {};
+}
+
+// Extension types differ by their name or by what describes them. Storage without a name may stand for either.
+bool same_extension(const Type& a, const Type& b) {
+  const Text name = metadata_value(a.metadata, "ARROW:extension:name");
+  const Text other = metadata_value(b.metadata, "ARROW:extension:name");
+  if (name.empty() || other.empty()) return true;
+  constexpr Text kDescription = "ARROW:extension:metadata";
+  return name == other && metadata_value(a.metadata, kDescription) == metadata_value(b.metadata, kDescription);
+}
+
 // Adds the path in reverse order, as the search returns; true: no difference.
 bool same(const Type& a, const Type& b, std::string* where) {
   const bool alike = canonical(a.format) == canonical(b.format) && a.children.size() == b.children.size() &&
                      (a.dictionary == nullptr) == (b.dictionary == nullptr);
   if (!alike) {
     if (where != nullptr) *where = ": " + type_name(a) + " and " + type_name(b);
+    return false;
+  }
+  if (!same_extension(a, b)) {
+    if (where != nullptr) *where = ": extension types that differ, on " + type_name(a);
     return false;
   }
   for (std::size_t i = 0; i < a.children.size(); ++i) {
@@ -108,6 +145,7 @@ std::string leaf_name(const Type& type) {
   if (text.size() == 1) return letter_word(text[0]);
   if (text[0] == 't') return time_name(text);
   if (text[0] == 'd') return decimal_name(text.substr(2));
+  if (text[0] == '_') return text == "_pli128" ? "int128" : "uint128";
   if (text[0] == 'w') return "fixed_size_binary[" + std::to_string(type.width) + "]";
   return text == "vu" ? "string_view" : "binary_view";
 }

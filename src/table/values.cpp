@@ -48,13 +48,6 @@ void append_view(const Type& type, const Array& array, int64_t at, std::string& 
   append_bytes(array.shared[b].data + begin, size, out);
 }
 
-std::size_t union_child(const Type& type, std::byte id) {
-  const auto number = static_cast<int8_t>(id);
-  const int child = number < 0 ? -1 : type.child_of_id[static_cast<std::size_t>(number)];
-  if (child < 0) refuse(type);
-  return static_cast<std::size_t>(child);
-}
-
 void append_present(const Type& type, const Array& array, int64_t row, std::string& out) {
   const int64_t at = array.offset + row;
   const Type* const child = type.children.empty() ? nullptr : &type.children[0];
@@ -87,7 +80,9 @@ void append_present(const Type& type, const Array& array, int64_t row, std::stri
     case Layout::sparse_union:
     case Layout::dense_union: {
       const std::byte id = array.first.data[at];
-      const std::size_t c = union_child(type, id);
+      const int child_number = type.child_of(id);
+      if (child_number < 0) refuse(type);
+      const auto c = static_cast<std::size_t>(child_number);
       const bool dense = type.layout == Layout::dense_union;
       const int64_t from = dense ? load<int32_t>(array.second.data, at) : at;
       if (from < 0 || from >= array.children[c].length) refuse(type);

@@ -5,14 +5,16 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
 from gatherscatter import _core
+from gatherscatter._table.words import called
 from gatherscatter.errors import DataTypeError, shown
 
-__all__ = ["one_row", "plain", "refusal", "survived"]
+__all__ = ["as_number", "column_of", "is_nat", "is_null", "numbers_like", "one_array", "one_row", "plain", "refusal", "survived"]
 
 
 def one_row(op: str, table: _core.ArrowTable, values: list[Any], fields: list[Any] | None = None) -> Any:
@@ -28,13 +30,13 @@ def one_row(op: str, table: _core.ArrowTable, values: list[Any], fields: list[An
     DataTypeError
         If a value is not exactly one of its column's type.
     """
-    try:
-        pa: Any = importlib.import_module("pyarrow")
-    except ImportError:
-        raise TypeError(f"{op}: scalars for this target need pyarrow; a table of one row does without") from None
+    pa = _pyarrow(op)
     if fields is None:
         fields = list(pa.schema(table)) if table.is_table else [pa.field(table)]
-    arrays = [_one_array(pa, op, field, value) for field, value in zip(fields, values, strict=True)]
+    arrays = [one_array(op, field.name, field.type, value) for field, value in zip(fields, values, strict=True)]
+    for field, array in zip(fields, arrays, strict=True):
+        if array.null_count and not field.nullable:
+            raise DataTypeError(f"{op}: {called(field.name)} is not nullable, got a null")
     if not table.is_table:
         return arrays[0]
     if not arrays:
@@ -42,24 +44,71 @@ def one_row(op: str, table: _core.ArrowTable, values: list[Any], fields: list[An
     return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
 
 
-def _one_array(pa: Any, op: str, field: Any, value: Any) -> Any:
+def one_array(op: str, name: object, kind: Any, value: Any) -> Any:
+    """A pyarrow array of one value of a type.
+
+    Raises
+    ------
+    DataTypeError
+        If it is not exactly a value of the type.
+    """
+    pa = _pyarrow(op)
+    if is_null(value) or (is_nat(value) and (pa.types.is_timestamp(kind) or pa.types.is_duration(kind))):
+        return _null(pa, kind)
     if isinstance(value, pa.Scalar):
-        array = _of_scalar(pa, field.type, value)
+        array = _of_scalar(pa, kind, value)
         if array is None:
-            raise refusal(op, field.name, field.type, value.as_py(), f"a pyarrow scalar of {value.type}")
-    elif value is None:
-        array = _null(pa, field.type)
-    else:
-        value = plain(value)
-        try:
-            array = _of_value(pa, field.type, value)
-        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-            raise refusal(op, field.name, field.type, value) from error
-        if not _is_kept(value, array):
-            raise refusal(op, field.name, field.type, value)
-    if array.null_count and not field.nullable:
-        raise DataTypeError(f"{op}: column {field.name!r} is not nullable, got a null")
+            raise refusal(op, name, kind, value)
+        return array
+    value = plain(value)
+    try:
+        array = None if is_nat(value) else _of_value(pa, kind, value)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise refusal(op, name, kind, value) from error
+    if array is None or not _is_kept(value, array):
+        raise refusal(op, name, kind, value)
     return array
+
+
+def column_of(op: str, role: str, table: _core.ArrowTable, values: np.ndarray[Any, Any]) -> Any:
+    """The elements of a NumPy array as a pyarrow array with the type of a column.
+
+    Raises
+    ------
+    DataTypeError
+        If it is of another type; numbers may be of another one that holds them all as they are.
+    """
+    pa = _pyarrow(op)
+    kind = pa.field(table).type
+    array = pa.array(numbers_like(values, _numbers_in(pa, kind)))
+    if array.type != kind:
+        raise DataTypeError(
+            f"{op}: {role} is an array of {values.dtype}, which the column of {kind} does not hold without a change: "
+            "make it a column of the target's library first"
+        )
+    return array
+
+
+def numbers_like(values: np.ndarray[Any, Any], dtype: Any) -> np.ndarray[Any, Any]:
+    """An array of numbers as another dtype of numbers, if that changes none of them; else as it is."""
+    if dtype is None or values.dtype.kind not in "iuf":
+        return values
+    with np.errstate(all="ignore"):
+        other = values.astype(dtype)
+        kept = (other == values) & (other.astype(values.dtype) == values) | ((values != values) & (other != other))
+    return other if kept.all() else values
+
+
+def _numbers_in(pa: Any, kind: Any) -> Any:
+    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    return kind.to_pandas_dtype() if is_number else None
+
+
+def _pyarrow(op: str) -> Any:
+    try:
+        return importlib.import_module("pyarrow")
+    except ImportError:
+        raise TypeError(f"{op}: values for this target need pyarrow; a table of one row does without") from None
 
 
 def _null(pa: Any, kind: Any) -> Any:
@@ -72,9 +121,12 @@ def _null(pa: Any, kind: Any) -> Any:
 
 def _of_value(pa: Any, kind: Any, value: Any) -> Any:
     """An array of a Python value; pyarrow does not know all types of values as dictionaries."""
-    if not pa.types.is_dictionary(kind):
-        return pa.array([value], type=kind)
-    return _keyed(pa, kind, pa.array([value], type=kind.value_type))
+    if pa.types.is_dictionary(kind):
+        return _keyed(pa, kind, _of_value(pa, kind.value_type, value))
+    number = Decimal if pa.types.is_decimal(kind) else float if pa.types.is_floating(kind) else None
+    if pa.types.is_integer(kind):
+        number = int
+    return pa.array([as_number(value, number)], type=kind)
 
 
 def _keyed(pa: Any, kind: Any, values: Any) -> Any:
@@ -101,9 +153,34 @@ def _is_kept(value: Any, array: Any) -> bool:
     return hasattr(array, "storage") and survived(value, array.storage[0].as_py())
 
 
+def is_null(value: Any) -> bool:
+    """Whether it stands for a null in a column of any type: None, pandas.NA, the scalar of pyarrow's null type."""
+    return type(value).__name__ in ("NoneType", "NAType", "NullScalar")
+
+
+def is_nat(value: Any) -> bool:
+    """Whether it is a time or duration that is none, of NumPy or pandas."""
+    if isinstance(value, (np.datetime64, np.timedelta64)):
+        return bool(np.isnat(value))
+    return type(value).__name__ == "NaTType"
+
+
+def as_number(value: Any, kind: type[int] | type[float] | type[Decimal] | None) -> Any:
+    """An int, float or Decimal as another one of these that is equal to it, if there is one; else as it is."""
+    if kind is None or isinstance(value, (bool, kind)) or not isinstance(value, (int, float, Decimal)):
+        return value
+    try:
+        number = kind(value)
+    except (ValueError, ArithmeticError):  # NaN, infinity, too large
+        return value
+    return number if number == value and math.isfinite(number) else value
+
+
 def plain(value: Any) -> Any:
     """The Python value of a NumPy scalar. Times finer than microseconds, which Python has not, stay as they are."""
-    if not isinstance(value, np.generic):
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if not isinstance(value, np.generic) or is_nat(value):
         return value
     item = value.item()
     if isinstance(value, (np.datetime64, np.timedelta64)) and isinstance(item, int):
@@ -137,9 +214,11 @@ def survived(given: Any, back: Any) -> bool:
         return False
 
 
-def refusal(op: str, name: object, dtype: object, value: Any, what: str | None = None) -> DataTypeError:
+def refusal(op: str, name: object, dtype: object, value: Any) -> DataTypeError:
     """The error for a scalar that a column cannot hold as it is."""
+    what = type(value).__name__
+    if type(value).__module__.partition(".")[0] == "pyarrow":
+        value, what = value.as_py(), f"a pyarrow scalar of {value.type}"
     return DataTypeError(
-        f"{op}: {f'column {name!r}' if name else 'the column'} is of type {dtype}, which does not hold {shown(value)} "
-        f"({what or type(value).__name__}) without a change"
+        f"{op}: {called(name)} is of type {dtype}, which does not hold {shown(value)} ({what}) without a change"
     )

@@ -11,9 +11,10 @@ import numpy as np
 
 from gatherscatter import _core
 from gatherscatter._table import arrow_scalars
+from gatherscatter._table.words import counted
 from gatherscatter.errors import DataTypeError, InvalidArgument, shown
 
-__all__ = ["ArrowFrame", "Frame", "Kind", "frame_of", "kind_of", "partner_of", "rows_of"]
+__all__ = ["ROLES", "ArrowFrame", "Frame", "Kind", "Roles", "frame_of", "kind_of", "partner_of", "rows_of"]
 
 ACCEPTED = (
     "a table or column of pyarrow, polars, pandas or DuckDB, or an object with __arrow_c_stream__ or __arrow_c_array__"
@@ -28,6 +29,8 @@ FOR_ARRAYS = {
 LIBRARIES = {"pyarrow": "of_pyarrow", "polars": "of_polars", "pandas": "of_pandas", "duckdb": "of_duckdb"}
 
 
+Roles: TypeAlias = tuple[str, str]  # what messages call a table and its partner
+ROLES = ("the target", "the source")
 Kind: TypeAlias = Callable[[str, Any, bool], Any]  # operator, object, whether everything is checked -> frame
 
 
@@ -69,24 +72,29 @@ class Frame(ABC):
     def one_row(self, op: str, values: list[Any]) -> Any:
         """A frame of one row of exactly this frame's types."""
 
-    def check_like(self, op: str, other: Any) -> None:
+    def check_like(self, op: str, other: Any, roles: Roles = ROLES) -> None:
         """Refuse a frame whose columns differ in number, in their names, or in type."""
+        mine, theirs = roles
         if self.is_table != other.is_table:
-            mine, theirs = ("table", "column") if self.is_table else ("column", "table")
-            raise InvalidArgument(f"{op}: the target is a {mine}, the source is a {theirs}")
+            kinds = ("table", "column") if self.is_table else ("column", "table")
+            raise InvalidArgument(f"{op}: {mine} is a {kinds[0]}, {theirs} is a {kinds[1]}")
         if self.width != other.width:
-            raise InvalidArgument(f"{op}: the target has {self.width} columns, the source has {other.width}")
+            raise InvalidArgument(f"{op}: {mine} has {counted(self.width, 'column')}, {theirs} has {other.width}")
         if self.is_table and self.names != other.names:
             at = next(i for i, (a, b) in enumerate(zip(self.names, other.names, strict=True)) if a != b)
             raise InvalidArgument(
-                f"{op}: columns match by position, and column {at} is called {self.names[at]!r} in the target, "
-                f"{other.names[at]!r} in the source"
+                f"{op}: columns match by position, and column {at} is called {self.names[at]!r} in {mine}, "
+                f"{other.names[at]!r} in {theirs}"
             )
-        self.check_types(op, other)
+        self.check_types(op, other, roles)
 
     @abstractmethod
-    def check_types(self, op: str, other: Any) -> None:
+    def check_types(self, op: str, other: Any, roles: Roles) -> None:
         """Refuse a frame of the same shape with a column of another type."""
+
+    @abstractmethod
+    def of_array(self, op: str, role: str, values: np.ndarray[Any, Any]) -> Any:
+        """For a column: the frame of an array whose elements are all values of it."""
 
 
 class ArrowFrame(Frame):
@@ -123,18 +131,25 @@ class ArrowFrame(Frame):
 
     def adopt(self, op: str, source: Any, kind: Kind, full: bool) -> Any:
         arrow = isinstance(kind, type) and issubclass(kind, ArrowFrame)
-        return kind(op, source, full) if arrow else ArrowFrame(op, source, full)
+        # Row labels of pandas are no column; a Series hands over none.
+        return kind(op, source, full) if arrow else ArrowFrame(op, source.reset_index(drop=True), full)
 
     def one_row(self, op: str, values: list[Any]) -> Any:
         return ArrowFrame(op, arrow_scalars.one_row(op, self.table, values), False)
 
-    def check_types(self, op: str, other: Any) -> None:
+    def of_array(self, op: str, role: str, values: np.ndarray[Any, Any]) -> Any:
+        return ArrowFrame(op, arrow_scalars.column_of(op, role, self.table, values), False)
+
+    def check_types(self, op: str, other: Any, roles: Roles) -> None:
         try:
             self.table.check_like(other.table, op)
         except DataTypeError as error:
-            if "polars" not in (_library(type(self.source)), _library(type(other.source))) or "_view" not in str(error):
-                raise
-            raise DataTypeError(f"{error}; polars keeps text and bytes as views: cast one side first") from None
+            text = str(error)
+            for word, role in zip(ROLES, roles, strict=True):
+                text = text.replace(f" in {word}", f" in {role}")
+            if "polars" in (_library(type(self.source)), _library(type(other.source))) and "_view" in text:
+                text += "; polars keeps text and bytes as views: cast one side first"
+            raise DataTypeError(text) from None
 
 
 _kinds: dict[type, Kind | None] = {_core.ArrowTable: ArrowFrame}
@@ -154,7 +169,7 @@ def frame_of(op: str, role: str, source: Any, validate: str) -> Any:
     return kind(op, source, validate != "basic" and _is_full(op, validate))
 
 
-def partner_of(op: str, role: str, frame: Any, source: Any, validate: str) -> Any:
+def partner_of(op: str, roles: Roles, frame: Any, source: Any, validate: str) -> Any:
     """The frame of a table whose rows go into another one, which it is like.
 
     Raises
@@ -164,20 +179,25 @@ def partner_of(op: str, role: str, frame: Any, source: Any, validate: str) -> An
     InvalidArgument, DataTypeError
         If its columns do not match.
     """
+    role = roles[1].removeprefix("the ")
     kind = _kinds.get(type(source)) or kind_of(source)
     if kind is None:
         raise _no_table(op, role, source)
     if getattr(kind, "lazy", False):
         raise TypeError(f"{op}: {role} is a {_type_name(source)}: collect it first")
     other = frame.adopt(op, source, kind, validate != "basic" and _is_full(op, validate))
-    frame.check_like(op, other)
+    frame.check_like(op, other, roles)
     return other
 
 
 def rows_of(op: str, role: str, frame: Any, source: Any, validate: str) -> tuple[Any, bool]:
     """As `partner_of`; or one row made of scalars, one for each column of the target, and True."""
     if (_kinds.get(type(source)) or kind_of(source)) is not None:
-        return partner_of(op, role, frame, source, validate), False
+        return partner_of(op, (ROLES[0], f"the {role}"), frame, source, validate), False
+    if isinstance(source, np.ndarray) and source.ndim:
+        if frame.is_table:
+            raise TypeError(f"{op}: {role} is an array, the target is a table: give a table, or scalars in a list")
+        return frame.of_array(op, role, source), False
     return frame.one_row(op, _scalars(op, role, frame, source)), True
 
 
@@ -215,21 +235,28 @@ def _scalars(op: str, role: str, frame: Any, source: Any) -> list[Any]:
     if isinstance(source, dict):
         if width and not names:
             raise InvalidArgument(f"{op}: {role} is a dict, but the target's column has no name: give [value]")
-        if len(source) != width or any(name not in source for name in names):
-            raise InvalidArgument(f"{op}: {role} names the columns {list(source)}, the target has {names}")
+        if len(set(names)) < width:
+            raise InvalidArgument(f"{op}: {role} is a dict, but names of columns occur twice: give a list")
+        if source.keys() != set(names):
+            lacking = [name for name in names if name not in source]
+            unknown = [name for name in source if name not in set(names)]
+            parts = [f"lacks {lacking}"] * bool(lacking) + [f"has {unknown}, which the target has not"] * bool(unknown)
+            raise InvalidArgument(f"{op}: {role} {' and '.join(parts)}")
         return [source[name] for name in names]
     if _is_array(source):
         raise _no_table(op, role, source)
     values = list(source) if isinstance(source, (list, tuple)) else [source]
     if len(values) != width:
-        raise InvalidArgument(f"{op}: {role} has {len(values)} scalars, the target has {width} columns")
+        nested = "; one value that is a list: [[..]]" if width == 1 and isinstance(source, (list, tuple)) else ""
+        has = f"{role} has {counted(len(values), 'scalar')}, the target has {counted(width, 'column')}"
+        raise InvalidArgument(f"{op}: {has}{nested}")
     return values
 
 
 def _is_array(source: Any) -> bool:
     if isinstance(source, np.generic) or type(source).__module__.partition(".")[0] == "pyarrow":  # scalars have it, too
         return False
-    return isinstance(source, np.ndarray) or hasattr(source, "__dlpack__")
+    return hasattr(source, "__dlpack__") and not isinstance(source, np.ndarray)  # that one has no axis
 
 
 def _is_full(op: str, validate: object) -> bool:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from gatherscatter.errors import DataTypeError, IndexTypeError, shown
+from gatherscatter._table.words import counted
+from gatherscatter.errors import DataTypeError, IndexTypeError, InvalidArgument, shown
 
-__all__ = ["map_of", "mask_of"]
+__all__ = ["integer", "is_null_type", "map_of", "mask_of"]
 
 # What a reader gives: something of integers (or bools) and which of them are there, None if all are.
 Read = tuple[Any, Any]
-BOOLS = {bool, np.bool_, type(None)}
+BOOLS = {bool, np.bool_}
 
 
 def map_of(op: str, given: Any) -> Read:
@@ -22,7 +24,9 @@ def map_of(op: str, given: Any) -> Read:
     Raises
     ------
     IndexTypeError
-        If a list or a pandas column does not consist of integers.
+        If it does not consist of integers, as far as that is to be seen here.
+    InvalidArgument
+        For a list of lists, and a relation of several columns.
     TypeError
         For a single number, or something that is neither an array nor a sequence.
     """
@@ -38,7 +42,9 @@ def mask_of(op: str, given: Any) -> Read:
     Raises
     ------
     DataTypeError
-        If a list or a pandas column does not consist of bools.
+        If it does not consist of bools, as far as that is to be seen here.
+    InvalidArgument
+        For a relation of several columns.
     TypeError
         For a single bool, or something that is neither an array nor a sequence.
     """
@@ -48,60 +54,135 @@ def mask_of(op: str, given: Any) -> Read:
     return read(op, given, True)
 
 
-def _as_it_is(op: str, given: Any, bools: bool) -> Read:
+def is_null_type(kind: type) -> bool:
+    """Whether it is the type of None or of pandas.NA, which is not imported for it."""
+    return kind is type(None) or kind.__name__ == "NAType"
+
+
+def integer(value: Any, refuse: Callable[[Any], Exception]) -> int:
+    """An integer of Python or an array library; for another value the error that `refuse` makes of it is raised."""
+    if type(value) is int:
+        return value
+    try:
+        if type(value) not in BOOLS:
+            return operator.index(value)
+    except TypeError:
+        pass
+    raise refuse(value)
+
+
+def _numbers(values: Sequence[Any], refuse: Callable[[Any], Exception]) -> Any:
+    """Integers as an array of int64, or of uint64 if it takes that."""
+    if set(map(type, values)) != {int}:
+        values = [integer(value, refuse) for value in values]
+    for dtype in (np.int64, np.uint64):
+        try:
+            return np.array(values, dtype)
+        except OverflowError:
+            pass
+    raise refuse(next(value for value in values if not -(2**63) <= value < 2**63))
+
+
+def _sequence(op: str, given: Sequence[Any], bools: bool) -> Read:
+    kinds = set(map(type, given))
+    nulls = {kind for kind in kinds if is_null_type(kind)}
+    valid = None
+    if nulls:
+        valid = np.array([type(value) not in nulls for value in given])
+        given = [(False if bools else 0) if type(value) in nulls else value for value in given]
+    if bools:
+        if not kinds - nulls <= BOOLS:
+            wrong = next(value for value in given if type(value) not in BOOLS)
+            raise DataTypeError(f"{op}: the mask holds {shown(wrong)}, expected bools; None is null")
+        return np.array(given, bool), valid
+    if list in kinds or tuple in kinds:
+        raise InvalidArgument(f"{op}: the map is a list of lists; a map has one axis")
+
+    def refuse(value: Any) -> Exception:
+        if type(value) in BOOLS:
+            return _wrong(op, "the map holds bools", bools)
+        if type(value) is int:
+            return IndexTypeError(f"{op}: the map holds {shown(value)}, which is beyond int64")
+        return IndexTypeError(f"{op}: the map holds {shown(value)}, expected integers; None is null")
+
+    return _numbers(given, refuse), valid
+
+
+def _array(op: str, given: Any, bools: bool) -> Read:
+    kind = given.dtype.kind
+    if kind == "O" or (kind == "b" and not bools):
+        raise _of_dtype(op, given.dtype, bools)
     return given, None
+
+
+def _masked(op: str, given: Any, bools: bool) -> Read:
+    return _array(op, np.asarray(given.data), bools)[0], ~np.ma.getmaskarray(given)
 
 
 def _range(op: str, given: Any, bools: bool) -> Read:
     return np.arange(given.start, given.stop, given.step), None
 
 
-def _masked(op: str, given: Any, bools: bool) -> Read:
-    return np.asarray(given.data), ~np.ma.getmaskarray(given)
+def _column(op: str, given: Any, bools: bool) -> Read:
+    """What the selections read themselves, except for a column of Arrow's null type, which is of any type."""
+    kind = str(getattr(given, "dtype", None) or getattr(given, "type", "")).rpartition(".")[2].lower()
+    if kind == "null":
+        return np.zeros(len(given), bool if bools else np.int64), np.zeros(len(given), bool)
+    if kind in ("bool", "boolean") and not bools:
+        raise _of_dtype(op, kind, bools)
+    return given, None
 
 
-def _sequence(op: str, given: Sequence[Any], bools: bool) -> Read:
-    kinds = set(map(type, given))
-    if bools and not kinds <= BOOLS:
-        wrong = next(value for value in given if type(value) not in BOOLS)
-        raise DataTypeError(f"{op}: the mask holds {shown(wrong)}, expected bools")
-    if not bools and (bool in kinds or np.bool_ in kinds):
-        raise IndexTypeError(f"{op}: the map holds bools, expected integers")
-    valid = None
-    if type(None) in kinds:
-        valid = np.array([value is not None for value in given])
-        given = [False if value is None else value for value in given] if bools else [value or 0 for value in given]
-    if bools or not given:
-        return np.array(given, bool if bools else np.int64), valid
-    return list(given), valid
+def _relation(op: str, given: Any, bools: bool) -> Read:
+    columns = given.fetchnumpy()
+    if len(columns) != 1:
+        raise InvalidArgument(
+            f"{op}: the {'mask' if bools else 'map'} is a relation of {counted(len(columns), 'column')}, expected one"
+        )
+    (values,) = columns.values()
+    return _masked(op, values, bools) if isinstance(values, np.ma.MaskedArray) else _array(op, values, bools)
 
 
 def _pandas(op: str, given: Any, bools: bool) -> Read:
-    """The values of a Series or Index by position: its labels are not looked at."""
+    """The values of a Series, an Index or an array of pandas by position: labels are not looked at."""
     dtype = given.dtype
-    kind = getattr(dtype, "kind", "O")
     if isinstance(dtype, np.dtype):
-        if kind == "O":
-            raise _wrong(op, dtype, bools)
-        return given.to_numpy(), None
-    if kind not in ("b" if bools else "iu") or not hasattr(dtype, "numpy_dtype"):
-        raise _wrong(op, dtype, bools)
-    valid = ~given.isna()
-    return given.array.to_numpy(dtype=dtype.numpy_dtype, na_value=False if bools else 0), np.asarray(valid)
+        return _array(op, given.to_numpy(), bools)
+    values = getattr(given, "array", given)
+    if hasattr(dtype, "pyarrow_dtype"):
+        return _column(op, values.__arrow_array__(), bools)
+    if getattr(dtype, "kind", "O") not in ("b" if bools else "iu") or not hasattr(dtype, "numpy_dtype"):
+        raise _of_dtype(op, dtype, bools)
+    return values.to_numpy(dtype=dtype.numpy_dtype, na_value=False if bools else 0), np.asarray(~given.isna())
 
 
-def _wrong(op: str, dtype: Any, bools: bool) -> Exception:
+def _of_dtype(op: str, dtype: Any, bools: bool) -> Exception:
+    return _wrong(op, f"the {'mask' if bools else 'map'} is of dtype {dtype}", bools)
+
+
+def _wrong(op: str, found: str, bools: bool) -> Exception:
+    hint = "; in a list None is null" if found.endswith("object") else ""
     if bools:
-        return DataTypeError(f"{op}: the mask is of dtype {dtype}, expected bool")
-    return IndexTypeError(f"{op}: the map is of dtype {dtype}, expected integers")
+        return DataTypeError(f"{op}: {found}, expected bools{hint}")
+    if "bool" in found:
+        hint = "; masks are for filter and boolean_mask_scatter"
+    return IndexTypeError(f"{op}: {found}, expected integers{hint}")
 
 
 _readers: dict[type, Callable[[str, Any, bool], Read] | None] = {
-    np.ndarray: _as_it_is,
+    np.ndarray: _array,
     list: _sequence,
     tuple: _sequence,
     range: _range,
     np.ma.MaskedArray: _masked,
+}
+# The same for types of libraries that need not be there.
+_BY_NAME = {
+    ("pandas", "Series"): _pandas,
+    ("pandas", "Index"): _pandas,
+    ("pandas", "ExtensionArray"): _pandas,
+    ("_duckdb", "DuckDBPyRelation"): _relation,
+    ("duckdb", "DuckDBPyRelation"): _relation,
 }
 
 
@@ -109,16 +190,15 @@ def _reader_of(given: Any) -> Callable[[str, Any, bool], Read] | None:
     """How a type is read, found by its nearest base that is known, then kept."""
     kind = type(given)
     if kind not in _readers:
-        _readers[kind] = _known(kind) or (_as_it_is if _is_column(given) else None)
+        _readers[kind] = _known(kind) or (_column if _is_column(given) else None)
     return _readers[kind]
 
 
 def _known(kind: type) -> Callable[[str, Any, bool], Read] | None:
     for base in kind.__mro__:
-        if base in _readers:
-            return _readers[base]
-        if base.__module__.partition(".")[0] == "pandas" and base.__name__ in ("Series", "Index"):
-            return _pandas
+        read = _readers.get(base) or _BY_NAME.get((base.__module__.partition(".")[0], base.__name__))
+        if read is not None:
+            return read
     return None
 
 

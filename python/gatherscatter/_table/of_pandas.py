@@ -10,9 +10,10 @@ import numpy as np
 
 from gatherscatter import _core
 from gatherscatter._table import pandas_columns
-from gatherscatter._table.frames import Frame, Kind
-from gatherscatter._table.pandas_columns import Picks, merged, merges, taken, values_of
+from gatherscatter._table.frames import Frame, Kind, Roles
+from gatherscatter._table.pandas_columns import Picks, difference, merged, merges, taken, values_of
 from gatherscatter._table.pandas_scalars import one_value
+from gatherscatter._table.words import called
 from gatherscatter.errors import DataTypeError
 
 __all__ = ["FRAMES"]
@@ -53,7 +54,7 @@ class PandasFrame(Frame):
 
     def _merged(self, picks: Picks, other: Any) -> Any:
         pairs = zip(self.columns(), other.columns(), strict=True)
-        return self.built([merged(mine, theirs, picks) for mine, theirs in pairs], self.source.index)
+        return self.built([merged(mine, theirs, picks) for mine, theirs in pairs], self.source.index.view())
 
     def _has_few(self, other: Any) -> bool:
         return not self.unites and max(len(self.source), len(other.source)) < FEW_TO_MERGE
@@ -63,7 +64,7 @@ class PandasFrame(Frame):
         mine = self.source.set_flags(allows_duplicate_labels=True)
         both = pd.concat([mine, self.relabelled(other.source)], ignore_index=True)
         result = both.take(picks.positions)
-        result.index = self.source.index
+        result.index = self.source.index.view()
         return result.__finalize__(self.source)
 
     def adopt(self, op: str, source: Any, kind: Kind, full: bool) -> Frame:
@@ -72,13 +73,22 @@ class PandasFrame(Frame):
             raise TypeError(f"{op}: the target is of pandas, the source is a {name}: convert one of them first")
         return kind(op, source, full)
 
-    def check_types(self, op: str, other: Any) -> None:
+    def check_types(self, op: str, other: Any, roles: Roles) -> None:
         for name, mine, theirs in zip(self.names, self.dtypes(), other.dtypes(), strict=True):
             if mine == theirs:
                 continue
             if not merges(mine, theirs):
-                raise DataTypeError(f"{op}: column {name!r} is of {mine} in the target, {theirs} in the source")
+                told = difference(mine, theirs) or f"is of {mine} in {roles[0]}, {theirs} in {roles[1]}"
+                raise DataTypeError(f"{op}: {called(name)} {told}")
             self.unites = True
+
+    def of_array(self, op: str, role: str, values: np.ndarray[Any, Any]) -> Any:
+        (dtype,) = self.dtypes()
+        if values.ndim != 1 or values.dtype != dtype:
+            raise DataTypeError(
+                f"{op}: {role} is an array of {values.dtype}, the target is of {dtype}: make it a Series of that first"
+            )
+        return type(self)(op, pd.Series(values), False)
 
     def one_row(self, op: str, values: list[Any]) -> Frame:
         columns = self.columns()
@@ -122,7 +132,7 @@ class DataFrameFrame(PandasFrame):
         # As a dict by position: nothing is copied, and names may occur twice.
         series = {at: pandas_columns.wrapped(column, index) for at, column in enumerate(columns)}
         result = pd.DataFrame(series, index=index, copy=False)
-        result.columns = self.source.columns
+        result.columns = self.source.columns.view()  # names of levels are the result's own
         if type(self.source) is not pd.DataFrame:
             result = self.source._constructor(result)  # pandas' documented way to a subclass
         return result.__finalize__(self.source)

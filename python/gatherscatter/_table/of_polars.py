@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any, ClassVar
 
+import numpy as np
+
 from gatherscatter import _core
-from gatherscatter._table.arrow_scalars import plain, refusal, survived
-from gatherscatter._table.frames import ArrowFrame, Frame
+from gatherscatter._table.arrow_scalars import as_number, is_nat, is_null, numbers_like, plain, refusal, survived
+from gatherscatter._table.frames import ArrowFrame, Frame, Roles
+from gatherscatter._table.words import called
 from gatherscatter.errors import DataTypeError
 
 __all__ = ["FRAMES"]
@@ -22,16 +26,16 @@ class PolarsFrame(ArrowFrame):
 
     __slots__ = ()
 
-    def check_types(self, op: str, other: Any) -> None:
+    def check_types(self, op: str, other: Any, roles: Roles) -> None:
         # Arrow does not tell everything apart: two Enums of different categories are one type there.
         if isinstance(other, PolarsFrame):
             mine, theirs = self._series(), other._series()
             for a, b in zip(mine, theirs, strict=True):
                 if a.dtype != b.dtype:
                     raise DataTypeError(
-                        f"{op}: column {a.name!r} is of {a.dtype} in the target, {b.dtype} in the source"
+                        f"{op}: {called(a.name)} is of {a.dtype} in {roles[0]}, {b.dtype} in {roles[1]}"
                     )
-        super().check_types(op, other)
+        super().check_types(op, other, roles)
 
     def one_row(self, op: str, values: list[Any]) -> Frame:
         columns = [_one_series(op, c.name, c.dtype, v) for c, v in zip(self._series(), values, strict=True)]
@@ -92,6 +96,17 @@ class SeriesFrame(PolarsFrame):
     def _one_row(self, op: str, columns: list[Any]) -> Frame:
         return SeriesFrame(op, columns[0], False)
 
+    def of_array(self, op: str, role: str, values: np.ndarray[Any, Any]) -> Frame:
+        dtype = self.source.dtype
+        is_number = dtype.is_integer() or dtype.is_float()
+        column = pl.Series(numbers_like(values, pl.Series([], dtype=dtype).to_numpy().dtype if is_number else None))
+        if column.dtype != dtype:
+            raise DataTypeError(
+                f"{op}: {role} is an array of {values.dtype}, which the column of {dtype} does not hold without a "
+                "change: make it a Series first"
+            )
+        return SeriesFrame(op, column, False)
+
 
 class LazyFrameFrame:
     """A LazyFrame: the call is made when it is collected, on the whole of it."""
@@ -118,20 +133,26 @@ NO_OBJECTS = "is of polars' Object type, which holds Python objects and cannot l
 
 
 def _one_series(op: str, name: str, dtype: Any, value: Any) -> Any:
+    if is_null(value) or (is_nat(value) and isinstance(dtype, (pl.Datetime, pl.Duration))):
+        return pl.Series(name, [None], dtype=dtype)
+    given = value
     if type(value).__module__.partition(".")[0] == "pyarrow":
         column = pl.Series(importlib.import_module("pyarrow").repeat(value, 1))
         if column.dtype == dtype:
             return column.alias(name)
         if column.dtype != pl.String or dtype not in (pl.Categorical, pl.Enum):
-            raise refusal(op, name, dtype, value.as_py(), f"a pyarrow scalar of {value.type}")
+            raise refusal(op, name, dtype, given)
         value = value.as_py()
     value = plain(value)
+    number = Decimal if dtype.is_decimal() else float if dtype.is_float() else int if dtype.is_integer() else None
+    if is_nat(value) or (isinstance(value, Decimal) and not value.is_finite()):  # at which polars panics
+        raise refusal(op, name, dtype, given)
     try:
-        column = pl.Series(name, [value], dtype=dtype, strict=True)
+        column = pl.Series(name, [as_number(value, number)], dtype=dtype, strict=True)
     except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError) as error:
-        raise refusal(op, name, dtype, value) from error
+        raise refusal(op, name, dtype, given) from error
     if column.dtype != dtype or not survived(value, column.to_list()[0]):
-        raise refusal(op, name, dtype, value)
+        raise refusal(op, name, dtype, given)
     return column
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from gatherscatter import _core
 
-__all__ = ["Picks", "merged", "merges", "taken", "values_of", "wrapped"]
+__all__ = ["Picks", "difference", "merged", "merges", "taken", "values_of", "wrapped"]
 
 pd: Any = importlib.import_module("pandas")
 take = pd.api.extensions.take
@@ -90,6 +90,15 @@ def merges(target: Any, source: Any) -> bool:
         and not (target.ordered or source.ordered)
         and target.categories.dtype == source.categories.dtype
     )
+
+
+def difference(target: Any, source: Any) -> str:
+    """What distinguishes two dtypes that are not told apart by their names."""
+    if not (isinstance(target, pd.CategoricalDtype) and isinstance(source, pd.CategoricalDtype)):
+        return ""
+    if target.ordered or source.ordered:
+        return "has ordered categories, which differ: give both columns one CategoricalDtype"
+    return f"has categories of {target.categories.dtype} and of {source.categories.dtype}"
 
 
 def wrapped(values: Any, index: Any) -> Any:

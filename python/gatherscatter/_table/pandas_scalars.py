@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import datetime
 import importlib
 from typing import Any
 
 import numpy as np
 
-from gatherscatter._table.arrow_scalars import plain, refusal, survived
+from gatherscatter._table.arrow_scalars import as_number, is_nat, is_null, one_array, plain, refusal, survived
 from gatherscatter._table.pandas_columns import values_of
 
 __all__ = ["one_value"]
 
 pd: Any = importlib.import_module("pandas")
+TEXTS = {"string", "large_string", "string_view"}
 
 
 def one_value(op: str, name: object, column: Any, value: Any) -> Any:
@@ -23,28 +25,46 @@ def one_value(op: str, name: object, column: Any, value: Any) -> Any:
     DataTypeError
         If the value is of another type, would change in the column, or is missing where the dtype has no missing value.
     """
+    given, dtype = value, column.dtype
+    if isinstance(dtype, pd.ArrowDtype):
+        null = is_null(value) or (isinstance(value, float) and value != value)
+        return dtype.__from_arrow__(one_array(op, name, dtype.pyarrow_dtype, None if null else value))
     if type(value).__module__.partition(".")[0] == "pyarrow":
+        if not _is_of(value, column):
+            raise refusal(op, name, dtype, given)
         value = value.as_py()
-    value = plain(value)
+    if _is_object(dtype):
+        array = np.empty(1, dtype=object)
+        array[0] = value
+        return array
     try:
-        array = _missing(column) if _is_missing(value) else _present(column, value)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise refusal(op, name, column.dtype, value) from error
+        array = _missing(column, value) if _is_missing(value) else _present(column, value)
+    except (TypeError, ValueError, LookupError, OverflowError, NotImplementedError) as error:
+        raise refusal(op, name, dtype, given) from error
     if array is None:
-        raise refusal(op, name, column.dtype, value)
+        raise refusal(op, name, dtype, given)
     return array
 
 
+def _is_of(scalar: Any, column: Any) -> bool:
+    """Whether a pyarrow scalar has the type of a column: the one that pyarrow makes of it, all texts being one."""
+    if is_null(scalar) or _is_object(column.dtype):
+        return True
+    kind = importlib.import_module("pyarrow").array(pd.Series(column[:0])).type
+    kinds = {str(kind), str(getattr(kind, "value_type", kind))}
+    return str(scalar.type) in (kinds | TEXTS if kinds & TEXTS else kinds)
+
+
 def _is_missing(value: Any) -> bool:
-    return value is None or (pd.api.types.is_scalar(value) and bool(pd.isna(value)))
+    return is_null(value) or (pd.api.types.is_scalar(value) and bool(pd.isna(value)))
 
 
-def _missing(column: Any) -> Any:
-    """One missing value, or None where the dtype has none."""
-    if _is_object(column.dtype):
-        return np.array([None], dtype=object)
+def _missing(column: Any, value: Any) -> Any:
+    """One missing value, or None where the dtype has none, or none of this kind."""
     array = pd.api.extensions.take(column[:0], np.array([-1]), allow_fill=True)
-    return array if array.dtype == column.dtype and bool(pd.isna(array)[0]) else None
+    if array.dtype != column.dtype or not pd.isna(array)[0]:
+        return None
+    return array if not is_nat(value) or is_nat(array[0]) else None
 
 
 def _is_object(dtype: Any) -> bool:
@@ -54,21 +74,24 @@ def _is_object(dtype: Any) -> bool:
 def _present(column: Any, value: Any) -> Any:
     """One value, or None where it is not the same any more."""
     dtype = column.dtype
-    if _is_object(dtype):
-        array = np.empty(1, dtype=object)
-        array[0] = value
-        return array
+    kind = getattr(dtype, "kind", "O")
+    if type(value) is datetime.date and kind == "M":  # which pandas would take for its midnight
+        return None
+    value = plain(value)
+    number = as_number(value, int if kind in "iu" else float if kind == "f" else None)
     if isinstance(dtype, pd.CategoricalDtype):
         array = _of_category(column, value)
     elif not isinstance(dtype, np.dtype):
-        array = pd.array([value], dtype=dtype)
+        array = pd.array([number], dtype=dtype)
     elif dtype.kind in "Mm":
         return _of_time(dtype, value)
     elif isinstance(value, complex) and dtype.kind != "c":
         return None
     else:
         with np.errstate(all="ignore"):  # what does not fit is found below
-            array = np.array([value]).astype(dtype)
+            array = np.array([number]).astype(dtype)
+    if array.shape != (1,):
+        return None
     return array if survived(value, plain(array[0])) else None
 
 

@@ -6,9 +6,12 @@ import importlib
 import sys
 from typing import Any
 
+import numpy as np
+
 from gatherscatter import _core
 from gatherscatter._table.frames import ArrowFrame, frame_of
-from gatherscatter.errors import DataTypeError, InvalidArgument
+from gatherscatter._table.maps import integer, is_null_type
+from gatherscatter.errors import DataTypeError, IndexTypeError, InvalidArgument, shown
 
 __all__ = ["lists_of", "positions_of"]
 
@@ -26,13 +29,49 @@ def lists_of(op: str, source: Any, validate: str) -> tuple[ArrowFrame, Any]:
 
 def positions_of(op: str, frame: ArrowFrame, given: Any, validate: str) -> _core.ArrowTable:
     """The column of lists of positions; lists of Python become one where the source's library can make it."""
+    if isinstance(given, np.ndarray):
+        given = _rows_of_array(op, given)
     if isinstance(given, (list, tuple)):
-        given = _made_by(op, frame, list(given))
+        given = _made_by(op, frame, [_checked(op, at, row) for at, row in enumerate(given)])
     inner = _of_pandas(op, "gather_map_list", given)
     maps = frame_of(op, "gather_map_list", given if inner is None else inner, validate)
     if maps.lazy or maps.is_table:
         raise InvalidArgument(f"{op}: gather_map_list is a table, expected a column of lists")
     return maps.table  # type: ignore[no-any-return]
+
+
+def _rows_of_array(op: str, given: np.ndarray[Any, Any]) -> list[Any]:
+    if given.dtype.kind == "O" and given.ndim == 1:  # of lists, as pandas has them
+        return given.tolist()
+    if given.dtype.kind not in "iu":
+        raise IndexTypeError(f"{op}: gather_map_list is of dtype {given.dtype}, expected integers")
+    if given.ndim != 2:
+        raise InvalidArgument(f"{op}: gather_map_list has shape {given.shape}, expected one row of positions per list")
+    return given.tolist()
+
+
+def _checked(op: str, at: int, row: Any) -> list[Any] | None:
+    """One row of positions as ints of Python and None, which libraries would make of floats and bools as well."""
+    if row is None:
+        return None
+    if isinstance(row, np.ndarray) and row.ndim == 1:
+        row = row.tolist()
+    if not isinstance(row, (list, tuple, range)):
+        raise IndexTypeError(f"{op}: row {at} of gather_map_list is {shown(row)}, expected a list of positions")
+
+    def refuse(value: Any) -> Exception:
+        what = "is beyond int64" if type(value) is int else "is no integer"
+        return IndexTypeError(f"{op}: row {at} of gather_map_list holds {shown(value)}, which {what}")
+
+    def position(value: Any) -> int | None:
+        if is_null_type(type(value)):
+            return None
+        number = integer(value, refuse)
+        if not -(2**63) <= number < 2**63:
+            raise refuse(number)
+        return number
+
+    return [position(value) for value in row]
 
 
 def _made_by(op: str, frame: ArrowFrame, given: list[Any]) -> Any:
@@ -65,4 +104,5 @@ def _back_to_pandas(source: Any, result: Any) -> Any:
     pd: Any = sys.modules["pandas"]
     chunks = result if isinstance(result, pa.ChunkedArray) else pa.chunked_array([result])
     values = source.dtype.__from_arrow__(chunks)
-    return source._constructor(pd.Series(values, index=source.index, name=source.name)).__finalize__(source)
+    index = source.index.view()
+    return source._constructor(pd.Series(values, index=index, name=source.name)).__finalize__(source)

@@ -8,6 +8,7 @@ from typing import Any
 
 from gatherscatter import _core
 from gatherscatter._table.of_pyarrow import TableFrame
+from gatherscatter._table.words import counted
 from gatherscatter.errors import InvalidArgument
 
 __all__ = ["ColumnsFrame"]
@@ -24,7 +25,9 @@ class ColumnsFrame(TableFrame):
         lengths = [len(column) for column in source]
         if len(set(lengths)) > 1:
             other = next(at for at, length in enumerate(lengths) if length != lengths[0])
-            raise InvalidArgument(f"{op}: column 0 has {lengths[0]} rows, column {other} has {lengths[other]}")
+            raise InvalidArgument(
+                f"{op}: column 0 has {counted(lengths[0], 'row')}, column {other} has {lengths[other]}"
+            )
         self.given = source
         super().__init__(op, pa.table(list(source), names=[str(at) for at in range(len(source))]), full)
 

@@ -10,10 +10,12 @@ import numpy as np
 
 from gatherscatter import _core
 from gatherscatter._table import frames
+from gatherscatter._table.frames import ROLES, Roles
 from gatherscatter._table.maps import map_of, mask_of
+from gatherscatter._table.words import counted
 from gatherscatter.errors import InvalidArgument, NullIndexError, OutOfBoundsError
 
-__all__ = ["by_map", "check_mask", "check_nulls", "count_of", "frame_of", "partner_of", "row_count"]
+__all__ = ["by_map", "check_mask", "check_nulls", "count_of", "frame_of", "partner_of", "row_count", "rows_of"]
 
 
 def frame_of(op: str, role: str, table: Any) -> Any:
@@ -29,7 +31,7 @@ def frame_of(op: str, role: str, table: Any) -> Any:
     return kind(op, table, False)
 
 
-def partner_of(op: str, role: str, frame: Any, source: Any) -> Any:
+def rows_of(op: str, role: str, frame: Any, source: Any) -> Any:
     """The frame of the rows that are written into a target, or a list of scalars, one for each of its columns.
 
     Raises
@@ -42,13 +44,29 @@ def partner_of(op: str, role: str, frame: Any, source: Any) -> Any:
         raise TypeError(f"{op}: {role} is of type {type(source).__qualname__}, expected a table or a list of scalars")
     if kind is None or (isinstance(source, (list, tuple)) and not source):
         if len(source) != frame.width:
-            raise InvalidArgument(f"{op}: {role} has {len(source)} scalars, the target has {frame.width} columns")
+            width = counted(frame.width, "column")
+            raise InvalidArgument(f"{op}: {role} has {counted(len(source), 'scalar')}, the target has {width}")
         return list(source)
+    return partner_of(op, (ROLES[0], role), frame, source)
+
+
+def partner_of(op: str, roles: Roles, frame: Any, source: Any) -> Any:
+    """The frame of a table with as many columns as another one.
+
+    Raises
+    ------
+    InvalidArgument
+        If it has not.
+    """
+    kind = _kind_of(source)
+    if kind is None:
+        what = "list of scalars" if isinstance(source, (list, tuple)) else type(source).__qualname__
+        raise TypeError(f"{op}: {roles[1]} is a {what}, expected a table, a column or a list of columns")
     if kind.lazy:
-        raise TypeError(f"{op}: {role} is a {type(source).__qualname__}: collect it first")
+        raise TypeError(f"{op}: {roles[1]} is a {type(source).__qualname__}: collect it first")
     other = frame.adopt(op, source, kind, False)
     if other.width != frame.width:
-        raise InvalidArgument(f"{op}: {role} has {other.width} columns, the target has {frame.width}")
+        raise InvalidArgument(f"{op}: {roles[1]} has {counted(other.width, 'column')}, {roles[0]} has {frame.width}")
     return other
 
 
@@ -84,7 +102,7 @@ def check_mask(op: str, values: Any, rows: int) -> None:
     """InvalidArgument for a mask that is not as long as its table."""
     count = count_of(op, values, mask_of)
     if count != rows:
-        raise InvalidArgument(f"{op}: the mask has {count} rows, the table has {rows}")
+        raise InvalidArgument(f"{op}: the mask has {counted(count, 'row')}, the table has {rows}")
 
 
 def by_map(op: str, gather_map: Any, lengths: tuple[int, ...], nullify: bool) -> _core.Selection:

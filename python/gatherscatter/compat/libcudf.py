@@ -10,6 +10,7 @@ import numpy as np
 from gatherscatter import _core
 from gatherscatter._table import segments
 from gatherscatter._table.maps import map_of, mask_of
+from gatherscatter._table.words import counted
 from gatherscatter.compat import _libcudf_tables as tables
 from gatherscatter.compat._strict import integer
 from gatherscatter.errors import DataTypeError, InvalidArgument, LogicError, OutOfBoundsError
@@ -169,12 +170,13 @@ def scatter(source: Any, scatter_map: Any = None, target: Any = None, *, indices
     frame = tables.frame_of("scatter", "target", target)
     if frame.lazy:
         return frame.later(lambda whole: scatter(source, rows, whole), False)
-    other = tables.partner_of("scatter", "source", frame, source)
+    other = tables.rows_of("scatter", "source", frame, source)
     one_row = isinstance(other, list)
     count = tables.count_of("scatter", rows, map_of)
     if not one_row:
         if count > tables.row_count(other):
-            raise InvalidArgument(f"scatter: the map has {count} rows, the source has {tables.row_count(other)}")
+            many = counted(count, "row")
+            raise InvalidArgument(f"scatter: the map has {many}, the source has {tables.row_count(other)}")
         frame.check_like("scatter", other)
     if count == 0:
         nowhere = np.empty(0, np.int64)
@@ -234,7 +236,7 @@ def boolean_mask_scatter(input: Any, target: Any, boolean_mask: Any) -> Any:
     frame = tables.frame_of(op, "target", target)
     if frame.lazy:
         return frame.later(lambda whole: boolean_mask_scatter(input, whole, boolean_mask), False)
-    other = tables.partner_of(op, "input", frame, input)
+    other = tables.rows_of(op, "input", frame, input)
     tables.check_mask(op, boolean_mask, tables.row_count(frame))
     mask, valid = mask_of(op, boolean_mask)
     one_row = isinstance(other, list)
@@ -286,14 +288,12 @@ def copy_if_else(lhs: Any, rhs: Any, boolean_mask: Any) -> Any:
     frame = tables.frame_of(op, "lhs", lhs)
     if frame.lazy:
         return frame.later(lambda whole: copy_if_else(whole, rhs, boolean_mask), False)
-    other = tables.partner_of(op, "rhs", frame, rhs)
-    if isinstance(other, list):
-        raise TypeError(f"{op}: rhs is a list of scalars, expected a table, a column or a list of columns")
+    other = tables.partner_of(op, ("lhs", "rhs"), frame, rhs)
     rows = tables.row_count(frame)
     tables.check_mask(op, boolean_mask, rows)
     if tables.row_count(other) != rows:
-        raise InvalidArgument(f"{op}: lhs has {rows} rows, rhs has {tables.row_count(other)}")
-    frame.check_like(op, other)
+        raise InvalidArgument(f"{op}: lhs has {counted(rows, 'row')}, rhs has {tables.row_count(other)}")
+    frame.check_like(op, other, ("lhs", "rhs"))
     mask, valid = mask_of(op, boolean_mask)
     return frame.take(_core.Selection.choose(op, mask, valid, frame.lengths, other.lengths), other)
 
@@ -395,7 +395,7 @@ def segmented_gather(
         frame, back = segments.lists_of(op, source_column, "basic")
         maps = segments.positions_of(op, frame, gather_map_list, "basic")
         if frame.table.num_rows != maps.num_rows:
-            raise LogicError(f"{op}: there are {frame.table.num_rows} lists and {maps.num_rows} lists of positions")
+            raise LogicError(f"{op}: source_column has {counted(frame.table.num_rows, 'list')}, the map {maps.num_rows}")
         try:
             result = _core.segmented_gather(op, frame.table, maps, "raise")  # which refuses nulls first
         except OutOfBoundsError:

@@ -10,6 +10,7 @@
 namespace gs::cpu::GS_ISA {
 namespace {
 
+inline constexpr int64_t kPutsAhead = 16;
 inline constexpr int kGroup = 64;  // rows that are asked for while those before are copied
 
 // ---- items
@@ -171,10 +172,58 @@ int64_t pick_words(const BitSource* bits, RowNumbers rows, int64_t begin, int64_
   return ones;
 }
 
+// ---- some places only
+
+// Calls put(k, i) for every set bit i, k counting from `first`.
+template <class Put>
+inline void for_each_set(const uint64_t* places, int64_t begin, int64_t end, int64_t first, Put put) {
+  for (int64_t w = begin / 64; w * 64 < end; ++w) {
+    uint64_t rest = places[w];
+    if (w * 64 < begin) rest &= ~uint64_t{0} << (begin & 63);
+    if (end - w * 64 < 64) rest &= (uint64_t{1} << (end & 63)) - 1;
+    for (; rest != 0; rest &= rest - 1) put(first++, w * 64 + __builtin_ctzll(rest));
+  }
+}
+
+template <class Copy>
+void put_each(const std::byte* const* items, int64_t width, RowNumbers rows, int64_t first, const uint64_t* places,
+              int64_t begin, int64_t end, std::byte* target, Copy copy) {
+  const auto item = [&](int64_t k) {
+    return address_of(items[rows.chunk_of(k)]) + uint64_t{rows.row[k]} * static_cast<uint64_t>(width);
+  };
+  int64_t last = first;
+  for_each_set(places, begin, end, first, [&](int64_t, int64_t) { ++last; });
+  for_each_set(places, begin, end, first, [&](int64_t k, int64_t i) {
+    if (k + kPutsAhead < last) copy.ask(item(k + kPutsAhead));
+    copy(target + i * width, pointer_to(item(k)));
+  });
+}
+
+void put(const std::byte* const* items, int64_t width, RowNumbers rows, int64_t first, const uint64_t* places,
+         int64_t begin, int64_t end, std::byte* target) {
+  const auto with = [&](auto copy) { put_each(items, width, rows, first, places, begin, end, target, copy); };
+  switch (width) {
+    case 1: return with(Item<1>{});
+    case 2: return with(Item<2>{});
+    case 4: return with(Item<4>{});
+    case 8: return with(Item<8>{});
+    case 16: return with(Item<16>{});
+    default: return with(LongItem{width});
+  }
+}
+
+void put_words(const BitSource* bits, RowNumbers rows, int64_t first, const uint64_t* places, int64_t begin,
+               int64_t end, uint64_t* target) {
+  for_each_set(places, begin, end, first, [&](int64_t k, int64_t i) {
+    const uint64_t bit = bits[rows.chunk_of(k)].at(rows.row[k]);
+    target[i / 64] = (target[i / 64] & ~(uint64_t{1} << (i & 63))) | bit << (i & 63);
+  });
+}
+
 }  // namespace
 
 ColumnKernels columns() {
-  return {pick, pick_words};
+  return {pick, pick_words, put, put_words};
 }
 
 }  // namespace gs::cpu::GS_ISA

@@ -55,6 +55,19 @@ int64_t pick_words(const BitSource* bits, RowNumbers rows, int64_t begin, int64_
   return ones;
 }
 
+void put_items(const std::byte* const* items, int64_t width, RowNumbers rows, int64_t first, const uint64_t* places,
+               int64_t begin, int64_t end, std::byte* target) {
+  for_each_set_place(places, begin, end, first,
+                     [&](int64_t k, int64_t i) { pick_item(items, width, rows, k, target + i * width); });
+}
+
+void put_bits(const BitSource* bits, RowNumbers rows, int64_t first, const uint64_t* places, int64_t begin, int64_t end,
+              uint64_t* target) {
+  for_each_set_place(places, begin, end, first, [&](int64_t k, int64_t i) {
+    target[i / 64] = (target[i / 64] & ~(uint64_t{1} << (i & 63))) | pick_bits(bits, rows, k, 1) << (i & 63);
+  });
+}
+
 class Reference final : public Backend {
  public:
   const char* name() const override { return "reference"; }
@@ -103,7 +116,7 @@ class Reference final : public Backend {
   }
 
  private:
-  ColumnKernels columns_{pick_items, pick_words};
+  ColumnKernels columns_{pick_items, pick_words, put_items, put_bits};
 };
 
 }  // namespace

@@ -1,0 +1,24 @@
+"""words.py: pieces of messages: counts, names of columns, words that are not among those expected."""
+
+from __future__ import annotations
+
+from gatherscatter.errors import shown
+
+__all__ = ["called", "counted", "require_word"]
+
+
+def counted(count: int, noun: str) -> str:
+    """A number of things: ``1 row``, ``2 rows``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def called(name: object) -> str:
+    """A column in the middle of a sentence, by its name if it has one."""
+    return "the column" if name is None or name == "" else f"column {name!r}"
+
+
+def require_word(op: str, parameter: str, given: object, words: tuple[str, ...]) -> None:
+    """ValueError for an argument that is not one of `words`."""
+    if not isinstance(given, str) or given not in words:
+        *first, last = (f'"{word}"' for word in words)
+        raise ValueError(f"{op}: {parameter} is {shown(given)}, expected {', '.join(first)} or {last}")
