@@ -117,3 +117,42 @@ TEST_CASE("bits, with chunks that have none, and a mask") {
     }
   }
 }
+
+TEST_CASE("items and bits of some places only") {
+  Generator random(3);
+  for (const std::string& level : levels()) {
+    const ColumnKernels kernels = cpu::columns_of(cpu::kernels(level));
+    const ColumnKernels& bodies = reference::backend().columns();
+    for (const int64_t width : {1, 2, 3, 8, 16, 40}) {
+      for (const int chunks : {1, 3}) {
+        for (const int64_t count : kCounts) {
+          const Picked picked(random, chunks, count + 5);
+          std::vector<Bytes> data;
+          std::vector<const std::byte*> items;
+          std::vector<BitSource> bits;
+          for (const uint32_t length : picked.length) data.push_back(random_bytes(random, length * width));
+          for (const Bytes& bytes : data) {
+            items.push_back(bytes.data());
+            bits.push_back({reinterpret_cast<uint64_t>(bytes.data()) * 8, ~uint64_t{0},
+                            reinterpret_cast<uint64_t>(bytes.data() + bytes.size())});
+          }
+          std::vector<uint64_t> places(static_cast<std::size_t>(count / 64 + 1));
+          for (uint64_t& word : places) word = random() & random();
+          for (const int64_t begin : {int64_t{0}, count / 2, count / 2 / 64 * 64}) {
+            Bytes expected(static_cast<std::size_t>(count * width + 64), std::byte{0x5A});
+            Bytes found = expected;
+            bodies.put_items(items.data(), width, picked.numbers(), 3, places.data(), begin, count, expected.data());
+            kernels.put_items(items.data(), width, picked.numbers(), 3, places.data(), begin, count, found.data());
+            INFO(level << ", width " << width << ", " << chunks << " chunks, rows " << begin << " to " << count);
+            REQUIRE(found == expected);
+            std::vector<uint64_t> words_expected(places.size() + 1, 0x5A5A5A5A5A5A5A5A);
+            std::vector<uint64_t> words_found = words_expected;
+            bodies.put_bits(bits.data(), picked.numbers(), 3, places.data(), begin, count, words_expected.data());
+            kernels.put_bits(bits.data(), picked.numbers(), 3, places.data(), begin, count, words_found.data());
+            REQUIRE(words_found == words_expected);
+          }
+        }
+      }
+    }
+  }
+}

@@ -349,10 +349,21 @@ def test_numbers_of_columns_come_first():
     for call in (
         lambda: libcudf.scatter(WIDE, pa.array([0.0] * 3), target),
         lambda: libcudf.boolean_mask_scatter(WIDE, target, [1]),
-        lambda: libcudf.copy_if_else(target, WIDE, [1]),
     ):
         with pytest.raises(libcudf.invalid_argument, match="has 2 columns, the target has 1"):
             call()
+    with pytest.raises(libcudf.invalid_argument, match="copy_if_else: rhs has 2 columns, lhs has 1"):
+        libcudf.copy_if_else(target, WIDE, [1])
+
+
+def test_texts_of_copy_if_else():
+    column = pa.array([1])
+    for rhs, what in (([1], "list of scalars"), (5, "int"), ("x", "str")):
+        with pytest.raises(TypeError, match=f"rhs is of type {what}, expected a table, a column or a list of columns"):
+            libcudf.copy_if_else(column, rhs, [True])
+    with pytest.raises(libcudf.data_type_error) as error:
+        libcudf.copy_if_else([column], [pa.array(["x"])], [True])
+    assert "rhs" in str(error.value) and "target" not in str(error.value)
 
 
 def test_lengths_come_before_types():

@@ -265,9 +265,62 @@ def test_no_tables(source):
             call()
 
 
-def test_arrays_are_no_source_of_a_scatter():
-    with pytest.raises(TypeError, match=r"table.scatter: source is of type numpy.ndarray.*gatherscatter.scatter"):
-        table.scatter(np.arange(1), [0], pa.array([1]))
+ARRAYS = {
+    "pyarrow": (lambda name: pa.nulls(3, name), lambda column: column.to_pylist()),
+    "chunked": (lambda name: pa.chunked_array([pa.nulls(3, name)]), lambda column: column.to_pylist()),
+    "producer": (lambda name: Producer(pa.chunked_array([pa.nulls(3, name)])), rows_of),
+    "polars": (lambda name: pl.Series(pa.nulls(3, name)), lambda column: column.to_list()),
+}
+
+
+@pytest.mark.parametrize("library", ARRAYS)
+def test_arrays_of_numpy_are_new_values_of_a_column(library):
+    make, listed = ARRAYS[library]
+    for name in ("int8", "uint64", "int64", "float32", "float64"):
+        for values in (np.array([5, 7]), np.array([5.0, 7.0]), np.array([5, 7], "u1"), np.array([7, 0, 5, 0])[2::-2]):
+            assert listed(table.scatter(values, [2, 0], make(name))) == [7, None, 5]
+            assert listed(table.boolean_mask_scatter(values, make(name), [True, False, True])) == [5, None, 7]
+    assert listed(table.scatter(np.array(["a"]), [1], make("string"))) == [None, "a", None]
+    assert listed(table.scatter(np.array([True]), [1], make("bool"))) == [None, True, None]
+    nan = listed(table.scatter(np.array([np.nan, 1.5]), [0, 1], make("float32")))
+    assert nan[0] != nan[0]
+    assert nan[1:] == [1.5, None]
+    for values, name in (
+        (np.array([1.5]), "int64"),
+        (np.array([300]), "int8"),
+        (np.array([-1]), "uint64"),
+        (np.array([2**53 + 1]), "float64"),
+        (np.array([0.1]), "float32"),
+        (np.array([1e300]), "float32"),
+        (np.array([2.0**63]), "int64"),
+        (np.array([True]), "int64"),
+        (np.array([1]), "bool"),
+        (np.array([1]), "string"),
+        (np.array(["1"]), "int64"),
+        (np.array([1]), "timestamp[s]"),
+    ):
+        with pytest.raises(DataTypeError, match=r"table.scatter: source is an array of .* without a change"):
+            table.scatter(values, [0], make(name))
+
+
+def test_arrays_of_numpy_are_new_values_of_a_series_of_their_dtype():
+    for values in (np.array([5, 7]), np.array([1.5, np.nan]), np.array(["2020", "2021"], "M8[s]"), np.array([True] * 2)):
+        target = pd.Series(values[:1].repeat(3), index=list("abc"), name="s")
+        got = table.scatter(values, [2, 0], target)
+        pd.testing.assert_series_equal(got, pd.Series(values[[1, 0, 0]], index=list("abc"), name="s"))
+    for values, target in ((np.array([5.0]), pd.Series([1])), (np.array([5]), pd.Series([1], dtype="Int64"))):
+        with pytest.raises(DataTypeError, match=r"source is an array of .*: make it a Series of that first"):
+            table.scatter(values, [0], target)
+
+
+def test_arrays_are_no_tables():
+    for target in (pa.table({"a": [1]}), pl.DataFrame({"a": [1]}), pd.DataFrame({"a": [1]})):
+        with pytest.raises(TypeError, match="source is an array, the target is a table: give a table, or scalars"):
+            table.scatter(np.arange(1), [0], target)
+    for wrong in (np.zeros((1, 1), int), np.array([{}], dtype=object)):
+        for target in (pa.array([1]), pl.Series([1]), pd.Series([1])):
+            with pytest.raises(DataTypeError, match=r"source is an array of"):
+                table.scatter(wrong, [0], target)
 
 
 @pytest.mark.parametrize("arguments", [([1], [0]), ([1],), ([1], None, pa.array([1]))])
@@ -278,13 +331,79 @@ def test_scatter_needs_a_map_and_a_target(arguments):
         table.scatter([1], [0], pa.array([1]), indices=[0])
 
 
+@pytest.mark.parametrize("wrong", [None, True, "drop", "RAISE", ["raise"], 0])
+@pytest.mark.parametrize("kind", ["table", "lazy"])
+def test_words(kind, wrong):
+    """Also for a LazyFrame at once."""
+    source = TABLES[kind]()
+    expected = '"raise", "nullify" or "unchecked"'
+    for call, parameter, words in (
+        (lambda: table.gather(source, [0], wrong), "bounds", expected),
+        (lambda: table.segmented_gather(pa.array([[1]]), [[0]], wrong), "bounds", expected),
+        (lambda: table.gather(source, [0], negative=wrong), "negative", '"from_end" or "out_of_bounds"'),
+        (lambda: table.scatter([1], [0], source, bounds=wrong), "bounds", '"raise" or "unchecked"'),
+        (lambda: table.gather(source, [0], validate=wrong), "validate", '"basic" or "full"'),
+    ):
+        with pytest.raises(ValueError, match="table") as e:
+            call()
+        assert type(e.value) is ValueError
+        assert str(e.value).endswith(f": {parameter} is {wrong!r}, expected {words}")
+
+
+def test_maps_and_masks_of_lazy_frames_are_read_at_once():
+    lazy = TABLES["lazy"]()
+    for call in (
+        lambda: table.gather(lazy, 5),
+        lambda: table.gather(lazy, [0.5]),
+        lambda: table.scatter([1, "x", None], ["a"], lazy),
+    ):
+        with pytest.raises(TypeError, match="the map"):
+            call()
+    for call in (
+        lambda: table.filter(lazy, [1]),
+        lambda: table.boolean_mask_scatter([1, "x", None], lazy, [1]),
+        lambda: table.copy_if_else(lazy, lazy, [1]),
+    ):
+        with pytest.raises(DataTypeError, match="the mask holds 1, expected bools"):
+            call()
+
+
+def test_negative_numbers_may_name_no_row(kind, source, want):
+    null = [None] * len(DATA) if kind in TABLES else None
+    found = np.array([2, -1, 0, -4], np.int8)
+    result = table.gather(source, found, "nullify", negative="out_of_bounds")
+    check(result, source, kind, [want[2], null, want[0], null])
+    check(table.gather(source, [3, 1], negative="out_of_bounds"), source, kind, [want[3], want[1]])
+    if kind != "lazy":
+        with pytest.raises(gs.OutOfBoundsError, match="accepts 0 to 3") as e:
+            table.gather(source, found, negative="out_of_bounds")
+        assert (e.value.index, e.value.position, e.value.from_end, e.value.count) == (-1, (1,), False, 2)
+
+
+def test_the_module_shows_its_functions():
+    assert dir(table) == sorted(table.__all__)
+
+
 def test_names_of_policies():
-    with pytest.raises(ValueError, match="bounds"):
-        table.gather(ARROW, [0], "drop")
     with pytest.raises(ValueError, match=r"table.scatter: bounds is 'nullify'"):
         table.scatter([1], [0], pa.array([1]), bounds="nullify")
     with pytest.raises(ValueError, match=r"table.gather: validate is 'none'"):
         table.gather(ARROW, [0], validate="none")
+
+
+def test_sides_are_called_as_the_parameters():
+    one, two = pa.table({"a": [1]}), pa.table({"a": [1], "b": [2]})
+    with pytest.raises(InvalidArgument, match="table.copy_if_else: lhs has 1 column, rhs has 2"):
+        table.copy_if_else(one, two, [True])
+    with pytest.raises(InvalidArgument, match="column 0 is called 'a' in lhs, 'c' in rhs"):
+        table.copy_if_else(one, pa.table({"c": [1]}), [True])
+    with pytest.raises(InvalidArgument, match="column 0 is called 'a' in the target, 'c' in the input"):
+        table.boolean_mask_scatter(pa.table({"c": [1]}), one, [True])
+    for wrap in (lambda t: t, pl.DataFrame, lambda t: t.to_pandas()):
+        with pytest.raises(DataTypeError) as e:
+            table.copy_if_else(wrap(one), wrap(pa.table({"a": ["x"]})), [True])
+        assert "lhs" in str(e.value)
+        assert "target" not in str(e.value)
 
 
 def test_columns_must_match():
@@ -313,6 +432,11 @@ def test_one_library_into_another():
     assert table.scatter(target, [1, 0], pl.DataFrame({"i": [7, 8]})).rows() == [(2,), (1,)]
     with pytest.raises(DataTypeError, match=r"(?i)string"):
         table.scatter(pl.DataFrame({"s": ["x"]}), [0], pa.table({"s": ["y"]}))
+    labelled = pd.DataFrame({"i": [9, 5]}, index=pd.Index(["x", "y"], name="key"))
+    assert table.scatter(labelled, [1, 0], target)["i"].to_pylist() == [5, 9]
+    assert table.scatter(labelled["i"], [1], target["i"].combine_chunks()).to_pylist() == [1, 9]
+    assert table.scatter(labelled, [0], pl.DataFrame({"i": [7, 8]})).rows() == [(9,), (8,)]
+    assert labelled.index.tolist() == ["x", "y"]
     with pytest.raises(TypeError, match="the target is of pandas, the source is a pyarrow"):
         table.scatter(target, [0], pd.DataFrame({"i": [1]}))
 
@@ -338,6 +462,41 @@ def test_errors_carry_their_position():
 LISTS = [["a", "b", None], None, [], ["c"]]
 POSITIONS = [[2, 0, -3], [0], [], [-1, 0]]
 PICKED = [[None, "a", "a"], None, [], ["c", "c"]]
+
+
+WRONG_POSITIONS = {
+    "a float": ([[0], [0.5]], "row 1 of gather_map_list holds 0.5, which is no integer"),
+    "NaN": ([[np.nan], [0]], "row 0 of gather_map_list holds nan, which is no integer"),
+    "a bool": ([[0], [0, True]], "row 1 of gather_map_list holds True, which is no integer"),
+    "text": ([["0"], [0]], "row 0 of gather_map_list holds '0', which is no integer"),
+    "nested": ([[[0]], [0]], r"row 0 of gather_map_list holds \[0\], which is no integer"),
+    "too large": ([[0], [0, 2**63]], "row 1 of gather_map_list holds 9223372036854775808, which is beyond int64"),
+    "flat": ([0, 1], "row 0 of gather_map_list is 0, expected a list of positions"),
+    "texts": (["ab", "c"], "row 0 of gather_map_list is 'ab', expected a list of positions"),
+    "floats of NumPy": (np.array([[0.0], [1.0]]), "gather_map_list is of dtype float64, expected integers"),
+    "bools of NumPy": (np.array([[True], [True]]), "gather_map_list is of dtype bool, expected integers"),
+    "rows of NumPy": ([np.array([0.5]), [0]], "row 0 of gather_map_list holds 0.5"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_POSITIONS)
+@pytest.mark.parametrize("wrap", [pa.array, pl.Series])
+def test_positions_that_are_not_lists_of_integers(wrap, name):
+    positions, text = WRONG_POSITIONS[name]
+    with pytest.raises(IndexTypeError, match=rf"table.segmented_gather: {text}"):
+        table.segmented_gather(wrap([["a", "b"], ["c"]]), positions)
+
+
+@pytest.mark.parametrize("wrap", [pa.array, pl.Series])
+def test_positions_of_numpy(wrap):
+    source = wrap([["a", "b"], ["c"]])
+    for positions in (np.array([[1, 0], [0, -1]], np.int8), [np.array([1, 0], np.uint8), (0, np.int64(-1))]):
+        assert rows_of(table.segmented_gather(source, positions)) == [["b", "a"], ["c", "c"]]
+    ragged = np.array([[1], [0, 0]], dtype=object)
+    assert rows_of(table.segmented_gather(source, ragged)) == [["b"], ["c", "c"]]
+    assert rows_of(table.segmented_gather(source, [[pd.NA, 0], [None]], "nullify")) == [[None, "a"], [None]]
+    with pytest.raises(InvalidArgument, match=r"gather_map_list has shape \(2,\)"):
+        table.segmented_gather(source, np.array([0, 0]))
 
 
 @pytest.mark.parametrize("maps", ["lists", "same library", "pyarrow"])
@@ -415,4 +574,4 @@ except TypeError as error:
 def test_without_pyarrow():
     done = subprocess.run([sys.executable, "-c", WITHOUT_PYARROW], capture_output=True, text=True, check=False)
     assert done.stderr == ""
-    assert done.stdout == "table.scatter: scalars for this target need pyarrow; a table of one row does without\n"
+    assert done.stdout == "table.scatter: values for this target need pyarrow; a table of one row does without\n"

@@ -4,6 +4,7 @@ import os
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -46,6 +47,10 @@ MAPS = {
     "pandas UInt8": lambda rows: pd.Series(rows, dtype="UInt8"),
     "pandas arrow": lambda rows: pd.Series(rows, dtype="int32[pyarrow]"),
     "pandas nullable index": lambda rows: pd.Index(rows, dtype="Int64"),
+    "pandas array": lambda rows: pd.array(rows, "Int32"),
+    "pandas arrow array": lambda rows: pd.array(rows, "uint8[pyarrow]"),
+    "pandas numpy array": lambda rows: pd.Series(rows, dtype=int).array,
+    "torch integers": lambda rows: [torch.tensor(row) for row in rows],
 }
 WITH_NULLS = {
     "list": list,
@@ -58,6 +63,9 @@ WITH_NULLS = {
     "pandas UInt16": lambda rows: pd.Series(rows, dtype="UInt16"),
     "pandas arrow": lambda rows: pd.Series(rows, dtype="int64[pyarrow]"),
     "pandas index": lambda rows: pd.Index(rows, dtype="Int64"),
+    "list with NA": lambda rows: [pd.NA if row is None else row for row in rows],
+    "pandas array": lambda rows: pd.array(rows, "Int64"),
+    "pandas arrow array": lambda rows: pd.array(rows, "int8[pyarrow]"),
 }
 
 
@@ -98,8 +106,72 @@ def test_nulls_in_maps(kind):
 @pytest.mark.parametrize("kind", WITH_NULLS)
 def test_maps_of_nulls_alone(kind):
     given = WITH_NULLS[kind]([None, None])
-    if kind not in ("pyarrow", "pyarrow chunks"):  # there it is the null type
-        assert table.gather(SOURCE, given, "nullify").to_pylist() == [None, None]
+    assert table.gather(SOURCE, given, "nullify").to_pylist() == [None, None]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pa.nulls,
+        lambda n: pa.chunked_array([pa.nulls(1)] * n, pa.null()),
+        lambda n: pl.Series([None] * n),
+        lambda n: pd.Series([None] * n, dtype=pd.ArrowDtype(pa.null())),
+    ],
+    ids=["pyarrow", "pyarrow chunks", "polars", "pandas arrow"],
+)
+def test_maps_and_masks_of_the_null_type(make):
+    assert table.gather(SOURCE, make(2), "nullify").to_pylist() == [None, None]
+    assert table.gather(SOURCE, make(0)).to_pylist() == []
+    assert table.scatter(SOURCE, make(0), SOURCE).to_pylist() == [10, 11, 12, 13]
+    assert table.filter(SOURCE, make(4)).to_pylist() == []
+    for call in (lambda: table.gather(SOURCE, make(2)), lambda: table.scatter(SOURCE, make(2), SOURCE)):
+        with pytest.raises(NullIndexError):
+            call()
+
+
+def test_relations_of_one_column():
+    rows = duckdb.sql("select unnest([3, null, 0]) as r")
+    assert table.gather(SOURCE, rows, "nullify").to_pylist() == [13, None, 10]
+    assert table.gather(SOURCE, duckdb.sql("select 2::utinyint as r")).to_pylist() == [12]
+    assert table.filter(SOURCE, duckdb.sql("select unnest([true, null, false, true])")).to_pylist() == [10, 13]
+    assert table.filter(duckdb.sql("select 5 as n"), duckdb.sql("select true")).fetchall() == [(5,)]
+    with pytest.raises(NullIndexError):
+        table.gather(SOURCE, rows)
+    with pytest.raises(IndexTypeError):
+        table.gather(SOURCE, duckdb.sql("select 0.5::double"))
+    with pytest.raises(InvalidArgument, match="the map is a relation of 2 columns, expected one"):
+        table.gather(SOURCE, duckdb.sql("select 1, 2"))
+    with pytest.raises(InvalidArgument, match="the mask is a relation of 2 columns, expected one"):
+        table.filter(SOURCE, duckdb.sql("select true, true"))
+
+
+def test_integers_beyond_int64_in_lists():
+    assert table.gather(SOURCE, [1, 2**64 - 1], "nullify").to_pylist() == [11, None]
+    with pytest.raises(gs.OutOfBoundsError, match=str(2**63)):
+        table.gather(SOURCE, [0, 2**63])
+    for given, far in (([0, 2**64], 2**64), ([-(2**63) - 1], -(2**63) - 1), ([-1, 2**63], 2**63)):
+        for bounds in ("raise", "nullify"):
+            with pytest.raises(IndexTypeError, match=f"table.gather: the map holds {far}, which is beyond int64"):
+                table.gather(SOURCE, given, bounds)
+
+
+def test_texts_say_what_came():
+    for given, text in (
+        ([0, np.nan], "the map holds nan, expected integers; None is null"),
+        ([0, "1"], "the map holds '1', expected integers; None is null"),
+        (np.array([0, None], dtype=object), "the map is of dtype object, expected integers; in a list None is null"),
+        (pd.Series([0, None], dtype=object), "the map is of dtype object, expected integers; in a list None is null"),
+    ):
+        with pytest.raises(IndexTypeError, match=text):
+            table.gather(SOURCE, given)
+    bools = [True, False, True, False]
+    for wrap in (list, np.array, pd.Series, pl.Series, pa.array, torch.tensor, lambda b: pd.array(b, "boolean")):
+        with pytest.raises(IndexTypeError, match="masks are for filter and boolean_mask_scatter"):
+            table.gather(SOURCE, wrap(bools))
+    with pytest.raises(DataTypeError, match="the mask is of dtype object, expected bools; in a list None is null"):
+        table.filter(SOURCE, np.array([True, None, False, True], dtype=object))
+    with pytest.raises(DataTypeError, match="the mask holds nan, expected bools; None is null"):
+        table.filter(SOURCE, [True, np.nan, False, True])
 
 
 def test_negative_rows_are_those_of_signed_types():
@@ -200,6 +272,9 @@ MASKS_WITH_NULLS = {
     "pyarrow": pa.array,
     "pandas boolean": lambda mask: pd.Series(mask, dtype="boolean"),
     "pandas arrow": lambda mask: pd.Series(mask, dtype="bool[pyarrow]"),
+    "list with NA": lambda mask: [pd.NA if value is None else value for value in mask],
+    "pandas array": lambda mask: pd.array(mask, "boolean"),
+    "pandas arrow array": lambda mask: pd.array(mask, "bool[pyarrow]"),
 }
 
 

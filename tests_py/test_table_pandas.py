@@ -287,9 +287,40 @@ def test_categories_without_order_are_united():
     same = pd.Series(["x"], dtype=pd.CategoricalDtype(["y", "x"]))
     assert table.scatter(same, [1], target).tolist()[:2] == ["x", "x"]
     assert table.scatter(same, [1], target).dtype == target.dtype
-    for wrong in (source.cat.as_ordered(), pd.Series([1, 2], dtype="category"), source.astype(object)):
-        with pytest.raises(DataTypeError, match="column None is of category"):
+    for wrong, text in (
+        (source.cat.as_ordered(), "the column has ordered categories, which differ"),
+        (pd.Series([1, 2], dtype="category"), "the column has categories of str and of int64"),
+        (source.astype(object), "the column is of category in the target, object in the source"),
+    ):
+        with pytest.raises(DataTypeError, match=text):
             table.scatter(wrong, [2, 0], target)
+
+
+def test_labels_of_a_result_are_its_own():
+    """A new name for the index of one is none for the other's, as it is with pandas' own calls."""
+    frame = pd.DataFrame({"a": [1, 2]}, index=pd.Index([5, 6], name="key"))
+    frame.columns.name = "columns"
+    mask = [True, True]
+    for call in (
+        lambda target: table.scatter([7], [0], target),
+        lambda target: table.scatter(target, [0, 1], target),
+        lambda target: table.boolean_mask_scatter([7], target, mask),
+        lambda target: table.copy_if_else(target, target, mask),
+        lambda target: table.gather(target, [0, 1]),
+        lambda target: table.gather(target, [0, None], "nullify"),
+        lambda target: table.filter(target, mask),
+    ):
+        for target in (frame, frame["a"], frame.set_index([[1, 2], ["x", "y"]])):
+            before = target.copy()
+            result = call(target)
+            result.index.names = [f"new {at}" for at in range(result.index.nlevels)]
+            assert target.index.names == before.index.names
+            if isinstance(target, pd.DataFrame):
+                result.columns.name = "new"
+                assert target.columns.name == "columns"
+    lists = pd.Series([[1, 2]], index=pd.Index([3], name="key"), dtype=pd.ArrowDtype(pa.list_(pa.int64())))
+    table.segmented_gather(lists, [[0]]).index.name = "new"
+    assert lists.index.name == "key"
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,11 @@ LIST, STRUCT = pa.list_(pa.int8()), pa.struct({"f": pa.int8(), "g": pa.string()}
 TAKEN = [
     (pa.int64(), 5, 5),
     (pa.int64(), 5.0, 5),
+    (pa.int64(), np.float32(5), 5),
+    (pa.int64(), Decimal("5.0"), 5),
+    (pa.int64(), np.array(5), 5),
+    (pa.float64(), Decimal("1.5"), 1.5),
+    (pa.decimal128(5, 2), 1.5, Decimal("1.50")),
     (pa.int64(), np.int8(5), 5),
     (pa.uint64(), 2**64 - 1, 2**64 - 1),
     (pa.float64(), 3, 3.0),
@@ -124,7 +129,7 @@ def test_scalars_of_unions():
 
 
 def test_encoded_columns_take_scalars_of_their_values():
-    kinds = (pa.dictionary(pa.uint8(), pa.int16(), ordered=True), pa.run_end_encoded(pa.int32(), pa.int16()))
+    kinds = (pa.dictionary(pa.uint8(), pa.int16()), pa.run_end_encoded(pa.int32(), pa.int16()))
     for kind in kinds:
         for value in (7, None):
             for result in arrow_answers(kind, pa.scalar(value, pa.int16())):
@@ -156,7 +161,8 @@ REFUSED = [
     (pa.binary(2), "é"),
     (pa.decimal128(5, 2), Decimal("1.234")),
     (pa.decimal128(5, 2), Decimal("12345")),
-    (pa.decimal128(5, 2), 1.5),
+    (pa.decimal128(5, 2), 0.1),
+    (pa.decimal128(5, 2), True),
     (pa.date32(), NOON),
     (pa.date32(), "2020-01-01"),
     (pa.date32(), 5),
@@ -434,9 +440,133 @@ def test_a_dict_is_by_name():
     with pytest.raises(InvalidArgument, match=r"has no name: give \[value\]"):
         table.scatter({"f": 1, "g": "x"}, [0], pa.nulls(1, STRUCT))
     two = pd.DataFrame([[1, 2]], columns=["a", "a"])
-    with pytest.raises(InvalidArgument, match="names the columns"):
+    with pytest.raises(InvalidArgument, match="names of columns occur twice: give a list"):
         table.scatter({"a": 1}, [0], two)
     assert table.scatter([3, 4], [0], two).to_numpy().tolist() == [[3, 4]]
+
+
+def test_a_dict_says_what_it_lacks():
+    wide = pa.table({f"c{at}": [1] for at in range(30)})
+    row = {f"c{at}": 1 for at in range(29)}
+    for wrong, text in (
+        (row, r"source lacks \['c29'\]$"),
+        (row | {"c29": 1, "d": 2}, r"source has \['d'\], which the target has not$"),
+        (row | {"d": 2}, r"source lacks \['c29'\] and has \['d'\], which the target has not$"),
+    ):
+        with pytest.raises(InvalidArgument, match=text):
+            table.scatter(wrong, [0], wide)
+
+
+def test_a_list_as_one_value():
+    lists = pa.array([[1], [2]])
+    with pytest.raises(InvalidArgument, match=r"has 2 scalars, the target has 1 column; one value that is a list: \[\["):
+        table.scatter([1, 2], [0], lists)
+    assert table.scatter([[1, 2]], [0], lists).to_pylist() == [[1, 2], [2]]
+
+
+# --- one rule in all libraries
+
+INTS = [pa.nulls(1, pa.int64()), pl.Series([7]), pd.Series([7]), pd.Series([7], dtype="Int64"), many([7], "int64[pyarrow]")]
+FLOATS = [pa.nulls(1, pa.float64()), pl.Series([7.5]), pd.Series([7.5]), pd.Series([7.5], dtype="Float64")]
+FLOATS += [many([7.5], "double[pyarrow]")]
+BOOLS = [pa.nulls(1, pa.bool_()), pl.Series([True]), pd.Series([True]), pd.Series([True], dtype="boolean")]
+BOOLS += [many([True], "bool[pyarrow]")]
+TEXTS = [pa.array(["x"]), pl.Series(["x"]), pd.Series(["x"]), many(["x"], "string[python]")]
+TEXTS += [many(["x"], pd.ArrowDtype(pa.string())), pd.Series(["x"], dtype="category"), pl.Series(["x"], dtype=pl.Categorical)]
+STAMPS = [pa.nulls(1, pa.timestamp("us")), pl.Series([NOON]), pd.Series([NOON]).astype("M8[us]")]
+STAMPS += [many([NOON], pd.ArrowDtype(pa.timestamp("us")))]
+SPANS = [pa.nulls(1, pa.duration("us")), pl.Series([dt.timedelta(1)]), pd.Series([dt.timedelta(1)]).astype("m8[us]")]
+DECIMALS = [pa.nulls(1, pa.decimal128(9, 2)), pl.Series([Decimal("1.00")], dtype=pl.Decimal(9, 2))]
+DECIMALS += [many([Decimal(1)], pd.ArrowDtype(pa.decimal128(9, 2)))]
+LISTS = [pa.array([[1]]), pl.Series([[1]]), many([[1]], pd.ArrowDtype(pa.list_(pa.int64())))]
+ALL = {
+    "ints": INTS,
+    "floats": FLOATS,
+    "bools": BOOLS,
+    "texts": TEXTS,
+    "times": STAMPS,
+    "spans": SPANS,
+    "decimals": DECIMALS,
+    "lists": LISTS,
+}
+NAT = [pd.NaT, np.datetime64("NaT"), np.timedelta64("NaT")]
+NULLS = {"None": None, "NA": pd.NA, "null": pa.scalar(None)}
+SAME = {
+    "ints": [(2.0, 2), (np.float32(2), 2), (Decimal("2.0"), 2), (np.array(2), 2), (pa.scalar(2), 2)],
+    "floats": [(2, 2.0), (Decimal("1.5"), 1.5), (np.float32(1.5), 1.5), (pa.scalar(1.5), 1.5)],
+    "bools": [(np.True_, True), (pa.scalar(True), True)],
+    "texts": [("new", "new"), (np.str_("new"), "new"), (pa.scalar("new"), "new")],
+    "times": [(NOON, NOON), (np.datetime64(NOON), NOON), (pa.scalar(NOON), NOON)],
+    "spans": [(dt.timedelta(2), dt.timedelta(2)), (pa.scalar(dt.timedelta(2)), dt.timedelta(2))],
+    "decimals": [(2, Decimal(2)), (1.5, Decimal("1.5")), (pa.scalar(Decimal(1), pa.decimal128(9, 2)), Decimal(1))],
+    "lists": [([1, None], [1, None]), (pa.scalar([1]), [1])],
+}
+OTHER = {
+    "ints": [1.5, True, "1", 2**63, Decimal("1.5"), [1], NOON, dt.date(2020, 1, 1), pa.scalar(2, pa.int8()), pa.scalar(2.0)],
+    "floats": [True, "1.5", 1j, 2**53 + 1, Decimal("0.1"), [1.5], NOON, pa.scalar(2), pa.scalar(1.5, pa.float32())],
+    "bools": [1, 0.0, "true", [True], Decimal(1), dt.timedelta(1), pa.scalar(1)],
+    "texts": [1, b"a", ["a"], NOON, pa.scalar(1), pa.scalar(b"a")],
+    "times": [5, "2020-01-01", dt.date(2020, 1, 1), dt.timedelta(1), [NOON], pa.scalar(NOON, pa.timestamp("ms"))],
+    "spans": [5, "1 day", NOON, [dt.timedelta(1)], pa.scalar(dt.timedelta(1), pa.duration("s"))],
+    "decimals": [True, 0.1, "1", float("inf"), Decimal("Infinity"), Decimal("1.234"), [1], NOON, pa.scalar(2)],
+    "lists": [5, 1.5, "ab", True, ["a"], [1.5], NOON, Decimal(1), pa.scalar(1), pa.scalar(["a"])],
+}
+
+
+def only(column):
+    [value] = column.to_list() if isinstance(column, pl.Series | pd.Series) else column.to_pylist()
+    return None if value is None or (pd.api.types.is_scalar(value) and pd.isna(value)) else value
+
+
+@pytest.mark.parametrize("kind", SAME)
+def test_every_library_takes_the_same(kind):
+    for target in ALL[kind]:
+        for value, want in SAME[kind]:
+            result = table.scatter([value], [0], target)
+            assert only(result) == want
+            if not isinstance(target, pd.Series) or not isinstance(target.dtype, pd.CategoricalDtype):
+                assert type(result) is type(target)
+
+
+@pytest.mark.parametrize("kind", OTHER)
+def test_every_library_refuses_the_same(kind):
+    for target in ALL[kind]:
+        for value in OTHER[kind] + (NAT if kind not in ("times", "spans") else []):
+            with pytest.raises(DataTypeError, match=r"table.scatter: (the column|column 'x') is of type .* does not hold"):
+                table.scatter([value], [0], target)
+
+
+@pytest.mark.parametrize("null", NULLS)
+@pytest.mark.parametrize("kind", ALL)
+def test_every_library_takes_nulls(kind, null):
+    for target in ALL[kind]:
+        if isinstance(target, pd.Series) and target.dtype in (np.int64, np.bool_):
+            with pytest.raises(DataTypeError):
+                table.scatter([NULLS[null]], [0], target)
+        else:
+            assert only(table.scatter([NULLS[null]], [0], target)) is None
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_nulls_of_another_type_are_refused(kind):
+    for target in ALL[kind]:
+        for other in (pa.int8(), pa.date32(), pa.list_(pa.string())):
+            with pytest.raises(DataTypeError):
+                table.scatter([pa.scalar(None, other)], [0], target)
+
+
+def test_no_time_is_a_missing_time():
+    for target in STAMPS + SPANS:
+        for value in NAT[:1] + (NAT[1:2] if any(target is stamp for stamp in STAMPS) else NAT[2:]):
+            assert only(table.scatter([value], [0], target)) is None
+
+
+def test_objects_of_pandas_are_the_values_that_were_given():
+    column = many([None, "x"], object)
+    for value in (np.nan, pd.NA, pd.NaT, None, np.float32(2), np.datetime64("NaT"), [1], {"a": 1}, NOON, object()):
+        for result in (table.scatter([value], [1], column), table.scatter([value], [1], column.to_frame())["x"]):
+            assert result.iloc[1] is value
+    assert table.scatter([pa.scalar("y")], [1], column).iloc[1] == "y"
 
 
 def test_scalars_into_no_rows():

@@ -61,7 +61,7 @@ def partner_of(op: str, roles: Roles, frame: Any, source: Any) -> Any:
     kind = _kind_of(source)
     if kind is None:
         what = "list of scalars" if isinstance(source, (list, tuple)) else type(source).__qualname__
-        raise TypeError(f"{op}: {roles[1]} is a {what}, expected a table, a column or a list of columns")
+        raise TypeError(f"{op}: {roles[1]} is of type {what}, expected a table, a column or a list of columns")
     if kind.lazy:
         raise TypeError(f"{op}: {roles[1]} is a {type(source).__qualname__}: collect it first")
     other = frame.adopt(op, source, kind, False)
