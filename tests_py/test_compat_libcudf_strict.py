@@ -358,8 +358,8 @@ def test_numbers_of_columns_come_first():
 
 def test_texts_of_copy_if_else():
     column = pa.array([1])
-    for rhs, what in (([1], "list of scalars"), (5, "int"), ("x", "str")):
-        with pytest.raises(TypeError, match=f"rhs is of type {what}, expected a table, a column or a list of columns"):
+    for rhs, what in (([1], "a list of scalars"), (5, "of type int"), ("x", "of type str")):
+        with pytest.raises(TypeError, match=f"rhs is {what}, expected a table, a column or a list of columns"):
             libcudf.copy_if_else(column, rhs, [True])
     with pytest.raises(libcudf.data_type_error) as error:
         libcudf.copy_if_else([column], [pa.array(["x"])], [True])

@@ -47,7 +47,7 @@ def adopt(op: str, role: str, obj: Any) -> tuple[Any, Wrap | None]:
         return import_dlpack(obj), _back_to(obj)
     if hasattr(obj, "__array_interface__") or _has_buffer(obj):
         return np.asarray(obj), None
-    if hasattr(obj, "__arrow_c_stream__") or hasattr(obj, "__arrow_c_array__"):
+    if is_table(obj):
         return _adopt_column(op, role, obj), None
     raise TypeError(f"{op}: {role} is of type {_type_name(obj)}, expected an array")
 
@@ -92,6 +92,14 @@ def has_values(array: Any) -> bool:
     if torch is None or not isinstance(array, torch.Tensor):
         return True
     return array.device.type != "meta" and array.layout is torch.strided and not array.is_quantized
+
+
+def is_table(obj: Any) -> bool:
+    """Whether an object is a table or column, and no array: it speaks Arrow, or it is a query."""
+    if hasattr(obj, "__dlpack__") or isinstance(getattr(obj, "dtype", None), np.dtype):
+        return False
+    speaks_arrow = hasattr(obj, "__arrow_c_stream__") or hasattr(obj, "__arrow_c_array__")
+    return speaks_arrow or type(obj).__module__.partition(".")[0] in TABLES
 
 
 def _back_to(obj: Any) -> Wrap:

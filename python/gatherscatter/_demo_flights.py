@@ -88,15 +88,17 @@ def sort(flights: Any, rounds: int) -> Job:
     return measured("sort flights by delay", size, f"worst: {worst:,} minutes", rounds, calls)
 
 
-def join(task: str, table: Any, rows: Any, ours: Any, rounds: int) -> Job:
-    """The second half of a left join: a row of `table` for each of `rows`, nulls where that is null.
+def joined(table: Any, rows: Any) -> Any:
+    """The second half of a left join: a row for each of `rows`, nulls where that is null or -1."""
+    return gs.table.gather(table, rows, bounds="nullify", negative="out_of_bounds")
 
-    `ours` says the same to our call.
-    """
+
+def join(task: str, table: Any, rows: Any, ours: Any, rounds: int) -> Job:
+    """`joined` beside the libraries' own ways. `ours` says to our call what `rows` says, in which null is no row."""
 
     def calls(library: Library) -> tuple[Callable[[], Any], Callable[[], Any]]:
         right, own_rows = library.own(table), library.rows(rows)
-        return lambda: gs.table.gather(right, ours, bounds="nullify"), lambda: library.materialise(right, own_rows)
+        return lambda: joined(right, ours), lambda: library.materialise(right, own_rows)
 
     size = f"{len(rows):,} x {table.num_columns}"
     return measured(task, size, f"{rows.null_count:,} have none", rounds, calls, labels=False)
@@ -106,7 +108,7 @@ def check_merge(task: str, left: Any, right: Any, keys: list[str], rows: Any) ->
     """Our gather beside the columns that a whole merge of pandas appends."""
     frame = right.to_pandas()
     merged = left.select(keys).to_pandas().merge(frame, on=keys, how="left").drop(columns=keys)
-    ours = gs.table.gather(frame, rows, bounds="nullify").drop(columns=keys).reset_index(drop=True)
+    ours = joined(frame, rows).drop(columns=keys).reset_index(drop=True)
     if not _demo_libraries.Pandas().same(ours, merged):
         raise Different(f"{task}: the result differs from pandas' merge")
 
@@ -120,14 +122,13 @@ def planes_of(flights: Any, planes: Any, rounds: int) -> Job:
 
 
 def weather_of(flights: Any, weather: Any, rounds: int) -> Job:
-    """pandas says -1, which would be the last row; unsigned it lies beyond any end, and that is no row."""
+    """pandas says -1 where it finds nothing."""
     pa, pd = importlib.import_module("pyarrow"), importlib.import_module("pandas")
     keys = ["origin", "time_hour"]
     left, right = (pd.MultiIndex.from_frame(table.select(keys).to_pandas()) for table in (flights, weather))
     found = right.get_indexer(left)
-    rows = found.astype(np.uint64)
-    check_merge("weather", flights, weather, keys, rows)
-    return join("weather at departure", weather, pa.array(found, mask=found < 0), rows, rounds)
+    check_merge("weather", flights, weather, keys, found)
+    return join("weather at departure", weather, pa.array(found, mask=found < 0), found, rounds)
 
 
 def correct(flights: Any, rounds: int) -> Job:

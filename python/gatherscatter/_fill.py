@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from gatherscatter._arrays import has_values, import_dlpack
+from gatherscatter._arrays import has_values, import_dlpack, is_table
 from gatherscatter.errors import shown
 
 __all__ = ["Numbers", "as_fill", "numbers_of"]
@@ -101,7 +101,7 @@ def as_fill(op: str, like: Any, fill_value: Any, what: str = "fill_value") -> An
         if not hasattr(like, "__dlpack__"):
             raise TypeError(f"{op}: input is of type {type(like).__name__}, expected an array")
         like = np.from_dlpack(cast(Any, import_dlpack(like)))
-    if not has_values(like) or not has_values(fill_value):
+    if is_table(like) or not has_values(like) or not has_values(fill_value):
         return None if not has_values(like) else fill_value  # refused by `_core`, which knows the words
     numbers = numbers_of(like)
     try:

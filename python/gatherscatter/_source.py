@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from gatherscatter._arrays import has_values, import_dlpack
+from gatherscatter._arrays import has_values, import_dlpack, is_table
 from gatherscatter._fill import as_fill
 
 __all__ = ["as_source", "zero_item"]
@@ -54,7 +54,8 @@ def as_source(op: str, like: Any, source: Any, what: str = "src") -> Any:
         natural = np.array(source)
         if natural.dtype == like.dtype:  # what NumPy reads as this dtype fits it
             return natural
-    if not (hasattr(like, "dtype") or hasattr(like, "__dlpack__")) or not has_values(like) or not has_values(source):
+    readable = (hasattr(like, "dtype") or hasattr(like, "__dlpack__")) and not is_table(like) and has_values(like)
+    if not readable or not has_values(source):
         return np.zeros(()) if isinstance(source, list | tuple) else source  # `_core` refuses the target or the source
     if source is None:
         raise TypeError(f"{op}: {what} is None, expected a scalar, an array or a nested list")

@@ -27,6 +27,7 @@ PADDING = -1.0  # below every grey level, so that the picture can colour it
 CANVAS = 64  # pixels per side of a moved digit; the originals have 8
 CLASSES = 10
 SHEET, ROWS, COLUMNS = (64, 128), 4, 9  # pixels of the sheet, and how many digits are pasted on it
+PACKAGES = {"sklearn": "scikit-learn"}  # modules that are called otherwise where they are installed from
 ENLARGED = 2  # times, before they are pasted
 
 
@@ -83,9 +84,17 @@ def require(module: str) -> Any:
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as missing:
+        name = str(missing.name).partition(".")[0]
+        name = PACKAGES.get(name, name)
         raise SystemExit(
-            f"the demo needs {missing.name}, which is not installed; type:  pip install 'gatherscatter[demo]'"
+            f"the demo needs {name}, which is not installed; type:  pip install 'gatherscatter[demo]'"
         ) from missing
+
+
+def enumerated(names: Sequence[str]) -> str:
+    """Names in a sentence: ``a, b and c``."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def same(task: str, ours: Array, plain: Array) -> Array:
@@ -327,14 +336,14 @@ def flight_jobs(quick: bool, rounds: int) -> list[Job]:
 
     if absent := _demo_flights.missing():
         print(
-            f"\nThe tables of flights are left out: they need {' and '.join(absent)}; "
+            f"\nThe tables of flights are left out: they need {enumerated(absent)}; "
             "type:  pip install 'gatherscatter[demo]'"
         )
         return []
     jobs = _demo_flights.run(quick, rounds)
     print(f"\nFlights from New York in 2013, as tables of each library\n\n{_demo_flights.table_text(jobs)}")
     if absent := [name for name in _demo_flights.LIBRARIES if name not in jobs[0].seconds]:
-        print(f"\n{' and '.join(absent)} took no part: not installed")
+        print(f"\n{enumerated(absent)} took no part: not installed")
     return jobs
 
 

@@ -124,6 +124,7 @@ Lengths to_lengths(const py::tuple& tuple) {
   Lengths lengths;
   int64_t total = 0;
   for (const py::handle value : tuple) {
+    if (!PyLong_Check(value.ptr())) throw py::type_error("lengths of chunks are integers");
     lengths.push_back(value.cast<int64_t>());
     if (lengths.back() < 0 || lengths.back() > kMostRows || (total += lengths.back()) > kMostRows) {
       throw py::value_error("lengths of chunks are not negative and at most 2**48 together");
@@ -220,7 +221,8 @@ struct Columns {
   int64_t width = 0;
 };
 
-Columns to_columns(const Selection& self, const py::sequence& arrays) {
+Columns to_columns(const Selection& self, const py::sequence& sequence) {
+  const py::tuple arrays(sequence);  // whose length stays what it is
   Columns columns;
   if (arrays.size() == 0 || arrays.size() != self.lengths().size()) {
     throw py::value_error("the selection was made for " + std::to_string(self.lengths().size()) + " arrays, got " +

@@ -75,6 +75,22 @@ bool has_extension(const table::Type& type) {
   return std::any_of(type.children.begin(), type.children.end(), has_extension);
 }
 
+// pybind11 leaves an object of `__new__` alone without a value, and would use it all the same. So `__new__` makes the
+// whole object, and `__init__` has nothing to do.
+void make_in_new(py::class_<ArrowTable>& cls) {
+  static const py::object& make =
+      *new py::object(py::cpp_function([](const py::object& source, const py::object& is_table, bool full,
+                                          const std::string& op) { return ArrowTable(source, is_table, full, op); },
+                                       py::name("ArrowTable"), py::arg("source"), py::arg("table") = py::none(),
+                                       py::arg("full") = false, py::arg("op") = "table"));
+  auto* const type = reinterpret_cast<PyTypeObject*>(cls.ptr());
+  type->tp_new = [](PyTypeObject*, PyObject* arguments, PyObject* words) {
+    return PyObject_Call(make.ptr(), arguments, words);
+  };
+  type->tp_init = [](PyObject*, PyObject*, PyObject*) { return 0; };
+  PyType_Modified(type);
+}
+
 }  // namespace
 
 bool speaks_arrow(const py::handle& object) {
@@ -144,16 +160,15 @@ py::tuple ArrowTable::array() const {
 
 void bind_table(py::module_& module) {
   using Lengths = table::Selection::Lengths;
-  py::class_<ArrowTable>(module, "ArrowTable")
-      .def(py::init<const py::handle&, const py::handle&, bool, const std::string&>(), py::arg("source"),
-           py::arg("table") = py::none(), py::arg("full") = false, py::arg("op") = "table")
-      .def_property_readonly("lengths",
-                             [](const ArrowTable& self) {
-                               const Lengths lengths = self.lengths();
-                               py::tuple tuple(lengths.size());
-                               for (std::size_t i = 0; i < lengths.size(); ++i) tuple[i] = lengths[i];
-                               return tuple;
-                             })
+  py::class_<ArrowTable> cls(module, "ArrowTable", py::is_final());
+  make_in_new(cls);
+  cls.def_property_readonly("lengths",
+                            [](const ArrowTable& self) {
+                              const Lengths lengths = self.lengths();
+                              py::tuple tuple(lengths.size());
+                              for (std::size_t i = 0; i < lengths.size(); ++i) tuple[i] = lengths[i];
+                              return tuple;
+                            })
       .def_property_readonly("num_rows", &ArrowTable::rows)
       .def("__len__", &ArrowTable::rows)
       .def_property_readonly("num_chunks", [](const ArrowTable& self) { return self.frame().data.chunks.size(); })

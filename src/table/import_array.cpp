@@ -11,6 +11,9 @@
 namespace gs::table {
 namespace {
 
+// So many rows or bytes are in no memory, and sums of a few thousand such numbers stay within 64 bits.
+constexpr int64_t kMostRows = int64_t{1} << 48;
+
 constexpr int64_t kMaxBuffers = INT32_MAX;
 
 struct Owner {
@@ -67,8 +70,6 @@ void check_counts(const ArrowArray& in, const Type& type, const Path& path) {
   if (in.release == nullptr) fail(path, "was released already");
   if (in.length < 0) fail_number(path, "length", in.length);
   if (in.offset < 0) fail_number(path, "offset", in.offset);
-  // So many rows are in no memory, not even as bits; and sums and products of them stay within 64 bits.
-  constexpr int64_t kMostRows = int64_t{1} << 48;
   if (in.length > kMostRows || in.offset > kMostRows) {
     fail_number(path, "length", in.length, " from " + std::to_string(in.offset) + " on, more than any memory holds");
   }
@@ -203,9 +204,10 @@ class Reader {
     if (in.length == 0) return;
     const int64_t first = load_offset(out.first.data, type.width, in.offset);
     const int64_t last = last_offset(type, out);
-    if (first < 0 || last < first) {
+    if (first < 0 || last < first || last > kMostRows) {
       fail(path, "offsets run from " + std::to_string(first) + " to " + std::to_string(last));
     }
+    out.reach = last;
   }
 
   static int64_t last_offset(const Type& type, const Array& out) {
@@ -246,7 +248,7 @@ class Reader {
         }
         return need_rows(type, path, out, 0, rows);
       case Layout::list:
-        rows = last_offset(type, out);
+        rows = out.reach;
         if (rows > out.children[0].length) {
           fail(path, "offsets[" + std::to_string(end) + "] = " + std::to_string(rows) + ", but the child has " +
                          std::to_string(out.children[0].length) + " rows");

@@ -1,5 +1,6 @@
 // import_stream.cpp: a stream of arrays that another library hands over becomes the chunks of one column or table.
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -23,6 +24,8 @@ struct Releaser {
   const char* text = stream->get_last_error != nullptr ? stream->get_last_error(stream) : nullptr;
   std::string why = std::generic_category().message(code);
   if (text != nullptr) why = is_utf8(text) ? text : printable(text);
+  constexpr std::size_t kLongestText = 2000;  // readers that read each other repeat what they were told
+  if (why.size() > kLongestText) why = printable(std::string_view(why).substr(0, kLongestText)) + " ..";
   throw ExchangeError("Arrow stream: the producer failed to give " + what + ": " + why);
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/column_point.h"
+#include "core/error.h"
 #include "core/small_vector.h"
 #include "table/array.h"
 #include "table/overlay.h"
@@ -96,14 +97,16 @@ class RangeList {
  public:
   void add(int32_t piece, int64_t start, int64_t length) {
     if (length == 0) return;
+    int64_t sum = 0;
+    if (__builtin_add_overflow(count_, length, &sum)) throw ShapeError("a result of more than 2**63 values");
     if (piece == kMissing) missing_ += length;
     if (!list_.empty() && list_.back().piece == piece &&
         (piece == kMissing || list_.back().start + (count_ - list_.back().at) == start)) {
-      count_ += length;
+      count_ = sum;
       return;
     }
     list_.push_back({count_, start, piece});
-    count_ += length;
+    count_ = sum;
   }
   void append(const RangeList& other) {
     for (std::size_t i = 0; i < other.list_.size(); ++i) {

@@ -185,6 +185,7 @@ class Segments {
     if (out.nulls > 0) out.validity = validity.buffer;
     out.first = offsets.buffer;
     out.second = sizes.buffer;
+    out.reach = static_cast<int64_t>(numbers.size());
     const Selection selection = Selection::of_numbers(sharing_, numbers, lengths_);
     const Taker taker(sharing_);
     out.children.push_back(taker.take(type.children[0], selection.pieces(values_), selection.picks()));

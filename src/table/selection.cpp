@@ -107,7 +107,12 @@ Selection Selection::gather(const Sharing& sharing, const std::vector<MapPart>& 
   fault.from_end = negative == Negative::from_end;
   const Extent table{self.total_, fault.from_end ? self.total_ : 0};
   if (self.total_ == 0) {
-    for_each_place(map, 0, count, table, fault, [](const Positions&, int64_t, int64_t) {});
+    share(sharing, count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
+      Fault own;
+      for_each_place(map, begin, end, table, own, [](const Positions&, int64_t, int64_t) {});
+      const std::lock_guard guard(lock);
+      fault.add(own);
+    });
     if (bounds != RowBounds::nullify) fault.report(0, count);  // nothing is inside: unchecked or not
     self.all_missing(count);
     return self;

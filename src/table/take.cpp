@@ -233,9 +233,8 @@ void Taker::fixed_list(const Type& type, const Pieces& pieces, const Picks& pick
     return;
   }
   RangeList list;
-  for_each_run(picks, 0, picks.count, [&](int32_t piece, int64_t start, int64_t, int64_t length) {
-    list.add(piece, start * size, length * size);
-  });
+  walk(picks,
+       [&](int32_t piece, int64_t start, int64_t, int64_t length) { list.add(piece, start * size, length * size); });
   out.children.push_back(take(child_type, children, list.picks()));
 }
 

@@ -51,6 +51,19 @@ class Taker {
     table::share(sharing_, count, grain, least, work);
   }
 
+  // Ctrl-C is asked about between blocks of what one thread does alone.
+  void poll() const {
+    if (sharing_.options.interrupted != nullptr && sharing_.options.interrupted()) throw Interrupted{};
+  }
+  template <class Visit>
+  void walk(const Picks& picks, const Visit& visit) const {
+    constexpr int64_t kRows = 64 * 1024;
+    for (int64_t begin = 0; begin < picks.count; begin += kRows) {
+      for_each_run(picks, begin, std::min(begin + kRows, picks.count), visit);
+      poll();
+    }
+  }
+
   const Sharing sharing_;
   const int64_t near_bytes_;  // what fits into the caches
 };

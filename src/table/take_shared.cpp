@@ -1,5 +1,7 @@
 // take_shared.cpp: rows that refer to what is shared and not copied: views of buffers, keys of dictionaries.
+#include <array>
 #include <atomic>
+#include <map>
 #include <unordered_map>
 
 #include "core/error.h"
@@ -24,75 +26,73 @@ bool lies_inside(const Array& array, int64_t size, int64_t buffer, int64_t offse
   return offset >= 0 && offset <= array.shared_bytes[static_cast<std::size_t>(buffer)] - size;
 }
 
-// Whether two dictionaries are the same memory: what exporters do for the chunks of one column.
-bool same_memory(const Array& a, const Array& b) {
-  if (&a == &b) return true;
-  return a.children.empty() && b.children.empty() && a.dictionary == nullptr && b.dictionary == nullptr &&
-         a.length == b.length && a.offset == b.offset && a.first.data == b.first.data &&
-         a.second.data == b.second.data && a.validity.data == b.validity.data && same_buffers(a, b);
+// What tells two dictionaries apart before any value is looked at: exporters hand over the same memory for every chunk.
+using Identity = std::array<const void*, 5>;
+Identity identity_of(const Array& array) {
+  const bool is_simple = array.children.empty() && array.dictionary == nullptr && array.shared.empty();
+  if (!is_simple) return {&array};
+  const auto number = [](int64_t value) { return reinterpret_cast<const void*>(value); };
+  return {array.first.data, array.second.data, array.validity.data, number(array.offset), number(array.length)};
 }
 
-// One dictionary for all pieces, and for each piece the new number of each of its keys (empty: as it was).
-struct Merged {
-  std::shared_ptr<const Array> dictionary;
-  std::vector<std::vector<int64_t>> number;
-};
-
-// The first dictionary stays as it is; values that it lacks follow in the order in which they are met.
-class Merger {
+// One dictionary for all pieces. The first one stays as it is; values that it lacks follow in the order in which they
+// are met.
+class Merged {
  public:
-  Merger(const Type& type, const Pieces& pieces) : type_(type), pieces_(pieces) {
-    number_.resize(static_cast<std::size_t>(pieces.size()));
-    for (int p = 1; p < pieces.size(); ++p) {
-      if (same_as_earlier(p)) continue;
-      if (known_.empty()) add(0);
-      add(p);
+  template <class Poll>
+  Merged(const Type& type, const Pieces& pieces, const Poll& poll) : type_(type) {
+    std::map<Identity, int> known;
+    for (const Piece& piece : pieces) {
+      const Array& dictionary = *piece.array->dictionary;
+      const auto [found, is_new] = known.try_emplace(identity_of(dictionary), static_cast<int>(distinct_.size()));
+      which_.push_back(found->second);
+      if (is_new) distinct_.push_back(piece.array->dictionary);
     }
+    number_.resize(distinct_.size());
+    for (std::size_t d = 0; distinct_.size() > 1 && d < distinct_.size(); ++d) add(d, poll);
   }
 
-  Merged merge(const Taker& taker) {
-    Merged merged;
-    merged.number = std::move(number_);
-    if (!has_new_) {
-      merged.dictionary = pieces_[0].array->dictionary;
-      return merged;
-    }
-    Pieces dictionaries;
-    for (const Piece& piece : pieces_) {
-      const Array& dictionary = *piece.array->dictionary;
-      dictionaries.push_back({&dictionary, dictionary.offset, dictionary.length});
-    }
+  // Whether keys stay what they are.
+  bool is_trivial() const { return distinct_.size() == 1; }
+
+  std::shared_ptr<const Array> dictionary(const Taker& taker) {
+    if (!has_new_) return distinct_[0];
+    Pieces pieces;
+    for (const auto& dictionary : distinct_)
+      pieces.push_back({dictionary.get(), dictionary->offset, dictionary->length});
     try {
-      merged.dictionary = std::make_shared<const Array>(taker.take(*type_.dictionary, dictionaries, rows_.picks()));
+      return std::make_shared<const Array>(taker.take(*type_.dictionary, pieces, rows_.picks()));
     } catch (const OffsetOverflow&) {
       throw ShapeError("the dictionaries of '" + type_.name + "' are longer together than their offsets reach");
     }
-    return merged;
+  }
+
+  // The new number of a key of a piece.
+  int64_t number(int32_t piece, int64_t key) const {
+    const auto d = static_cast<std::size_t>(which_[static_cast<std::size_t>(piece)]);
+    if (!is_inside(key, distinct_[d]->length)) {
+      throw ExchangeError("'" + type_.name + "' (" + type_name(type_) + "): key " + std::to_string(key) +
+                          " lies outside of its dictionary of " + std::to_string(distinct_[d]->length));
+    }
+    return d == 0 ? key : number_[d][static_cast<std::size_t>(key)];
   }
 
  private:
-  bool same_as_earlier(int p) {
-    const Array& own = *pieces_[p].array->dictionary;
-    for (const int q : {p - 1, 0}) {
-      if (!same_memory(own, *pieces_[q].array->dictionary)) continue;
-      number_[static_cast<std::size_t>(p)] = number_[static_cast<std::size_t>(q)];
-      return true;
-    }
-    return false;
-  }
-
-  void add(int p) {
-    const Array& dictionary = *pieces_[p].array->dictionary;
-    std::vector<int64_t>& number = number_[static_cast<std::size_t>(p)];
-    if (p > 0) number.reserve(static_cast<std::size_t>(dictionary.length));
+  template <class Poll>
+  void add(std::size_t d, const Poll& poll) {
+    constexpr int64_t kRows = 64 * 1024;  // between two questions
+    const Array& dictionary = *distinct_[d];
+    std::vector<int64_t>& number = number_[d];
+    if (d > 0) number.reserve(static_cast<std::size_t>(dictionary.length));
     for (int64_t row = 0; row < dictionary.length; ++row) {
+      if (row % kRows == 0) poll();
       std::string value;
       append_value(*type_.dictionary, dictionary, row, value);
       const auto [found, is_new] = known_.try_emplace(std::move(value), rows_.count());
-      if (p > 0) number.push_back(found->second);
-      if (!is_new && p > 0) continue;
-      rows_.add(p, row, 1);
-      has_new_ |= p > 0;
+      if (d > 0) number.push_back(found->second);
+      if (!is_new && d > 0) continue;
+      rows_.add(static_cast<int32_t>(d), row, 1);
+      has_new_ |= d > 0;
     }
     if (rows_.count() - 1 > most_integer(type_)) {
       throw ShapeError("the dictionaries of '" + type_.name + "' have " + std::to_string(rows_.count()) +
@@ -101,10 +101,11 @@ class Merger {
   }
 
   const Type& type_;
-  const Pieces& pieces_;
+  std::vector<std::shared_ptr<const Array>> distinct_;
+  std::vector<int> which_;                    // of each piece
+  std::vector<std::vector<int64_t>> number_;  // of each key of each but the first
   std::unordered_map<std::string, int64_t> known_;
   RangeList rows_;
-  std::vector<std::vector<int64_t>> number_;
   bool has_new_ = false;
 };
 
@@ -161,28 +162,17 @@ void Taker::keys(const Type& type, const Pieces& pieces, const Picks& picks, Arr
     out.dictionary = std::make_shared<const Array>(take(*type.dictionary, {}, {}));
     return;
   }
-  const Merged merged = Merger(type, pieces).merge(*this);
-  out.dictionary = merged.dictionary;
-  const auto stays = [](const std::vector<int64_t>& number) { return number.empty(); };
-  const bool is_new = merged.dictionary != pieces[0].array->dictionary;
-  if (!is_new && std::all_of(merged.number.begin(), merged.number.end(), stays)) return;
+  Merged merged(type, pieces, [this] { poll(); });
+  out.dictionary = merged.dictionary(*this);
+  if (merged.is_trivial()) return;
   // A wrong key must not become a right one of the merged dictionary, so every key is looked at.
   const auto* const valid = reinterpret_cast<const uint64_t*>(out.validity.data);
   auto* const data = const_cast<std::byte*>(out.first.data);
-  for_each_run(picks, 0, picks.count, [&](int32_t piece, int64_t, int64_t at, int64_t length) {
+  walk(picks, [&](int32_t piece, int64_t, int64_t at, int64_t length) {
     if (piece == kMissing) return;
-    const std::vector<int64_t>& number = merged.number[static_cast<std::size_t>(piece)];
-    const int64_t known = pieces[piece].array->dictionary->length;
     for (int64_t i = at; i < at + length; ++i) {
       const bool is_null = valid != nullptr && !bit_at(valid, i);
-      const int64_t key = is_null ? 0 : integer_at(type, data, i);
-      if (!is_null && !is_inside(key, known)) {
-        throw ExchangeError("'" + type.name + "' (" + type_name(type) + "): key " + std::to_string(key) +
-                            " lies outside of its dictionary of " + std::to_string(known));
-      }
-      if (is_null || !number.empty()) {
-        set_integer(type, data, i, is_null ? 0 : number[static_cast<std::size_t>(key)]);
-      }
+      set_integer(type, data, i, is_null ? 0 : merged.number(piece, integer_at(type, data, i)));
     }
   });
 }

@@ -31,7 +31,7 @@ int64_t most_rows(int64_t width) {
 
 void Taker::sparse_union(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const {
   const Fresh ids = allocate(picks.count);
-  for_each_run(picks, 0, picks.count, [&](int32_t piece, int64_t start, int64_t at, int64_t length) {
+  walk(picks, [&](int32_t piece, int64_t start, int64_t at, int64_t length) {
     const auto size = static_cast<std::size_t>(length);
     if (piece == kMissing) {  // a null of the first field
       std::memset(ids.data + at, id_of(type, 0), size);
@@ -50,7 +50,7 @@ void Taker::dense_union(const Type& type, const Pieces& pieces, const Picks& pic
   const Fresh ids = allocate(picks.count);
   const Fresh offsets = allocate(picks.count * 4);
   std::vector<RangeList> rows(children);
-  for_each_run(picks, 0, picks.count, [&](int32_t piece, int64_t start, int64_t at, int64_t length) {
+  walk(picks, [&](int32_t piece, int64_t start, int64_t at, int64_t length) {
     for (int64_t i = at; i < at + length; ++i) {
       if (piece == kMissing) {  // a null of the first field
         ids.data[i] = static_cast<std::byte>(id_of(type, 0));
@@ -99,7 +99,7 @@ void Taker::run_end(const Type& type, const Pieces& pieces, const Picks& picks, 
     last_piece = piece;
     last_run = run;
   };
-  for_each_run(picks, 0, picks.count, [&](int32_t piece, int64_t start, int64_t at, int64_t length) {
+  walk(picks, [&](int32_t piece, int64_t start, int64_t at, int64_t length) {
     if (piece == kMissing) return extend(kMissing, 0, at + length);
     const RunEnds runs(type, *pieces[piece].array);
     const int64_t first = pieces[piece].offset + start;

@@ -184,6 +184,7 @@ Buffer Taker::spans(const Type& type, const Pieces& pieces, const SmallVector<co
   });
   if (wrong) refuse_offsets(type);
   out.first = lengths.offsets.buffer;
+  out.reach = lengths.total;
   return bytes.buffer;
 }
 
@@ -234,8 +235,12 @@ void Taker::list(const Type& type, const Pieces& pieces, const Picks& picks, Arr
   });
   if (wrong) refuse_offsets(type);
   RangeList rows;
-  for (RangeList& part : parts) rows.append(std::exchange(part, {}));
+  for (RangeList& part : parts) {
+    rows.append(std::exchange(part, {}));
+    poll();
+  }
   out.first = lengths.offsets.buffer;
+  out.reach = lengths.total;
   out.children.push_back(take(child_type, children, rows.picks()));
 }
 
@@ -250,7 +255,7 @@ void Taker::list_view(const Type& type, const Pieces& pieces, const Picks& picks
   RangeList rows;
   with_offset(type.width, [&](auto kind) {
     using Offset = decltype(kind);
-    for_each_run(picks, 0, picks.count, [&](int32_t piece, int64_t start, int64_t at, int64_t length) {
+    walk(picks, [&](int32_t piece, int64_t start, int64_t at, int64_t length) {
       for (int64_t i = at; i < at + length; ++i) {
         int64_t size = 0;
         const int64_t begin = rows.count();

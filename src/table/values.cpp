@@ -59,7 +59,7 @@ void append_present(const Type& type, const Array& array, int64_t row, std::stri
     case Layout::binary: {
       const int64_t begin = offset_of(type, array.first, at);
       const int64_t end = offset_of(type, array.first, at + 1);
-      if (begin < 0 || end < begin || end > offset_of(type, array.first, array.offset + array.length)) refuse(type);
+      if (begin < 0 || end < begin || end > array.reach) refuse(type);
       append_size(end - begin, out);
       return append_bytes(array.second.data + begin, end - begin, out);
     }

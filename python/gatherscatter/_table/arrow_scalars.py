@@ -14,7 +14,18 @@ from gatherscatter import _core
 from gatherscatter._table.words import called
 from gatherscatter.errors import DataTypeError, shown
 
-__all__ = ["as_number", "column_of", "is_nat", "is_null", "numbers_like", "one_array", "one_row", "plain", "refusal", "survived"]
+__all__ = [
+    "as_number",
+    "column_of",
+    "is_nat",
+    "is_null",
+    "numbers_like",
+    "one_array",
+    "one_row",
+    "plain",
+    "refusal",
+    "survived",
+]
 
 
 def one_row(op: str, table: _core.ArrowTable, values: list[Any], fields: list[Any] | None = None) -> Any:
@@ -80,8 +91,11 @@ def column_of(op: str, role: str, table: _core.ArrowTable, values: np.ndarray[An
     """
     pa = _pyarrow(op)
     kind = pa.field(table).type
-    array = pa.array(numbers_like(values, _numbers_in(pa, kind)))
-    if array.type != kind:
+    try:
+        array = pa.array(numbers_like(values, _numbers_in(pa, kind)))
+    except pa.ArrowException:  # several axes, Python objects
+        array = None
+    if array is None or array.type != kind:
         raise DataTypeError(
             f"{op}: {role} is an array of {values.dtype}, which the column of {kind} does not hold without a change: "
             "make it a column of the target's library first"
@@ -123,9 +137,8 @@ def _of_value(pa: Any, kind: Any, value: Any) -> Any:
     """An array of a Python value; pyarrow does not know all types of values as dictionaries."""
     if pa.types.is_dictionary(kind):
         return _keyed(pa, kind, _of_value(pa, kind.value_type, value))
-    number = Decimal if pa.types.is_decimal(kind) else float if pa.types.is_floating(kind) else None
-    if pa.types.is_integer(kind):
-        number = int
+    kinds = ((int, pa.types.is_integer), (float, pa.types.is_floating), (Decimal, pa.types.is_decimal))
+    number: Any = next((number for number, holds in kinds if holds(kind)), None)
     return pa.array([as_number(value, number)], type=kind)
 
 

@@ -101,6 +101,7 @@ class ArrowFrame(Frame):
     """A table or column that hands over its buffers by the Arrow PyCapsule protocol. It comes back as `ArrowTable`."""
 
     __slots__ = ("table",)
+    by_name: ClassVar[bool] = True  # whether fields inside of columns must be called the same
     form: ClassVar[bool | None] = None  # whether "+s" is a table; None: it is
 
     def __init__(self, op: str, source: Any, full: bool) -> None:
@@ -142,7 +143,7 @@ class ArrowFrame(Frame):
 
     def check_types(self, op: str, other: Any, roles: Roles) -> None:
         try:
-            self.table.check_like(other.table, op)
+            (self.table.check_names if self.by_name else self.table.check_like)(other.table, op)
         except DataTypeError as error:
             text = str(error)
             for word, role in zip(ROLES, roles, strict=True):

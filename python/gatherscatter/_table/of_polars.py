@@ -149,7 +149,7 @@ def _one_series(op: str, name: str, dtype: Any, value: Any) -> Any:
         raise refusal(op, name, dtype, given)
     try:
         column = pl.Series(name, [as_number(value, number)], dtype=dtype, strict=True)
-    except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError) as error:
+    except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError, RuntimeError) as error:
         raise refusal(op, name, dtype, given) from error
     if column.dtype != dtype or not survived(value, column.to_list()[0]):
         raise refusal(op, name, dtype, given)

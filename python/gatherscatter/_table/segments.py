@@ -42,12 +42,12 @@ def positions_of(op: str, frame: ArrowFrame, given: Any, validate: str) -> _core
 
 def _rows_of_array(op: str, given: np.ndarray[Any, Any]) -> list[Any]:
     if given.dtype.kind == "O" and given.ndim == 1:  # of lists, as pandas has them
-        return given.tolist()
+        return list(given)
     if given.dtype.kind not in "iu":
         raise IndexTypeError(f"{op}: gather_map_list is of dtype {given.dtype}, expected integers")
     if given.ndim != 2:
         raise InvalidArgument(f"{op}: gather_map_list has shape {given.shape}, expected one row of positions per list")
-    return given.tolist()
+    return list(given.tolist())
 
 
 def _checked(op: str, at: int, row: Any) -> list[Any] | None:

@@ -60,8 +60,9 @@ def partner_of(op: str, roles: Roles, frame: Any, source: Any) -> Any:
     """
     kind = _kind_of(source)
     if kind is None:
-        what = "list of scalars" if isinstance(source, (list, tuple)) else type(source).__qualname__
-        raise TypeError(f"{op}: {roles[1]} is of type {what}, expected a table, a column or a list of columns")
+        is_list = isinstance(source, (list, tuple))
+        what = "a list of scalars" if is_list else f"of type {type(source).__qualname__}"
+        raise TypeError(f"{op}: {roles[1]} is {what}, expected a table, a column or a list of columns")
     if kind.lazy:
         raise TypeError(f"{op}: {roles[1]} is a {type(source).__qualname__}: collect it first")
     other = frame.adopt(op, source, kind, False)
@@ -142,5 +143,7 @@ def _positional(kind: Any) -> Any:
     if kind not in _by_position:
         names = kind.names.fget
         places = property(lambda frame: list(range(len(names(frame)))))
-        _by_position[kind] = type(f"Positional{kind.__name__}", (kind,), {"__slots__": (), "names": places})
+        _by_position[kind] = type(
+            f"Positional{kind.__name__}", (kind,), {"__slots__": (), "names": places, "by_name": False}
+        )
     return _by_position[kind]

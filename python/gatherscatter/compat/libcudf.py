@@ -395,7 +395,9 @@ def segmented_gather(
         frame, back = segments.lists_of(op, source_column, "basic")
         maps = segments.positions_of(op, frame, gather_map_list, "basic")
         if frame.table.num_rows != maps.num_rows:
-            raise LogicError(f"{op}: source_column has {counted(frame.table.num_rows, 'list')}, the map {maps.num_rows}")
+            raise LogicError(
+                f"{op}: source_column has {counted(frame.table.num_rows, 'list')}, the map {maps.num_rows}"
+            )
         try:
             result = _core.segmented_gather(op, frame.table, maps, "raise")  # which refuses nulls first
         except OutOfBoundsError:
