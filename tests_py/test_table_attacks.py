@@ -5,8 +5,8 @@ import mmap
 import numpy as np
 import pyarrow as pa
 import pytest
-import child_process
 
+import child_process
 import gatherscatter as gs
 from gatherscatter import _core
 from gatherscatter.errors import DataTypeError, InvalidArgument

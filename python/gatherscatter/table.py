@@ -151,9 +151,9 @@ def scatter(
     Parameters
     ----------
     source : table or column of at least m rows, or scalars
-        With the columns of `target` in the same order, of the same types; rows from m on are ignored. Or one scalar per
-        column, in a list, a tuple, or a dict by name: Python values or pyarrow scalars, None for null; for a target of
-        one column also the bare value.
+        With the columns of `target` in the same order, of the same types; rows from m on are ignored. It may be of
+        another library, but not into a pandas target. Or one scalar per column, in a list, a tuple, or a dict by name:
+        Python values or pyarrow scalars, None for null. For a single column also the bare value, or a NumPy array.
     scatter_map : array of integers, shape (m,)
         As the map of `gather`, without nulls. Of several rows for one place the last one stays.
     target : table or column, n rows
@@ -176,10 +176,10 @@ def scatter(
         If the number of columns, or their names where both sides are tables, differ; if the map is longer than the
         source; if scalars do not match the columns in number or by name. It is a ValueError.
     DataTypeError
-        If the type of a column differs, or a scalar is not exactly a value of its column: 1.5 is no int64, 300 no
-        int8, a time without a zone none with one, None nothing for a pandas column that has no missing value. Only
-        floats may be rounded to a narrower type. It is a ValueError and TypeError.
-    OutOfBoundsError, NullIndexError, IndexTypeError, TypeError, BufferError
+        If the type of a column differs, or a scalar is not exactly a value of its column: 2.0 is an int64, but 1.5 is
+        none, 300 no int8, a time without a zone none with one, None nothing for a pandas column that has no missing
+        value. Only floats may be rounded to a narrower type. It is a ValueError and TypeError.
+    OutOfBoundsError, NullIndexError, IndexTypeError, ValueError, TypeError, BufferError
         As in `gather`; TypeError also if the map or the target is left out.
 
     Notes

@@ -13,7 +13,7 @@ class MaskWords {
     int64_t count = 0;
     for (const MaskPart& part : mask) count += part.count;
     if (count != rows) {
-      throw InvalidArgument("the mask has " + std::to_string(count) + " rows, " + whose + " has " +
+      throw InvalidArgument("the mask has length " + std::to_string(count) + ", " + whose + " has length " +
                             std::to_string(rows));
     }
     std::memset(words_.get(), 0, static_cast<std::size_t>(words_for(rows)) * 8);

@@ -211,8 +211,8 @@ Frame segmented_gather(const Selection::Sharing& sharing, const Frame& lists, co
   const int64_t count = Lists(lists.data, 0).count();
   const int64_t map_count = Lists(maps.data, 0).count();
   if (count != map_count) {
-    throw InvalidArgument("there are " + std::to_string(count) + " lists and " + std::to_string(map_count) +
-                          " lists of positions");
+    throw InvalidArgument("the column of lists has length " + std::to_string(count) + ", that of positions " +
+                          std::to_string(map_count));
   }
   Segments segments(sharing, lists, maps, bounds);
   segments.add(0, count);

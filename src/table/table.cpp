@@ -128,6 +128,15 @@ Frame take_rows(const Selection::Sharing& sharing, const Selection& selection, c
   return out;
 }
 
+namespace {
+
+// Where two types differ, if that is not what they say as a whole.
+std::string deeper(const Type& target, const Type& source, const std::string& where) {
+  return where == type_name(target) + " and " + type_name(source) ? "" : " (" + where + ")";
+}
+
+}  // namespace
+
 void check_like(const Frame& target, const Frame& source) {
   if (target.is_table != source.is_table) {
     const auto kind = [](const Frame& frame) { return frame.is_table ? "a table" : "a column"; };
@@ -136,7 +145,9 @@ void check_like(const Frame& target, const Frame& source) {
   std::string where;
   if (!target.is_table) {
     if (same_type(*target.data.type, *source.data.type, &where)) return;
-    throw DataTypeError("the types of source and target differ: " + where);
+    throw DataTypeError("the column is " + type_name(*source.data.type) + " in the source and " +
+                        type_name(*target.data.type) + " in the target" +
+                        deeper(*target.data.type, *source.data.type, where));
   }
   const std::vector<Type>& columns = target.data.type->children;
   const std::vector<Type>& others = source.data.type->children;
@@ -147,7 +158,8 @@ void check_like(const Frame& target, const Frame& source) {
   for (std::size_t c = 0; c < columns.size(); ++c) {
     if (same_type(columns[c], others[c], &where)) continue;
     throw DataTypeError("column " + std::to_string(c) + " ('" + columns[c].name + "') is " + type_name(others[c]) +
-                        " in the source and " + type_name(columns[c]) + " in the target: " + where);
+                        " in the source and " + type_name(columns[c]) + " in the target" +
+                        deeper(columns[c], others[c], where));
   }
 }
 
