@@ -16,7 +16,8 @@ namespace gs {
 class ArrowTable {
  public:
   explicit ArrowTable(table::Frame frame) : frame_(std::make_shared<const table::Frame>(std::move(frame))) {}
-  // Anything that has `__arrow_c_stream__` or `__arrow_c_array__`. `is_table`: None decides by the type. `op` for errors.
+  // Anything that has `__arrow_c_stream__` or `__arrow_c_array__`. `is_table`: None decides by the type. `op` for
+  // errors.
   ArrowTable(const py::handle& source, const py::handle& is_table, bool full, const std::string& op);
 
   const table::Frame& frame() const { return *frame_; }

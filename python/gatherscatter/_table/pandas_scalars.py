@@ -39,7 +39,7 @@ def one_value(op: str, name: object, column: Any, value: Any) -> Any:
         return array
     try:
         array = _missing(column, value) if _is_missing(value) else _present(column, value)
-    except (TypeError, ValueError, LookupError, OverflowError, NotImplementedError) as error:
+    except (TypeError, ValueError, LookupError, OverflowError, RuntimeError) as error:
         raise refusal(op, name, dtype, given) from error
     if array is None:
         raise refusal(op, name, dtype, given)
