@@ -1,6 +1,8 @@
 """test_table_attacks.py: what a hostile user and a maintainer found in the table operators, one test each."""
 
+import gc
 import mmap
+import weakref
 
 import numpy as np
 import pyarrow as pa
@@ -158,3 +160,21 @@ def test_many_chunks_that_share_two_dictionaries():
     result = table.gather(pa.chunked_array(chunks), [1, 2999, 0]).combine_chunks()
     assert result.to_pylist() == ["b1", "b999", "a0"]
     assert len(result.dictionary) == 2000
+
+
+def test_types_are_not_kept_for_what_one_object_could_do():
+    class Column:
+        pass
+
+    source = pa.table({"a": [1, 2, 3]})
+    for call in (lambda column: table.gather(source, column), lambda column: table.gather(column, [1])):
+        empty, full = Column(), Column()
+        full.__array_interface__ = np.array([2, 0]).__array_interface__
+        with pytest.raises(TypeError):
+            call(empty)
+    assert table.gather(source, full).column("a").to_pylist() == [3, 1]
+
+    forgotten = weakref.ref(Column)
+    del Column, empty, full, call
+    gc.collect()
+    assert forgotten() is None

@@ -176,6 +176,8 @@ _readers: dict[type, Callable[[str, Any, bool], Read] | None] = {
     range: _range,
     np.ma.MaskedArray: _masked,
 }
+# Libraries whose types are all alike and stay for good. What other objects can do is their own affair, not their type's.
+_KEPT = {"cupy", "jaxlib", "pandas", "polars", "pyarrow", "torch"}
 # The same for types of libraries that need not be there.
 _BY_NAME = {
     ("pandas", "Series"): _pandas,
@@ -187,11 +189,12 @@ _BY_NAME = {
 
 
 def _reader_of(given: Any) -> Callable[[str, Any, bool], Read] | None:
-    """How a type is read, found by its nearest base that is known, then kept."""
+    """How an object is read, found by the nearest base of its type that is known."""
     kind = type(given)
-    if kind not in _readers:
-        _readers[kind] = _known(kind) or (_column if _is_column(given) else None)
-    return _readers[kind]
+    read = _known(kind) or (_column if _is_column(given) else None)
+    if kind.__module__.partition(".")[0] in _KEPT:
+        _readers[kind] = read
+    return read
 
 
 def _known(kind: type) -> Callable[[str, Any, bool], Read] | None:
