@@ -176,7 +176,7 @@ _readers: dict[type, Callable[[str, Any, bool], Read] | None] = {
     range: _range,
     np.ma.MaskedArray: _masked,
 }
-# Libraries whose types are all alike and stay for good. What other objects can do is their own affair, not their type's.
+# Libraries whose types stay for good and are all alike; what other objects can do is not their type's affair.
 _KEPT = {"cupy", "jaxlib", "pandas", "polars", "pyarrow", "torch"}
 # The same for types of libraries that need not be there.
 _BY_NAME = {
