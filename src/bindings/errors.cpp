@@ -1,10 +1,13 @@
 // errors.cpp: see errors.h.
 #include "bindings/errors.h"
 
+#include <cxxabi.h>
+
 #include <new>
 #include <string>
 
 #include "bindings/from_python.h"
+#include "bindings/gil.h"
 #include "core/error.h"
 
 namespace gs {
@@ -50,6 +53,10 @@ void set_python_error(const char* op) noexcept {
   try {
     try {
       throw;
+#ifdef __GLIBCXX__
+    } catch (const abi::__forced_unwind&) {  // Python code that we called asked for the lock at exit: see gil.h
+      wait_for_the_end();
+#endif
     } catch (py::error_already_set& error) {
       error.restore();
     } catch (const AxisError& error) {

@@ -2,6 +2,7 @@
 #include "bindings/numpy_api.h"
 // NumPy's header first
 #include "bindings/from_python.h"
+#include "bindings/gil.h"
 #include "core/error.h"
 
 namespace gs {
@@ -234,7 +235,11 @@ void adopt(py::handle op, Role role, py::handle object, Operand& operand) {
     return;
   } else {
     static PyObject* const hook = python_part("gatherscatter._arrays", "adopt").release().ptr();
-    const py::tuple adopted = py::handle(hook)(op, role_name(role), object);
+    const py::object word = py::str(role_name(role));
+    const auto answer = py::reinterpret_steal<py::object>(
+        call_python([&] { return PyObject_CallFunctionObjArgs(hook, op.ptr(), word.ptr(), object.ptr(), nullptr); }));
+    if (!answer) throw py::error_already_set();
+    const auto adopted = py::reinterpret_borrow<py::tuple>(answer);
     operand.object = adopted[0];
     operand.original = py::reinterpret_borrow<py::object>(object);
     if (!adopted[1].is_none()) operand.wrap = adopted[1];

@@ -9,13 +9,24 @@ namespace gs {
 // At exit, Python before 3.14 ends every other thread that asks for the lock by unwinding its stack, which would run
 // through destructors that need the lock and functions that do not throw. Such a thread waits here for the end of the
 // process.
+[[noreturn]] inline void wait_for_the_end() {
+  for (;;) pause();
+}
+
 template <class Take>
 auto take_lock(Take take) {
   try {
     return take();
   } catch (...) {  // no exception of ours: the unwinding, which has no name that is the same everywhere
-    for (;;) pause();
+    wait_for_the_end();
   }
+}
+
+// Calls a function of Python's C API that may run Python code, from a frame with references that must not be given up
+// without the lock: should the thread be ended in there, it waits here, before that frame is unwound.
+template <class Call>
+PyObject* call_python(Call call) {
+  return take_lock(call);
 }
 
 // While one lives, the lock is another thread's.

@@ -33,6 +33,14 @@ py::capsule new_capsule(std::unique_ptr<Struct> filled, const char* name) {
   return py::reinterpret_steal<py::capsule>(capsule);
 }
 
+py::object call_method(const py::handle& object, const char* name) {
+  const py::str method(name);
+  auto answer = py::reinterpret_steal<py::object>(
+      call_python([&] { return PyObject_CallMethodNoArgs(object.ptr(), method.ptr()); }));
+  if (!answer) throw py::error_already_set();
+  return answer;
+}
+
 bool has(const py::handle& object, const char* name) {
   return py::hasattr(object, name);
 }
@@ -104,9 +112,9 @@ ArrowTable::ArrowTable(const py::handle& source, const py::handle& is_table, boo
     if (py::isinstance<ArrowTable>(source) && !full) {
       frame = source.cast<const ArrowTable&>().frame();
     } else if (has(source, "__arrow_c_stream__")) {
-      frame.data = read_stream(source.attr("__arrow_c_stream__")(), check);
+      frame.data = read_stream(call_method(source, "__arrow_c_stream__"), check);
     } else if (has(source, "__arrow_c_array__")) {
-      frame.data = read_array(source.attr("__arrow_c_array__")(), check);
+      frame.data = read_array(call_method(source, "__arrow_c_array__"), check);
     } else {
       throw py::type_error("expected an object with __arrow_c_stream__ or __arrow_c_array__, got " +
                            std::string(py::str(py::type::of(source))));
