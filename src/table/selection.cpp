@@ -11,6 +11,7 @@
 namespace gs::table {
 namespace {
 
+constexpr int64_t kSparse = 4;    // an overlay where at most one row in so many is replaced
 constexpr int64_t kLongRun = 16;  // rows side by side from which on ranges of them pay
 
 int64_t count_of(const std::vector<MapPart>& map) {
@@ -158,16 +159,38 @@ Scratch<int64_t> counts_before(const uint64_t* words, int64_t count) {
 
 }  // namespace
 
+// The same by row numbers, for many rows: text at random places is copied faster if it is asked for before.
+template <class SourceRow>
+void Selection::replace_most(const Sharing& sharing, const uint64_t* replaced, int64_t count, int64_t base,
+                             const SourceRow& source) {
+  make_rows(count);
+  const Places places(*this);
+  share(sharing, count, Overlay::kBlock, kLeastRows, [&](int64_t begin, int64_t end) {
+    int64_t before = before_[begin / Overlay::kBlock];
+    for (int64_t at = begin; at < end; at += 64) {
+      int64_t number[64];
+      const int64_t n = std::min<int64_t>(end - at, 64);
+      for (int64_t k = 0; k < n; ++k) {
+        const bool is_new = ((replaced[at / 64] >> k) & 1) != 0;
+        number[k] = is_new ? source(at + k, before) : base + at + k;
+        before += is_new;
+      }
+      places.write(number, n, at);
+    }
+  });
+}
+
 // `count` rows: where the bit of a row is set, number source(row, how many bits before it are set) among all rows, else
 // row `base` + row. A part of the selection begins at `base`.
 template <class SourceRow>
 void Selection::replace(const Sharing& sharing, Scratch<uint64_t> replaced, int64_t count, int64_t base,
                         const SourceRow& source) {
+  before_ = counts_before(replaced.get(), count);
+  const int64_t ones = before_[count / Overlay::kBlock + 1];
+  if (ones * kSparse > count) return replace_most(sharing, replaced.get(), count, base, source);
   count_ = count;
   picks_.count = count;
   replaced_ = std::move(replaced);
-  before_ = counts_before(replaced_.get(), count);
-  const int64_t ones = before_[count / Overlay::kBlock + 1];
   row_ = Scratch<uint32_t>(ones);
   chunk_ = Scratch<uint32_t>(ones);
   const Places places(*this);

@@ -64,6 +64,9 @@ class Selection {
   void all_missing(int64_t count);
   void make_rows(int64_t count);
   template <class SourceRow>
+  void replace_most(const Sharing& sharing, const uint64_t* replaced, int64_t count, int64_t base,
+                    const SourceRow& source);
+  template <class SourceRow>
   void replace(const Sharing& sharing, Scratch<uint64_t> replaced, int64_t count, int64_t base,
                const SourceRow& source);
 
