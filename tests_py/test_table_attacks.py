@@ -2,6 +2,7 @@
 
 import gc
 import mmap
+import threading
 import weakref
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 import child_process
 import gatherscatter as gs
 from gatherscatter import _core
-from gatherscatter.errors import DataTypeError, InvalidArgument
+from gatherscatter.errors import DataTypeError, InvalidArgument, NullIndexError
 
 table = gs.table
 
@@ -178,3 +179,43 @@ def test_types_are_not_kept_for_what_one_object_could_do():
     del Column, empty, full, call
     gc.collect()
     assert forgotten() is None
+
+
+def test_a_column_of_structures_stays_a_column():
+    column = pa.array([{"x": 1}, None, {"x": 3}])
+    first = table.gather(_core.ArrowTable(column, False), [1, 0])
+    assert not first.is_table
+    second = table.gather(first, [0, 1, None], bounds="nullify")
+    assert not second.is_table
+    assert pa.array(second).to_pylist() == [None, {"x": 1}, None]
+
+
+def test_a_null_among_lists_of_positions_is_named_by_list_and_place():
+    lists = pa.array([["a"], ["b", "c"]])
+    with pytest.raises(NullIndexError, match=r"position \(1, 2\)"):
+        table.segmented_gather(lists, pa.array([[0], [0, 1, None]]))
+    with pytest.raises(NullIndexError, match="position 1,"):
+        table.segmented_gather(lists, pa.array([[0], None]))
+
+
+def test_few_long_rows_let_other_threads_work():
+    source = pa.array([b"x" * (64 << 20)], pa.large_binary())
+    state = {"inside": False, "seen": 0, "stop": False}
+
+    def watch():
+        while not state["stop"]:
+            state["seen"] += state["inside"]
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        for _ in range(20):  # until the watcher came to run within a call
+            state["inside"] = True
+            table.gather(source, [0, 0, 0, 0])
+            state["inside"] = False
+            if state["seen"] > 1000:
+                break
+    finally:
+        state["stop"] = True
+        watcher.join()
+    assert state["seen"] > 1000

@@ -295,25 +295,19 @@ py::object take(const Named& named, const py::sequence& arrays) {
   }
   const int64_t bytes = self.count() * columns.width;
   const table::Buffer buffer = with_sharing(named.op, bytes < kKeepLockBytes, [&](const Selection::Sharing& sharing) {
-    const table::Picks picks = self.picks();
-    const table::Taker taker(sharing);
-    table::Buffer out =
-        taker.items(self.bases(columns.data, columns.width), self.pieces(pointers), columns.width, picks);
-    if (picks.valid == nullptr) return out;
-    auto* const data = const_cast<std::byte*>(out.data);
-    for (int64_t i = 0; i < picks.count; ++i) {
-      if (!picks.exists(i)) std::memset(data + i * columns.width, 0, static_cast<std::size_t>(columns.width));
-    }
-    return out;
+    return table::Taker(sharing).items_or_zeros(self.bases(columns.data, columns.width), self.pieces(pointers),
+                                                columns.width, self.picks());
   });
   return to_ndarray(buffer, self.count(), PyArray_DESCR(reinterpret_cast<PyArrayObject*>(columns.held[0].ptr())));
 }
 
 ArrowTable take_rows(const ArrowTable& self, const Named& named, const ArrowTable* other, bool nullable) {
   const Selection& selection = named.selection;
-  return ArrowTable(with_sharing(named.op, selection.count() < kFewRows, [&](const Selection::Sharing& sharing) {
-    return table::take_rows(sharing, selection, self.frame(), other == nullptr ? nullptr : &other->frame(), nullable);
-  }));
+  return ArrowTable(
+      with_sharing(named.op, is_short(selection.count(), self, other), [&](const Selection::Sharing& sharing) {
+        return table::take_rows(sharing, selection, self.frame(), other == nullptr ? nullptr : &other->frame(),
+                                nullable);
+      }));
 }
 
 }  // namespace

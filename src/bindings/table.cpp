@@ -5,7 +5,6 @@
 #include "bindings/errors.h"
 #include "core/error.h"
 #include "table/arrow.h"
-#include "table/check_rows.h"
 #include "table/take.h"
 
 namespace gs {
@@ -64,25 +63,6 @@ table::Chunked read_array(const py::object& pair, table::Check check) {
   return chunked;
 }
 
-// A structure is a table, unless the caller knows better; the records of a table are not null.
-bool decide(const py::handle& is_table, const table::Chunked& data) {
-  const bool is_structure = data.type->layout == table::Layout::structure && data.type->dictionary == nullptr;
-  if (!(is_table.is_none() ? is_structure : is_table.cast<bool>())) return false;
-  if (!is_structure) throw ExchangeError("expected a table (format +s), got a column of format " + data.type->format);
-  for (const table::Array& chunk : data.chunks) {
-    if (chunk.nulls == 0 || chunk.validity.data == nullptr) continue;
-    if (chunk.nulls < 0 && table::count_nulls(chunk.validity.data, chunk.offset, chunk.length) == 0) continue;
-    throw ExchangeError("a table whose records are null");
-  }
-  return true;
-}
-
-bool has_extension(const table::Type& type) {
-  if (type.metadata.find("ARROW:extension:name") != std::string::npos) return true;
-  if (type.dictionary != nullptr && has_extension(*type.dictionary)) return true;
-  return std::any_of(type.children.begin(), type.children.end(), has_extension);
-}
-
 // pybind11 leaves an object of `__new__` alone without a value, and would use it all the same. So `__new__` makes the
 // whole object, and `__init__` has nothing to do.
 void make_in_new(py::class_<ArrowTable>& cls) {
@@ -101,29 +81,36 @@ void make_in_new(py::class_<ArrowTable>& cls) {
 
 }  // namespace
 
+bool is_short(int64_t rows, const ArrowTable& first, const ArrowTable* second) {
+  return rows < kFewRows && table::is_short(first.frame()) && (second == nullptr || table::is_short(second->frame()));
+}
+
 bool speaks_arrow(const py::handle& object) {
   return has(object, "__arrow_c_stream__") || has(object, "__arrow_c_array__");
 }
 
 ArrowTable::ArrowTable(const py::handle& source, const py::handle& is_table, bool full, const std::string& op) {
   const table::Check check = full ? table::Check::full : table::Check::structure;
-  table::Frame frame;
+  std::optional<bool> wanted;
+  if (!is_table.is_none()) wanted = is_table.cast<bool>();
   try {
+    table::Chunked data;
     if (py::isinstance<ArrowTable>(source) && !full) {
-      frame = source.cast<const ArrowTable&>().frame();
+      const table::Frame& frame = source.cast<const ArrowTable&>().frame();
+      data = frame.data;
+      if (!wanted) wanted = frame.is_table;
     } else if (has(source, "__arrow_c_stream__")) {
-      frame.data = read_stream(call_method(source, "__arrow_c_stream__"), check);
+      data = read_stream(call_method(source, "__arrow_c_stream__"), check);
     } else if (has(source, "__arrow_c_array__")) {
-      frame.data = read_array(call_method(source, "__arrow_c_array__"), check);
+      data = read_array(call_method(source, "__arrow_c_array__"), check);
     } else {
       throw py::type_error("expected an object with __arrow_c_stream__ or __arrow_c_array__, got " +
                            std::string(py::str(py::type::of(source))));
     }
-    frame.is_table = decide(is_table, frame.data);
+    frame_ = std::make_shared<const table::Frame>(table::to_frame(std::move(data), wanted));
   } catch (const ExchangeError&) {
     raise_table_error(op);
   }
-  frame_ = std::make_shared<const table::Frame>(std::move(frame));
 }
 
 int64_t ArrowTable::rows() const {
@@ -182,7 +169,7 @@ void bind_table(py::module_& module) {
       .def_property_readonly("num_chunks", [](const ArrowTable& self) { return self.frame().data.chunks.size(); })
       .def_property_readonly("is_table", [](const ArrowTable& self) { return self.frame().is_table; })
       .def_property_readonly("has_extensions",
-                             [](const ArrowTable& self) { return has_extension(*self.frame().data.type); })
+                             [](const ArrowTable& self) { return table::has_extension(*self.frame().data.type); })
       .def_property_readonly("num_columns",
                              [](const ArrowTable& self) {
                                const table::Frame& frame = self.frame();
@@ -199,24 +186,26 @@ void bind_table(py::module_& module) {
                              })
       .def(
           "check_like",
-          [](const ArrowTable& self, const ArrowTable& other, const std::string& op) {
+          [](const ArrowTable& self, const ArrowTable& other, const std::string& op, const std::string& target,
+             const std::string& source) {
             try {
-              table::check_like(self.frame(), other.frame());
+              table::check_like(self.frame(), other.frame(), {target, source});
             } catch (...) {
               raise_table_error(op);
             }
           },
-          py::arg("other"), py::arg("op"))
+          py::arg("other"), py::arg("op"), py::arg("target") = "the target", py::arg("source") = "the source")
       .def(
           "check_names",
-          [](const ArrowTable& self, const ArrowTable& other, const std::string& op) {
+          [](const ArrowTable& self, const ArrowTable& other, const std::string& op, const std::string& target,
+             const std::string& source) {
             try {
-              table::check_names(self.frame(), other.frame());
+              table::check_names(self.frame(), other.frame(), {target, source});
             } catch (...) {
               raise_table_error(op);
             }
           },
-          py::arg("other"), py::arg("op"))
+          py::arg("other"), py::arg("op"), py::arg("target") = "the target", py::arg("source") = "the source")
       .def("__arrow_c_schema__", &ArrowTable::schema)
       .def(
           "__arrow_c_array__", [](const ArrowTable& self, const py::object&) { return self.array(); },
@@ -229,9 +218,10 @@ void bind_table(py::module_& module) {
       "segmented_gather",
       [](const std::string& op, const ArrowTable& lists, const ArrowTable& maps, const std::string& bounds) {
         const table::RowBounds rule = parse_row_bounds(op, bounds);
-        return ArrowTable(with_sharing(op, lists.rows() < kFewRows, [&](const table::Selection::Sharing& sharing) {
-          return table::segmented_gather(sharing, lists.frame(), maps.frame(), rule);
-        }));
+        return ArrowTable(
+            with_sharing(op, is_short(lists.rows(), lists, &maps), [&](const table::Selection::Sharing& sharing) {
+              return table::segmented_gather(sharing, lists.frame(), maps.frame(), rule);
+            }));
       },
       py::arg("op"), py::arg("lists"), py::arg("maps"), py::arg("bounds"));
 }

@@ -31,8 +31,9 @@ class ArrowTable {
   std::shared_ptr<const table::Frame> frame_;
 };
 
-// Fewer rows are picked without giving the interpreter lock away.
+// Fewer rows are picked without giving the interpreter lock away, if none of them is long.
 inline constexpr int64_t kFewRows = 1024;
+bool is_short(int64_t rows, const ArrowTable& first, const ArrowTable* second);
 
 table::RowBounds parse_row_bounds(const std::string& op, const std::string& bounds);
 

@@ -20,9 +20,10 @@ namespace {
   raise(name, py::make_tuple(op + ": " + text));
 }
 
-py::tuple position_of(const table::BadRow& bad) {
-  if (bad.row < 0) return py::make_tuple(bad.position);
-  return py::make_tuple(bad.row, bad.position);
+template <class Fault>
+py::tuple position_of(const Fault& fault) {
+  if (fault.row < 0) return py::make_tuple(fault.position);
+  return py::make_tuple(fault.row, fault.position);
 }
 
 }  // namespace
@@ -38,10 +39,10 @@ void raise_table_error(const std::string& op) {
     raise("OutOfBoundsError", py::make_tuple(op, index, position_of(bad), 0, bad.size, bad.count, bad.total,
                                              bad.is_signed && bad.from_end));
   } catch (const table::NullRow& null) {
+    const std::string place = null.row < 0 ? std::to_string(null.position) : std::string(py::str(position_of(null)));
     const std::string others = null.count > 1 ? " (" + std::to_string(null.count) + " nulls in all)" : "";
-    raise_text(
-        "NullIndexError", op,
-        "the map has a null at position " + std::to_string(null.position) + others + ", where a row number belongs");
+    raise_text("NullIndexError", op,
+               "the map has a null at position " + place + others + ", where a row number belongs");
   } catch (const std::overflow_error& error) {
     PyErr_SetString(PyExc_OverflowError, (op + ": " + error.what()).c_str());
     throw py::error_already_set();

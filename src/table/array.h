@@ -53,6 +53,9 @@ struct Type {
 // flags do not count. On a difference, `where` (if not null) gets a path such as "list.item" and both formats.
 bool same_type(const Type& a, const Type& b, std::string* where = nullptr);
 
+// Whether it is an extension type, or has one in it.
+bool has_extension(const Type& type);
+
 // What the format means for a reader: "int64", "timestamp[us, UTC]", "list<int32>".
 std::string type_name(const Type& type);
 

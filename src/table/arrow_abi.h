@@ -44,6 +44,5 @@ namespace gs::table {
 
 inline constexpr int64_t kDictionaryOrdered = 1;
 inline constexpr int64_t kNullable = 2;
-inline constexpr int64_t kMapKeysSorted = 4;
 
 }  // namespace gs::table

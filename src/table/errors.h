@@ -33,6 +33,7 @@ struct BadRow {
 struct NullRow {
   int64_t position;
   int64_t count;
+  int64_t row = -1;  // of lists of row numbers: which list
 };
 
 // The result needs a larger offset than its type has: it must be made in several chunks.

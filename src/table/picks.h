@@ -1,4 +1,4 @@
-// picks.h: which rows of which pieces a result consists of, in the two forms that the columns are taken by.
+// picks.h: which rows of which pieces a result consists of, in the three forms that the columns are taken by.
 #pragma once
 
 #include <algorithm>
@@ -35,9 +35,8 @@ struct Picks {
   int64_t missing = 0;
 
   RowNumbers rows;
-  const uint32_t* among_all =
-      nullptr;                      // the same, numbered through all pieces; null where there is one, or too many rows
-  const uint64_t* valid = nullptr;  // bit of a row: whether it exists; null: all do. The others have number 0.
+  const uint32_t* among_all = nullptr;  // numbered through all pieces; null where there is one piece, or too many rows
+  const uint64_t* valid = nullptr;      // bit of a row: whether it exists; null: all do. The others have number 0.
 
   const Range* ranges = nullptr;  // and one more, whose `at` is `count`; null: by rows
   int64_t range_count = 0;

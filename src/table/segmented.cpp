@@ -139,7 +139,7 @@ class Segments {
     for (int64_t k = 0; k < map.size; ++k) {
       const int64_t at = values.offset + map.begin + k;
       const bool is_null = values.validity.data != nullptr && !bit_at(values.validity.data, at);
-      if (is_null && bounds_ != RowBounds::nullify) throw NullRow{r, 1};
+      if (is_null && bounds_ != RowBounds::nullify) throw NullRow{k, 1, r};
       const int64_t value = integer_at(type, values.first.data, at);
       const int64_t position = is_signed ? from_end(value, row.size) : value;
       const bool inside = !is_null && !row.is_null && is_inside(position, row.size);
@@ -168,6 +168,7 @@ class Segments {
     out.length = count;
     set_offset(offsets.data, type.width, 0, 0);
     for (int64_t r = 0; r < count; ++r) {
+      if (r % kRowsPerPoll == 0) poll(sharing_);
       const Row row = rows.next();
       const Row map = map_rows.next();
       if (map.is_null) throw NullRow{begin + r, 1};

@@ -4,7 +4,6 @@
 
 #include <memory>
 #include <optional>
-#include <stdexcept>
 
 #include "table/errors.h"
 #include "table/map_reader.h"

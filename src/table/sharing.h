@@ -27,4 +27,10 @@ void share(const Sharing& sharing, int64_t count, int64_t grain, int64_t least, 
   if (sharing.backend.share(all, sharing.options) == Outcome::interrupted) throw Interrupted{};
 }
 
+// Asked between blocks of what one thread does alone.
+inline void poll(const Sharing& sharing) {
+  if (sharing.options.interrupted != nullptr && sharing.options.interrupted()) throw Interrupted{};
+}
+inline constexpr int64_t kRowsPerPoll = 64 * 1024;
+
 }  // namespace gs::table

@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "table/arrow_abi.h"
+#include "table/check_rows.h"
 #include "table/take.h"
 
 namespace gs::table {
@@ -137,55 +138,93 @@ std::string deeper(const Type& target, const Type& source, const std::string& wh
 
 }  // namespace
 
-void check_like(const Frame& target, const Frame& source) {
+void check_like(const Frame& target, const Frame& source, const Roles& roles) {
   if (target.is_table != source.is_table) {
     const auto kind = [](const Frame& frame) { return frame.is_table ? "a table" : "a column"; };
-    throw DataTypeError(std::string("the source is ") + kind(source) + ", the target " + kind(target));
+    throw DataTypeError(roles.source + " is " + kind(source) + ", " + roles.target + " is " + kind(target));
   }
   std::string where;
   if (!target.is_table) {
     if (same_type(*target.data.type, *source.data.type, &where)) return;
-    throw DataTypeError("the column is " + type_name(*source.data.type) + " in the source and " +
-                        type_name(*target.data.type) + " in the target" +
+    throw DataTypeError("the column is " + type_name(*source.data.type) + " in " + roles.source + " and " +
+                        type_name(*target.data.type) + " in " + roles.target +
                         deeper(*target.data.type, *source.data.type, where));
   }
   const std::vector<Type>& columns = target.data.type->children;
   const std::vector<Type>& others = source.data.type->children;
   if (columns.size() != others.size()) {
-    throw InvalidArgument("the source has " + std::to_string(others.size()) + " columns, the target " +
-                          std::to_string(columns.size()));
+    throw InvalidArgument("columns of " + roles.source + ": " + std::to_string(others.size()) + ", of " + roles.target +
+                          ": " + std::to_string(columns.size()));
   }
   for (std::size_t c = 0; c < columns.size(); ++c) {
     if (same_type(columns[c], others[c], &where)) continue;
     throw DataTypeError("column " + std::to_string(c) + " ('" + columns[c].name + "') is " + type_name(others[c]) +
-                        " in the source and " + type_name(columns[c]) + " in the target" +
+                        " in " + roles.source + " and " + type_name(columns[c]) + " in " + roles.target +
                         deeper(columns[c], others[c], where));
   }
 }
 
 namespace {
 
-void check_fields(const Type& target, const Type& source) {
+void check_fields(const Type& target, const Type& source, const Roles& roles) {
   if (target.format == "+m") return;  // whose names have no meaning
   for (std::size_t c = 0; c < target.children.size(); ++c) {
     if (target.layout == Layout::structure && target.children[c].name != source.children[c].name) {
       throw InvalidArgument("field " + std::to_string(c) + " of '" + target.name + "' is called '" +
-                            target.children[c].name + "' in the target and '" + source.children[c].name +
-                            "' in the source");
+                            target.children[c].name + "' in " + roles.target + " and '" + source.children[c].name +
+                            "' in " + roles.source);
     }
-    check_fields(target.children[c], source.children[c]);
+    check_fields(target.children[c], source.children[c], roles);
   }
-  if (target.dictionary != nullptr) check_fields(*target.dictionary, *source.dictionary);
+  if (target.dictionary != nullptr) check_fields(*target.dictionary, *source.dictionary, roles);
 }
 
 }  // namespace
 
-void check_names(const Frame& target, const Frame& source) {
-  check_like(target, source);
-  if (!target.is_table) return check_fields(*target.data.type, *source.data.type);
+void check_names(const Frame& target, const Frame& source, const Roles& roles) {
+  check_like(target, source, roles);
+  if (!target.is_table) return check_fields(*target.data.type, *source.data.type, roles);
   for (std::size_t c = 0; c < target.data.type->children.size(); ++c) {
-    check_fields(target.data.type->children[c], source.data.type->children[c]);
+    check_fields(target.data.type->children[c], source.data.type->children[c], roles);
   }
+}
+
+Frame to_frame(Chunked data, std::optional<bool> is_table) {
+  const bool is_structure = data.type->layout == Layout::structure && data.type->dictionary == nullptr;
+  Frame frame{std::move(data), is_table.value_or(is_structure)};
+  if (!frame.is_table) return frame;
+  const Chunked& records = frame.data;
+  if (!is_structure) throw ExchangeError("expected a table (format +s), got a column of " + type_name(*records.type));
+  for (const Array& chunk : records.chunks) {
+    if (!has_nulls(chunk)) continue;
+    if (chunk.nulls < 0 && count_nulls(chunk.validity.data, chunk.offset, chunk.length) == 0) continue;
+    throw ExchangeError("a table whose records are null");
+  }
+  return frame;
+}
+
+namespace {
+
+constexpr int64_t kShortRow = 4096;  // bytes or values that a row may have
+constexpr std::size_t kFewChunks = 8;
+
+bool is_short(const Type& type, const Array& array) {
+  if (type.width > kShortRow || type.list_size > kShortRow || array.reach > kShortRow) return false;
+  if (type.dictionary != nullptr) return array.dictionary->length <= kShortRow;
+  const bool by_rows = type.layout == Layout::structure || type.layout == Layout::sparse_union;
+  for (std::size_t c = 0; c < type.children.size(); ++c) {
+    if (!by_rows && array.children[c].length > kShortRow) return false;
+    if (!is_short(type.children[c], array.children[c])) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool is_short(const Frame& frame) {
+  const std::vector<Array>& chunks = frame.data.chunks;
+  const auto check = [&](const Array& chunk) { return is_short(*frame.data.type, chunk); };
+  return chunks.size() <= kFewChunks && std::all_of(chunks.begin(), chunks.end(), check);
 }
 
 }  // namespace gs::table

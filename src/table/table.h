@@ -1,6 +1,9 @@
 // table.h: rows of whole tables and columns, in as many chunks as their offsets need.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "table/array.h"
 #include "table/selection.h"
 
@@ -17,11 +20,24 @@ struct Frame {
 Frame take_rows(const Selection::Sharing& sharing, const Selection& selection, const Frame& first, const Frame* second,
                 bool nullable);
 
-// Throws InvalidArgument for another number of columns, DataTypeError for a column of another type.
-void check_like(const Frame& target, const Frame& source);
+// What messages call the two sides.
+struct Roles {
+  std::string target = "the target";
+  std::string source = "the source";
+};
 
-// Throws InvalidArgument where the fields of structures inside of columns are called differently.
-void check_names(const Frame& target, const Frame& source);
+// Throws InvalidArgument for another number of columns, DataTypeError for a column of another type.
+void check_like(const Frame& target, const Frame& source, const Roles& roles = {});
+
+// The same, and InvalidArgument where the fields of structures inside of columns are called differently.
+void check_names(const Frame& target, const Frame& source, const Roles& roles = {});
+
+// A table where the type is a structure, or a column; `is_table` where the caller knows. ExchangeError for a table
+// whose records are null.
+Frame to_frame(Chunked data, std::optional<bool> is_table);
+
+// Whether rows of this are taken in no time, whichever they are, if there are few.
+bool is_short(const Frame& frame);
 
 // Row r of the result: the values of list r at the positions that list r of `maps` names. Positions count within their
 // list, negative ones of signed types from its end. Throws BadRow, NullRow (positions in all map values),

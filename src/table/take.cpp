@@ -130,7 +130,7 @@ Buffer Taker::bits(const SmallVector<BitSource, 2>& sources, const Pieces& piece
     rows = {picks.among_all, nullptr};
   }
   std::atomic<int64_t> found = 0;
-  share(picks.count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
+  share(sharing_, picks.count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
     if (picks.by_rows()) {
       found += sharing_.backend.columns().bits(source, rows, begin, end, mask, words);
       return;
@@ -163,12 +163,12 @@ Buffer Taker::items(const SmallVector<const std::byte*, 2>& base, const Pieces& 
   if (__builtin_mul_overflow(picks.count, width, &bytes)) throw ShapeError("a result of more than 2**63 bytes");
   const Fresh fresh = allocate(bytes);
   if (width == 0) return fresh.buffer;
-  bytes = 0;
-  for (const Piece& piece : pieces) bytes += piece.length * width;
-  const bool far = bytes > near_bytes_ && width <= kLongestAhead;
+  int64_t source_bytes = 0;
+  for (const Piece& piece : pieces) source_bytes += piece.length * width;
+  const bool far = source_bytes > near_bytes_ && width <= kLongestAhead;
   const int64_t least = std::clamp<int64_t>(kLeastBytes / width, 1, kLeastRows);
   const int64_t grain = picks.overlay != nullptr ? Overlay::kBlock : 64;
-  share(picks.count, grain, least, [&](int64_t begin, int64_t end) {
+  share(sharing_, picks.count, grain, least, [&](int64_t begin, int64_t end) {
     if (picks.by_rows()) {
       return sharing_.backend.columns().items(base.data(), width, picks.rows, begin, end, far, fresh.data);
     }
@@ -189,6 +189,19 @@ Buffer Taker::items(const SmallVector<const std::byte*, 2>& base, const Pieces& 
     });
   });
   return fresh.buffer;
+}
+
+Buffer Taker::items_or_zeros(const SmallVector<const std::byte*, 2>& base, const Pieces& pieces, int64_t width,
+                             const Picks& picks) const {
+  Buffer out = items(base, pieces, width, picks);
+  if (picks.valid == nullptr) return out;
+  auto* const data = const_cast<std::byte*>(out.data);  // ours, and not handed out yet
+  share(sharing_, picks.count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      if (!picks.exists(i)) std::memset(data + i * width, 0, static_cast<std::size_t>(width));
+    }
+  });
+  return out;
 }
 
 Buffer Taker::fixed(const Pieces& pieces, int64_t width, const Picks& picks) const {

@@ -22,9 +22,12 @@ class Taker {
   // outside of their arrays.
   Array take(const Type& type, const Pieces& pieces, const Picks& picks) const;
 
-  // Items of `width` bytes, by the address of row 0 of each piece.
+  // Items of `width` bytes, by the address of row 0 of each piece. Those of missing rows are unspecified.
   Buffer items(const SmallVector<const std::byte*, 2>& base, const Pieces& pieces, int64_t width,
                const Picks& picks) const;
+  // The same, and zero bytes where a row is missing.
+  Buffer items_or_zeros(const SmallVector<const std::byte*, 2>& base, const Pieces& pieces, int64_t width,
+                        const Picks& picks) const;
 
  private:
   void validity(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const;
@@ -46,21 +49,12 @@ class Taker {
   void views(const Pieces& pieces, const Picks& picks, Array& out) const;
   void keys(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const;
 
-  template <class Work>
-  void share(int64_t count, int64_t grain, int64_t least, const Work& work) const {
-    table::share(sharing_, count, grain, least, work);
-  }
-
-  // Ctrl-C is asked about between blocks of what one thread does alone.
-  void poll() const {
-    if (sharing_.options.interrupted != nullptr && sharing_.options.interrupted()) throw Interrupted{};
-  }
+  // All rows on one thread.
   template <class Visit>
   void walk(const Picks& picks, const Visit& visit) const {
-    constexpr int64_t kRows = 64 * 1024;
-    for (int64_t begin = 0; begin < picks.count; begin += kRows) {
-      for_each_run(picks, begin, std::min(begin + kRows, picks.count), visit);
-      poll();
+    for (int64_t begin = 0; begin < picks.count; begin += kRowsPerPoll) {
+      for_each_run(picks, begin, std::min(begin + kRowsPerPoll, picks.count), visit);
+      poll(sharing_);
     }
   }
 

@@ -80,12 +80,11 @@ class Merged {
  private:
   template <class Poll>
   void add(std::size_t d, const Poll& poll) {
-    constexpr int64_t kRows = 64 * 1024;  // between two questions
     const Array& dictionary = *distinct_[d];
     std::vector<int64_t>& number = number_[d];
     if (d > 0) number.reserve(static_cast<std::size_t>(dictionary.length));
     for (int64_t row = 0; row < dictionary.length; ++row) {
-      if (row % kRows == 0) poll();
+      if (row % kRowsPerPoll == 0) poll();
       std::string value;
       append_value(*type_.dictionary, dictionary, row, value);
       const auto [found, is_new] = known_.try_emplace(std::move(value), rows_.count());
@@ -137,7 +136,7 @@ void Taker::views(const Pieces& pieces, const Picks& picks, Array& out) const {
   auto* const data = const_cast<std::byte*>(out.first.data);  // ours, and not handed out yet
   const auto* const valid = reinterpret_cast<const uint64_t*>(out.validity.data);
   std::atomic<bool> good = true;
-  share(picks.count, 64, kLeastViews, [&](int64_t begin, int64_t end) {
+  share(sharing_, picks.count, 64, kLeastViews, [&](int64_t begin, int64_t end) {
     for_each_run(picks, begin, end, [&](int32_t piece, int64_t, int64_t at, int64_t length) {
       for (int64_t i = at; i < at + length; ++i) {
         std::byte* const view = data + i * 16;
@@ -162,7 +161,7 @@ void Taker::keys(const Type& type, const Pieces& pieces, const Picks& picks, Arr
     out.dictionary = std::make_shared<const Array>(take(*type.dictionary, {}, {}));
     return;
   }
-  Merged merged(type, pieces, [this] { poll(); });
+  Merged merged(type, pieces, [this] { poll(sharing_); });
   out.dictionary = merged.dictionary(*this);
   if (merged.is_trivial()) return;
   // A wrong key must not become a right one of the merged dictionary, so every key is looked at.

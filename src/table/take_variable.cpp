@@ -125,9 +125,8 @@ struct Lengths {
   int64_t total = 0;
 };
 
-template <class Share>
-Lengths find_lengths(const Type& type, const Pieces& pieces, const Picks& picks, const Buffer& validity, bool far,
-                     const Share& share) {
+Lengths find_lengths(const Sharing& sharing, const Type& type, const Pieces& pieces, const Picks& picks,
+                     const Buffer& validity, bool far) {
   Lengths lengths;
   lengths.offsets = allocate((picks.count + 1) * type.width);
   lengths.blocks = (picks.count + kBlockRows - 1) / kBlockRows;
@@ -137,7 +136,7 @@ Lengths find_lengths(const Type& type, const Pieces& pieces, const Picks& picks,
     using Offset = decltype(kind);
     store(lengths.offsets.data, 0, Offset{0});
     const SmallVector<Ends, 2> ends = ends_of<Offset>(pieces);
-    share(lengths.blocks, 1, kLeastBlocks, [&](int64_t first, int64_t last) {
+    share(sharing, lengths.blocks, 1, kLeastBlocks, [&](int64_t first, int64_t last) {
       for (int64_t b = first; b < last; ++b) {
         const int64_t begin = b * kBlockRows;
         const int64_t end = std::min(begin + kBlockRows, picks.count);
@@ -159,11 +158,8 @@ Lengths find_lengths(const Type& type, const Pieces& pieces, const Picks& picks,
 
 Buffer Taker::spans(const Type& type, const Pieces& pieces, const SmallVector<const std::byte*, 2>& sources,
                     int64_t item, const Picks& picks, Array& out) const {
-  const auto sharing = [this](int64_t count, int64_t grain, int64_t least, const auto& work) {
-    share(count, grain, least, work);
-  };
   const bool far = is_far(pieces, type.width, near_bytes_);
-  const Lengths lengths = find_lengths(type, pieces, picks, out.validity, far, sharing);
+  const Lengths lengths = find_lengths(sharing_, type, pieces, picks, out.validity, far);
   int64_t size = 0;
   if (__builtin_mul_overflow(lengths.total, item, &size)) throw ShapeError("a result of more than 2**63 bytes");
   const Fresh bytes = allocate(size);
@@ -174,7 +170,7 @@ Buffer Taker::spans(const Type& type, const Pieces& pieces, const SmallVector<co
     int64_t source_bytes = 0;
     for (const Ends& piece : ends) source_bytes += (piece.high - piece.low) * item;
     const Copier<Offset> copier(ends, sources, item, picks, source_bytes > near_bytes_);
-    share(lengths.blocks, 1, kLeastBlocks, [&](int64_t first, int64_t last) {
+    share(sharing_, lengths.blocks, 1, kLeastBlocks, [&](int64_t first, int64_t last) {
       for (int64_t b = first; b < last; ++b) {
         const int64_t begin = b * kBlockRows;
         const int64_t end = std::min(begin + kBlockRows, picks.count);
@@ -212,17 +208,14 @@ void Taker::list(const Type& type, const Pieces& pieces, const Picks& picks, Arr
     out.children.push_back(std::move(child));
     return;
   }
-  const auto sharing = [this](int64_t count, int64_t grain, int64_t least, const auto& work) {
-    share(count, grain, least, work);
-  };
   const Lengths lengths =
-      find_lengths(type, pieces, picks, out.validity, is_far(pieces, type.width, near_bytes_), sharing);
+      find_lengths(sharing_, type, pieces, picks, out.validity, is_far(pieces, type.width, near_bytes_));
   std::vector<RangeList> parts(static_cast<std::size_t>(lengths.blocks));
   std::atomic<bool> wrong = false;
   with_offset(type.width, [&](auto kind) {
     using Offset = decltype(kind);
     const SmallVector<Ends, 2> ends = ends_of<Offset>(pieces);
-    share(lengths.blocks, 1, kLeastBlocks, [&](int64_t first, int64_t last) {
+    share(sharing_, lengths.blocks, 1, kLeastBlocks, [&](int64_t first, int64_t last) {
       for (int64_t b = first; b < last; ++b) {
         const int64_t begin = b * kBlockRows;
         RangeList& part = parts[static_cast<std::size_t>(b)];
@@ -237,7 +230,7 @@ void Taker::list(const Type& type, const Pieces& pieces, const Picks& picks, Arr
   RangeList rows;
   for (RangeList& part : parts) {
     rows.append(std::exchange(part, {}));
-    poll();
+    poll(sharing_);
   }
   out.first = lengths.offsets.buffer;
   out.reach = lengths.total;

@@ -1,4 +1,5 @@
 // type.cpp: types compared and put into words.
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 
@@ -56,10 +57,12 @@ Text metadata_value(const std::string& metadata, Text key) {
   return {};
 }
 
+constexpr Text kExtensionName = "ARROW:extension:name";
+
 // Extension types differ by their name or by what describes them. Storage without a name may stand for either.
 bool same_extension(const Type& a, const Type& b) {
-  const Text name = metadata_value(a.metadata, "ARROW:extension:name");
-  const Text other = metadata_value(b.metadata, "ARROW:extension:name");
+  const Text name = metadata_value(a.metadata, kExtensionName);
+  const Text other = metadata_value(b.metadata, kExtensionName);
   if (name.empty() || other.empty()) return true;
   constexpr Text kDescription = "ARROW:extension:metadata";
   return name == other && metadata_value(a.metadata, kDescription) == metadata_value(b.metadata, kDescription);
@@ -185,6 +188,12 @@ bool same_type(const Type& a, const Type& b, std::string* where) {
   if (same(a, b, where)) return true;
   if (where != nullptr) where->erase(0, (*where)[0] == ':' ? 2 : 1);  // there is nothing before the first step
   return false;
+}
+
+bool has_extension(const Type& type) {
+  if (!metadata_value(type.metadata, kExtensionName).empty()) return true;
+  if (type.dictionary != nullptr && has_extension(*type.dictionary)) return true;
+  return std::any_of(type.children.begin(), type.children.end(), has_extension);
 }
 
 std::string type_name(const Type& type) {

@@ -143,14 +143,12 @@ class ArrowFrame(Frame):
 
     def check_types(self, op: str, other: Any, roles: Roles) -> None:
         try:
-            (self.table.check_names if self.by_name else self.table.check_like)(other.table, op)
+            (self.table.check_names if self.by_name else self.table.check_like)(other.table, op, *roles)
         except DataTypeError as error:
-            text = str(error)
-            for word, role in zip(ROLES, roles, strict=True):
-                text = text.replace(f" in {word}", f" in {role}")
-            if "polars" in (_library(type(self.source)), _library(type(other.source))) and "_view" in text:
-                text += "; polars keeps text and bytes as views: cast one side first"
-            raise DataTypeError(text) from None
+            if "polars" in (_library(type(self.source)), _library(type(other.source))) and "_view" in str(error):
+                hint = "polars keeps text and bytes as views: cast one side first"
+                raise DataTypeError(f"{error}; {hint}") from None
+            raise
 
 
 _kinds: dict[type, Kind | None] = {_core.ArrowTable: ArrowFrame}

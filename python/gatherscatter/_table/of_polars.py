@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from abc import abstractmethod
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, ClassVar
@@ -41,11 +42,11 @@ class PolarsFrame(ArrowFrame):
         columns = [_one_series(op, c.name, c.dtype, v) for c, v in zip(self._series(), values, strict=True)]
         return self._one_row(op, columns)
 
-    def _series(self) -> list[Any]:
-        raise AttributeError("_series")
+    @abstractmethod
+    def _series(self) -> list[Any]: ...
 
-    def _one_row(self, op: str, columns: list[Any]) -> Frame:
-        raise AttributeError("_one_row")
+    @abstractmethod
+    def _one_row(self, op: str, columns: list[Any]) -> Frame: ...
 
 
 class DataFrameFrame(PolarsFrame):
@@ -64,7 +65,7 @@ class DataFrameFrame(PolarsFrame):
         return pl.DataFrame(result)
 
     def _series(self) -> list[Any]:
-        return self.source.get_columns()  # type: ignore[no-any-return]
+        return list(self.source.get_columns())
 
     def _one_row(self, op: str, columns: list[Any]) -> Frame:
         if columns:

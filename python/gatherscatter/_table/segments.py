@@ -37,7 +37,8 @@ def positions_of(op: str, frame: ArrowFrame, given: Any, validate: str) -> _core
     maps = frame_of(op, "gather_map_list", given if inner is None else inner, validate)
     if maps.lazy or maps.is_table:
         raise InvalidArgument(f"{op}: gather_map_list is a table, expected a column of lists")
-    return maps.table  # type: ignore[no-any-return]
+    table: _core.ArrowTable = maps.table
+    return table
 
 
 def _rows_of_array(op: str, given: np.ndarray[Any, Any]) -> list[Any]:
