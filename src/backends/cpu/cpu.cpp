@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "backends/cpu/scatter.h"
+#include "backends/cpu/slab.h"
 #include "backends/cpu/thread_pool.h"
 #include "backends/host_info.h"
 
@@ -70,6 +71,8 @@ class Cpu final : public Backend {
   Cpu() : run_(kernels(host::info().isa)), columns_(columns_of(run_)) {
     tuning_.l2_bytes = host::info().l2_bytes;
     tuning_.llc_bytes = host::info().llc_bytes;
+    tuning_.gathers = host::info().fast_gathers;
+    tuning_.byte_tables = host::info().byte_tables;
   }
 
   const char* name() const override { return "cpu"; }
@@ -154,6 +157,9 @@ Outcome move_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers
                   const RunOptions& options) {
   if (plan.space.count() == 0) return Outcome::done;
   if (may_meet(plan, direction)) return scatter_with(run, tuning, plan, buffers, options);
+  if (const int64_t columns = slab_columns(plan, tuning, direction); columns > 0) {
+    return gather_slabs(run, tuning, plan, buffers, columns, options);
+  }
   Prepared prepared;
   prepare(plan, buffers, direction, tuning, prepared);
   if (prepared.job.count <= tuning.min_chunk_points && plan.bytes_moved() <= tuning.min_chunk_bytes) {

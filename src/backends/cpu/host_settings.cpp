@@ -162,6 +162,18 @@ std::string supported_level() {
 #endif
 }
 
+bool has_byte_permutations() {
+#if defined(__x86_64__)
+  unsigned a = 0;
+  unsigned b = 0;
+  unsigned c = 0;
+  unsigned d = 0;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && ((c >> 1) & 1U) != 0;
+#else
+  return false;
+#endif
+}
+
 int quota_processors(const std::string& membership, const std::string& root) {
   const auto v2 = [](const std::string& folder) {
     const std::string text = read_file(folder + "/cpu.max");  // "quota period" or "max period"

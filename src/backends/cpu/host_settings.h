@@ -16,6 +16,9 @@ std::string level_setting(const char* variable, const char* text, const std::str
 // Highest instruction set level that this processor and its operating system have: "baseline", "v3" or "v4".
 std::string supported_level();
 
+// AVX-512 VBMI, for a processor whose level is v4.
+bool has_byte_permutations();
+
 // What the control groups of a process allow. `membership` is the text of /proc/self/cgroup, `root` the mount point
 // /sys/fs/cgroup; version 1 and 2, every group up to the root counts. 0 where nothing is limited.
 int quota_processors(const std::string& membership, const std::string& root);

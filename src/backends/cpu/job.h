@@ -90,6 +90,8 @@ struct Job {
   bool packed;      // the dense units of a block lie side by side
   bool stream;      // stores that bypass the caches
   bool elements;    // the fast path for small units with one contiguous index array
+  bool byte_table;  // bytes of a table that fits into registers, by bytes
+  bool vectors;     // the same by gather instructions, where a level has them; then a mask is no obstacle
   bool general;     // no shortcuts: the path that all others are checked against
   Ahead ahead;
   int block;           // points per block

@@ -32,12 +32,21 @@ struct Lane {
   alignas(64) Address along[kGroup];  // what the indexed side advances by from point to point
 };
 
+// With a mask the rule is `fill`, whatever it says of an index that is outside: lane.checked knows.
 template <class Index, Bounds kBounds, class Count>
-inline bool place_points(const Lane& lane, const std::byte* source, Address base, Count n,
+inline bool place_points(const Lane& lane, const std::byte* source, const std::byte* mask, Address base, Count n,
                          Address* __restrict address) {
   alignas(64) int64_t value[kGroup];
+  alignas(64) int64_t keep[kGroup];
   for (int k = 0; k < n; ++k) value[k] = widen(read<Index>(source + k * static_cast<int64_t>(sizeof(Index))));
   settle_reads(value);
+  if constexpr (kBounds == Bounds::fill) {
+    for (int k = 0; k < n; ++k) keep[k] = -1;
+    if (mask != nullptr) {
+      for (int k = 0; k < n; ++k) keep[k] = -static_cast<int64_t>(read<uint8_t>(mask + k) != 0);
+      settle_reads(keep);
+    }
+  }
   const Narrow scale{lane.step};
   int64_t outside = 0;
   for (int k = 0; k < n; ++k) {
@@ -45,7 +54,9 @@ inline bool place_points(const Lane& lane, const std::byte* source, Address base
     if constexpr (kBounds == Bounds::clip) {
       address[k] = base + lane.along[k] + scale(clip(position, lane.extent));
     } else if constexpr (kBounds == Bounds::fill) {
-      const auto nowhere = static_cast<uint64_t>(outside_mark(position, lane.extent) >> 63);
+      const int64_t mark = outside_mark(position, lane.extent);
+      outside |= mark & keep[k];
+      const auto nowhere = static_cast<uint64_t>((mark >> 63) | ~keep[k]);
       address[k] = ((base + lane.along[k] + scale(position)) & ~nowhere) | (lane.fill & nowhere);
     } else {
       outside |= outside_mark(position, lane.extent);
@@ -56,12 +67,13 @@ inline bool place_points(const Lane& lane, const std::byte* source, Address base
 }
 
 template <class Index, Bounds kBounds>
-bool place_group(const Lane& lane, const std::byte* source, Address base, int n, Address* address) {
-  if (n == kGroup) return place_points<Index, kBounds>(lane, source, base, Full{}, address);
-  return place_points<Index, kBounds>(lane, source, base, n, address);
+bool place_group(const Lane& lane, const std::byte* source, const std::byte* mask, Address base, int n,
+                 Address* address) {
+  if (n == kGroup) return place_points<Index, kBounds>(lane, source, mask, base, Full{}, address);
+  return place_points<Index, kBounds>(lane, source, mask, base, n, address);
 }
 
-using PlaceGroup = bool (*)(const Lane&, const std::byte*, Address, int, Address*);
+using PlaceGroup = bool (*)(const Lane&, const std::byte*, const std::byte*, Address, int, Address*);
 
 template <Bounds kBounds>
 PlaceGroup place_for(IndexType type) {
@@ -118,15 +130,15 @@ bool run_elements(const Job& job, int64_t first, int64_t last) {
   const int64_t index_bytes = index_size(index.type);
   const auto along = static_cast<uint64_t>(stride_of(job, kIndexed, inner));
   const Bounds bounds = job.rule.bounds;
-  const PlaceGroup place_it = bounds == Bounds::clip   ? place_for<Bounds::clip>(index.type)
-                              : bounds == Bounds::fill ? place_for<Bounds::fill>(index.type)
-                                                       : place_for<Bounds::raise>(index.type);
+  const PlaceGroup place_it = job.nowhere != Nowhere::never ? place_for<Bounds::fill>(index.type)
+                              : bounds == Bounds::clip      ? place_for<Bounds::clip>(index.type)
+                                                            : place_for<Bounds::raise>(index.type);
   const MoveGroup move = move_for(job.unit);
   Lane lane;
   lane.extent = index.extent;
   lane.from_end = job.rule.negative == Negative::from_end ? index.extent : 0;
   lane.step = static_cast<uint32_t>(index.step);
-  lane.checked = bounds != Bounds::unchecked;
+  lane.checked = bounds == Bounds::raise || bounds == Bounds::deferred;
   lane.fill = address_of(job.fill);
   const int used = last - first < kGroup ? static_cast<int>(last - first) : kGroup;
   for (int k = 0; k < used; ++k) lane.along[k] = static_cast<uint64_t>(k) * along;
@@ -142,6 +154,7 @@ bool run_elements(const Job& job, int64_t first, int64_t last) {
     const std::byte* source = index.data + offset_at(job, walk, kIndex);
     const Address base = address_of(job.indexed) + static_cast<uint64_t>(offset_at(job, walk, kIndexed));
     std::byte* target = job.dense + offset_at(job, walk, kDense);
+    const std::byte* mask = job.masked ? job.mask + offset_at(job, walk, kMask) : nullptr;
     advance(job, walk, n);
     const Address next_base = address_of(job.indexed) + static_cast<uint64_t>(offset_at(job, walk, kIndexed));
     for (int64_t k = 0; k < n; k += kGroup) {
@@ -149,8 +162,8 @@ bool run_elements(const Job& job, int64_t first, int64_t last) {
       group.n = n - k < kGroup ? static_cast<int>(n - k) : kGroup;
       group.target = target + k * job.unit;
       prefetch_ahead(address_of(source + k * index_bytes), group.n * index_bytes);
-      const bool good =
-          place_it(lane, source + k * index_bytes, base + static_cast<uint64_t>(k) * along, group.n, group.address);
+      const bool good = place_it(lane, source + k * index_bytes, mask == nullptr ? nullptr : mask + k,
+                                 base + static_cast<uint64_t>(k) * along, group.n, group.address);
       if (!good) return false;
       group.run = is_run(group.address, group.n, job.unit);
       if (job.ahead != Ahead::points) {

@@ -8,9 +8,11 @@
 //
 // Only templates in anonymous namespaces, built-ins and intrinsics here: an inline function of a shared header would
 // carry this level's instructions into the whole program (tests_cpp/check_isa_leaks.sh looks for that).
+#include "backends/cpu/kernel_bytes_table.h"
 #include "backends/cpu/kernel_elements.h"
 #include "backends/cpu/kernel_scatter.h"
 #include "backends/cpu/kernel_scatter_elements.h"
+#include "backends/cpu/kernel_vector.h"
 
 namespace gs::cpu::GS_ISA {
 namespace {
@@ -71,9 +73,11 @@ const char* level() {
 }
 
 bool run(const Job& job, int64_t first, int64_t last) {
-  const bool accepted = !job.elements ? run_blocks(job, first, last)
-                        : job.scatter ? scatter_elements(job, first, last)
-                                      : run_elements(job, first, last);
+  const bool accepted = kHasVectors && job.byte_table ? run_byte_table(job, first, last)
+                        : kHasVectors && job.vectors  ? run_vectors(job, first, last)
+                        : !job.elements               ? run_blocks(job, first, last)
+                        : job.scatter                 ? scatter_elements(job, first, last)
+                                                      : run_elements(job, first, last);
   if (job.stream) finish_streaming();
   return accepted;
 }

@@ -58,13 +58,50 @@ void prepare_fill(const Plan& plan, const std::byte* fill, Direction direction, 
 // Small units, one contiguous index array whose offsets are 32 bits times 32 bits, and nothing that differs per point.
 bool is_elements(const Plan& plan, const Job& job) {
   const bool one_value = job.scatter && job.stride[(job.rank - 1) * job.operands + kDense] == 0;  // for a whole run
-  if (!is_element(job.unit) || !(job.packed || one_value) || job.short_runs || job.masked || job.general) return false;
+  if (!is_element(job.unit) || !(job.packed || one_value) || job.short_runs || job.general) return false;
+  if (job.masked && (job.scatter || job.rule.bounds == Bounds::clip)) return false;
+  if (job.masked && job.stride[(job.rank - 1) * job.operands + kMask] != 1) return false;
   if (job.indices != 1 || job.folds != 0 || job.rule.bounds == Bounds::wrap) return false;
   if (job.nowhere != Nowhere::never && job.nowhere != (job.scatter ? Nowhere::skip : Nowhere::read_one)) return false;
   const IndexArray& index = plan.index[0];
   if (index.extent == 0 || index.extent >= UINT32_MAX || index.step < 0 || index.step > UINT32_MAX) return false;
   if (job.scatter && index.step == 0) return false;
   return job.stride[(job.rank - 1) * job.operands + kIndex] == index_size(index.type);
+}
+
+// Gathers of 4 or 8 bytes whose positions, in units, are 32-bit numbers: from a table that the caches hold, or row by
+// row of a matrix.
+bool is_vectors(const Plan& plan, const Tuning& tuning, const Job& job) {
+  if (!tuning.gathers || job.general || job.scatter || (job.unit != 4 && job.unit != 8)) return false;
+  if (job.indices != 1 || job.folds != 0 || job.rule.bounds == Bounds::wrap) return false;
+  if (job.nowhere != Nowhere::never && job.nowhere != Nowhere::read_one) return false;
+  const IndexArray& index = plan.index[0];
+  const int64_t* const inner = job.stride + (job.rank - 1) * job.operands;
+  const int64_t length = job.extent[job.rank - 1];
+  if (inner[kDense] != job.unit && job.count > 1) return false;
+  if (inner[kIndex] != index_size(index.type) || (job.masked && inner[kMask] != 1)) return false;
+  if (inner[kIndexed] != 0 && inner[kIndexed] != job.unit) return false;
+  if (job.rank > 1 && length < kShortVectorRun) return false;
+  const int64_t units = index.step / job.unit;
+  if (index.extent <= 0 || units <= 0 || index.step != units * job.unit || (units & (units - 1)) != 0) return false;
+  if (index.extent > INT32_MAX / units || index.extent * units > INT32_MAX - length) return false;
+  if (job.ahead == Ahead::runs) return true;
+  return !is_far(plan, tuning);
+}
+
+// Look-up tables: bytes by bytes.
+bool is_byte_table(const Plan& plan, const Tuning& tuning, const Job& job) {
+  if (!tuning.byte_tables || job.general || job.scatter || job.unit != 1) return false;
+  if (job.indices != 1 || job.folds != 0 || job.masked || job.rule.bounds == Bounds::wrap) return false;
+  if (job.nowhere != Nowhere::never && job.nowhere != Nowhere::read_one) return false;
+  const IndexArray& index = plan.index[0];
+  if (index.extent < 1 || index.extent > 256 || index.step != 1) return false;
+  if (index.type != IndexType::u8 && index.type != IndexType::i8) return false;
+  const bool counts = job.rule.negative == Negative::from_end;
+  if (index.type == IndexType::i8 && (job.rule.bounds == Bounds::clip || (!counts && index.extent > 128))) return false;
+  const int64_t* const inner = job.stride + (job.rank - 1) * job.operands;
+  if (job.count > 1 && (inner[kDense] != 1 || inner[kIndex] != 1 || inner[kIndexed] != 0)) return false;
+  return job.extent[job.rank - 1] >= tuning.byte_run;
 }
 
 // A long innermost axis whose whole table fits into L2 (one row of a matrix, say) is fetched line by line, one run
@@ -159,6 +196,8 @@ void prepare(const Plan& plan, const Buffers& buffers, Direction direction, cons
   job.apply_elements = nullptr;
   job.elements = is_elements(plan, job);
   choose_ahead(plan, tuning, job);
+  job.byte_table = is_byte_table(plan, tuning, job);
+  job.vectors = is_vectors(plan, tuning, job);
   job.block = block_size(job);
 }
 

@@ -12,9 +12,12 @@ namespace gs::cpu {
 struct Tuning {
   int64_t l2_bytes = 1 << 20;
   int64_t llc_bytes = 32 << 20;
-  bool general = false;  // the general path for everything
+  bool general = false;      // the general path for everything
+  bool gathers = true;       // gather instructions are fast
+  bool byte_tables = false;  // there are permutations of bytes (AVX-512 VBMI)
   int64_t min_chunk_bytes = kMinChunkBytes;
   int64_t min_chunk_points = kMinChunkPoints;
+  int64_t byte_run = kByteRun;
   int64_t min_piece_bytes = kMinPieceBytes;
   int64_t serial_points = kSerialPoints;
   int64_t serial_points_far = kSerialPointsFar;

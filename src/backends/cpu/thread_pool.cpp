@@ -13,6 +13,7 @@
 #include <new>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 namespace gs::cpu {
 namespace {
@@ -84,6 +85,7 @@ class Pool {
     std::unique_lock<std::mutex> only(busy_, std::try_to_lock);
     if (!only.owns_lock()) return run_alone(task);
     const int helpers = hire(static_cast<int>(std::min<int64_t>(threads, task.chunks)) - 1);
+    keep_away(helpers);
     task_ = task;
     failed_.store(false);
     out_of_memory_.store(false);
@@ -157,13 +159,16 @@ class Pool {
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     try {
+      handles_.reserve(static_cast<std::size_t>(wanted));
       while (hired_ < wanted) {
         std::thread helper([this, worker = hired_ + 1] { help(worker); });
         if (CPU_COUNT(&processors_at_start()) > 0) {
           pthread_setaffinity_np(helper.native_handle(), sizeof(cpu_set_t), &processors_at_start());
         }
+        handles_.push_back(helper.native_handle());
         helper.detach();
         ++hired_;
+        avoided_ = -1;
       }
     } catch (const std::exception&) {  // no more threads or memory: the threads that exist do the work
     }
@@ -171,9 +176,26 @@ class Pool {
     return std::min(hired_, wanted);
   }
 
+  // A helper that wakes up on the caller's own processor may stay there for milliseconds, and two threads then do the
+  // work of one: 3.4 ms instead of 1.8 for a gather of 2 Mi points, call after call. So helpers may run anywhere else.
+  void keep_away(int helpers) {
+    const int here = sched_getcpu();
+    if (here < 0 || (here == avoided_ && helpers <= moved_)) return;
+    cpu_set_t others = processors_at_start();
+    CPU_CLR(static_cast<std::size_t>(here), &others);
+    if (CPU_COUNT(&others) == 0) return;
+    for (int i = 0; i < helpers; ++i)
+      pthread_setaffinity_np(handles_[static_cast<std::size_t>(i)], sizeof(others), &others);
+    avoided_ = here;
+    moved_ = helpers;
+  }
+
   const pid_t owner_;
   std::mutex busy_;  // held by the caller whose task has the helpers
   int hired_ = 0;
+  std::vector<pthread_t> handles_;
+  int avoided_ = -1;  // the processor that the first `moved_` helpers may not use
+  int moved_ = 0;
   Task task_;
   alignas(64) std::atomic<uint64_t> open_{0};
   std::atomic<bool> failed_{false};

@@ -37,11 +37,19 @@ inline constexpr int kBlock = 256;
 inline constexpr int kBlockAhead = 64;             // with prefetch: the distance that it runs ahead
 inline constexpr int64_t kBlockBytes = 16 * 1024;  // rows: so much data in a block
 inline constexpr int kMinBlockRows = 4;
-inline constexpr int64_t kShortRun = 32;  // shorter innermost axes are walked several runs at a time
+inline constexpr int64_t kShortRun = 32;       // shorter innermost axes are walked several runs at a time
+inline constexpr int64_t kByteRun = 256;  // the same where the whole table is loaded for every run
+inline constexpr int64_t kShortVectorRun = 8;  // the same where gather instructions leave lanes empty
 
 // ---- caches
 inline constexpr int64_t kFarTablePerL2 = 4;    // prefetch if the table is larger than so many L2 caches
 inline constexpr int64_t kStreamPartOfLlc = 2;  // bypass the caches if the result is larger than LLC / this
+
+// ---- slabs: columns of a table packed for a gather along another axis
+inline constexpr int64_t kSlabBytes = 128;     // of a packed row; half of it where the table has more rows
+inline constexpr int64_t kSlabPartOfL2 = 2;    // a slab fills at most L2 / this
+inline constexpr int64_t kSlabRowsPerUse = 2;  // rows of the table for each row of the result, at most
+inline constexpr int64_t kPackAhead = 16;      // rows that are asked for before they are packed
 
 inline constexpr int64_t kFillRowBytes = 4096;  // a fill value is repeated in advance up to this unit
 
