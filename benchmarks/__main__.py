@@ -55,7 +55,8 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     known = [library.name for library in LIBRARIES if not library.ours]
     if unknown := set(arguments.peers or []) - set(known):
         raise SystemExit(f"no such peer: {', '.join(sorted(unknown))} (there are {', '.join(known)})")
-    os.environ["POLARS_MAX_THREADS"] = str(arguments.threads)  # read when polars is imported
+    for variable in (name for library in LIBRARIES for name in library.thread_variables):
+        os.environ[variable] = str(arguments.threads)
     modules, missing = harness.available(arguments.peers)
     cases = []
     for case in chosen(arguments.only):

@@ -25,6 +25,11 @@ def _ratio(numerator: float | None, denominator: float | None) -> str:
     return NOTHING if numerator is None or denominator is None else f"{numerator / denominator:.2f}"
 
 
+def shown(form: Entry) -> str:
+    code: str = form.get("shown") or form["code"]
+    return code
+
+
 def fastest(forms: list[Entry], **wanted: Any) -> Entry | None:
     """The form with the least median among those whose fields equal `wanted`."""
     fitting = [form for form in forms if all(form[key] == value for key, value in wanted.items())]
@@ -63,7 +68,7 @@ def summary(case: Entry) -> Entry:
 
 
 def _code(form: Entry | None) -> str:
-    return NOTHING if form is None else f"{form['library']}: `{form['code']}`"
+    return NOTHING if form is None else f"{form['library']}: `{shown(form)}`"
 
 
 def table(result: Entry) -> str:
@@ -100,7 +105,7 @@ def small_table(result: Entry) -> str:
     times: dict[tuple[str, str], dict[str, float]] = {}
     for case in cases:
         for form in case["forms"]:
-            times.setdefault((form["library"], form["code"]), {})[case["case"]] = form["median"]
+            times.setdefault((form["library"], shown(form)), {})[case["case"]] = form["median"]
     for (library, code), medians in sorted(times.items()):
         cells = [seconds_text(medians.get(case["case"])) for case in cases]
         lines.append(f"| {library}: `{code}` | " + " | ".join(cells) + " |")
