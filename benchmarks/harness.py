@@ -22,7 +22,7 @@ FORMS = (*peers.FORMS, *compiled_peers.FORMS, *table_peers.FORMS)
 LIBRARIES = (*peers.LIBRARIES, *compiled_peers.LIBRARIES, *table_peers.LIBRARIES)
 SAMPLE_SECONDS = 4e-3  # short calls are repeated until a sample is that long
 MIN_ROUNDS, MAX_ROUNDS, HOPELESS_ROUNDS = 5, 25, 3
-HOPELESS = 4.0  # that much slower than the best form of all: a few rounds will do
+HOPELESS = 2.0  # that much slower than the best form of all libraries: a few rounds will do
 OUTDONE = 3.0  # that much slower than the best form of its own library: the first samples will do
 LONG_CALL = 10e-3
 SETTLE_SECONDS = 2e-3  # lets the other libraries' threads stop spinning
@@ -256,6 +256,7 @@ def run_case(
         "case": case.number,
         "name": case.name,
         "about": case.about,
+        **case.place,
         "sets": len(work.sets),
         "forms": [runner.summary() for runner in runners],
     }

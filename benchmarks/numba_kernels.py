@@ -1,8 +1,8 @@
 """What an expert would write instead of installing a library: `prange` kernels with a bounds check. Needs numba.
 
-An index is compared with both ends at the element or row that it names; a bad one is counted, because numba cannot raise
-within `prange`, and refused in the end. Negative indices are not wrapped: that much is left out in their favour. numba
-compiles a kernel at its first call, which is never timed.
+An index is compared with both ends before it is used; a bad one is counted, because numba cannot raise within `prange`,
+and refused in the end. Negative indices are not wrapped, in favour of the kernels. numba compiles a kernel at its first
+call, which is never timed.
 """
 
 from __future__ import annotations

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 NOTHING = "\N{EN DASH}"
+TIMES = "\N{MULTIPLICATION SIGN}"
 REGRESSION = 1.10  # slower than that, and beyond the quartiles of both runs
 
 Entry = dict[str, Any]
@@ -48,7 +50,7 @@ def summary(case: Entry) -> Entry:
     # Tensors have a table of their own (small calls); here everybody has the same arrays.
     forms = [form for form in case["forms"] if form["library"] != "gatherscatter, torch tensors"]
     ours, peer = fastest(forms, role="ours"), fastest(forms, role="peer")
-    numpy = fastest(forms, library="numpy")
+    by_hand, numpy = fastest(forms, role="by hand"), fastest(forms, library="numpy")
     limit, ruling = limit_of(case)
 
     def time(form: Entry | None) -> float | None:
@@ -61,6 +63,7 @@ def summary(case: Entry) -> Entry:
         "ours_form": ours,
         "peer": time(peer),
         "peer_form": peer,
+        "by_hand": time(by_hand),
         "numpy": time(numpy),
         "limit": limit,
         "limit_form": ruling,
@@ -74,9 +77,9 @@ def _code(form: Entry | None) -> str:
 def table(result: Entry) -> str:
     """One line per case: our times, the best peer and its form, and the two ratios."""
     lines = [
-        "| case | ours, fresh | ours, out= | best peer | peer / ours | NumPy / ours | limit | limit / ours "
-        "| best peer's form |",
-        "|---|--:|--:|--:|--:|--:|--:|--:|---|",
+        "| case | ours, fresh | ours, out= | best library | library / ours | numba / ours | NumPy / ours | limit "
+        "| limit / ours | best library's form |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|--:|---|",
     ]
     for case in result["cases"]:
         row = summary(case)
@@ -84,6 +87,7 @@ def table(result: Entry) -> str:
             f"{case['case']} {case['name']}",
             *(seconds_text(row[key]) for key in ("fresh", "out", "peer")),
             _ratio(row["peer"], row["ours"]),
+            _ratio(row["by_hand"], row["ours"]),
             _ratio(row["numpy"], row["ours"]),
             seconds_text(row["limit"]),
             _ratio(row["limit"], row["ours"]),
@@ -169,6 +173,46 @@ def markdown(result: Entry) -> str:
     parts = [head, table(result), small_table(result), table_table(result)]
     parts += ["\n".join(f"* {line}" for line in warnings(result))]
     return "\n\n".join(part for part in parts if part)
+
+
+def short_table(result: Entry) -> str:
+    """For those who want to know whether it is worth it: what each case is, our time, and three ratios."""
+    lines = [
+        "| case | | ours | best library | faster than it | than numba by hand | of the limit |",
+        "|---|---|--:|---|--:|--:|--:|",
+    ]
+    for case in result["cases"]:
+        row = summary(case)
+        if row["ours"] is None or row["peer"] is None:
+            continue
+        cells = [
+            case["name"],
+            case["about"],
+            seconds_text(row["ours"]),
+            f"{row['peer_form']['library']}, {seconds_text(row['peer'])}",
+            *(f"{row[key] / row['ours']:.2f} {TIMES}" if row[key] else NOTHING for key in ("peer", "by_hand")),
+            _ratio(row["limit"], row["ours"]),
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+PARTS = {"all": markdown, "cases": table, "short": short_table, "small": small_table, "tables": table_table}
+MARKED = re.compile(r"(<!-- benchmarks: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def write(result: Entry, path: Path) -> None:
+    """Fills every `<!-- benchmarks: PART -->` ... `<!-- end -->` of a page, so that no table is typed by hand."""
+
+    def filled(match: re.Match[str]) -> str:
+        if match[2] not in PARTS:
+            raise ValueError(f"{path}: there is no part {match[2]!r}, expected {', '.join(PARTS)}")
+        return f"{match[1]}{PARTS[match[2]](result)}\n{match[3]}"
+
+    text, count = MARKED.subn(filled, path.read_text())
+    if count == 0:
+        raise ValueError(f"{path} has no <!-- benchmarks: PART --> ... <!-- end -->")
+    path.write_text(text)
 
 
 def load(path: Path) -> Entry:
