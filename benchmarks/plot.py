@@ -57,9 +57,7 @@ def _cases(plt: Any, result: Entry) -> Any:
     axes.minorticks_off()
     axes.set_yticks(range(len(rows)), [f"{case['case']}  {case['name']}" for case, _ in rows])
     axes.set_ylim(len(rows) - 0.4, -0.6)
-    axes.set_xlabel(
-        "time ÷ the machine's limit (1: no faster is possible); beside it the best library and how far we are ahead"
-    )
+    axes.set_xlabel("time ÷ limit; beside it the best library and its time ÷ ours")
     handles = [axes.plot([], [], marker, color=colour, label=name)[0] for _, name, colour, marker in KINDS]
     handles.append(axes.plot([], [], color=LIMIT, label="limit")[0])
     figure.legend(handles=handles, loc="outside upper center", ncols=4, frameon=False, title=_where(result))
@@ -94,7 +92,7 @@ def _sweep(plt: Any, result: Entry) -> Any:
     series = list(dict.fromkeys(case["series"] for case in result["cases"]))
     width = 8.6 if len(series) > 1 else 6.4
     figure, panels = plt.subplots(1, len(series), figsize=(width, 3.8), sharey=True, squeeze=False)
-    figure.subplots_adjust(left=0.08, right=0.85, top=0.86, bottom=0.16, wspace=0.08)
+    figure.subplots_adjust(left=0.08, right=0.85, top=0.8, bottom=0.16, wspace=0.08)
     for axes, name in zip(panels[0], series, strict=True):
         cases = [case for case in result["cases"] if case["series"] == name]
         axes.set_xscale("log", base=2)
