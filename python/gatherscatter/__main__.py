@@ -1,4 +1,4 @@
-"""`python -m gatherscatter`: `demo` does a real job and shows it, `tune` measures thresholds, `info` tells the facts."""
+"""`python -m gatherscatter`: `demo` does a real job and shows it, `tune` measures thresholds, `info` tells facts."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """`python -m gatherscatter tune`: from which sizes on prefetching, streaming stores and threads pay on this machine.
 
-Two processes make the same call in turns, one with a way of running switched on and one without; where the one overtakes
-the other, the threshold belongs. Run as a module, this file is such a process.
+Two processes make the same call in turns, one with a way of running switched on and one without; where the one
+overtakes the other, the threshold belongs. Run as a module, this file is such a process.
 """
 
 from __future__ import annotations
@@ -103,14 +103,14 @@ THRESHOLDS = (
     Threshold(
         "serial_points",
         "several threads for short units, table in a cache,",
-        _sizes(2 * Ki, 256 * Ki),
+        _sizes(2 * Ki, Mi),
         lambda size: (4 * Ki, 1, size),
         threads=True,
     ),
     Threshold(
         "serial_points_far",
         "several threads for short units, table in memory,",
-        _sizes(Ki, 128 * Ki),
+        _sizes(Ki, 512 * Ki),
         lambda size: (16 * Mi, 1, size),
         threads=True,
     ),
