@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -164,13 +165,7 @@ def warnings(result: Entry) -> list[str]:
 
 
 def markdown(result: Entry) -> str:
-    machine, versions = result["machine"], result["machine"]["versions"]
-    head = (
-        f"{machine['cpu']}, {machine['kernel']}, {result['threads']} threads; "
-        + ", ".join(f"{name} {version}" for name, version in versions.items())
-        + f"; {machine['date']}; `{machine['command']}`. Medians of interleaved rounds."
-    )
-    parts = [head, table(result), small_table(result), table_table(result)]
+    parts = [head(result), table(result), small_table(result), table_table(result)]
     parts += ["\n".join(f"* {line}" for line in warnings(result))]
     return "\n\n".join(part for part in parts if part)
 
@@ -183,7 +178,7 @@ def short_table(result: Entry) -> str:
     ]
     for case in result["cases"]:
         row = summary(case)
-        if row["ours"] is None or row["peer"] is None:
+        if row["ours"] is None or row["peer"] is None or case["name"].startswith("table_"):
             continue
         cells = [
             case["name"],
@@ -197,7 +192,43 @@ def short_table(result: Entry) -> str:
     return "\n".join(lines)
 
 
-PARTS = {"all": markdown, "cases": table, "short": short_table, "small": small_table, "tables": table_table}
+def short_table_table(result: Entry) -> str:
+    """Tables, library by library: our time on its tables, and how much faster than its own best form that is."""
+    cases = [case for case in result["cases"] if case["name"].startswith("table_")]
+    libraries = sorted({form["library"] for case in cases for form in case["forms"] if form["role"] == "peer"})
+    if not libraries:
+        return ""
+    lines = [f"| case | | {' | '.join(libraries)} |", "|---|---|" + "--:|" * len(libraries)]
+    for case in cases:
+        cells = [case["name"], case["about"]]
+        for library in libraries:
+            ours = fastest(case["forms"], role="ours", library=f"gatherscatter, {library}")
+            own = fastest(case["forms"], role="peer", library=library)
+            both = ours and own and f"{seconds_text(ours['median'])}, {own['median'] / ours['median']:.2g} {TIMES}"
+            cells.append(both or NOTHING)
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def head(result: Entry) -> str:
+    """What was measured where, by which command."""
+    machine, versions = result["machine"], result["machine"]["versions"]
+    return (
+        f"{machine['cpu']}, {machine['kernel']}, {result['threads']} threads; "
+        + ", ".join(f"{name} {version}" for name, version in versions.items())
+        + f"; {machine['date']}; `{machine['command']}`. Medians of interleaved rounds."
+    )
+
+
+PARTS: dict[str, Callable[[Entry], str]] = {
+    "all": markdown,
+    "head": head,
+    "cases": table,
+    "short": short_table,
+    "small": small_table,
+    "tables": table_table,
+    "tables_short": short_table_table,
+}
 MARKED = re.compile(r"(<!-- benchmarks: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -207,7 +238,8 @@ def write(result: Entry, path: Path) -> None:
     def filled(match: re.Match[str]) -> str:
         if match[2] not in PARTS:
             raise ValueError(f"{path}: there is no part {match[2]!r}, expected {', '.join(PARTS)}")
-        return f"{match[1]}{PARTS[match[2]](result)}\n{match[3]}"
+        part = PARTS[match[2]](result)
+        return f"{match[1]}{part}\n{match[3]}" if part else match[0]  # what was not measured stays as it was
 
     text, count = MARKED.subn(filled, path.read_text())
     if count == 0:
