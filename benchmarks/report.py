@@ -235,15 +235,18 @@ MARKED = re.compile(r"(<!-- benchmarks: (\w+) -->\n).*?(<!-- end -->)", re.DOTAL
 def write(result: Entry, path: Path) -> None:
     """Fills every `<!-- benchmarks: PART -->` ... `<!-- end -->` of a page, so that no table is typed by hand."""
 
+    if result["quick"] or result.get("sweep"):
+        raise SystemExit("--write wants a run of the cases at their full sizes")
+
     def filled(match: re.Match[str]) -> str:
         if match[2] not in PARTS:
-            raise ValueError(f"{path}: there is no part {match[2]!r}, expected {', '.join(PARTS)}")
+            raise SystemExit(f"{path}: there is no part {match[2]!r}, expected {', '.join(PARTS)}")
         part = PARTS[match[2]](result)
         return f"{match[1]}{part}\n{match[3]}" if part else match[0]  # what was not measured stays as it was
 
     text, count = MARKED.subn(filled, path.read_text())
     if count == 0:
-        raise ValueError(f"{path} has no <!-- benchmarks: PART --> ... <!-- end -->")
+        raise SystemExit(f"{path} has no <!-- benchmarks: PART --> ... <!-- end -->")
     path.write_text(text)
 
 
