@@ -117,6 +117,8 @@ def main() -> int:
         for case in SWEEPS[arguments.sweep] if arguments.sweep else CASES:
             print(f"{case.number:>4}  {case.name:<22} {case.about}")
         return 0
+    if arguments.plot:
+        plot.library()  # a run takes minutes: what is missing is said before
     earlier = report.load(arguments.compare) if arguments.compare else None  # before the run, which may overwrite it
     result = report.load(arguments.load) if arguments.load else run(arguments)
     print(report.markdown(result))

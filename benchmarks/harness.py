@@ -104,8 +104,8 @@ def available(names: list[str] | None) -> tuple[dict[str, ModuleType], list[str]
         if names is not None and not library.ours and library.name not in names:
             continue
         module = library.load()
-        if module is None:
-            missing.append(f"{library.name}: not installed, left out")
+        if isinstance(module, str):
+            missing.append(f"{library.name}: {module}, left out")
         else:
             modules[library.name] = module
     for library in LIBRARIES:
@@ -223,9 +223,9 @@ def _plan_rounds(runners: list[Runner], budget: float, quick: bool) -> None:
 def measure(runners: list[Runner], budget: float, quick: bool) -> None:
     """Rounds in which everybody runs once, in a new order each time; slow forms sit out the later ones."""
     for runner in runners:
-        warm = runner.sample(0, 1)  # also makes pools, threads and pages so
-        again = (1,) if warm > LONG_CALL or quick else (1, 2, 0)
-        runner.first = [runner.sample(k, 1) for k in again]
+        cold = runner.sample(0, 1)  # makes pools, threads and pages warm
+        again = (1,) if cold > LONG_CALL or quick else (1, 2, 0)
+        runner.first = [cold, *(runner.sample(k, 1) for k in again)]
     _plan_rounds(runners, budget, quick)
     order = random.Random(3)
     # Nobody gets the index set that the one before has just pulled into the caches.

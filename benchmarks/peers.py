@@ -33,13 +33,18 @@ class Library:
     def ours(self) -> bool:
         return self.role == "ours"
 
-    def load(self) -> ModuleType | None:
+    def load(self) -> ModuleType | str:
+        """The module, or why it is left out."""
         try:
             return importlib.import_module(self.module)
         except ModuleNotFoundError as missing:
             if missing.name != self.module:
                 raise
-            return None
+            return "not installed"
+        except ImportError as reason:  # such as numba's, where NumPy is newer than it knows
+            if self.ours:
+                raise
+            return str(reason)
 
 
 def _torch_view(_: ModuleType, array: np.ndarray) -> Any:

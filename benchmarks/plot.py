@@ -17,7 +17,7 @@ KINDS = (
 )
 
 
-def draw(result: Entry, path: Path) -> None:
+def library() -> Any:
     try:
         import matplotlib
     except ModuleNotFoundError:
@@ -25,6 +25,11 @@ def draw(result: Entry, path: Path) -> None:
     matplotlib.use("agg")
     import matplotlib.pyplot as plt
 
+    return plt
+
+
+def draw(result: Entry, path: Path) -> None:
+    plt = library()
     plt.rcParams.update({"font.size": 9, "axes.spines.top": False, "axes.spines.right": False})
     figure = (_sweep if result.get("sweep") else _cases)(plt, result)
     figure.savefig(path, dpi=110)
