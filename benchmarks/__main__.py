@@ -6,15 +6,19 @@ import argparse
 import os
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 # Huge pages for torch's own results: peers get their best form. Read when torch is imported.
 os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
 
-from . import harness, limits, machine, report
+from . import harness, limits, machine, plot, report
 from .cases import CASES, Case
 from .harness import LIBRARIES
+from .sweeps import SECONDS, SWEEPS
+
+CASE_SECONDS = 10.0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -25,28 +29,37 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--only", nargs="+", metavar="CASE", help="numbers or parts of names, such as 5 or rows")
     parser.add_argument("--peers", nargs="+", metavar="NAME", help="these libraries only, beside ours")
     parser.add_argument("--quick", action="store_true", help="tiny sizes, two rounds: checks results, times nothing")
-    parser.add_argument("--seconds", type=float, default=15.0, help="of timing per case (default: %(default)s)")
+    parser.add_argument(
+        "--sweep", choices=SWEEPS, help="instead of the cases: over the size of the table or of the row"
+    )
+    parser.add_argument(
+        "--seconds", type=float, help=f"of timing per case (default: {CASE_SECONDS:g}, in a sweep {SECONDS:g})"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything that was measured")
     parser.add_argument(
         "--compare", type=Path, metavar="FILE", help="show what became slower since that result; exit 1 if any"
     )
     parser.add_argument("--load", type=Path, metavar="FILE", help="show an earlier result and run nothing")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the result (PNG, SVG; needs matplotlib)")
+    parser.add_argument(
+        "--write", type=Path, nargs="+", metavar="FILE", help="put the tables between the marks of these Markdown files"
+    )
     parser.add_argument("--list", action="store_true", help="list the cases")
     return parser
 
 
-def chosen(only: list[str] | None) -> list[Case]:
+def chosen(only: list[str] | None, cases: Sequence[Case]) -> list[Case]:
     """Cases by number (5 is 5, 8 is 8a and 8b) or by a part of the name."""
     if only is None:
-        return list(CASES)
+        return list(cases)
 
     def wanted(case: Case, word: str) -> bool:
         return word in (case.number, case.number.rstrip("abc")) or (not word[0].isdigit() and word in case.name)
 
-    unknown = [word for word in only if not any(wanted(case, word) for case in CASES)]
+    unknown = [word for word in only if not any(wanted(case, word) for case in cases)]
     if unknown:
         raise SystemExit(f"no such case: {', '.join(unknown)} (--list shows them)")
-    return [case for case in CASES if any(wanted(case, word) for word in only)]
+    return [case for case in cases if any(wanted(case, word) for word in only)]
 
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -55,10 +68,11 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     known = [library.name for library in LIBRARIES if not library.ours]
     if unknown := set(arguments.peers or []) - set(known):
         raise SystemExit(f"no such peer: {', '.join(sorted(unknown))} (there are {', '.join(known)})")
-    os.environ["POLARS_MAX_THREADS"] = str(arguments.threads)  # read when polars is imported
+    for variable in (name for library in LIBRARIES for name in library.thread_variables):
+        os.environ[variable] = str(arguments.threads)
     modules, missing = harness.available(arguments.peers)
     cases = []
-    for case in chosen(arguments.only):
+    for case in chosen(arguments.only, SWEEPS[arguments.sweep] if arguments.sweep else CASES):
         if case.needs and case.needs not in modules:
             missing.append(f"{case.number} {case.name}: needs {case.needs}, left out")
         else:
@@ -80,13 +94,15 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         "machine": machine.describe(),
         "threads": arguments.threads,
         "quick": arguments.quick,
+        "sweep": arguments.sweep,
         "missing": missing,
         "cases": [],
     }
+    seconds = arguments.seconds or (SECONDS if arguments.sweep else CASE_SECONDS)
     for case in cases:
         start = time.perf_counter()
         print(f"{case.number:>4} {case.name} … ", end="", file=sys.stderr, flush=True)
-        entry = harness.run_case(case, modules, probe, arguments.threads, arguments.seconds, arguments.quick)
+        entry = harness.run_case(case, modules, probe, arguments.threads, seconds, arguments.quick)
         result["cases"].append(entry)
         result["peak_bytes"] = machine.peak_bytes()
         print(f"{time.perf_counter() - start:.1f} s", file=sys.stderr)
@@ -98,12 +114,18 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
 def main() -> int:
     arguments = _parser().parse_args()
     if arguments.list:
-        for case in CASES:
+        for case in SWEEPS[arguments.sweep] if arguments.sweep else CASES:
             print(f"{case.number:>4}  {case.name:<22} {case.about}")
         return 0
+    if arguments.plot:
+        plot.library()  # a run takes minutes: what is missing is said before
     earlier = report.load(arguments.compare) if arguments.compare else None  # before the run, which may overwrite it
     result = report.load(arguments.load) if arguments.load else run(arguments)
     print(report.markdown(result))
+    if arguments.plot:
+        plot.draw(result, arguments.plot)
+    for page in arguments.write or []:
+        report.write(result, page)
     if earlier is None:
         return 0
     text, regressions = report.compare(earlier, result)

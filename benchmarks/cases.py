@@ -62,6 +62,7 @@ class Case:
     build: Callable[[bool], Workload]
     needs: str = ""  # a module without which there is nothing to measure
     seconds: float = math.inf  # of timing, at most
+    place: dict[str, Any] = field(default_factory=dict)  # in a sweep: what its picture needs
 
 
 def _indices(pattern: str, extent: int, shape: tuple[int, ...], dtype: str, seed: int) -> np.ndarray:
@@ -80,7 +81,7 @@ def _indices(pattern: str, extent: int, shape: tuple[int, ...], dtype: str, seed
     return buffers.filled(values.reshape(shape), dtype)
 
 
-def _take(extent: int, count: int, dtype: str, index: str, pattern: str = "uniform", bad: bool = False) -> Any:
+def take(extent: int, count: int, dtype: str, index: str, pattern: str = "uniform", bad: bool = False) -> Any:
     def build(quick: bool) -> Workload:
         rows, n = (max(extent >> 8, 256), max(count >> 10, 16)) if quick else (extent, count)
         source = buffers.random((rows,), dtype, seed=1)
@@ -100,7 +101,7 @@ def _take(extent: int, count: int, dtype: str, index: str, pattern: str = "unifo
     return build
 
 
-def _rows(extent: int, width: int, count: int, index: str, pattern: str = "uniform") -> Any:
+def rows(extent: int, width: int, count: int, index: str, pattern: str = "uniform") -> Any:
     def build(quick: bool) -> Workload:
         rows, n = (max(extent >> 8, 128), count >> 8) if quick else (extent, count)
         source = buffers.random((rows, width), "float32", seed=2)
@@ -301,35 +302,35 @@ def _table(number: str, name: str, kind: str, about: str, builder: str, *argumen
 Ki, Mi = 1 << 10, 1 << 20
 TABLE_SECONDS = 5.0
 CASES = (
-    Case("1", "take_lut_u8", "take", "256 u8, 64 Mi uint8 uniform", _take(256, 64 * Mi, "uint8", "uint8")),
-    Case("2", "take_L1", "take", "4 Ki f32, 4 Mi int64 uniform", _take(4 * Ki, 4 * Mi, "float32", "int64")),
-    Case("3", "take_L2", "take", "128 Ki f32, 4 Mi int32 uniform", _take(128 * Ki, 4 * Mi, "float32", "int32")),
-    Case("4", "take_LLC", "take", "2 Mi f32, 4 Mi int64 uniform", _take(2 * Mi, 4 * Mi, "float32", "int64")),
-    Case("5", "take_DRAM", "take", "64 Mi f32, 16 Mi int32 uniform", _take(64 * Mi, 16 * Mi, "float32", "int32")),
-    Case("6", "take_DRAM_f64", "take", "32 Mi f64, 16 Mi int64 uniform", _take(32 * Mi, 16 * Mi, "float64", "int64")),
+    Case("1", "take_lut_u8", "take", "256 u8, 64 Mi uint8 uniform", take(256, 64 * Mi, "uint8", "uint8")),
+    Case("2", "take_L1", "take", "4 Ki f32, 4 Mi int64 uniform", take(4 * Ki, 4 * Mi, "float32", "int64")),
+    Case("3", "take_L2", "take", "128 Ki f32, 4 Mi int32 uniform", take(128 * Ki, 4 * Mi, "float32", "int32")),
+    Case("4", "take_LLC", "take", "2 Mi f32, 4 Mi int64 uniform", take(2 * Mi, 4 * Mi, "float32", "int64")),
+    Case("5", "take_DRAM", "take", "64 Mi f32, 16 Mi int32 uniform", take(64 * Mi, 16 * Mi, "float32", "int32")),
+    Case("6", "take_DRAM_f64", "take", "32 Mi f64, 16 Mi int64 uniform", take(32 * Mi, 16 * Mi, "float64", "int64")),
     Case(
-        "7", "take_seq", "take", "64 Mi f32, 16 Mi int64 arange", _take(64 * Mi, 16 * Mi, "float32", "int64", "arange")
+        "7", "take_seq", "take", "64 Mi f32, 16 Mi int64 arange", take(64 * Mi, 16 * Mi, "float32", "int64", "arange")
     ),
     Case(
         "8a",
         "take_zipf",
         "take",
         "64 Mi f32, 16 Mi int32 zipf 1.0",
-        _take(64 * Mi, 16 * Mi, "float32", "int32", "zipf"),
+        take(64 * Mi, 16 * Mi, "float32", "int32", "zipf"),
     ),
     Case(
         "8b",
         "take_sorted",
         "take",
         "64 Mi f32, 16 Mi int32 sorted",
-        _take(64 * Mi, 16 * Mi, "float32", "int32", "sorted"),
+        take(64 * Mi, 16 * Mi, "float32", "int32", "sorted"),
     ),
-    Case("9", "rows_16B", "rows", "1 Mi x 4 f32, 1 Mi int64 uniform", _rows(Mi, 4, Mi, "int64")),
-    Case("10", "rows_64B", "rows", "1 Mi x 16 f32, 512 Ki int64 uniform", _rows(Mi, 16, 512 * Ki, "int64")),
-    Case("11", "rows_100B", "rows", "1 Mi x 25 f32, 512 Ki int32 uniform", _rows(Mi, 25, 512 * Ki, "int32")),
-    Case("12", "rows_256B", "rows", "1 Mi x 64 f32, 256 Ki int64 zipf", _rows(Mi, 64, 256 * Ki, "int64", "zipf")),
-    Case("13", "rows_1KB", "rows", "256 Ki x 256 f32, 64 Ki int64 uniform", _rows(256 * Ki, 256, 64 * Ki, "int64")),
-    Case("14", "rows_8KB", "rows", "32 Ki x 2048 f32, 8 Ki int32 uniform", _rows(32 * Ki, 2048, 8 * Ki, "int32")),
+    Case("9", "rows_16B", "rows", "1 Mi x 4 f32, 1 Mi int64 uniform", rows(Mi, 4, Mi, "int64")),
+    Case("10", "rows_64B", "rows", "1 Mi x 16 f32, 512 Ki int64 uniform", rows(Mi, 16, 512 * Ki, "int64")),
+    Case("11", "rows_100B", "rows", "1 Mi x 25 f32, 512 Ki int32 uniform", rows(Mi, 25, 512 * Ki, "int32")),
+    Case("12", "rows_256B", "rows", "1 Mi x 64 f32, 256 Ki int64 zipf", rows(Mi, 64, 256 * Ki, "int64", "zipf")),
+    Case("13", "rows_1KB", "rows", "256 Ki x 256 f32, 64 Ki int64 uniform", rows(256 * Ki, 256, 64 * Ki, "int64")),
+    Case("14", "rows_8KB", "rows", "32 Ki x 2048 f32, 8 Ki int32 uniform", rows(32 * Ki, 2048, 8 * Ki, "int32")),
     Case("15", "gather_last_wide", "last", "[4096,4096] f32, index [4096,1024]", _along(1, (4096, 4096), (4096, 1024))),
     # The narrow one repeats so quickly that three sets would stay in a cache.
     Case(
@@ -357,7 +358,7 @@ CASES = (
         "bad_index",
         "bad",
         "case 5 with one bad index at 90 %",
-        _take(64 * Mi, 16 * Mi, "float32", "int32", bad=True),
+        take(64 * Mi, 16 * Mi, "float32", "int32", bad=True),
     ),
     Case("26", "scatter_add_zipf", "add", "4 Mi f32 into 1 Mi, int64 zipf 1.0", _set_or_add("int64", True)),
     Case("27", "gather_nd", "points", "[256,256,256] f32, 2 Mi int64 coordinates", _points),

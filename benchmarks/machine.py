@@ -14,7 +14,7 @@ from pathlib import Path
 
 CPU = Path("/sys/devices/system/cpu/cpu0/cache")
 THP = Path("/sys/kernel/mm/transparent_hugepage/enabled")
-PACKAGES = ("gatherscatter", "numpy", "torch", "pyarrow", "polars", "pandas")
+PACKAGES = ("gatherscatter", "numpy", "torch", "pyarrow", "polars", "pandas", "jax", "numba")
 
 
 def _text(path: Path) -> str:
@@ -89,7 +89,7 @@ def describe() -> dict[str, object]:
         "environment": {
             key: value
             for key, value in sorted(os.environ.items())
-            if key.startswith(("GS_", "THP_", "OMP_", "POLARS_"))
+            if key.startswith(("GS_", "THP_", "OMP_", "POLARS_", "NUMBA_", "XLA_", "NPROC"))
         },
         "load_average": os.getloadavg()[0],
         "versions": versions(),

@@ -25,16 +25,26 @@ class Library:
     adapt: Callable[[ModuleType, Any], Any]  # its view of a NumPy array, or of an Arrow table, without a copy
     plain: Callable[[Any], Any]  # its result as what it is compared with: NumPy array or Arrow table
     set_threads: Callable[[ModuleType, int], object]
-    ours: bool = False
+    role: str = "peer"  # or "ours", or "by hand": what an expert would write instead of installing a library
     needs: str = ""  # the library whose arrays it works on
+    thread_variables: tuple[str, ...] = ()  # that have to hold the number of threads when it is imported
 
-    def load(self) -> ModuleType | None:
+    @property
+    def ours(self) -> bool:
+        return self.role == "ours"
+
+    def load(self) -> ModuleType | str:
+        """The module, or why it is left out."""
         try:
             return importlib.import_module(self.module)
         except ModuleNotFoundError as missing:
             if missing.name != self.module:
                 raise
-            return None
+            return "not installed"
+        except ImportError as reason:  # such as numba's, where NumPy is newer than it knows
+            if self.ours:
+                raise
+            return str(reason)
 
 
 def _torch_view(_: ModuleType, array: np.ndarray) -> Any:
@@ -51,7 +61,7 @@ LIBRARIES = (
         adapt=lambda gs, array: array,
         plain=np.asarray,
         set_threads=lambda gs, n: gs.set_num_threads(n),
-        ours=True,
+        role="ours",
     ),
     Library(
         "gatherscatter, torch tensors",
@@ -60,7 +70,7 @@ LIBRARIES = (
         adapt=_torch_view,
         plain=lambda tensor: tensor.numpy(),
         set_threads=lambda gs, n: gs.set_num_threads(n),
-        ours=True,
+        role="ours",
         needs="torch",
     ),
     Library(
@@ -90,6 +100,8 @@ class Form:
     setup: str = ""  # a statement that is run once, untimed
     index: str = ""  # index dtypes that it takes, all when empty
     result: str = ""  # of code that is a statement: the variable that has the result afterwards
+    shown: str = ""  # in tables, instead of code that says little
+    apart: bool = False  # `out` in the code is other memory than the case's
     beside: bool = False  # neither ours nor a peer's: what ours is held against, such as the same rows in one chunk
 
     @property
@@ -106,6 +118,8 @@ class Form:
 
 
 GS, GS_TORCH, NP, TORCH = "gatherscatter", "gatherscatter, torch tensors", "numpy", "torch"
+ARROW, POLARS = "pyarrow", "polars"  # of table_peers.py
+COMPUTE = "from pyarrow import compute as pc"
 TAKE_PLAN = "plan = gs.plan(gs.take, x, i)"
 # Unsigned, a negative index is a large one, so that one comparison does for both ends.
 NP_INSIDE = "m & (i.view(np.uint32) < n)"
@@ -141,6 +155,11 @@ FORMS = (
     Form(TORCH, "take", "torch.index_select(x, 0, i.int())", index="uint8"),
     Form(TORCH, "take", "torch.index_select(x, 0, i.int(), out=out)", index="uint8"),
     Form(TORCH, "take", "x[i.int()]", index="uint8"),
+    Form(ARROW, "take small bad", "pc.take(x, i)", setup=COMPUTE),
+    Form(ARROW, "take", "pc.take(x, i, boundscheck=False)", setup=COMPUTE),
+    Form(POLARS, "take small bad", "x.gather(i)"),
+    Form(POLARS, "take small bad", "x[i]"),
+    Form(POLARS, "take", "f.select(pl.col('x').gather(i))['x']", setup="f = pl.DataFrame({'x': x})"),
     # ---- rows
     Form(GS, "rows", "gs.gather(x, i, axis=0)"),
     Form(GS, "rows", "gs.gather(x, i, axis=0, out=out)"),
@@ -189,7 +208,7 @@ FORMS = (
     # ---- masked, bounds-checked, padded
     Form(GS, "tile", "gs.tile_gather(x, i, mask=m, padding_value=pad)"),
     Form(NP, "tile", f"np.where({NP_INSIDE}, np.take(x, i, mode='clip'), pad)"),
-    Form(NP, "tile", f"np.where({NP_INSIDE}, np.take(x, i, mode='clip', out=out), pad)"),
+    Form(NP, "tile", f"np.where({NP_INSIDE}, np.take(x, i, mode='clip', out=out), pad)", apart=True),
     Form(NP, "tile", f"np.putmask(np.take(x, i, mode='clip', out=out), ~({NP_INSIDE}), pad) or out"),
     Form(TORCH, "tile", f"torch.where({TORCH_INSIDE}, x[i.clamp(0, n - 1)], pad)"),
     Form(

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 NOTHING = "\N{EN DASH}"
+TIMES = "\N{MULTIPLICATION SIGN}"
 REGRESSION = 1.10  # slower than that, and beyond the quartiles of both runs
 
 Entry = dict[str, Any]
@@ -23,6 +26,11 @@ def seconds_text(seconds: float | None) -> str:
 
 def _ratio(numerator: float | None, denominator: float | None) -> str:
     return NOTHING if numerator is None or denominator is None else f"{numerator / denominator:.2f}"
+
+
+def shown(form: Entry) -> str:
+    code: str = form.get("shown") or form["code"]
+    return code
 
 
 def fastest(forms: list[Entry], **wanted: Any) -> Entry | None:
@@ -43,7 +51,7 @@ def summary(case: Entry) -> Entry:
     # Tensors have a table of their own (small calls); here everybody has the same arrays.
     forms = [form for form in case["forms"] if form["library"] != "gatherscatter, torch tensors"]
     ours, peer = fastest(forms, role="ours"), fastest(forms, role="peer")
-    numpy = fastest(forms, library="numpy")
+    by_hand, numpy = fastest(forms, role="by hand"), fastest(forms, library="numpy")
     limit, ruling = limit_of(case)
 
     def time(form: Entry | None) -> float | None:
@@ -56,6 +64,7 @@ def summary(case: Entry) -> Entry:
         "ours_form": ours,
         "peer": time(peer),
         "peer_form": peer,
+        "by_hand": time(by_hand),
         "numpy": time(numpy),
         "limit": limit,
         "limit_form": ruling,
@@ -63,15 +72,15 @@ def summary(case: Entry) -> Entry:
 
 
 def _code(form: Entry | None) -> str:
-    return NOTHING if form is None else f"{form['library']}: `{form['code']}`"
+    return NOTHING if form is None else f"{form['library']}: `{shown(form)}`"
 
 
 def table(result: Entry) -> str:
     """One line per case: our times, the best peer and its form, and the two ratios."""
     lines = [
-        "| case | ours, fresh | ours, out= | best peer | peer / ours | NumPy / ours | limit | limit / ours "
-        "| best peer's form |",
-        "|---|--:|--:|--:|--:|--:|--:|--:|---|",
+        "| case | ours, fresh | ours, out= | best library | library / ours | numba / ours | NumPy / ours | limit "
+        "| limit / ours | best library's form |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|--:|---|",
     ]
     for case in result["cases"]:
         row = summary(case)
@@ -79,6 +88,7 @@ def table(result: Entry) -> str:
             f"{case['case']} {case['name']}",
             *(seconds_text(row[key]) for key in ("fresh", "out", "peer")),
             _ratio(row["peer"], row["ours"]),
+            _ratio(row["by_hand"], row["ours"]),
             _ratio(row["numpy"], row["ours"]),
             seconds_text(row["limit"]),
             _ratio(row["limit"], row["ours"]),
@@ -100,7 +110,7 @@ def small_table(result: Entry) -> str:
     times: dict[tuple[str, str], dict[str, float]] = {}
     for case in cases:
         for form in case["forms"]:
-            times.setdefault((form["library"], form["code"]), {})[case["case"]] = form["median"]
+            times.setdefault((form["library"], shown(form)), {})[case["case"]] = form["median"]
     for (library, code), medians in sorted(times.items()):
         cells = [seconds_text(medians.get(case["case"])) for case in cases]
         lines.append(f"| {library}: `{code}` | " + " | ".join(cells) + " |")
@@ -155,15 +165,89 @@ def warnings(result: Entry) -> list[str]:
 
 
 def markdown(result: Entry) -> str:
+    parts = [head(result), table(result), small_table(result), table_table(result)]
+    parts += ["\n".join(f"* {line}" for line in warnings(result))]
+    return "\n\n".join(part for part in parts if part)
+
+
+def short_table(result: Entry) -> str:
+    """For those who want to know whether it is worth it: what each case is, our time, and three ratios."""
+    lines = [
+        "| case | | ours | best library | faster than it | than numba by hand | of the limit |",
+        "|---|---|--:|---|--:|--:|--:|",
+    ]
+    for case in result["cases"]:
+        row = summary(case)
+        if row["ours"] is None or row["peer"] is None or case["name"].startswith("table_"):
+            continue
+        cells = [
+            case["name"],
+            case["about"],
+            seconds_text(row["ours"]),
+            f"{row['peer_form']['library']}, {seconds_text(row['peer'])}",
+            *(f"{row[key] / row['ours']:.2f} {TIMES}" if row[key] else NOTHING for key in ("peer", "by_hand")),
+            _ratio(row["limit"], row["ours"]),
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def short_table_table(result: Entry) -> str:
+    """Tables, library by library: our time on its tables, and how much faster than its own best form that is."""
+    cases = [case for case in result["cases"] if case["name"].startswith("table_")]
+    libraries = sorted({form["library"] for case in cases for form in case["forms"] if form["role"] == "peer"})
+    if not libraries:
+        return ""
+    lines = [f"| case | | {' | '.join(libraries)} |", "|---|---|" + "--:|" * len(libraries)]
+    for case in cases:
+        cells = [case["name"], case["about"]]
+        for library in libraries:
+            ours = fastest(case["forms"], role="ours", library=f"gatherscatter, {library}")
+            own = fastest(case["forms"], role="peer", library=library)
+            both = ours and own and f"{seconds_text(ours['median'])}, {own['median'] / ours['median']:.2g} {TIMES}"
+            cells.append(both or NOTHING)
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def head(result: Entry) -> str:
+    """What was measured where, by which command."""
     machine, versions = result["machine"], result["machine"]["versions"]
-    head = (
+    return (
         f"{machine['cpu']}, {machine['kernel']}, {result['threads']} threads; "
         + ", ".join(f"{name} {version}" for name, version in versions.items())
         + f"; {machine['date']}; `{machine['command']}`. Medians of interleaved rounds."
     )
-    parts = [head, table(result), small_table(result), table_table(result)]
-    parts += ["\n".join(f"* {line}" for line in warnings(result))]
-    return "\n\n".join(part for part in parts if part)
+
+
+PARTS: dict[str, Callable[[Entry], str]] = {
+    "all": markdown,
+    "head": head,
+    "cases": table,
+    "short": short_table,
+    "small": small_table,
+    "tables": table_table,
+    "tables_short": short_table_table,
+}
+MARKED = re.compile(r"(<!-- benchmarks: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def write(result: Entry, path: Path) -> None:
+    """Fills every `<!-- benchmarks: PART -->` ... `<!-- end -->` of a page, so that no table is typed by hand."""
+
+    if result["quick"] or result.get("sweep"):
+        raise SystemExit("--write wants a run of the cases at their full sizes")
+
+    def filled(match: re.Match[str]) -> str:
+        if match[2] not in PARTS:
+            raise SystemExit(f"{path}: there is no part {match[2]!r}, expected {', '.join(PARTS)}")
+        part = PARTS[match[2]](result)
+        return f"{match[1]}{part}\n{match[3]}" if part else match[0]  # what was not measured stays as it was
+
+    text, count = MARKED.subn(filled, path.read_text())
+    if count == 0:
+        raise SystemExit(f"{path} has no <!-- benchmarks: PART --> ... <!-- end -->")
+    path.write_text(text)
 
 
 def load(path: Path) -> Entry:

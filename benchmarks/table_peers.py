@@ -9,18 +9,27 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 from .peers import Form, Library
 
 
 def _polars_threads(pl: ModuleType, threads: int) -> None:
     if pl.thread_pool_size() != threads:
-        raise SystemExit(f"polars has {pl.thread_pool_size()} threads: set POLARS_MAX_THREADS before it is imported")
+        raise SystemExit(f"polars has {pl.thread_pool_size()} threads: it was imported too early")
+
+
+def _to_arrow(_: ModuleType | None, value: Any) -> Any:
+    """Tables come as Arrow's; an array of NumPy lends its memory."""
+    import pyarrow as pa
+
+    return pa.array(value) if isinstance(value, np.ndarray) else value
 
 
 def _to_polars(_: ModuleType, value: Any) -> Any:
     import polars as pl
 
-    return pl.from_arrow(value, rechunk=False)
+    return pl.from_arrow(_to_arrow(None, value), rechunk=False)
 
 
 def _to_pandas(_: ModuleType, value: Any) -> Any:
@@ -58,7 +67,7 @@ def _ours(kind: str, adapt: Any, plain: Any) -> Library:
         adapt=adapt,
         plain=plain,
         set_threads=lambda gs, n: gs.set_num_threads(n),
-        ours=True,
+        role="ours",
         needs=kind,
     )
 
@@ -71,11 +80,19 @@ LIBRARIES = (
         "pyarrow",
         "pyarrow",
         "pa",
-        adapt=lambda pa, value: value,
+        adapt=_to_arrow,
         plain=lambda table: table,
         set_threads=lambda pa, n: pa.set_cpu_count(n),
     ),
-    Library("polars", "polars", "pl", adapt=_to_polars, plain=_from_polars, set_threads=_polars_threads),
+    Library(
+        "polars",
+        "polars",
+        "pl",
+        adapt=_to_polars,
+        plain=_from_polars,
+        set_threads=_polars_threads,
+        thread_variables=("POLARS_MAX_THREADS",),
+    ),
     Library("pandas", "pandas", "pd", adapt=_to_pandas, plain=_from_pandas, set_threads=lambda pd, n: None),
 )
 

@@ -303,13 +303,17 @@ inline std::vector<Way> ways() {
   general.tuning.general = true;
   Way ahead{"ahead", {}, 1};
   ahead.tuning.l2_bytes = 64;
+  ahead.tuning.far_bytes = 1;
   Way runs{"ahead by runs", {}, 1};
   runs.tuning.l2_bytes = 1024;
+  runs.tuning.far_bytes = 1;
   Way stream{"stream", {}, 1};
   stream.tuning.llc_bytes = 2;
+  stream.tuning.stream_bytes = 1;
   Way both{"ahead and stream, threads", {}, 3};
   both.tuning.l2_bytes = 64;
   both.tuning.llc_bytes = 2;
+  both.tuning.far_bytes = both.tuning.stream_bytes = 1;
   Way threads{"threads", {}, 2};
   for (Way* way : {&both, &threads}) {
     way->tuning.min_chunk_bytes = 64;

@@ -170,7 +170,7 @@ TEST_CASE("long units are cut into pieces for the threads") {
           for (const int threads : {1, 3}) {
             Way way{"threads", {}, threads};
             REQUIRE(agrees(test, Direction::gather, level, way));
-            way.tuning.llc_bytes = 1 << 20;
+            way.tuning.stream_bytes = 1 << 19;
             REQUIRE(agrees(test, Direction::gather, level, way));
             REQUIRE(agrees(test, Direction::scatter, level, way));
           }

@@ -77,6 +77,10 @@ TEST_CASE("thread and byte settings") {
   }
   REQUIRE(refusal([] { bytes_setting("GS_LLC_BYTES", "32M", 7); }).find("GS_LLC_BYTES=32M: expected") == 0);
   REQUIRE(refusal([] { bytes_setting("GS_LLC_BYTES", "0", 7); }).find("GS_LLC_BYTES=0: expected") == 0);
+  REQUIRE(points_setting("GS_SERIAL_POINTS", nullptr, 7) == 7);
+  REQUIRE(points_setting("GS_SERIAL_POINTS", "9223372036854775807", 7) == INT64_MAX);
+  const std::string words = refusal([] { points_setting("GS_SERIAL_POINTS", "0", 7); });
+  REQUIRE(words == "GS_SERIAL_POINTS=0: expected a number of points, at least 1");
 }
 
 TEST_CASE("level settings") {
@@ -167,6 +171,16 @@ TEST_CASE("hidden: the numbers are taken", "[.]") {
   REQUIRE(info().threads == 7);
   REQUIRE(info().l2_bytes == 123456);
   REQUIRE(info().llc_bytes == 7654321);
+  REQUIRE(info().far_table_bytes == 4 * 123456);
+  REQUIRE(info().stream_bytes == 7654321 / 2);
+}
+
+TEST_CASE("hidden: the thresholds are taken", "[.]") {
+  REQUIRE(info().far_table_bytes == 11);
+  REQUIRE(info().stream_bytes == 12);
+  REQUIRE(info().serial_points == 13);
+  REQUIRE(info().serial_points_far == 14);
+  REQUIRE(info().serial_row_bytes == 15);
 }
 
 TEST_CASE("hidden: the pool is off", "[.]") {
@@ -198,6 +212,11 @@ TEST_CASE("the environment decides, in a process of its own") {
   REQUIRE(run_again("GS_NUM_THREADS=0", "hidden: the settings are refused") == 0);
   REQUIRE(run_again("GS_NUM_THREADS=7 GS_L2_BYTES=123456 GS_LLC_BYTES=7654321", "hidden: the numbers are taken") == 0);
   REQUIRE(run_again("GS_NUM_THREADS=8 GS_L2_BYTES=123456 GS_LLC_BYTES=7654321", "hidden: the numbers are taken") != 0);
+  REQUIRE(run_again("GS_FAR_TABLE_BYTES=11 GS_STREAM_BYTES=12 GS_SERIAL_POINTS=13 GS_SERIAL_POINTS_FAR=14 "
+                    "GS_SERIAL_ROW_BYTES=15",
+                    "hidden: the thresholds are taken") == 0);
+  REQUIRE(run_again("GS_L2_BYTES=9223372036854775807", "hidden: the settings are refused") != 0);
+  REQUIRE(run_again("GS_SERIAL_ROW_BYTES=0", "hidden: the settings are refused") == 0);
   REQUIRE(run_again("GS_POOL=0", "hidden: the pool is off") == 0);
   REQUIRE(run_again("GS_POOL=1", "hidden: the pool is off") != 0);
   REQUIRE(run_again("GS_POOL=maybe", "hidden: the setting of the pool is refused") == 0);

@@ -49,6 +49,13 @@ def test_public_names_are_there():
 
 # ---- settings from the environment
 
+THRESHOLDS = {  # what show_config calls it: the variable
+    "far_table_bytes": "GS_FAR_TABLE_BYTES",
+    "stream_bytes": "GS_STREAM_BYTES",
+    "serial_points": "GS_SERIAL_POINTS",
+    "serial_points_far": "GS_SERIAL_POINTS_FAR",
+    "serial_row_bytes": "GS_SERIAL_ROW_BYTES",
+}
 REFUSED = [
     *[("GS_NUM_THREADS", value) for value in ("0", "-2", "many", "1.5", "2 3", "9" * 30)],
     *[("GS_CPU", value) for value in ("avx9", "v5", "V3 ", "3")],
@@ -56,6 +63,7 @@ REFUSED = [
     *[("GS_POOL", value) for value in ("maybe", "2", "-1")],
     *[("GS_L2_BYTES", value) for value in ("-1", "big", "1e6", "9" * 30)],
     *[("GS_LLC_BYTES", value) for value in ("-1", "big", "1MB", "9" * 30)],
+    *[(name, value) for name in THRESHOLDS.values() for value in ("0", "-1", "4M", "", "9" * 30)],
 ]
 IMPORT = "import gatherscatter"
 CONFIG = "import json, gatherscatter as gs; print(json.dumps(gs.show_config(), default=str))"
@@ -141,6 +149,21 @@ def test_the_pool_can_be_off():
 def test_cache_sizes():
     answer = child_process.run_json(WORK, env={"GS_L2_BYTES": "1048576", "GS_LLC_BYTES": "33554432"})
     assert (answer["config"]["l2_bytes"], answer["config"]["llc_bytes"]) == (1 << 20, 1 << 25)
+
+
+def test_the_thresholds_follow_the_caches():
+    sizes = child_process.run_json(CONFIG, env={"GS_L2_BYTES": "1000", "GS_LLC_BYTES": "50000"})
+    assert (sizes["far_table_bytes"], sizes["stream_bytes"]) == (4000, 25000)
+    assert child_process.run_json(CONFIG, env={"GS_L2_BYTES": str(2**63 - 1)})["far_table_bytes"] == 2**63 - 1
+    assert child_process.run_json(CONFIG, env={"GS_LLC_BYTES": "1"})["stream_bytes"] == 1
+
+
+@pytest.mark.parametrize("value", [1, 2**63 - 1])
+def test_every_threshold_can_be_set(value):
+    """Prefetch, streaming stores and threads everywhere, and nowhere."""
+    answer = child_process.run_json(WORK, env=dict.fromkeys(THRESHOLDS.values(), str(value)))
+    assert {name: answer["config"][name] for name in THRESHOLDS} == dict.fromkeys(THRESHOLDS, value)
+    assert answer["plan"]["threads"] == (answer["threads"] if value == 1 else 1)
 
 
 @pytest.mark.parametrize("level", ["baseline", "v3", "v4"])

@@ -1,4 +1,4 @@
-"""`python -m gatherscatter demo` does a real job and shows it; `... info` says what is installed."""
+"""`python -m gatherscatter`: `demo` does a real job and shows it, `tune` measures thresholds, `info` tells facts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import sys
 
 import gatherscatter as gs
-from gatherscatter import demo
+from gatherscatter import _tune, demo
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -17,6 +17,8 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="demo | info", required=True)
     about = "classify, move and look up real data, compare every result with NumPy, draw a picture"
     demo.add_arguments(commands.add_parser("demo", help=about, description=f"{about.capitalize()}."))
+    about = "measure from which sizes on prefetching, streaming stores and threads pay on this machine"
+    _tune.add_arguments(commands.add_parser("tune", help=about, description=f"{about.capitalize()}."))
     commands.add_parser("info", help="show version, instruction set, threads, caches, CUDA")
     return parser
 
@@ -25,6 +27,8 @@ def main(argv: list[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     if arguments.command == "demo":
         return demo.run(arguments)
+    if arguments.command == "tune":
+        return _tune.run(arguments)
     facts = gs.show_config()
     width = max(map(len, facts))
     for name, value in facts.items():

@@ -123,7 +123,8 @@ def show_config() -> dict[str, Any]:
     -------
     dict
         ``version``, ``backend`` (who serves host arrays), ``isa`` (instruction set level in use), ``isa_supported``,
-        ``cpu_model``, ``processors``, ``threads``, ``l2_bytes``, ``llc_bytes``, the state of the memory pool, and
+        ``cpu_model``, ``processors``, ``threads``, ``l2_bytes``, ``llc_bytes``, the thresholds that
+        ``python -m gatherscatter tune`` measures (``far_table_bytes`` and so on), the state of the memory pool, and
         ``cuda`` (whether a CUDA module is part of this installation).
 
     Examples

@@ -14,8 +14,14 @@ struct HostInfo {
   bool byte_tables = false;   // AVX-512 VBMI
   int64_t l2_bytes = 0;       // per core; GS_L2_BYTES overrides
   int64_t llc_bytes = 0;      // GS_LLC_BYTES overrides
-  int processors = 1;         // affinity mask and cgroup quota respected
-  int threads = 1;            // GS_NUM_THREADS, else `processors`
+  // Where a way of running begins to pay (thresholds.h); GS_FAR_TABLE_BYTES and so on override.
+  int64_t far_table_bytes = 0;    // tables from here on come from main memory: fetched in advance
+  int64_t stream_bytes = 0;       // results from here on bypass the caches
+  int64_t serial_points = 0;      // fewer are left to one thread: short units, table in a cache
+  int64_t serial_points_far = 0;  // the same, table in main memory
+  int64_t serial_row_bytes = 0;   // the same, longer units
+  int processors = 1;             // affinity mask and cgroup quota respected
+  int threads = 1;                // GS_NUM_THREADS, else `processors`
 };
 
 // Throws std::invalid_argument, naming the variable, for a setting that is unknown or unattainable.

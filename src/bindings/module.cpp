@@ -31,6 +31,11 @@ py::dict config() {
   facts["threads"] = gs::thread_count();
   facts["l2_bytes"] = host.l2_bytes;
   facts["llc_bytes"] = host.llc_bytes;
+  facts["far_table_bytes"] = host.far_table_bytes;
+  facts["stream_bytes"] = host.stream_bytes;
+  facts["serial_points"] = host.serial_points;
+  facts["serial_points_far"] = host.serial_points_far;
+  facts["serial_row_bytes"] = host.serial_row_bytes;
   facts["pool_enabled"] = pool.enabled;
   facts["pool_cached_bytes"] = pool.cached_bytes;
   facts["pool_used_bytes"] = pool.used_bytes;

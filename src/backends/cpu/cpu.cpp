@@ -69,10 +69,16 @@ bool proceed(void* context) {
 class Cpu final : public Backend {
  public:
   Cpu() : run_(kernels(host::info().isa)), columns_(columns_of(run_)) {
-    tuning_.l2_bytes = host::info().l2_bytes;
-    tuning_.llc_bytes = host::info().llc_bytes;
-    tuning_.gathers = host::info().fast_gathers;
-    tuning_.byte_tables = host::info().byte_tables;
+    const host::HostInfo& host = host::info();
+    tuning_.l2_bytes = host.l2_bytes;
+    tuning_.llc_bytes = host.llc_bytes;
+    tuning_.far_bytes = host.far_table_bytes;
+    tuning_.stream_bytes = host.stream_bytes;
+    tuning_.serial_points = host.serial_points;
+    tuning_.serial_points_far = host.serial_points_far;
+    tuning_.serial_row_bytes = host.serial_row_bytes;
+    tuning_.gathers = host.fast_gathers;
+    tuning_.byte_tables = host.byte_tables;
   }
 
   const char* name() const override { return "cpu"; }

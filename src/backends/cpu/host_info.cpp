@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "backends/cpu/host_settings.h"
+#include "backends/cpu/thresholds.h"
 
 namespace gs::host {
 namespace {
@@ -55,6 +56,14 @@ int processors() {
   return std::max(1, quota > 0 ? std::min(quota, allowed) : allowed);
 }
 
+int64_t bytes_of(const char* variable, int64_t otherwise) {
+  return bytes_setting(variable, std::getenv(variable), otherwise);
+}
+
+int64_t points_of(const char* variable, int64_t otherwise) {
+  return points_setting(variable, std::getenv(variable), otherwise);
+}
+
 HostInfo ask() {
   HostInfo info;
   info.cpu_model = model_name();
@@ -65,9 +74,14 @@ HostInfo ask() {
       read_file("/sys/devices/system/cpu/vulnerabilities/gather_data_sampling").rfind("Mitigation", 0) != 0;
   const int64_t l2 = cache_bytes(2);
   const int64_t l3 = cache_bytes(3);
-  info.l2_bytes = bytes_setting("GS_L2_BYTES", std::getenv("GS_L2_BYTES"), l2 > 0 ? l2 : kUsualL2);
-  const int64_t llc = l3 > 0 ? l3 : std::max(l2, kUsualLlc);
-  info.llc_bytes = bytes_setting("GS_LLC_BYTES", std::getenv("GS_LLC_BYTES"), llc);
+  info.l2_bytes = bytes_of("GS_L2_BYTES", l2 > 0 ? l2 : kUsualL2);
+  info.llc_bytes = bytes_of("GS_LLC_BYTES", l3 > 0 ? l3 : std::max(l2, kUsualLlc));
+  const int64_t far = info.l2_bytes > INT64_MAX / cpu::kFarTablePerL2 ? INT64_MAX : info.l2_bytes * cpu::kFarTablePerL2;
+  info.far_table_bytes = bytes_of("GS_FAR_TABLE_BYTES", far);
+  info.stream_bytes = bytes_of("GS_STREAM_BYTES", std::max<int64_t>(info.llc_bytes / cpu::kStreamPartOfLlc, 1));
+  info.serial_points = points_of("GS_SERIAL_POINTS", cpu::kSerialPoints);
+  info.serial_points_far = points_of("GS_SERIAL_POINTS_FAR", cpu::kSerialPointsFar);
+  info.serial_row_bytes = bytes_of("GS_SERIAL_ROW_BYTES", cpu::kSerialRowBytes);
   info.processors = processors();
   info.threads = threads_setting("GS_NUM_THREADS", std::getenv("GS_NUM_THREADS"), info.processors);
   return info;

@@ -31,6 +31,13 @@ int64_t whole_number(std::string_view text) {
   throw std::invalid_argument(std::string(variable) + "=" + text + ": expected " + expected);
 }
 
+int64_t positive(const char* variable, const char* text, int64_t otherwise, const char* expected) {
+  if (text == nullptr) return otherwise;
+  const int64_t value = whole_number(text);
+  if (value < 1) refuse(variable, text, expected);
+  return value;
+}
+
 std::string_view first_word(std::string_view text) {
   const auto begin = text.find_first_not_of(" \t\n");
   if (begin == std::string_view::npos) return {};
@@ -111,10 +118,11 @@ std::string read_file(const std::string& path) {
 }
 
 int64_t bytes_setting(const char* variable, const char* text, int64_t otherwise) {
-  if (text == nullptr) return otherwise;
-  const int64_t value = whole_number(text);
-  if (value < 1) refuse(variable, text, "a number of bytes, at least 1");
-  return value;
+  return positive(variable, text, otherwise, "a number of bytes, at least 1");
+}
+
+int64_t points_setting(const char* variable, const char* text, int64_t otherwise) {
+  return positive(variable, text, otherwise, "a number of points, at least 1");
 }
 
 int threads_setting(const char* variable, const char* text, int otherwise) {

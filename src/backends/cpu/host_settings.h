@@ -7,9 +7,9 @@
 
 namespace gs::host {
 
-// The three functions of settings throw std::invalid_argument that names the variable. `text` is null where it is not
-// set.
+// The functions of settings throw std::invalid_argument that names the variable. `text` is null where it is not set.
 int64_t bytes_setting(const char* variable, const char* text, int64_t otherwise);
+int64_t points_setting(const char* variable, const char* text, int64_t otherwise);
 int threads_setting(const char* variable, const char* text, int otherwise);
 std::string level_setting(const char* variable, const char* text, const std::string& supported);
 

@@ -142,7 +142,7 @@ int block_size(const Job& job) {
 
 bool is_far(const Plan& plan, const Tuning& tuning) {
   const Span span = indexed_span(plan);
-  return (span.high - span.low) / kFarTablePerL2 > tuning.l2_bytes;
+  return span.high - span.low >= tuning.far_bytes;
 }
 
 void prepare(const Plan& plan, const Buffers& buffers, Direction direction, const Tuning& tuning, Prepared& prepared) {
@@ -187,7 +187,7 @@ void prepare(const Plan& plan, const Buffers& buffers, Direction direction, cons
   job.short_runs = job.rank > 1 && job.extent[last] < kShortRun;
   job.packed = !job.general && (job.count == 1 || job.stride[last * job.operands + kDense] == job.unit) &&
                (!job.short_runs || job.flat[kDense]);
-  job.stream = plan.bytes_moved() >= tuning.llc_bytes / kStreamPartOfLlc &&
+  job.stream = plan.bytes_moved() >= tuning.stream_bytes &&
                (job.scatter ? !job.general && has_whole_lines(plan, buffers.indexed) : job.packed);
   job.own_low = 1;
   job.own_high = UINT64_MAX;

@@ -113,7 +113,7 @@ Outcome gather_slabs(Run run, const Tuning& tuning, const Plan& plan, const Buff
               &buffers,
               columns,
               (space.extent(last) + columns - 1) / columns,
-              plan.bytes_moved() >= tuning.llc_bytes / kStreamPartOfLlc,
+              plan.bytes_moved() >= tuning.stream_bytes,
               options.interrupted,
               Clock::now()};
   const int64_t matrices = space.count() / space.extent(last) / space.extent(last - 1);

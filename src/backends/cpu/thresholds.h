@@ -5,7 +5,7 @@
 
 namespace gs::cpu {
 
-// ---- threads: below these a second one costs more than it brings
+// ---- threads: below these a second one costs more than it brings (GS_SERIAL_POINTS and so on override)
 inline constexpr int64_t kSerialPoints = 16384;         // units up to 16 bytes, table in a cache
 inline constexpr int64_t kSerialPointsFar = 4096;       // the same, table in main memory
 inline constexpr int64_t kSerialRowBytes = 128 * 1024;  // longer units
@@ -42,8 +42,8 @@ inline constexpr int64_t kByteRun = 256;  // the same where the whole table is l
 inline constexpr int64_t kShortVectorRun = 8;  // the same where gather instructions leave lanes empty
 
 // ---- caches
-inline constexpr int64_t kFarTablePerL2 = 4;    // prefetch if the table is larger than so many L2 caches
-inline constexpr int64_t kStreamPartOfLlc = 2;  // bypass the caches if the result is larger than LLC / this
+inline constexpr int64_t kFarTablePerL2 = 4;    // prefetch from a table of so many L2 caches on (GS_FAR_TABLE_BYTES)
+inline constexpr int64_t kStreamPartOfLlc = 2;  // bypass the caches from a result of LLC / this on (GS_STREAM_BYTES)
 
 // ---- slabs: columns of a table packed for a gather along another axis
 inline constexpr int64_t kSlabBytes = 128;     // of a packed row; half of it where the table has more rows

@@ -1,0 +1,118 @@
+"""Pictures of results: cases as times over the limit, sweeps as lines. Needs matplotlib."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from .report import TIMES, Entry, summary
+from .sweeps import size_text
+
+OURS, LIBRARY, BY_HAND, LIMIT = "#0b5fa5", "#d1651f", "#7a4fa3", "#7d7d7d"
+KINDS = (
+    ("ours", "gatherscatter", OURS, "o"),
+    ("peer", "best library", LIBRARY, "s"),
+    ("by_hand", "numba by hand", BY_HAND, "D"),
+)
+
+
+def library() -> Any:
+    try:
+        import matplotlib
+    except ModuleNotFoundError:
+        raise SystemExit("--plot needs matplotlib: pip install matplotlib") from None
+    matplotlib.use("agg")
+    import matplotlib.pyplot as plt
+
+    return plt
+
+
+def draw(result: Entry, path: Path) -> None:
+    plt = library()
+    plt.rcParams.update({"font.size": 9, "axes.spines.top": False, "axes.spines.right": False})
+    figure = (_sweep if result.get("sweep") else _cases)(plt, result)
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
+
+
+def _where(result: Entry) -> str:
+    machine = result["machine"]
+    return f"{machine['cpu'].split(' (')[0]}, {result['threads']} threads, {machine['date'][:10]}"
+
+
+def _cases(plt: Any, result: Entry) -> Any:
+    rows = [(case, found) for case in result["cases"] if (found := summary(case))["limit"] and found["ours"]]
+    figure, axes = plt.subplots(figsize=(8, 1.3 + 0.23 * len(rows)), layout="constrained")
+    for y, (_, found) in enumerate(rows):
+        times = {kind: found[kind] / found["limit"] for kind, *_ in KINDS if found[kind]}
+        axes.plot([min(1, *times.values()), max(1, *times.values())], [y, y], color="#e2e2e2", lw=2, zorder=1)
+        for kind, _, colour, marker in KINDS:
+            if kind in times:
+                axes.plot(times[kind], y, marker, color=colour, ms=5.5, zorder=3 if kind == "ours" else 2)
+        if "peer" in times:
+            ahead = times["peer"] / times["ours"]
+            text = f"{found['peer_form']['library']}, {ahead:.1f} {TIMES}"
+            axes.annotate(text, (max(times.values()), y), (6, 0), textcoords="offset points", va="center", fontsize=7.5)
+    axes.axvline(1, color=LIMIT, lw=1.2, zorder=0)
+    axes.set_xscale("log")
+    axes.set_xlim(right=axes.get_xlim()[1] * 2)  # room for the names
+    ticks = [tick for tick in (0.5, 1, 2, 5, 10, 20, 50, 100) if axes.get_xlim()[0] <= tick <= axes.get_xlim()[1]]
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.minorticks_off()
+    axes.set_yticks(range(len(rows)), [f"{case['case']}  {case['name']}" for case, _ in rows])
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.set_xlabel("time ÷ limit; beside it the best library and its time ÷ ours")
+    handles = [axes.plot([], [], marker, color=colour, label=name)[0] for _, name, colour, marker in KINDS]
+    handles.append(axes.plot([], [], color=LIMIT, label="limit")[0])
+    figure.legend(handles=handles, loc="outside upper center", ncols=4, frameon=False, title=_where(result))
+    return figure
+
+
+def _lines(axes: Any, cases: list[Entry], value: Callable[[float, Entry], float], label: bool) -> None:
+    ends = []
+    for kind, name, colour, marker in (*KINDS, ("limit", "limit", LIMIT, "")):
+        points = [(case["at"], value(found[kind], case)) for case in cases if (found := summary(case))[kind]]
+        if points:
+            style = "--" if kind == "limit" else "-"
+            axes.plot(*zip(*points, strict=True), style, marker=marker, ms=4, color=colour, lw=1.6)
+            ends.append((points[-1], name, colour))
+    if not label:
+        return
+    # Labels beside the last points, moved apart where they would cover each other.
+    axes.figure.canvas.draw()
+    places: list[float] = []
+    for (x, y), name, colour in sorted(ends, key=lambda end: end[0][1]):
+        height = axes.transData.transform((x, y))[1]
+        wanted = max(height, places[-1] + 14) if places else height
+        places.append(wanted)
+        offset = (wanted - height) * 72 / axes.figure.dpi
+        axes.annotate(
+            name, (x, y), (7, offset), textcoords="offset points", color=colour, va="center", annotation_clip=False
+        )
+
+
+def _sweep(plt: Any, result: Entry) -> Any:
+    over_tables = result["sweep"] == "table"
+    series = list(dict.fromkeys(case["series"] for case in result["cases"]))
+    width = 8.6 if len(series) > 1 else 6.4
+    figure, panels = plt.subplots(1, len(series), figsize=(width, 3.8), sharey=True, squeeze=False)
+    figure.subplots_adjust(left=0.08, right=0.85, top=0.8, bottom=0.16, wspace=0.08)
+    for axes, name in zip(panels[0], series, strict=True):
+        cases = [case for case in result["cases"] if case["series"] == name]
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log")
+        sizes = [case["at"] for case in cases]
+        axes.set_xticks(sizes, [size_text(size) for size in sizes], rotation=45, ha="right", fontsize=8)
+        axes.set_title(name, fontsize=9, loc="left")
+        axes.grid(axis="y", which="both", color="#ececec", lw=0.6)
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.yaxis.set_minor_formatter(lambda value, _: f"{value:g}" if f"{value:.0e}"[0] in "25" else "")
+        if over_tables:
+            _lines(axes, cases, lambda seconds, case: seconds / case["elements"] * 1e9, axes is panels[0][-1])
+        else:
+            _lines(axes, cases, lambda seconds, case: case["bytes"] / seconds * 1e-9, axes is panels[0][-1])
+    panels[0][0].set_ylabel("ns per element (less is better)" if over_tables else "GB/s of result (more is better)")
+    what = "4 Mi random f32 out of tables of this size" if over_tables else "random rows of this size out of 256 MiB"
+    figure.suptitle(f"{what}\n{_where(result)}", fontsize=9, x=0.08, ha="left")
+    return figure
