@@ -11,7 +11,7 @@
 namespace gs::cpu::GS_ISA {
 namespace {
 
-inline constexpr int64_t kAheadBytes = 16384;  // longer rows are left to the hardware's own prefetcher
+inline constexpr int64_t kAheadBytes = 16384;  // rows are fetched so far ahead
 
 // ---- bytes
 

@@ -8,11 +8,9 @@
 namespace gs::cpu::GS_ISA {
 namespace {
 
-inline constexpr int64_t kStep = 512;         // bytes that a long row is moved by
-inline constexpr int64_t kLongRow = 4096;     // such rows are fetched so many bytes ahead, not a number of rows
-inline constexpr int64_t kFetched = 12288;    // shorter ones so far ahead, but no more than kMaxAhead rows
-inline constexpr int64_t kLeastLong = 1024;   // fetched as it is copied, not at once
-inline constexpr int64_t kMostStaged = 2048;  // longer rows leave partial lines at both ends
+inline constexpr int64_t kLongRow = 2048;    // longer rows are fetched as they are copied, in steps of kStep bytes
+inline constexpr int64_t kLongAhead = 4096;  // so far ahead, in the same row or at the beginning of the next
+inline constexpr int64_t kStep = 512;
 
 // ---- one row
 
@@ -42,13 +40,15 @@ inline void copy_ahead(std::byte* target, const std::byte* source, Address ahead
 inline void prefetch_row(Address address, int64_t unit) {
   keep_prefetches();
   for (int64_t i = 0; i < unit; i += kLine) prefetch(address + static_cast<Address>(i));
-  prefetch(address + static_cast<Address>(unit - 1));
+  // Rows of whole lines lie on them, or none does: for those the processor guesses right.
+  if (unit % kLine != 0 || address % kLine != 0) prefetch(address + static_cast<Address>(unit - 1));
 }
 
 // A row, while the one at `ahead` is fetched; 0: none.
 template <class Copy>
 struct Short {
   Copy copy;
+  int64_t unit() const { return copy.unit; }
   void operator()(std::byte* target, const std::byte* source, Address ahead) const {
     if (ahead != 0) prefetch_row(ahead, copy.unit);
     copy(target, source);
@@ -57,25 +57,26 @@ struct Short {
 // Long rows: a whole one fetched at once would leave the memory idle while it is copied.
 template <bool kStream>
 struct Long {
-  int64_t unit;
+  int64_t row;
+  int64_t unit() const { return row; }
   void operator()(std::byte* target, const std::byte* source, Address ahead) const {
     const int64_t head = kStream ? static_cast<int64_t>(-address_of(target) & (kLine - 1)) : 0;
     copy_bytes(target, source, head);
     target += head;
     source += head;
-    const int64_t n = unit - head;
+    const int64_t n = row - head;
     if (ahead == 0) ahead = address_of(source);  // fetched already: costs next to nothing
-    if (n <= kLongRow) return copy_ahead<kStream>(target, source, ahead, n);
-    const int64_t own = n - kLongRow;
-    copy_ahead<kStream>(target, source, address_of(source + kLongRow), own / kLine * kLine);
-    copy_ahead<kStream>(target + own / kLine * kLine, source + own / kLine * kLine, ahead, n - own / kLine * kLine);
+    if (n <= kLongAhead) return copy_ahead<kStream>(target, source, ahead, n);
+    const int64_t own = (n - kLongAhead) / kLine * kLine;
+    copy_ahead<kStream>(target, source, address_of(source + kLongAhead), own);
+    copy_ahead<kStream>(target + own, source + own, ahead, n - own);
   }
 };
 
 // Calls use(copy) with the form for this unit. Streamed ones go to aligned lines, or are long.
 template <bool kStream, class Use>
 inline void with_row(int64_t unit, Use use) {
-  if (unit >= kLeastLong) return use(Long<kStream>{unit});
+  if (unit > kLongRow) return use(Long<kStream>{unit});
   const auto as_short = [&](auto copy) { use(Short<decltype(copy)>{copy}); };
   if constexpr (kStream) {
     with_lines(unit, as_short);
@@ -88,8 +89,8 @@ inline void with_row(int64_t unit, Use use) {
 
 // Rows are fetched so many rows ahead.
 inline int rows_ahead(int64_t unit) {
-  const int64_t rows = kFetched / (unit < 1 ? 1 : unit);
-  return static_cast<int>(rows < 1 || unit > kLongRow ? 1 : rows < kMaxAhead ? rows : kMaxAhead);
+  const int64_t rows = kAheadBytes / (unit < 1 ? 1 : unit);
+  return static_cast<int>(rows < 1 || unit > kLongAhead ? 1 : rows < kMaxAhead ? rows : kMaxAhead);
 }
 
 // What lies beyond the last row of a block: the next block's first rows.
@@ -103,14 +104,20 @@ void look_ahead(Block& block, const Block* next, int rows) {
 // nothing is fetched.
 template <class Copy>
 void gather_rows(const Job& job, const Block& block, int first, int last, std::byte* target, Copy copy, int ahead) {
-  const int64_t unit = job.unit;
+  const Address* address = block.address;
+  if (job.packed && job.nowhere != Nowhere::write) {  // as most are, in the tightest loop
+    for (int k = first; k < last; ++k, target += copy.unit()) {
+      copy(target, pointer_to(address[k]), ahead == 0 ? 0 : address[k + ahead]);
+    }
+    return;
+  }
   for (int k = first; k < last; ++k) {
-    std::byte* row = job.packed ? target + (k - first) * unit : pointer_to(dense_at(job, block, k));
-    if (block.address[k] != 0) {
-      copy(row, pointer_to(block.address[k]), ahead == 0 ? 0 : block.address[k + ahead]);
+    std::byte* row = job.packed ? target + (k - first) * job.unit : pointer_to(dense_at(job, block, k));
+    if (address[k] != 0) {
+      copy(row, pointer_to(address[k]), ahead == 0 ? 0 : address[k + ahead]);
     } else {
       const std::byte* fill = job.fill == nullptr ? nullptr : job.fill + block.fill_offset[k];
-      write_fill(row, unit, fill, job.item, job.fill_phase);
+      write_fill(row, job.unit, fill, job.item, job.fill_phase);
     }
   }
 }
@@ -120,7 +127,7 @@ void gather_rows(const Job& job, const Block& block, int first, int last, std::b
 // Bytes on their way past the caches. What does not fill a line waits for the rows that follow it, so that only the
 // ends of a run are partial lines.
 struct Stage {
-  alignas(64) std::byte bytes[kLine + kMostStaged];
+  alignas(64) std::byte bytes[kLine + kLongRow];
   Address line = 0;   // where bytes[0] belongs
   int64_t begin = 0;  // bytes [begin, end) are waiting
   int64_t end = 0;
@@ -136,7 +143,7 @@ void send_lines(Stage& stage) {
     stage.begin = 0;
   }
   for (; i + kLine <= stage.end; i += kLine) stream_line(target + i, stage.bytes + i);
-  copy_line(stage.bytes, stage.bytes + (i < kMostStaged ? i : kMostStaged));
+  copy_line(stage.bytes, stage.bytes + (i < kLongRow ? i : kLongRow));
   stage.line += static_cast<Address>(i);
   stage.end -= i;
 }
@@ -154,7 +161,7 @@ void stage_rows(const Job& job, const Block& block, Stage& stage, int ahead) {
     stage.begin = stage.end = static_cast<int64_t>(block.dense - stage.line);
   }
   with_row<false>(job.unit, [&](auto copy) {
-    const int rows = static_cast<int>(kMostStaged / job.unit);
+    const int rows = static_cast<int>(kLongRow / job.unit);
     for (int k = 0; k < block.n; k += rows) {
       const int last = k + rows < block.n ? k + rows : block.n;
       gather_rows(job, block, k, last, stage.bytes + stage.end, copy, ahead);
@@ -180,7 +187,7 @@ void gather_elements(const Job& job, const Block& block, const Block* next) {
 void fetch_first(const Job& job, const Block& block) {
   if (block.run) return;
   const int rows = rows_ahead(job.unit);
-  const int64_t bytes = job.unit < kLongRow ? job.unit : kLongRow;
+  const int64_t bytes = job.unit < kLongAhead ? job.unit : kLongAhead;
   for (int k = 0; k < block.n && k < rows; ++k) prefetch_unit(block.address[k], bytes);
 }
 
@@ -209,7 +216,7 @@ void gather(const Job& job, Block& block, const Block* next, Stage& stage) {
   if (job.general) return move(Short<Sized>{{job.unit}});
   if (!job.stream) return with_row<false>(job.unit, move);
   const bool whole_lines = ((block.dense | static_cast<Address>(job.unit)) & (kLine - 1)) == 0;
-  if (whole_lines || job.unit > kMostStaged) return with_row<true>(job.unit, move);
+  if (whole_lines || job.unit > kLongRow) return with_row<true>(job.unit, move);
   stage_rows(job, block, stage, ahead);
 }
 
