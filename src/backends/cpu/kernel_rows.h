@@ -175,7 +175,7 @@ void stage_rows(const Job& job, const Block& block, Stage& stage, int ahead) {
 
 template <int kUnit>
 void gather_elements(const Job& job, const Block& block, const Block* next) {
-  const int next_n = next == nullptr ? 0 : next->n;
+  const int next_n = next == nullptr || next->run ? 0 : next->n;
   const Address* ahead = next == nullptr ? nullptr : next->address;
   if (!job.stream) return gather_packed<kUnit>(pointer_to(block.dense), block.address, block.n, ahead, next_n);
   alignas(64) std::byte stage[kMaxBlock * kUnit];
@@ -201,7 +201,6 @@ void gather(const Job& job, Block& block, const Block* next, Stage& stage) {
     return job.stream ? stream_bytes(target, source, bytes) : copy_bytes(target, source, bytes);
   }
   if (job.packed && job.nowhere != Nowhere::write && !job.general) {
-    if (next != nullptr && next->run) next = nullptr;
     switch (job.unit) {
       case 1: return gather_elements<1>(job, block, next);
       case 2: return gather_elements<2>(job, block, next);
