@@ -100,26 +100,51 @@ void look_ahead(Block& block, const Block* next, int rows) {
   for (int k = there; k < rows; ++k) block.address[block.n + k] = 0;
 }
 
-// The rows [first, last). Packed ones go to `target`, which is the dense side or a private stage. With ahead = 0
-// nothing is fetched.
+// Rows that all have a source, side by side. With ahead = 0 nothing is fetched. Not inlined: it is called from two
+// places.
 template <class Copy>
-void gather_rows(const Job& job, const Block& block, int first, int last, std::byte* target, Copy copy, int ahead) {
-  const Address* address = block.address;
-  if (job.packed && job.nowhere != Nowhere::write) {  // as most are, in the tightest loop
-    for (int k = first; k < last; ++k, target += copy.unit()) {
-      copy(target, pointer_to(address[k]), ahead == 0 ? 0 : address[k + ahead]);
-    }
-    return;
+[[gnu::noinline]] void gather_packed_rows(std::byte* target, const Address* address, int n, Copy copy, int ahead) {
+  for (int k = 0; k < n; ++k, target += copy.unit()) {
+    copy(target, pointer_to(address[k]), ahead == 0 ? 0 : address[k + ahead]);
   }
+}
+
+// The rows [first, last) of any block. Packed ones go to `target`.
+template <class Copy>
+[[gnu::noinline]] void gather_any_rows(const Job& job, const Block& block, int first, int last, std::byte* target,
+                                       Copy copy, int ahead) {
   for (int k = first; k < last; ++k) {
     std::byte* row = job.packed ? target + (k - first) * job.unit : pointer_to(dense_at(job, block, k));
-    if (address[k] != 0) {
-      copy(row, pointer_to(address[k]), ahead == 0 ? 0 : address[k + ahead]);
+    if (block.address[k] != 0) {
+      copy(row, pointer_to(block.address[k]), ahead == 0 ? 0 : block.address[k + ahead]);
     } else {
       const std::byte* fill = job.fill == nullptr ? nullptr : job.fill + block.fill_offset[k];
       write_fill(row, job.unit, fill, job.item, job.fill_phase);
     }
   }
+}
+
+// Packed rows go to `target`, which is the dense side or a private stage. `stream`: they lie on whole lines or are
+// long.
+void gather_rows(const Job& job, const Block& block, int first, int last, std::byte* target, bool stream, int ahead) {
+  if (job.packed && job.nowhere != Nowhere::write) {
+    const auto packed = [&](auto copy) {
+      gather_packed_rows(target, block.address + first, last - first, copy, ahead);
+    };
+    return stream ? with_row<true>(job.unit, packed) : with_row<false>(job.unit, packed);
+  }
+  const auto any = [&](auto copy) { gather_any_rows(job, block, first, last, target, copy, ahead); };
+  if (job.general) return any(Short<Sized>{{job.unit}});
+  switch (job.unit) {
+    case 1: return any(Short<Fixed<1>>{});
+    case 2: return any(Short<Fixed<2>>{});
+    case 4: return any(Short<Fixed<4>>{});
+    case 8: return any(Short<Fixed<8>>{});
+    case 16: return any(Short<Fixed<16>>{});
+    default: break;
+  }
+  if (job.unit <= kLongRow) return any(Short<Sized>{{job.unit}});
+  return stream ? any(Long<true>{job.unit}) : any(Long<false>{job.unit});
 }
 
 // ---- streams
@@ -160,15 +185,13 @@ void stage_rows(const Job& job, const Block& block, Stage& stage, int ahead) {
     stage.line = block.dense & ~static_cast<Address>(kLine - 1);
     stage.begin = stage.end = static_cast<int64_t>(block.dense - stage.line);
   }
-  with_row<false>(job.unit, [&](auto copy) {
-    const int rows = static_cast<int>(kLongRow / job.unit);
-    for (int k = 0; k < block.n; k += rows) {
-      const int last = k + rows < block.n ? k + rows : block.n;
-      gather_rows(job, block, k, last, stage.bytes + stage.end, copy, ahead);
-      stage.end += (last - k) * job.unit;
-      send_lines(stage);
-    }
-  });
+  const int rows = static_cast<int>(kLongRow / job.unit);
+  for (int k = 0; k < block.n; k += rows) {
+    const int last = k + rows < block.n ? k + rows : block.n;
+    gather_rows(job, block, k, last, stage.bytes + stage.end, false, ahead);
+    stage.end += (last - k) * job.unit;
+    send_lines(stage);
+  }
 }
 
 // ---- the block
@@ -211,12 +234,9 @@ void gather(const Job& job, Block& block, const Block* next, Stage& stage) {
     }
   }
   if (ahead > 0) look_ahead(block, next, ahead);
-  const auto move = [&](auto copy) { gather_rows(job, block, 0, block.n, target, copy, ahead); };
-  if (job.general) return move(Short<Sized>{{job.unit}});
-  if (!job.stream) return with_row<false>(job.unit, move);
   const bool whole_lines = ((block.dense | static_cast<Address>(job.unit)) & (kLine - 1)) == 0;
-  if (whole_lines || job.unit > kLongRow) return with_row<true>(job.unit, move);
-  stage_rows(job, block, stage, ahead);
+  if (job.stream && !whole_lines && job.unit <= kLongRow) return stage_rows(job, block, stage, ahead);
+  gather_rows(job, block, 0, block.n, target, job.stream, ahead);
 }
 
 }  // namespace
