@@ -1,4 +1,4 @@
-// kernel_move.h: stage 2 of a kernel: moves the units of a block whose addresses are known. Dispatches on sizes only.
+// kernel_move.h: how units are copied: by their size, past the caches or not, with what is needed next on its way.
 // Included by kernels.cpp only, once for every instruction set level.
 #pragma once
 
@@ -11,8 +11,7 @@
 namespace gs::cpu::GS_ISA {
 namespace {
 
-inline constexpr int64_t kStage = 16384;       // bytes gathered in private before they are streamed out
-inline constexpr int64_t kAheadBytes = 16384;  // longer rows are left to the hardware's own prefetcher
+inline constexpr int64_t kAheadBytes = 16384;  // rows are fetched so far ahead
 
 // ---- bytes
 
@@ -95,11 +94,13 @@ void gather_packed(std::byte* __restrict target, const Address* __restrict addre
 
 template <int64_t kUnit>
 struct Fixed {
+  static constexpr int64_t unit = kUnit;
   void operator()(std::byte* target, const std::byte* source) const { __builtin_memcpy(target, source, kUnit); }
 };
 // Whole lines to an aligned target. A constant number of them is up to twice as fast where rows are short.
 template <int64_t kUnit>
 struct FixedLines {
+  static constexpr int64_t unit = kUnit;
   void operator()(std::byte* target, const std::byte* source) const {
     for (int64_t i = 0; i < kUnit; i += kLine) stream_line(target + i, source + i);
   }
@@ -112,32 +113,10 @@ struct Lines {
     for (; i < unit; i += kLine) stream_line(target + i, source + i);
   }
 };
-struct Streamed {
-  int64_t unit;
-  void operator()(std::byte* target, const std::byte* source) const { stream_bytes(target, source, unit); }
-};
 
 inline Address dense_at(const Job& job, const Block& block, int k) {
   return job.packed ? block.dense + static_cast<uint64_t>(k) * static_cast<uint64_t>(job.unit)
                     : block.dense + static_cast<uint64_t>(block.dense_offset[k]);
-}
-
-// Packed rows go to `target`, which is the dense side or a private stage.
-template <class Copy>
-void gather_rows(const Job& job, const Block& block, std::byte* target, Copy copy, const Block* next) {
-  const int64_t unit = job.unit;
-  const int ahead = next == nullptr ? 0 : next->n;
-  for (int k = 0; k < block.n; ++k) {
-    if (k < ahead) prefetch_unit(next->address[k], unit);
-    std::byte* row = job.packed ? target + k * unit : pointer_to(dense_at(job, block, k));
-    if (block.address[k] != 0) {
-      copy(row, pointer_to(block.address[k]));
-    } else {
-      const std::byte* fill = job.fill == nullptr ? nullptr : job.fill + block.fill_offset[k];
-      write_fill(row, unit, fill, job.item, job.fill_phase);
-    }
-  }
-  for (int k = block.n; k < ahead; ++k) prefetch_unit(next->address[k], unit);
 }
 
 // Calls use(copy) with the form for this unit: a constant size where there is one.
@@ -172,48 +151,6 @@ inline void with_lines(int64_t unit, Use use) {
     case 512: return use(FixedLines<512>{});
     default: return use(Lines{unit});
   }
-}
-
-// ---- the block
-
-void gather_units(const Job& job, const Block& block, std::byte* target, const Block* next) {
-  if (job.packed && job.nowhere != Nowhere::write && !job.general) {
-    const int next_n = next == nullptr ? 0 : next->n;
-    const Address* ahead = next == nullptr ? nullptr : next->address;
-    switch (job.unit) {
-      case 1: return gather_packed<1>(target, block.address, block.n, ahead, next_n);
-      case 2: return gather_packed<2>(target, block.address, block.n, ahead, next_n);
-      case 4: return gather_packed<4>(target, block.address, block.n, ahead, next_n);
-      case 8: return gather_packed<8>(target, block.address, block.n, ahead, next_n);
-      case 16: return gather_packed<16>(target, block.address, block.n, ahead, next_n);
-      default: break;
-    }
-  }
-  if (job.general) return gather_rows(job, block, target, Sized{job.unit}, nullptr);
-  with_copy(job.unit, [&](auto copy) { gather_rows(job, block, target, copy, next); });
-}
-
-void gather(const Job& job, const Block& block, const Block* next) {
-  const int64_t bytes = block.n * job.unit;
-  std::byte* target = pointer_to(block.dense);
-  if (next != nullptr && (next->run || job.unit > kAheadBytes)) next = nullptr;
-  if (block.run) {
-    if (next != nullptr) {
-      for (int k = 0; k < next->n; ++k) prefetch_unit(next->address[k], job.unit);
-    }
-    const std::byte* source = pointer_to(block.address[0]);
-    return job.stream ? stream_bytes(target, source, bytes) : copy_bytes(target, source, bytes);
-  }
-  if (!job.stream) return gather_units(job, block, target, next);
-  const bool whole_lines = ((block.dense | static_cast<Address>(job.unit)) & (kLine - 1)) == 0;
-  if (whole_lines) {
-    return with_lines(job.unit, [&](auto copy) { gather_rows(job, block, target, copy, next); });
-  }
-  if (bytes > kStage) return gather_rows(job, block, target, Streamed{job.unit}, next);
-  // What does not consist of whole lines is gathered in private first, so that only the ends of a block are partial.
-  alignas(64) std::byte stage[kStage];
-  gather_units(job, block, stage, next);
-  stream_bytes(target, stage, bytes);
 }
 
 }  // namespace

@@ -9,15 +9,17 @@ namespace {
 
 inline constexpr int64_t kIndexAhead = 2048;  // bytes; 1.6 times faster than none for int64 from an L1 table
 
+inline constexpr int kMaxAhead = 64;  // rows that are fetched ahead of the one that is moved
+
 // One block of points, ready to be moved. Address 0 means nowhere. Private arrays are aligned to lines: what is read
 // back from a vector store that straddles two of them costs three times as much.
 struct Block {
   int n = 0;
   bool run = false;  // the units on the indexed side lie side by side as well
   Address dense = 0;
-  alignas(64) Address address[kMaxBlock];
-  alignas(64) int64_t dense_offset[kMaxBlock];  // only where the dense units are not packed
-  alignas(64) int64_t fill_offset[kMaxBlock];   // only for Nowhere::read_own and write
+  alignas(64) Address address[kMaxBlock + kMaxAhead];  // behind the last one may follow the next block's first ones
+  alignas(64) int64_t dense_offset[kMaxBlock];         // only where the dense units are not packed
+  alignas(64) int64_t fill_offset[kMaxBlock];          // only for Nowhere::read_own and write
 };
 
 struct Scratch {

@@ -3,13 +3,14 @@
 //
 // A block of points is placed first: its indices are read once into private memory, judged there, and turned into
 // addresses. Then it is moved from those addresses, so that nobody who writes into the index array can lead a move
-// outside. While one block is moved, the targets of the next one are on their way into the L2 cache, if the table is
-// too large for the caches.
+// outside. While one row is moved, those some way ahead are on their way into the L2 cache, if the table is too large
+// for the caches.
 //
 // Only templates in anonymous namespaces, built-ins and intrinsics here: an inline function of a shared header would
 // carry this level's instructions into the whole program (tests_cpp/check_isa_leaks.sh looks for that).
 #include "backends/cpu/kernel_bytes_table.h"
 #include "backends/cpu/kernel_elements.h"
+#include "backends/cpu/kernel_rows.h"
 #include "backends/cpu/kernel_scatter.h"
 #include "backends/cpu/kernel_scatter_elements.h"
 #include "backends/cpu/kernel_vector.h"
@@ -27,12 +28,12 @@ int next_size(const Job& job, const Walk& walk, int64_t left) {
   return static_cast<int>(n);
 }
 
-void move(const Job& job, Block& block, const Block* next) {
+void move(const Job& job, Block& block, const Block* next, Stage& stage) {
   if (job.unit == 0) return;
   if (job.scatter) {
     scatter(job, block);
   } else {
-    gather(job, block, next);
+    gather(job, block, next, stage);
   }
 }
 
@@ -41,13 +42,14 @@ bool run_blocks(const Job& job, int64_t first, int64_t last) {
   seek(job, walk, first);
   Scratch scratch;
   Block blocks[2];
+  Stage stage;
   int64_t left = last - first;
   bool accepted = true;
   if (job.ahead != Ahead::points) {
     while (accepted && left > 0) {
       const int n = next_size(job, walk, left);
       accepted = place(job, walk, n, scratch, blocks[0]);
-      if (accepted) move(job, blocks[0], nullptr);
+      if (accepted) move(job, blocks[0], nullptr, stage);
       advance(job, walk, n);
       left -= n;
     }
@@ -56,13 +58,15 @@ bool run_blocks(const Job& job, int64_t first, int64_t last) {
     for (int turn = 0; accepted && left > 0; turn ^= 1) {
       const int n = next_size(job, walk, left);
       accepted = place(job, walk, n, scratch, blocks[turn]);
-      if (accepted && waiting != nullptr) move(job, *waiting, &blocks[turn]);
+      if (accepted && waiting == nullptr) fetch_first(job, blocks[turn]);
+      if (accepted && waiting != nullptr) move(job, *waiting, &blocks[turn], stage);
       waiting = &blocks[turn];
       advance(job, walk, n);
       left -= n;
     }
-    if (accepted && waiting != nullptr) move(job, *waiting, nullptr);
+    if (accepted && waiting != nullptr) move(job, *waiting, nullptr, stage);
   }
+  send_all(stage);
   return accepted;
 }
 

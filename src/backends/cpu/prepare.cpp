@@ -134,8 +134,7 @@ bool has_whole_lines(const Plan& plan, const std::byte* indexed) {
 int block_size(const Job& job) {
   if (job.scatter) return is_element(job.unit) ? kMaxBlock : kBlock;
   if (is_element(job.unit)) return job.ahead == Ahead::points ? kBlockAhead : kBlock;
-  const int64_t rows = kBlockBytes / std::max<int64_t>(job.unit, 1);
-  return static_cast<int>(std::clamp<int64_t>(rows, kMinBlockRows, kBlock));
+  return kRowBlock;
 }
 
 }  // namespace

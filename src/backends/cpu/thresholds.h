@@ -34,11 +34,10 @@ inline constexpr int64_t kTotalsWindow = 8 << 20;  // running totals that are ke
 
 // ---- blocks (points whose addresses are known before the first of them is moved)
 inline constexpr int kBlock = 256;
-inline constexpr int kBlockAhead = 64;             // with prefetch: the distance that it runs ahead
-inline constexpr int64_t kBlockBytes = 16 * 1024;  // rows: so much data in a block
-inline constexpr int kMinBlockRows = 4;
+inline constexpr int kBlockAhead = 64;         // with prefetch: the distance that it runs ahead
+inline constexpr int kRowBlock = 128;          // rows
 inline constexpr int64_t kShortRun = 32;       // shorter innermost axes are walked several runs at a time
-inline constexpr int64_t kByteRun = 256;  // the same where the whole table is loaded for every run
+inline constexpr int64_t kByteRun = 256;       // the same where the whole table is loaded for every run
 inline constexpr int64_t kShortVectorRun = 8;  // the same where gather instructions leave lanes empty
 
 // ---- caches
