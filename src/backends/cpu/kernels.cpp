@@ -71,6 +71,11 @@ const char* level() {
 }
 
 bool run(const Job& job, int64_t first, int64_t last) {
+  if (job.base != nullptr) {
+    copy_unmarked(job, first, last);
+    if (job.stream) finish_streaming();
+    return true;
+  }
   const bool accepted = !job.elements ? run_blocks(job, first, last)
                         : job.scatter ? scatter_elements(job, first, last)
                                       : run_elements(job, first, last);

@@ -26,6 +26,9 @@ inline constexpr int64_t kMostShares = 64;  // tables: a chunk is at most so man
 inline constexpr int64_t kMinSliceBytes = 4096;  // of an axis that is shared by slices: less is in one line or page
 inline constexpr int kSlicesPerThread = 4;
 inline constexpr int kMaxElementShares = 8;       // ranges of addresses: more threads would spend their time looking
+inline constexpr int64_t kMaxElement = 16;        // longer units, if no two meet, are shared by position
+inline constexpr int64_t kApartPoints = 4096;     // so many of them go on after two have met
+inline constexpr int64_t kBitmapShare = 16;       // what is moved is so many times longer than the bitmaps that tell
 inline constexpr int kSamplesPerShare = 64;       // targets by which the ranges are made equally busy
 inline constexpr int64_t kRoundPoints = 1 << 20;  // between two questions for Ctrl-C
 inline constexpr int64_t kRoundBytes = 64 * 1024 * 1024;  // the same, longer units
@@ -34,7 +37,8 @@ inline constexpr int64_t kTotalsWindow = 8 << 20;  // running totals that are ke
 
 // ---- blocks (points whose addresses are known before the first of them is moved)
 inline constexpr int kBlock = 256;
-inline constexpr int kBlockAhead = 64;             // with prefetch: the distance that it runs ahead
+inline constexpr int kApartBlock = 64;  // rows that threads share by position: the memory idles while one is placed
+inline constexpr int kBlockAhead = 64;  // with prefetch: the distance that it runs ahead
 inline constexpr int64_t kBlockBytes = 16 * 1024;  // rows: so much data in a block
 inline constexpr int kMinBlockRows = 4;
 inline constexpr int64_t kShortRun = 32;  // shorter innermost axes are walked several runs at a time
@@ -42,6 +46,9 @@ inline constexpr int64_t kShortRun = 32;  // shorter innermost axes are walked s
 // ---- caches
 inline constexpr int64_t kFarTablePerL2 = 4;    // prefetch if the table is larger than so many L2 caches
 inline constexpr int64_t kStreamPartOfLlc = 2;  // bypass the caches if the result is larger than LLC / this
+
+inline constexpr int64_t kStreamInside =
+    128;  // scattered rows: the same for their inner lines where they begin or end in one
 
 inline constexpr int64_t kFillRowBytes = 4096;  // a fill value is repeated in advance up to this unit
 
