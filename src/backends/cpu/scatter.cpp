@@ -384,15 +384,16 @@ Outcome scatter_with(Run run, const Tuning& tuning, const Plan& plan, const Buff
 
 Outcome scatter_onto(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
                      const RunOptions& options) {
-  if (plan.space.count() > 0 && plan.bytes_moved() >= tuning.serial_row_bytes) {
-    const Span span = indexed_span(plan);
-    if (span.low == 0 && span.high == buffers.base_bytes) {
-      const Apart tried = scatter_apart(run, tuning, plan, buffers, options);
-      if (tried.yes || tried.outcome != Outcome::done) return tried.outcome;
-    }
+  const Span span = indexed_span(plan);
+  const bool tries = may_meet(plan, Direction::scatter) && plan.space.count() > 0 && span.low == 0 &&
+                     span.high == buffers.base_bytes && plan.bytes_moved() >= tuning.serial_row_bytes;
+  if (tries) {
+    const Apart tried = scatter_apart(run, tuning, plan, buffers, options);
+    if (tried.yes || tried.outcome != Outcome::done) return tried.outcome;
   }
   const Outcome copied = copy_base(run, tuning, buffers, options);
   if (copied != Outcome::done) return copied;
+  if (tries) return run_direct(scatter_of(run, tuning, plan, buffers, options), {});
   Buffers filled = buffers;
   filled.base = nullptr;
   return move_with(run, tuning, plan, filled, Direction::scatter, options);
