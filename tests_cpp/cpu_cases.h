@@ -323,6 +323,7 @@ inline std::vector<Way> ways() {
     way->tuning.serial_points = 0;
     way->tuning.serial_points_far = 0;
     way->tuning.serial_row_bytes = 0;
+    way->tuning.bitmap_share = 0;
   }
   Way whole = threads;  // no slices: threads look at all points
   whole.name = "threads by ranges";

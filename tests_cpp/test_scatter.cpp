@@ -84,6 +84,7 @@ TEST_CASE("reductions give the same bytes on every level, with any number of thr
               const Span span = indexed_span(test.plan);
               way.tuning.totals_window = (span.high - span.low) / test.plan.item / random.from(1, 9) + 1;
             }
+            if (random.chance(20)) way.tuning.short_counts = 0;
             if (random.chance(30)) way.tuning.round_points = random.from(100, 3000);
             INFO(level << ", " << way.name << ", number " << static_cast<int>(number) << ", reduce "
                        << static_cast<int>(reduce) << ", include_self " << include_self << ", variant " << variant);

@@ -32,12 +32,29 @@ Plan plan_on(const Request& request, const Operands& operands, const ArrayView& 
                    " write to the same element, which duplicates='error' forbids");
 }
 
-Outcome run_scatter(const Request& request, const Plan& plan, Buffers buffers, const RunOptions& options) {
-  const Backend& backend = host_backend();
-  if (request.combine.reduce != Reduce::set) return backend.reduce(plan, buffers, request.combine, options);
-  if (request.duplicates != Duplicates::first || plan.is_one_to_one()) {
-    return backend.move(plan, buffers, Direction::scatter, options);
+bool is_packed(const ArrayView& view) {
+  const Dims strides = contiguous_strides(view.extent, view.item);
+  for (int axis = 0; axis < view.rank(); ++axis) {
+    if (view.extent[axis] > 1 && view.stride[axis] != strides[axis]) return false;
   }
+  return true;
+}
+
+// `base`: what the target is filled with first; null if it is filled.
+Outcome run_scatter(const Request& request, const Plan& plan, Buffers buffers, const ArrayView* base,
+                    const ArrayView& target, const RunOptions& options) {
+  const Backend& backend = host_backend();
+  const bool sets = request.combine.reduce == Reduce::set;
+  const bool turns = sets && request.duplicates == Duplicates::first && !plan.is_one_to_one();
+  if (base != nullptr && sets && !turns && is_packed(*base) && is_packed(target)) {
+    buffers.base = base->data;  // the backend copies only what is not written to
+    buffers.base_bytes = bytes_of(*base);
+  } else if (base != nullptr) {
+    const Outcome copied = run_copy(*base, target, options);
+    if (copied != Outcome::done) return copied;
+  }
+  if (!sets) return backend.reduce(plan, buffers, request.combine, options);
+  if (!turns) return backend.move(plan, buffers, Direction::scatter, options);
   // Of points in the opposite order the last one is the first.
   const Plan turned = reversed(plan, buffers);
   return backend.move(turned, buffers, Direction::scatter, options);
@@ -65,8 +82,7 @@ void write(const Request& request, const Plan& plan, const Buffers& buffers, con
       }
       if (outcome == Outcome::done && !duplicate && !signalled()) {
         wrote = true;
-        if (base != nullptr) outcome = run_copy(*base, target, options);
-        if (outcome == Outcome::done) outcome = run_scatter(request, plan, buffers, options);
+        outcome = run_scatter(request, plan, buffers, base, target, options);
       }
       if (outcome == Outcome::bad_index && !signalled()) bad = first_outside(plan, buffers, options.interrupted);
     });

@@ -145,27 +145,28 @@ GS_INLINE void combine_direct(void* target, const void* value) {
 }
 
 // One value meets the running total of its target. `begun`: the total holds what the target held, even if no value has
-// come; else the first value takes its place. `hits` counts the values and begins as 0.
-template <class T, Reduce kReduce>
-GS_INLINE void combine_total(const void* value, Wide<T>* total, int64_t* hits, bool begun) {
+// come; else the first value takes its place. `hits` begins as 0 and counts the values, if there is to be a mean of
+// them.
+template <class T, Reduce kReduce, class Hits>
+GS_INLINE void combine_total(const void* value, Wide<T>* total, Hits* hits, bool begun) {
   const Wide<T> own = widen_number(load_number<T>(value));
   const Wide<T> sum = combined<kReduce>(*total, own);
   *total = begun || *hits != 0 ? sum : own;
-  ++*hits;
+  *hits = kReduce == Reduce::mean ? *hits + 1 : 1;
 }
 
 // The same where a total begins when its first value comes.
-template <class T, Reduce kReduce>
-GS_INLINE void combine_wide(const void* target, const void* value, Wide<T>* total, int64_t* hits, bool include_self) {
+template <class T, Reduce kReduce, class Hits>
+GS_INLINE void combine_wide(const void* target, const void* value, Wide<T>* total, Hits* hits, bool include_self) {
   if (include_self && *hits == 0) *total = widen_number(load_number<T>(target));
   combine_total<T, kReduce>(value, total, hits, include_self);
 }
 
 // Writes a total to its target, once: `hits` is 0 afterwards.
-template <class T, bool kMean>
-GS_INLINE void finish_wide(void* target, Wide<T> total, int64_t* hits, bool include_self) {
+template <class T, bool kMean, class Hits>
+GS_INLINE void finish_wide(void* target, Wide<T> total, Hits* hits, bool include_self) {
   if (*hits == 0) return;
-  if constexpr (kMean) total = mean_of(total, *hits + (include_self ? 1 : 0));
+  if constexpr (kMean) total = mean_of(total, static_cast<int64_t>(*hits) + (include_self ? 1 : 0));
   store_number(target, narrow_number<T>(total));
   *hits = 0;
 }

@@ -44,6 +44,13 @@ inline bool combines_directly(const Combine& combine) {
   return direct;
 }
 
+// Whether a total of float tells by itself that no value has come to its target: see kUntouched.
+inline bool sums_suffice(const Combine& combine) {
+  bool suffice = false;
+  with_reduction(combine, [&]<class T, Reduce kReduce>() { suffice = is_narrow<T> && kReduce != Reduce::mean; });
+  return suffice;
+}
+
 inline bool has_reduction(const Combine& combine) {
   bool has = false;
   with_reduction(combine, [&]<class T, Reduce kReduce>() { has = true; });

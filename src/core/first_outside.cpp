@@ -1,6 +1,7 @@
 // first_outside.cpp: finds the lowest bad index of a plan, the only place where index values become an error.
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "core/plan.h"
 
@@ -8,7 +9,8 @@ namespace gs {
 namespace {
 
 constexpr int64_t kBlock = 1024;
-constexpr int64_t kAskEvery = int64_t{1} << 22;  // points: a few milliseconds
+constexpr int64_t kMostAdded = int64_t{1} << 62;  // index + extent does not wrap
+constexpr int64_t kAskEvery = int64_t{1} << 22;   // points: a few milliseconds
 
 // Reads an index that may lie at any address.
 template <class Index>
@@ -18,24 +20,35 @@ Index load(const std::byte* at) {
   return value;
 }
 
-// Branch-free, so that the compiler makes vectors of it. In groups, each of which asks for what a later one reads: the
-// processor's own prefetcher keeps only half as much on its way.
-template <class Index>
-bool run_has_outside(const std::byte* at, int64_t count, int64_t extent, Negative negative) {
+// Branch-free, so that the compiler makes vectors of it: an index is inside where neither index + added nor last -
+// index is negative, `added` being the extent where negative values count from the end. In Lane the sums wrap, but not
+// those of an index inside. In groups, each of which asks for what a later one reads: the processor's own prefetcher
+// keeps only half as much on its way.
+template <class Index, class Lane>
+bool run_has_outside(const std::byte* at, int64_t count, Lane last, Lane added) {
   constexpr int64_t kGroup = 128;
   constexpr int64_t kAhead = 2048;  // bytes
   constexpr auto kSize = static_cast<int64_t>(sizeof(Index));
-  const int64_t added = negative == Negative::from_end ? extent : 0;
-  int64_t outside = 0;
+  Lane outside = 0;
   for (int64_t begin = 0; begin < count; begin += kGroup) {
     const int64_t end = std::min(begin + kGroup, count);
     for (int64_t byte = begin * kSize; byte < end * kSize; byte += 64) __builtin_prefetch(at + byte + kAhead);
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t value = widen(load<Index>(at + i * kSize));
-      outside |= outside_mark(from_end(value, added), extent);
+      const auto value = static_cast<Lane>(load<Index>(at + i * kSize));
+      outside |= (value + added) | (last - value);
     }
   }
-  return outside < 0;
+  return outside >> (8 * sizeof(Lane) - 1) != 0;
+}
+
+// An unsigned index is never negative: beyond the signed numbers it is outside as one.
+template <class Index>
+bool run_has_outside(const std::byte* at, int64_t count, int64_t extent, Negative negative) {
+  const int64_t added = std::is_signed_v<Index> && negative == Negative::from_end ? extent : 0;
+  if (sizeof(Index) <= sizeof(uint32_t) && extent <= int64_t{1} << 30) {
+    return run_has_outside<Index>(at, count, static_cast<uint32_t>(extent - 1), static_cast<uint32_t>(added));
+  }
+  return run_has_outside<Index>(at, count, static_cast<uint64_t>(extent) - 1, static_cast<uint64_t>(added));
 }
 
 int64_t inner_stride(const Plan& plan, int operand) {
@@ -107,7 +120,8 @@ bool block_is_bad(const Plan& plan, const Buffers& at, int64_t count) {
     const IndexArray& index = plan.index[a];
     if (!plan.rule.forbids(index.extent)) continue;
     const int64_t stride = inner_stride(plan, kIndex + a);
-    if (!plan.masked && index.extent > 0 && (stride == index_size(index.type) || count == 1)) {
+    if (!plan.masked && index.extent > 0 && index.extent <= kMostAdded &&
+        (stride == index_size(index.type) || count == 1)) {
       const bool bad = visit_index(index.type, [&]<class Index>() {
         return run_has_outside<Index>(at.index[a], count, index.extent, plan.rule.negative);
       });

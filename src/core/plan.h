@@ -129,6 +129,10 @@ struct Buffers {
   const std::byte* mask = nullptr;
   const std::byte* fill = nullptr;
   SmallVector<const std::byte*, 4> index;
+  // Moves that scatter only: with a base, `indexed` is the start of fresh memory of so many bytes, which holds a copy
+  // of them where nothing is written to.
+  const std::byte* base = nullptr;
+  int64_t base_bytes = 0;
 };
 
 // The lowest point whose index lies outside, and how many there are.

@@ -161,6 +161,7 @@ ColumnKernels columns_of([[maybe_unused]] Run run) {
 
 Outcome move_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers, Direction direction,
                   const RunOptions& options) {
+  if (buffers.base != nullptr) return scatter_onto(run, tuning, plan, buffers, options);
   if (plan.space.count() == 0) return Outcome::done;
   if (may_meet(plan, direction)) return scatter_with(run, tuning, plan, buffers, options);
   if (const int64_t columns = slab_columns(plan, tuning, direction); columns > 0) {

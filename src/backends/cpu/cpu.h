@@ -17,10 +17,10 @@ const char* level_of(Run kernels);
 
 // The arithmetic of the same level.
 struct Appliers {
-  Apply (*units)(const Combine& combine, Stage stage);
-  ApplyElements (*elements)(const Combine& combine, Stage stage);
-  Sweep (*sweep)(const Combine& combine, Stage stage);
-  int64_t (*record_bytes)(const Combine& combine);
+  Apply (*units)(const Combine& combine, Stage stage, Keep keep);
+  ApplyElements (*elements)(const Combine& combine, Stage stage, Keep keep);
+  Sweep (*sweep)(const Combine& combine, Stage stage, Keep keep);
+  int64_t (*record_bytes)(const Combine& combine, Keep keep);
 };
 Appliers appliers_of(Run kernels);
 ColumnKernels columns_of(Run kernels);

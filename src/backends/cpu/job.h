@@ -27,6 +27,7 @@ enum class Ahead : uint8_t {
   none,
   points,  // the targets of the next block
   runs,    // elements only: what the next run of the innermost axis may read
+  units,   // scatters of longer units: the targets of the next ones of the same block
 };
 
 // Addresses are integers here: a private block of them may mix several arrays, and wrapping arithmetic is defined.
@@ -41,6 +42,14 @@ struct Window {
   bool begun = false;  // the records hold what the targets held
 };
 inline constexpr int64_t kRecordBytes = 32;  // no record is longer
+
+// One bit for each unit of the targets, the first of which begins at address `first`; `met` says whether any was marked
+// twice.
+struct Marks {
+  uint64_t* bits = nullptr;
+  uint64_t* met = nullptr;
+  Address first = 0;
+};
 
 struct Job;
 // Combines the units at `value` with those at `target`, one after the other.
@@ -62,6 +71,12 @@ struct Elements {
 using ApplyElements = void (*)(const Elements& elements, const uint32_t* position, const uint32_t* point, int n);
 // What an Apply does: value to target, value to total, total to target.
 enum class Stage : uint8_t { direct, accumulate, finish };
+// What a record holds besides its total.
+enum class Keep : uint8_t {
+  count,       // of its values, 32 bits where the total has as many
+  long_count,  // the same for more points than that; units only
+  nothing,     // narrow floats in windows that have begun, and no mean
+};
 // All records of `slots` targets in a row: begins them, or writes their totals.
 using Sweep = void (*)(const Window& totals, int64_t slots);
 
@@ -86,13 +101,14 @@ struct Job {
   Nowhere nowhere;
   bool scatter;
   bool masked;
-  bool short_runs;  // blocks span several runs of the innermost axis
-  bool packed;      // the dense units of a block lie side by side
-  bool stream;      // stores that bypass the caches
-  bool elements;    // the fast path for small units with one contiguous index array
-  bool byte_table;  // bytes of a table that fits into registers, by bytes
-  bool vectors;     // the same by gather instructions, where a level has them; then a mask is no obstacle
-  bool general;     // no shortcuts: the path that all others are checked against
+  bool short_runs;   // blocks span several runs of the innermost axis
+  bool packed;       // the dense units of a block lie side by side
+  bool stream;       // stores that bypass the caches
+  bool whole_lines;  // scatter: every target consists of whole lines
+  bool elements;     // the fast path for small units with one contiguous index array
+  bool byte_table;   // bytes of a table that fits into registers, by bytes
+  bool vectors;      // the same by gather instructions, where a level has them; then a mask is no obstacle
+  bool general;      // no shortcuts: the path that all others are checked against
   Ahead ahead;
   int block;           // points per block
   int64_t run_span;    // Ahead::runs: bytes that one run may read, from its base on
@@ -115,6 +131,8 @@ struct Job {
   Apply apply;                   // null: values replace what was there
   ApplyElements apply_elements;  // the same on the fast path
   Window totals;
+  Marks marks;            // where there are bits, targets are marked as well
+  const std::byte* base;  // not null: nothing is scattered; the units that are not marked come from here, slot by slot
 };
 
 // Moves the points [first, last) in ascending order. False: the rule forbids an index; the rest of the range is not
@@ -123,28 +141,28 @@ using Run = bool (*)(const Job& job, int64_t first, int64_t last);
 
 namespace baseline {
 bool run(const Job& job, int64_t first, int64_t last);
-Apply applier(const Combine& combine, Stage stage);
-ApplyElements element_applier(const Combine& combine, Stage stage);
-Sweep sweeper(const Combine& combine, Stage stage);
-int64_t record_bytes(const Combine& combine);
+Apply applier(const Combine& combine, Stage stage, Keep keep);
+ApplyElements element_applier(const Combine& combine, Stage stage, Keep keep);
+Sweep sweeper(const Combine& combine, Stage stage, Keep keep);
+int64_t record_bytes(const Combine& combine, Keep keep);
 ColumnKernels columns();
 const char* level();
 }  // namespace baseline
 namespace v3 {
 bool run(const Job& job, int64_t first, int64_t last);
-Apply applier(const Combine& combine, Stage stage);
-ApplyElements element_applier(const Combine& combine, Stage stage);
-Sweep sweeper(const Combine& combine, Stage stage);
-int64_t record_bytes(const Combine& combine);
+Apply applier(const Combine& combine, Stage stage, Keep keep);
+ApplyElements element_applier(const Combine& combine, Stage stage, Keep keep);
+Sweep sweeper(const Combine& combine, Stage stage, Keep keep);
+int64_t record_bytes(const Combine& combine, Keep keep);
 ColumnKernels columns();
 const char* level();
 }  // namespace v3
 namespace v4 {
 bool run(const Job& job, int64_t first, int64_t last);
-Apply applier(const Combine& combine, Stage stage);
-ApplyElements element_applier(const Combine& combine, Stage stage);
-Sweep sweeper(const Combine& combine, Stage stage);
-int64_t record_bytes(const Combine& combine);
+Apply applier(const Combine& combine, Stage stage, Keep keep);
+ApplyElements element_applier(const Combine& combine, Stage stage, Keep keep);
+Sweep sweeper(const Combine& combine, Stage stage, Keep keep);
+int64_t record_bytes(const Combine& combine, Keep keep);
 ColumnKernels columns();
 const char* level();
 }  // namespace v4

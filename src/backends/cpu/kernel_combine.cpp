@@ -51,90 +51,154 @@ void combine_elements(const Elements& elements, const uint32_t* position, const 
   combine_each<T, kReduce>(elements, n, [&](int j) { return elements.target(position[j], point[j]); }, picked);
 }
 
-template <class T>
+// Counts are short where sums are short, unless there are so many points that a mean could overflow them: twice as many
+// records are in a near cache then.
+template <class T, bool kMany = false>
 struct Record {
   Wide<T> sum;
-  int64_t hits;
+  std::conditional_t<kMany || sizeof(Wide<T>) != 4, int64_t, uint32_t> hits;
+
+  void begin(const std::byte* target, bool) {
+    sum = widen_number(load_number<T>(target));
+    hits = 0;
+  }
+  template <Reduce kReduce>
+  GS_INLINE void add(const std::byte* value, bool include_self) {
+    combine_total<T, kReduce>(value, &sum, &hits, include_self);
+  }
+  template <bool kMean>
+  GS_INLINE void finish(std::byte* target, bool include_self) {
+    finish_wide<T, kMean>(target, sum, &hits, include_self);
+  }
 };
 
+// A NaN that no sum is, because all of them are canonical. A total that holds it has not met a value: it stands for a
+// target that is NaN, whose bytes stay, or that is not one of the values.
+inline constexpr uint32_t kUntouched = 0x7FC00001;
+
+// A total of a narrow float alone. One that no value has met rounds to the bytes of its target.
 template <class T>
-inline Record<T>* record_of(const Window& totals, Address target) {
-  static_assert(sizeof(Record<T>) <= kRecordBytes);
-  return reinterpret_cast<Record<T>*>(totals.record) +
+struct Total {
+  float sum;
+
+  bool is_untouched() const { return bits_as<uint32_t>(sum) == kUntouched; }
+  void begin(const std::byte* target, bool include_self) {
+    const float value = widen_number(load_number<T>(target));
+    sum = include_self && value == value ? value : bits_as<float>(kUntouched);
+  }
+  template <Reduce kReduce>
+  GS_INLINE void add(const std::byte* value, bool include_self) {
+    const float own = widen_number(load_number<T>(value));
+    const float both = combined<kReduce>(sum, own);
+    sum = include_self || !is_untouched() ? both : own;
+  }
+  template <bool kMean>
+  GS_INLINE void finish(std::byte* target, bool) {
+    if (is_untouched()) return;
+    const T value = narrow_number<T>(sum);
+    if (value.bits != load_number<T>(target).bits) store_number(target, value);
+  }
+};
+
+template <class Record, class T>
+inline Record* record_of(const Window& totals, Address target) {
+  static_assert(sizeof(Record) <= kRecordBytes);
+  return reinterpret_cast<Record*>(totals.record) +
          static_cast<int64_t>(target - totals.first) / static_cast<int64_t>(sizeof(T));
 }
 
-template <class T, Reduce kReduce>
-void accumulate_units(const Job& job, const Address* target, const Address* value, int n) {
+// Into records that have begun.
+template <class Record, class T, Reduce kReduce>
+void add_units(const Job& job, const Address* target, const Address* value, int n) {
   constexpr auto kSize = static_cast<int64_t>(sizeof(T));
   const int64_t items = job.unit / kSize;
   for (int j = 0; j < n; ++j) {
-    Record<T>* const record = record_of<T>(job.totals, target[j]);
+    auto* const record = record_of<Record, T>(job.totals, target[j]);
+    const std::byte* const from = pointer_to(value[j]);
+    for (int64_t i = 0; i < items; ++i) record[i].template add<kReduce>(from + i * kSize, job.totals.include_self);
+  }
+}
+
+template <class T, Reduce kReduce, bool kMany>
+void accumulate_units(const Job& job, const Address* target, const Address* value, int n) {
+  if (job.totals.begun) return add_units<Record<T, kMany>, T, kReduce>(job, target, value, n);
+  constexpr auto kSize = static_cast<int64_t>(sizeof(T));
+  const int64_t items = job.unit / kSize;
+  for (int j = 0; j < n; ++j) {
+    auto* const record = record_of<Record<T, kMany>, T>(job.totals, target[j]);
     const std::byte* const to = pointer_to(target[j]);
     const std::byte* const from = pointer_to(value[j]);
     for (int64_t i = 0; i < items; ++i) {
-      if (job.totals.begun) {
-        combine_total<T, kReduce>(from + i * kSize, &record[i].sum, &record[i].hits, job.totals.include_self);
-      } else {
-        combine_wide<T, kReduce>(to + i * kSize, from + i * kSize, &record[i].sum, &record[i].hits,
-                                 job.totals.include_self);
-      }
+      combine_wide<T, kReduce>(to + i * kSize, from + i * kSize, &record[i].sum, &record[i].hits,
+                               job.totals.include_self);
     }
   }
 }
 
-// Targets that lie item by item.
-template <class T, Reduce kReduce>
-void accumulate_elements(const Elements& elements, const uint32_t* position, const uint32_t* point, int n) {
-  const std::byte* const to = pointer_to(elements.base);
-  const std::byte* const values = elements.values;
-  const bool include_self = elements.totals.include_self;
-  Record<T>* const record = record_of<T>(elements.totals, elements.base);
-  // Records are several times as long as what they are of, and seldom in a near cache.
+// Targets that lie item by item: combine(record, position, value) for each point.
+template <class Record, class T, class Use>
+inline void for_each_record(const Elements& elements, const uint32_t* position, const uint32_t* point, int n, Use use) {
+  auto* const record = record_of<Record, T>(elements.totals, elements.base);
+  // Records are longer than what they are of, and seldom in a near cache.
   for (int j = 0; j < n; ++j) __builtin_prefetch(record + position[j], 1, 3);
   for (int j = 0; j < n; ++j) {
     const uint64_t k = point == nullptr ? static_cast<uint64_t>(j) : point[j];
-    Record<T>& own = record[position[j]];
-    if (elements.totals.begun) {
-      combine_total<T, kReduce>(values + k * sizeof(T), &own.sum, &own.hits, include_self);
-    } else {
-      combine_wide<T, kReduce>(to + uint64_t{position[j]} * sizeof(T), values + k * sizeof(T), &own.sum, &own.hits,
-                               include_self);
-    }
+    use(record[position[j]], position[j], elements.values + k * sizeof(T));
   }
 }
 
-template <class T, bool kMean>
+template <class Record, class T, Reduce kReduce>
+void add_elements(const Elements& elements, const uint32_t* position, const uint32_t* point, int n) {
+  const bool self = elements.totals.include_self;
+  for_each_record<Record, T>(elements, position, point, n, [self](Record& own, uint32_t, const std::byte* value) {
+    own.template add<kReduce>(value, self);
+  });
+}
+
+template <class T, Reduce kReduce>
+void accumulate_elements(const Elements& elements, const uint32_t* position, const uint32_t* point, int n) {
+  if (elements.totals.begun) return add_elements<Record<T>, T, kReduce>(elements, position, point, n);
+  const std::byte* const to = pointer_to(elements.base);
+  const bool self = elements.totals.include_self;
+  for_each_record<Record<T>, T>(
+      elements, position, point, n, [to, self](Record<T>& own, uint32_t place, const std::byte* value) {
+        combine_wide<T, kReduce>(to + uint64_t{place} * sizeof(T), value, &own.sum, &own.hits, self);
+      });
+}
+
+template <class T, bool kMean, bool kMany>
 void finish_units(const Job& job, const Address* target, const Address*, int n) {
   constexpr auto kSize = static_cast<int64_t>(sizeof(T));
   const int64_t items = job.unit / kSize;
   for (int j = 0; j < n; ++j) {
-    Record<T>* const record = record_of<T>(job.totals, target[j]);
+    auto* const record = record_of<Record<T, kMany>, T>(job.totals, target[j]);
     for (int64_t i = 0; i < items; ++i) {
       finish_wide<T, kMean>(pointer_to(target[j]) + i * kSize, record[i].sum, &record[i].hits, job.totals.include_self);
     }
   }
 }
 
-template <class T, bool kMean>
-void sweep(const Window& totals, int64_t slots) {
-  auto* const record = reinterpret_cast<Record<T>*>(totals.record);
+template <class Record, class T, bool kMean>
+void finish(const Window& totals, int64_t slots) {
+  auto* const record = reinterpret_cast<Record*>(totals.record);
   std::byte* const target = pointer_to(totals.first);
   for (int64_t i = 0; i < slots; ++i) {
-    finish_wide<T, kMean>(target + i * static_cast<int64_t>(sizeof(T)), record[i].sum, &record[i].hits,
-                          totals.include_self);
+    record[i].template finish<kMean>(target + i * static_cast<int64_t>(sizeof(T)), totals.include_self);
   }
 }
 
-template <class T>
+template <class Record, class T>
 void begin(const Window& totals, int64_t slots) {
-  auto* const record = reinterpret_cast<Record<T>*>(totals.record);
+  auto* const record = reinterpret_cast<Record*>(totals.record);
   const std::byte* const target = pointer_to(totals.first);
   for (int64_t i = 0; i < slots; ++i) {
-    record[i].sum = widen_number(load_number<T>(target + i * static_cast<int64_t>(sizeof(T))));
-    record[i].hits = 0;
+    record[i].begin(target + i * static_cast<int64_t>(sizeof(T)), totals.include_self);
   }
 }
+
+// Only narrow floats, and no means, are ever asked for with Keep::nothing.
+template <class T, Reduce kReduce>
+inline constexpr bool kSumsSuffice = is_narrow<T> && kReduce != Reduce::mean;
 
 // Calls use.operator()<T, kReduce>() for a reduction that the dtype has; else gives null.
 template <class Result, class Use>
@@ -172,17 +236,28 @@ GS_INLINE Result find(const Combine& combine, Use use) {
 
 }  // namespace
 
-Apply applier(const Combine& combine, Stage stage) {
-  return find<Apply>(combine, [stage]<class T, Reduce kReduce>() -> Apply {
-    if (stage == Stage::finish) return finish_units<T, kReduce == Reduce::mean>;
-    if (stage == Stage::accumulate) return accumulate_units<T, kReduce>;
+Apply applier(const Combine& combine, Stage stage, Keep keep) {
+  return find<Apply>(combine, [=]<class T, Reduce kReduce>() -> Apply {
+    constexpr bool kMean = kReduce == Reduce::mean;
+    if constexpr (kSumsSuffice<T, kReduce>) {
+      if (keep == Keep::nothing) return add_units<Total<T>, T, kReduce>;
+    }
+    const bool many = keep == Keep::long_count;
+    if (kMean && many && stage == Stage::finish) return finish_units<T, kMean, kMean>;
+    if (kMean && many) return accumulate_units<T, kReduce, kMean>;
+    if (stage == Stage::finish) return finish_units<T, kMean, false>;
+    if (stage == Stage::accumulate) return accumulate_units<T, kReduce, false>;
     if constexpr (kDirect<T, kReduce>) return combine_units<T, kReduce>;
     return nullptr;
   });
 }
 
-ApplyElements element_applier(const Combine& combine, Stage stage) {
-  return find<ApplyElements>(combine, [stage]<class T, Reduce kReduce>() -> ApplyElements {
+ApplyElements element_applier(const Combine& combine, Stage stage, Keep keep) {
+  if (keep == Keep::long_count) return nullptr;
+  return find<ApplyElements>(combine, [=]<class T, Reduce kReduce>() -> ApplyElements {
+    if constexpr (kSumsSuffice<T, kReduce>) {
+      if (keep == Keep::nothing) return add_elements<Total<T>, T, kReduce>;
+    }
     if (stage == Stage::accumulate) return accumulate_elements<T, kReduce>;
     if constexpr (kDirect<T, kReduce>) {
       if (stage == Stage::direct) return combine_elements<T, kReduce>;
@@ -191,15 +266,21 @@ ApplyElements element_applier(const Combine& combine, Stage stage) {
   });
 }
 
-Sweep sweeper(const Combine& combine, Stage stage) {
-  return find<Sweep>(combine, [stage]<class T, Reduce kReduce>() -> Sweep {
-    if (stage == Stage::finish) return sweep<T, kReduce == Reduce::mean>;
-    return begin<T>;
+Sweep sweeper(const Combine& combine, Stage stage, Keep keep) {
+  return find<Sweep>(combine, [=]<class T, Reduce kReduce>() -> Sweep {
+    if constexpr (kSumsSuffice<T, kReduce>) {
+      if (keep == Keep::nothing) return stage == Stage::finish ? finish<Total<T>, T, false> : begin<Total<T>, T>;
+    }
+    if (stage == Stage::finish) return finish<Record<T>, T, kReduce == Reduce::mean>;
+    return begin<Record<T>, T>;
   });
 }
 
-int64_t record_bytes(const Combine& combine) {
-  return find<int64_t>(combine, []<class T, Reduce kReduce>() -> int64_t { return sizeof(Record<T>); });
+int64_t record_bytes(const Combine& combine, Keep keep) {
+  return find<int64_t>(combine, [keep]<class T, Reduce kReduce>() -> int64_t {
+    if (kSumsSuffice<T, kReduce> && keep == Keep::nothing) return sizeof(float);
+    return keep == Keep::long_count ? sizeof(Record<T, kReduce == Reduce::mean>) : sizeof(Record<T>);
+  });
 }
 
 }  // namespace gs::cpu::GS_ISA

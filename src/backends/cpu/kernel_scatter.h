@@ -10,7 +10,9 @@
 namespace gs::cpu::GS_ISA {
 namespace {
 
-inline constexpr int kValuesAhead = 12;  // units whose values are asked for before they are needed
+inline constexpr int kValuesAhead = 12;        // units whose values are asked for before they are needed
+inline constexpr int kTargetsAhead = 16;       // units whose targets are, where these are far away
+inline constexpr int64_t kSourceAhead = 2048;  // bytes of values that lie in order
 inline constexpr int kLanes = 8;
 
 // The own points of a block, in order. Room for a whole vector behind the last one.
@@ -65,6 +67,87 @@ void scatter_units(const Share& share, int64_t unit, Copy copy) {
   }
 }
 
+// Finds the bit of a unit. Its distance from the first one is a multiple of its length, so a product divides.
+struct Marker {
+  uint64_t* bits;
+  Address first;
+  int shift;
+  uint64_t inverse;
+  uint64_t met = 0;
+
+  explicit Marker(const Job& job) : bits(job.marks.bits), first(job.marks.first) {
+    const auto unit = static_cast<uint64_t>(job.unit);
+    shift = __builtin_ctzll(unit);
+    const uint64_t odd = unit >> shift;
+    inverse = odd;  // modulo 8; each step doubles the bits that are right
+    for (int i = 0; i < 5; ++i) inverse *= 2 - odd * inverse;
+  }
+  GS_INLINE void mark(Address target) {
+    const uint64_t slot = ((target - first) >> shift) * inverse;
+    uint64_t& word = bits[slot / 64];
+    const uint64_t bit = uint64_t{1} << (slot % 64);
+    met |= word & bit;
+    word |= bit;
+  }
+  void finish(const Job& job) const {
+    if (met != 0) *job.marks.met = 1;
+  }
+};
+
+void mark_block(const Job& job, const Block& block) {
+  if (job.marks.bits == nullptr) return;
+  Marker marker(job);
+  for (int k = 0; k < block.n; ++k) {
+    if (block.address[k] != 0) marker.mark(block.address[k]);
+  }
+  marker.finish(job);
+}
+
+// Lines that will be written in part: those that are only written as a whole need not be read.
+inline void prefetch_target(const Job& job, Address target) {
+  if (job.whole_lines && job.stream) return;
+  if (!job.stream) return prefetch_unit(target, job.unit);
+  keep_prefetches();
+  prefetch(target);
+  prefetch(target + static_cast<uint64_t>(job.unit) - 1);
+}
+
+// All units of a block whose values lie in order, which are needed once, so they pass by the caches. A unit is marked
+// while the memory is busy with the ones before.
+template <class Copy>
+void scatter_in_order(const Job& job, const Block& block, Copy copy) {
+  const int64_t unit = job.unit;
+  const int ahead = job.ahead == Ahead::units && unit <= kAheadBytes ? kTargetsAhead : block.n;
+  const std::byte* value = pointer_to(block.dense);
+  const auto move = [&](int k) {
+    for (int64_t byte = 0; byte < unit; byte += kLine) __builtin_prefetch(value + kSourceAhead + byte, 0, 0);
+    if (k + ahead < block.n) prefetch_target(job, block.address[k + ahead]);
+    copy(pointer_to(block.address[k]), value);
+    value += unit;
+  };
+  if (ahead < block.n) {
+    for (int k = 0; k < ahead; ++k) prefetch_target(job, block.address[k]);
+  }
+  if (job.marks.bits == nullptr) {
+    for (int k = 0; k < block.n; ++k) move(k);
+    return;
+  }
+  Marker marker(job);
+  for (int k = 0; k < block.n; ++k) {
+    marker.mark(block.address[k]);
+    move(k);
+  }
+  marker.finish(job);
+}
+
+// Calls use(copy) with the form for the units of this job.
+template <class Use>
+inline void with_unit(const Job& job, Use use) {
+  if (!job.stream) return with_copy(job.unit, use);
+  if (job.whole_lines) return with_lines(job.unit, use);
+  use(Streamed{job.unit});
+}
+
 bool owns_all(const Job& job, const Block& block) {
   const auto bytes = static_cast<uint64_t>(block.n) * static_cast<uint64_t>(job.unit);
   return block.address[0] >= job.own_low && block.address[0] + bytes <= job.own_high;
@@ -72,13 +155,47 @@ bool owns_all(const Job& job, const Block& block) {
 
 void scatter(const Job& job, Block& block) {
   if (block.run && job.apply == nullptr && owns_all(job, block)) {
+    mark_block(job, block);
     return copy_bytes(pointer_to(block.address[0]), pointer_to(block.dense), block.n * job.unit);
   }
+  if (job.apply == nullptr && job.own_all && job.packed && job.nowhere == Nowhere::never && job.unit > 16) {
+    return with_unit(job, [&](auto copy) { scatter_in_order(job, block, copy); });
+  }
+  mark_block(job, block);
   Share share;
   pick(job, block, share);
   if (job.apply != nullptr) return job.apply(job, share.target, share.value, share.n);
-  if (job.stream) return with_lines(job.unit, [&](auto copy) { scatter_units(share, job.unit, copy); });
-  with_copy(job.unit, [&](auto copy) { scatter_units(share, job.unit, copy); });
+  with_unit(job, [&](auto copy) { scatter_units(share, job.unit, copy); });
+}
+
+// The slots [first, last) that are not marked, in runs as long as they are.
+void copy_unmarked(const Job& job, int64_t first, int64_t last) {
+  const uint64_t* const bits = job.marks.bits;
+  const auto is_marked = [bits](int64_t slot) { return bits != nullptr && (bits[slot / 64] >> (slot % 64) & 1) != 0; };
+  const auto next = [&](int64_t slot, bool marked) {  // that is, or is not
+    if (bits == nullptr) return last;
+    while (slot < last) {
+      const uint64_t word = (marked ? bits[slot / 64] : ~bits[slot / 64]) >> (slot % 64);
+      if (word != 0) {
+        slot += __builtin_ctzll(word);
+        return slot < last ? slot : last;
+      }
+      slot += 64 - slot % 64;
+    }
+    return last;
+  };
+  for (int64_t begin = is_marked(first) ? next(first, false) : first; begin < last;) {
+    const int64_t end = next(begin, true);
+    const int64_t bytes = (end - begin) * job.unit;
+    std::byte* const target = pointer_to(job.marks.first) + begin * job.unit;
+    const std::byte* const source = job.base + begin * job.unit;
+    if (job.stream) {
+      stream_bytes(target, source, bytes);
+    } else {
+      copy_bytes(target, source, bytes);
+    }
+    begin = next(end, false);
+  }
 }
 
 }  // namespace

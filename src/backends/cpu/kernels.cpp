@@ -77,6 +77,11 @@ const char* level() {
 }
 
 bool run(const Job& job, int64_t first, int64_t last) {
+  if (job.base != nullptr) {
+    copy_unmarked(job, first, last);
+    if (job.stream) finish_streaming();
+    return true;
+  }
   const bool accepted = kHasVectors && job.byte_table ? run_byte_table(job, first, last)
                         : kHasVectors && job.vectors  ? run_vectors(job, first, last)
                         : !job.elements               ? run_blocks(job, first, last)

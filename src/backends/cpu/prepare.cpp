@@ -109,9 +109,9 @@ bool is_byte_table(const Plan& plan, const Tuning& tuning, const Job& job) {
 void choose_ahead(const Plan& plan, const Tuning& tuning, Job& job) {
   job.ahead = Ahead::none;
   job.run_span = 0;
-  if (job.general || job.scatter || job.indices == 0 || job.count <= kBlockAhead || !is_far(plan, tuning)) return;
-  job.ahead = Ahead::points;
-  if (!job.elements || job.rank < 2) return;
+  if (job.general || job.indices == 0 || job.count <= kBlockAhead || !is_far(plan, tuning)) return;
+  job.ahead = job.scatter ? Ahead::units : Ahead::points;
+  if (job.scatter || !job.elements || job.rank < 2) return;
   const IndexArray& index = plan.index[0];
   const int last = job.rank - 1;
   if (index.step != plan.unit || plan.space.stride(kIndexed, last) != 0) return;
@@ -186,13 +186,16 @@ void prepare(const Plan& plan, const Buffers& buffers, Direction direction, cons
   job.short_runs = job.rank > 1 && job.extent[last] < kShortRun;
   job.packed = !job.general && (job.count == 1 || job.stride[last * job.operands + kDense] == job.unit) &&
                (!job.short_runs || job.flat[kDense]);
-  job.stream = plan.bytes_moved() >= tuning.stream_bytes &&
-               (job.scatter ? !job.general && has_whole_lines(plan, buffers.indexed) : job.packed);
+  job.whole_lines = job.scatter && !job.general && has_whole_lines(plan, buffers.indexed);
+  const bool streams = job.scatter ? job.whole_lines || (!job.general && job.unit >= kStreamInside) : job.packed;
+  job.stream = streams && plan.bytes_moved() >= tuning.stream_bytes;
   job.own_low = 1;
   job.own_high = UINT64_MAX;
   job.own_all = true;
   job.apply = nullptr;
   job.apply_elements = nullptr;
+  job.marks = {};
+  job.base = nullptr;
   job.elements = is_elements(plan, job);
   choose_ahead(plan, tuning, job);
   job.byte_table = is_byte_table(plan, tuning, job);

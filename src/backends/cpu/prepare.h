@@ -27,6 +27,8 @@ struct Tuning {
   int64_t round_points = kRoundPoints;
   int64_t min_slice_bytes = kMinSliceBytes;
   int64_t totals_window = kTotalsWindow;
+  int64_t bitmap_share = kBitmapShare;
+  int64_t short_counts = UINT32_MAX;  // points that are counted in 32 bits
 };
 
 // A job with the tables that it points to. Not copied, because of those pointers.

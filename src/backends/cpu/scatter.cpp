@@ -1,6 +1,7 @@
 // scatter.cpp: see scatter.h. Threads share a scatter so that all points of one target belong to one of them, who takes
 // them in order. Where an axis of the targets is walked and not indexed, each has a slice of it; a few very long units
-// are cut into pieces; else each has a range of addresses, looks at all points and writes to its own range only.
+// are cut into pieces; rows that never meet are shared as they come; else each has a range of addresses, looks at all
+// points and writes to its own range only.
 #include "backends/cpu/scatter.h"
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <optional>
 #include <vector>
 
+#include "backends/cpu/apart.h"
 #include "backends/cpu/thread_pool.h"
 #include "backends/host_memory.h"
 #include "core/combine_point.h"
@@ -293,10 +295,12 @@ Outcome reduce_in_windows(const Scatter& scatter, const Appliers& appliers, cons
   const int64_t slots = (span.high - span.low) / plan.item;
   const int64_t per_unit = plan.unit / plan.item;
   const int64_t window = std::min(slots, std::max(scatter.tuning->totals_window, per_unit));
-  const int64_t record = appliers.record_bytes(combine);
-  const int64_t bytes = (window + per_unit) * record;  // the last unit may begin in the window
+  const bool many = combine.reduce == Reduce::mean && plan.space.count() > scatter.tuning->short_counts;
   // Memory between the targets is not ours to read, and few values do not pay for a look at every target.
-  const bool dense = slots / kSparseSlots <= plan.space.count() * per_unit && is_gapless(plan, slots);
+  const bool dense = !many && slots / kSparseSlots <= plan.space.count() * per_unit && is_gapless(plan, slots);
+  const Keep keep = many ? Keep::long_count : dense && sums_suffice(combine) ? Keep::nothing : Keep::count;
+  const int64_t record = appliers.record_bytes(combine, keep);
+  const int64_t bytes = (window + per_unit) * record;  // the last unit may begin in the window
   const auto targets = scatter.threads > 1 ? sample(scatter) : std::vector<Address>();
   const Address start = reinterpret_cast<Address>(scatter.buffers->indexed) + static_cast<Address>(span.low);
   Sum sum;
@@ -311,16 +315,16 @@ Outcome reduce_in_windows(const Scatter& scatter, const Appliers& appliers, cons
     const Address high = low + static_cast<Address>(here * plan.item);
     sum.totals = {records->data(), low, combine.include_self, dense};
     if (dense)
-      sweep_window(scatter, appliers.sweep(combine, Stage::accumulate), sum.totals, reached, record, plan.item);
-    sum.apply = appliers.units(combine, Stage::accumulate);
-    sum.apply_elements = appliers.elements(combine, Stage::accumulate);
+      sweep_window(scatter, appliers.sweep(combine, Stage::accumulate, keep), sum.totals, reached, record, plan.item);
+    sum.apply = appliers.units(combine, Stage::accumulate, keep);
+    sum.apply_elements = appliers.elements(combine, Stage::accumulate, keep);
     const std::vector<Part> parts = parts_of(scatter, {low, high}, &targets);
     Outcome outcome = run_parts(scatter, parts, sum);
     if (outcome != Outcome::done) return outcome;
     if (dense) {
-      sweep_window(scatter, appliers.sweep(combine, Stage::finish), sum.totals, reached, record, plan.item);
+      sweep_window(scatter, appliers.sweep(combine, Stage::finish, keep), sum.totals, reached, record, plan.item);
     } else {
-      sum.apply = appliers.units(combine, Stage::finish);
+      sum.apply = appliers.units(combine, Stage::finish, keep);
       sum.apply_elements = nullptr;
       outcome = run_parts(scatter, parts, sum);
       if (outcome != Outcome::done) return outcome;
@@ -370,7 +374,29 @@ bool may_meet(const Plan& plan, Direction direction) {
 
 Outcome scatter_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
                      const RunOptions& options) {
-  return run_direct(scatter_of(run, tuning, plan, buffers, options), {});
+  const Scatter scatter = scatter_of(run, tuning, plan, buffers, options);
+  if (scatter.threads > 1 && slices(scatter, {}).empty() && pieces(scatter, {}).empty()) {
+    const Apart tried = scatter_apart(run, tuning, plan, buffers, options);
+    if (tried.yes || tried.outcome != Outcome::done) return tried.outcome;
+  }
+  return run_direct(scatter, {});
+}
+
+Outcome scatter_onto(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
+                     const RunOptions& options) {
+  const Span span = indexed_span(plan);
+  const bool tries = may_meet(plan, Direction::scatter) && plan.space.count() > 0 && span.low == 0 &&
+                     span.high == buffers.base_bytes && plan.bytes_moved() >= tuning.serial_row_bytes;
+  if (tries) {
+    const Apart tried = scatter_apart(run, tuning, plan, buffers, options);
+    if (tried.yes || tried.outcome != Outcome::done) return tried.outcome;
+  }
+  const Outcome copied = copy_base(run, tuning, buffers, options);
+  if (copied != Outcome::done) return copied;
+  if (tries) return run_direct(scatter_of(run, tuning, plan, buffers, options), {});
+  Buffers filled = buffers;
+  filled.base = nullptr;
+  return move_with(run, tuning, plan, filled, Direction::scatter, options);
 }
 
 Outcome reduce_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers, const Combine& combine,
@@ -381,8 +407,8 @@ Outcome reduce_with(Run run, const Tuning& tuning, const Plan& plan, const Buffe
   if (!combines_directly(combine)) return reduce_in_pieces(scatter, appliers, combine);
   Sum sum;
   sum.stream = false;
-  sum.apply = appliers.units(combine, Stage::direct);
-  sum.apply_elements = appliers.elements(combine, Stage::direct);
+  sum.apply = appliers.units(combine, Stage::direct, Keep::count);
+  sum.apply_elements = appliers.elements(combine, Stage::direct, Keep::count);
   return run_direct(scatter, sum);
 }
 

@@ -15,4 +15,8 @@ int scatter_threads(const Plan& plan, const Tuning& tuning, int available);
 Outcome scatter_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
                      const RunOptions& options);
 
+// The same into fresh memory with a base.
+Outcome scatter_onto(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
+                     const RunOptions& options);
+
 }  // namespace gs::cpu

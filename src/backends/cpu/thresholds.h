@@ -26,6 +26,9 @@ inline constexpr int64_t kMostShares = 64;  // tables: a chunk is at most so man
 inline constexpr int64_t kMinSliceBytes = 4096;  // of an axis that is shared by slices: less is in one line or page
 inline constexpr int kSlicesPerThread = 4;
 inline constexpr int kMaxElementShares = 8;       // ranges of addresses: more threads would spend their time looking
+inline constexpr int64_t kMaxElement = 16;        // longer units, if no two meet, are shared by position
+inline constexpr int64_t kApartPoints = 4096;     // so many of them go on after two have met
+inline constexpr int64_t kBitmapShare = 16;       // what is moved is so many times longer than the bitmaps that tell
 inline constexpr int kSamplesPerShare = 64;       // targets by which the ranges are made equally busy
 inline constexpr int64_t kRoundPoints = 1 << 20;  // between two questions for Ctrl-C
 inline constexpr int64_t kRoundBytes = 64 * 1024 * 1024;  // the same, longer units
@@ -39,6 +42,7 @@ inline constexpr int kRowBlock = 128;          // rows
 inline constexpr int64_t kShortRun = 32;       // shorter innermost axes are walked several runs at a time
 inline constexpr int64_t kByteRun = 256;       // the same where the whole table is loaded for every run
 inline constexpr int64_t kShortVectorRun = 8;  // the same where gather instructions leave lanes empty
+inline constexpr int kApartBlock = 64;  // rows that threads share by position: the memory idles while one is placed
 
 // ---- caches
 inline constexpr int64_t kFarTablePerL2 = 4;    // prefetch from a table of so many L2 caches on (GS_FAR_TABLE_BYTES)
@@ -49,6 +53,9 @@ inline constexpr int64_t kSlabBytes = 128;     // of a packed row; half of it wh
 inline constexpr int64_t kSlabPartOfL2 = 2;    // a slab fills at most L2 / this
 inline constexpr int64_t kSlabRowsPerUse = 2;  // rows of the table for each row of the result, at most
 inline constexpr int64_t kPackAhead = 16;      // rows that are asked for before they are packed
+
+inline constexpr int64_t kStreamInside =
+    128;  // scattered rows: the same for their inner lines where they begin or end in one
 
 inline constexpr int64_t kFillRowBytes = 4096;  // a fill value is repeated in advance up to this unit
 

@@ -3,6 +3,7 @@
 #include <bit>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <new>
 
@@ -74,6 +75,8 @@ class Reference final : public Backend {
 
   Outcome move(const Plan& plan, const Buffers& buffers, Direction direction,
                const RunOptions& options) const override {
+    if (buffers.base_bytes > 0)
+      std::memcpy(buffers.indexed, buffers.base, static_cast<std::size_t>(buffers.base_bytes));
     const PlanView view = view_of(plan, buffers);
     return for_each_point(view, options, [&](int64_t flat) { return move_point(view, direction, flat); });
   }
