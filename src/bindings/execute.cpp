@@ -107,7 +107,7 @@ void check_out(const Operands& operands) {
 
 py::object written(const Operands& operands) {
   const py::object& out = operands.out.original ? operands.out.original : operands.out.object;
-  if (operands.out.library != Library::numpy) python_part("gatherscatter._arrays", "written")(out);
+  if (operands.out.library != Library::numpy) dlpack::mark_written(out);
   return out;
 }
 

@@ -5,11 +5,12 @@
 #include <structmember.h>
 
 #include <cstddef>
-#include <optional>
 
 #include "bindings/errors.h"
 #include "bindings/fast_lane.h"
+#include "bindings/plan_object.h"
 #include "bindings/run.h"
+#include "bindings/small_call.h"
 #include "core/error.h"
 
 namespace gs {
@@ -34,49 +35,69 @@ bool is_int(PyObject* object, int64_t& value) {
   return overflow == 0;
 }
 
-// The third argument or the keyword `axis`, if there is nothing else; false where the call has another form.
-bool axis_argument(const Call& call, std::optional<int64_t>& axis) {
-  static PyObject* const name = PyUnicode_InternFromString("axis");
-  PyObject* given = nullptr;
-  if (call.positional == 3 && call.keyword_count() == 0) given = call.arguments[2];
-  if (call.positional == 2 && call.keyword_count() == 1 && PyTuple_GET_ITEM(call.keywords, 0) == name) {
-    given = call.arguments[2];
+// What two arrays are called with besides.
+struct Options {
+  bool has_axis = false;
+  int64_t axis = 0;
+  PyObject* out = nullptr;
+};
+
+bool set_axis(PyObject* given, Options& options) {
+  options.has_axis = given != Py_None;
+  return !options.has_axis || is_int(given, options.axis);
+}
+
+// A third argument, if `takes_axis`, and the keywords `axis` and `out`; false where the call has another form.
+bool read_options(const Call& call, bool takes_axis, Options& options) {
+  static PyObject* const axis_name = PyUnicode_InternFromString("axis");
+  static PyObject* const out_name = PyUnicode_InternFromString("out");
+  const bool third = takes_axis && call.positional == 3;
+  if (third && !set_axis(call.arguments[2], options)) return false;
+  if (takes_axis && !third && call.positional != 2) return false;
+  for (Py_ssize_t i = 0; i < call.keyword_count(); ++i) {
+    PyObject* name = PyTuple_GET_ITEM(call.keywords, i);
+    PyObject* given = call.arguments[call.positional + i];
+    if (name == out_name) {
+      options.out = given == Py_None ? nullptr : given;
+    } else if (name != axis_name || !takes_axis || third || !set_axis(given, options)) {
+      return false;
+    }
   }
-  if (given == nullptr) return call.positional == 2 && call.keyword_count() == 0;
-  if (given == Py_None) {
-    axis.reset();
-    return true;
-  }
-  int64_t value = 0;
-  if (!is_int(given, value)) return false;
-  axis = value;
   return true;
 }
 
-// A lane fills in the request and says where the index stands; null where the call is not one of its own.
-using Lane = PyObject* (*)(const Call& call, Request& request);
+// A lane says how the operator reads the call and where the index stands; null where the call is not one of its own.
+using Lane = PyObject* (*)(const Call& call, Form& form, PyObject*& out);
 
-PyObject* take_lane(const Call& call, Request& request) {
-  request.planner = Planner::take_axis;
-  return axis_argument(call, request.axis) ? call.arguments[1] : nullptr;
+PyObject* finish(const Call& call, const Options& options, Form& form, PyObject*& out) {
+  form.has_axis = options.has_axis;
+  form.axis = options.axis;
+  out = options.out;
+  return call.arguments[1];
 }
 
-PyObject* take_along_axis_lane(const Call& call, Request& request) {
-  request.planner = Planner::along_axis;
-  request.match = Match::broadcast;
-  request.axis = -1;
-  return axis_argument(call, request.axis) && request.axis ? call.arguments[1] : nullptr;
+PyObject* take_lane(const Call& call, Form& form, PyObject*& out) {
+  Options options;
+  return read_options(call, true, options) ? finish(call, options, form, out) : nullptr;
 }
 
-PyObject* gather_lane(const Call& call, Request& request) {
-  int64_t dim = 0;
-  if (call.positional == 3 && call.keyword_count() == 0 && is_int(call.arguments[1], dim)) {
-    request.planner = Planner::along_axis;
-    request.axis = dim;
+PyObject* take_along_axis_lane(const Call& call, Form& form, PyObject*& out) {
+  Options options{true, -1, nullptr};
+  form.planner = Planner::along_axis;
+  form.match = Match::broadcast;
+  return read_options(call, true, options) && options.has_axis ? finish(call, options, form, out) : nullptr;
+}
+
+PyObject* gather_lane(const Call& call, Form& form, PyObject*& out) {
+  Options options;
+  if (call.positional == 3 && is_int(call.arguments[1], options.axis)) {
+    options.has_axis = true;
+    form.planner = Planner::along_axis;
+    if (!read_options(call, false, options)) return nullptr;
+    finish(call, options, form, out);
     return call.arguments[2];
   }
-  request.planner = Planner::take_axis;
-  return axis_argument(call, request.axis) && request.axis ? call.arguments[1] : nullptr;
+  return read_options(call, true, options) && options.has_axis ? finish(call, options, form, out) : nullptr;
 }
 
 Lane lane_named(const std::string& name) {
@@ -96,13 +117,27 @@ struct Operator {
 
 // Null without a Python error: the call belongs to the Python function.
 PyObject* try_lane(const Operator& self, const Call& call) {
-  if (call.positional < 2 || !is_plain_array(call.arguments[0])) return nullptr;
+  if (call.positional < 2) return nullptr;
   try {
-    Request request;
-    PyObject* index = self.lane(call, request);
-    if (index == nullptr || !is_plain_array(index)) return nullptr;
+    Form form;
+    PyObject* out = nullptr;
+    PyObject* input = call.arguments[0];
+    PyObject* index = self.lane(call, form, out);
+    if (index == nullptr) return nullptr;
+    PlainArray source;
+    PlainArray places;
+    if (!is_planning() && read_plain(input, Role::data, source) && source.rank > 0 &&
+        read_plain(index, Role::index, places)) {
+      const SmallCall& small = SmallCalls::of_thread().find(form, source, places);
+      if (small) {
+        PyObject* result = small.gather(source, places, out);
+        if (result != nullptr || PyErr_Occurred()) return result;
+      }
+    }
+    if (out != nullptr || !is_plain_array(input) || !is_plain_array(index)) return nullptr;
+    Request request = form.request();
     request.op = py::reinterpret_borrow<py::object>(self.name);
-    return run_plain(request, call.arguments[0], index).release().ptr();
+    return run_plain(request, input, index).release().ptr();
   } catch (const py::error_already_set&) {
     set_python_error("gatherscatter");  // restores it
     return nullptr;

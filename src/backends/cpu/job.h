@@ -119,6 +119,13 @@ struct Job {
 // done.
 using Run = bool (*)(const Job& job, int64_t first, int64_t last);
 
+// Gathers of single units along one contiguous axis by one contiguous index array, with no decision left: the rule is
+// raise and from_end. False: an index lies outside.
+struct ShortGather {
+  bool (*run)(std::byte* dense, const std::byte* indexed, const std::byte* index, int64_t count, int64_t extent);
+  bool (*allows)(const std::byte* index, int64_t count, int64_t extent);
+};
+
 namespace baseline {
 bool run(const Job& job, int64_t first, int64_t last);
 Apply applier(const Combine& combine, Stage stage);
@@ -126,6 +133,7 @@ ApplyElements element_applier(const Combine& combine, Stage stage);
 Sweep sweeper(const Combine& combine, Stage stage);
 int64_t record_bytes(const Combine& combine);
 ColumnKernels columns();
+ShortGather short_gather(IndexType type, int64_t unit);
 const char* level();
 }  // namespace baseline
 namespace v3 {
@@ -135,6 +143,7 @@ ApplyElements element_applier(const Combine& combine, Stage stage);
 Sweep sweeper(const Combine& combine, Stage stage);
 int64_t record_bytes(const Combine& combine);
 ColumnKernels columns();
+ShortGather short_gather(IndexType type, int64_t unit);
 const char* level();
 }  // namespace v3
 namespace v4 {
@@ -144,6 +153,7 @@ ApplyElements element_applier(const Combine& combine, Stage stage);
 Sweep sweeper(const Combine& combine, Stage stage);
 int64_t record_bytes(const Combine& combine);
 ColumnKernels columns();
+ShortGather short_gather(IndexType type, int64_t unit);
 const char* level();
 }  // namespace v4
 
