@@ -27,8 +27,8 @@ struct Share {
   void* context = nullptr;
 };
 
-// A small move whose decisions are made, run again and again on other memory of the same geometry, by the calling thread
-// alone. Any number of threads may run one at a time.
+// A small move whose decisions are made, run again and again on other memory of the same geometry, by the calling
+// thread alone. Any number of threads may run one at a time.
 class SmallMove {
  public:
   virtual ~SmallMove() = default;

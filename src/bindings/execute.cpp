@@ -14,7 +14,7 @@ thread_local bool was_signalled = false;
 }  // namespace
 
 bool keeps_lock(const Plan& plan) {
-  return plan.bytes_moved() < kKeepLockBytes && plan.index_space.count() < kKeepLockBytes / 8;
+  return plan.bytes_moved() <= kKeepLockBytes && plan.index_space.count() <= kKeepLockBytes / 8;
 }
 
 bool& signalled() {

@@ -15,7 +15,7 @@ namespace gs {
 struct Signature {
   Signature() = default;
   explicit Signature(const Operand& operand);
-  Operand operand() const;  // one without memory
+  Operand operand() const;   // one without memory
   PlainArray plain() const;  // likewise; of at most PlainArray::kMaxRank axes
   bool matches(const Operand& other) const;
   std::string text() const;  // "float32 (3, 5)"
@@ -38,8 +38,8 @@ class PlanObject {
   PlanObject(const Request& request, const Plan& plan, const Operands& operands);
 
   py::object call(py::handle input, py::handle indices, py::handle source, py::handle mask, py::handle out) const;
-  // The same for plain arrays of exactly the planned geometry: a new reference, or null without a Python error where the
-  // call is not that of a small gather.
+  // The same for plain arrays of exactly the planned geometry: a new reference, or null without a Python error where
+  // the call is not that of a small gather.
   PyObject* small_call(PyObject* input, PyObject* index, PyObject* out) const;
   // The same geometry run as a scatter, whatever direction the plan was made for.
   py::object scatter(const Combine& combine, Duplicates duplicates, const RawOperands& raw) const;

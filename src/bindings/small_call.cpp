@@ -87,7 +87,8 @@ Request Form::request() const {
 
 const SmallCall& SmallCalls::find(const Form& form, const PlainArray& input, const PlainArray& index) {
   const Geometry geometry(input, index);
-  const std::size_t slot = geometry.hash() ^ static_cast<std::size_t>(form.axis) ^ static_cast<std::size_t>(form.planner);
+  const std::size_t slot =
+      geometry.hash() ^ static_cast<std::size_t>(form.axis) ^ static_cast<std::size_t>(form.planner);
   Entry& entry = entries_[slot % entries_.size()];
   if (!(entry.geometry == geometry && entry.form == form)) {
     entry.geometry = Geometry();  // stays empty if making the plan throws

@@ -1,5 +1,5 @@
-// small_call.h: gathers of so few items that making a plan of them takes longer than the move. Everything is decided once
-// for a geometry; a call compares the geometry, allocates the result and runs.
+// small_call.h: gathers of so few items that making a plan of them takes longer than the move. Everything is decided
+// once for a geometry; a call compares the geometry, allocates the result and runs.
 #pragma once
 
 #include <array>

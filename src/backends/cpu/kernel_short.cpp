@@ -5,32 +5,14 @@
 namespace gs::cpu::GS_ISA {
 namespace {
 
-inline constexpr int kTurn = 16;  // two or four vectors of positions
-
-// The number of points, as a constant where the turn is full.
-struct Full {
-  constexpr operator int() const { return kTurn; }
-};
-
-// Negative if an index lies outside.
-template <class Index, class Count>
-inline int64_t place_turn(const std::byte* index, int64_t extent, Count n, int64_t* __restrict position) {
-  alignas(64) int64_t value[kTurn];
-  for (int k = 0; k < n; ++k) value[k] = widen(read<Index>(index + k * static_cast<int64_t>(sizeof(Index))));
-  settle_reads(value);
-  int64_t outside = 0;
-  for (int k = 0; k < n; ++k) {
-    position[k] = from_end(value[k], extent);
-    outside |= outside_mark(position[k], extent);
-  }
-  return outside;
-}
-
-template <class Index, int kUnit, class Count>
-inline bool take_turn(std::byte* dense, const std::byte* indexed, const std::byte* index, int64_t extent, Count n) {
-  alignas(64) int64_t position[kTurn];
-  if (place_turn<Index>(index, extent, n, position) < 0) return false;
-  for (int k = 0; k < n; ++k) __builtin_memcpy(dense + k * kUnit, indexed + position[k] * kUnit, kUnit);
+// One branch for each point, which is never taken: from a table in L1 this is faster than groups that are checked as
+// vectors (0.42 to 0.95 ns for int64 on Zen 4), whose positions go through memory.
+template <class Index, int kUnit>
+inline bool take_point(std::byte* dense, const std::byte* indexed, const std::byte* index, int64_t extent) {
+  int64_t position = from_end(widen(read<Index>(index)), extent);
+  asm volatile("" : "+r"(position));  // judged and used as it is now: somebody may be writing into the array
+  if (!is_inside(position, extent)) return false;
+  __builtin_memcpy(dense, indexed + position * kUnit, kUnit);
   return true;
 }
 
@@ -38,12 +20,18 @@ template <class Index, int kUnit>
 bool take_short(std::byte* __restrict dense, const std::byte* __restrict indexed, const std::byte* index, int64_t count,
                 int64_t extent) {
   constexpr int64_t kIndex = sizeof(Index);
+  constexpr int kTurn = 8;
   int64_t k = 0;
   for (; k + kTurn <= count; k += kTurn) {
-    if (!take_turn<Index, kUnit>(dense + k * kUnit, indexed, index + k * kIndex, extent, Full{})) return false;
+#pragma GCC unroll 8
+    for (int64_t j = k; j < k + kTurn; ++j) {
+      if (!take_point<Index, kUnit>(dense + j * kUnit, indexed, index + j * kIndex, extent)) return false;
+    }
   }
-  return k == count || take_turn<Index, kUnit>(dense + k * kUnit, indexed, index + k * kIndex, extent,
-                                               static_cast<int>(count - k));
+  for (; k < count; ++k) {
+    if (!take_point<Index, kUnit>(dense + k * kUnit, indexed, index + k * kIndex, extent)) return false;
+  }
+  return true;
 }
 
 template <class Index>
