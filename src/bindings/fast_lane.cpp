@@ -4,6 +4,7 @@
 // NumPy's header first
 #include <structmember.h>
 
+#include <algorithm>
 #include <cstddef>
 
 #include "bindings/errors.h"
@@ -66,44 +67,88 @@ bool read_options(const Call& call, bool takes_axis, Options& options) {
   return true;
 }
 
-// A lane says how the operator reads the call and where the index stands; null where the call is not one of its own.
-using Lane = PyObject* (*)(const Call& call, Form& form, PyObject*& out);
+// What a call asks for.
+struct Ask {
+  Form form;
+  PyObject* index = nullptr;
+  PyObject* source = nullptr;  // of a scatter
+  PyObject* out = nullptr;
+  bool answers = true;  // else the result is None
+};
 
-PyObject* finish(const Call& call, const Options& options, Form& form, PyObject*& out) {
-  form.has_axis = options.has_axis;
-  form.axis = options.axis;
-  out = options.out;
-  return call.arguments[1];
+// A lane says how the operator reads the call; false where the call is not one of its own.
+using Lane = bool (*)(const Call& call, Ask& ask);
+
+bool finish(const Call& call, const Options& options, Ask& ask, int index) {
+  ask.form.has_axis = options.has_axis;
+  ask.form.axis = options.axis;
+  ask.index = call.arguments[index];
+  ask.out = options.out;
+  return true;
 }
 
-PyObject* take_lane(const Call& call, Form& form, PyObject*& out) {
+bool take_lane(const Call& call, Ask& ask) {
   Options options;
-  return read_options(call, true, options) ? finish(call, options, form, out) : nullptr;
+  return read_options(call, true, options) && finish(call, options, ask, 1);
 }
 
-PyObject* take_along_axis_lane(const Call& call, Form& form, PyObject*& out) {
+bool take_along_axis_lane(const Call& call, Ask& ask) {
   Options options{true, -1, nullptr};
-  form.planner = Planner::along_axis;
-  form.match = Match::broadcast;
-  return read_options(call, true, options) && options.has_axis ? finish(call, options, form, out) : nullptr;
+  ask.form.planner = Planner::along_axis;
+  ask.form.match = Match::broadcast;
+  return read_options(call, true, options) && options.has_axis && finish(call, options, ask, 1);
 }
 
-PyObject* gather_lane(const Call& call, Form& form, PyObject*& out) {
+bool gather_lane(const Call& call, Ask& ask) {
   Options options;
   if (call.positional == 3 && is_int(call.arguments[1], options.axis)) {
     options.has_axis = true;
-    form.planner = Planner::along_axis;
-    if (!read_options(call, false, options)) return nullptr;
-    finish(call, options, form, out);
-    return call.arguments[2];
+    ask.form.planner = Planner::along_axis;
+    return read_options(call, false, options) && finish(call, options, ask, 2);
   }
-  return read_options(call, true, options) && options.has_axis ? finish(call, options, form, out) : nullptr;
+  return read_options(call, true, options) && options.has_axis && finish(call, options, ask, 1);
+}
+
+bool scatter_lane(const Call& call, Ask& ask) {
+  Options options;
+  if (call.positional != 4 || !is_int(call.arguments[1], options.axis)) return false;
+  options.has_axis = true;
+  ask.form.direction = Direction::scatter;
+  ask.form.planner = Planner::along_axis;
+  ask.source = call.arguments[3];
+  return read_options(call, false, options) && finish(call, options, ask, 2);
+}
+
+bool put_lane(const Call& call, Ask& ask) {
+  if (call.positional != 3 || call.keyword_count() != 0) return false;
+  ask.form.direction = Direction::scatter;
+  ask.index = call.arguments[1];
+  ask.source = call.arguments[2];
+  ask.out = call.arguments[0];
+  ask.answers = false;
+  return true;
+}
+
+bool put_along_axis_lane(const Call& call, Ask& ask) {
+  if (call.positional != 4 || call.keyword_count() != 0 || !is_int(call.arguments[3], ask.form.axis)) return false;
+  ask.form.direction = Direction::scatter;
+  ask.form.planner = Planner::along_axis;
+  ask.form.match = Match::broadcast;
+  ask.form.has_axis = true;
+  ask.index = call.arguments[1];
+  ask.source = call.arguments[2];
+  ask.out = call.arguments[0];
+  ask.answers = false;
+  return true;
 }
 
 Lane lane_named(const std::string& name) {
   if (name == "take") return take_lane;
   if (name == "take_along_axis") return take_along_axis_lane;
   if (name == "gather") return gather_lane;
+  if (name == "scatter") return scatter_lane;
+  if (name == "put") return put_lane;
+  if (name == "put_along_axis") return put_along_axis_lane;
   throw py::value_error("no fast lane is named " + name);
 }
 
@@ -115,29 +160,53 @@ struct Operator {
   Lane lane;
 };
 
-// Null without a Python error: the call belongs to the Python function.
+// Null without a Python error, here and below: not a small call of plain arrays.
+PyObject* try_scatter(const Ask& ask, PyObject* input) {
+  if (ask.out != nullptr && ask.out != input) return nullptr;
+  PlainArray target;
+  PlainArray index;
+  PlainArray source;
+  if (!read_plain(input, Role::data, target) || target.rank == 0 || !target.is_contiguous() ||
+      !read_plain(ask.index, Role::index, index) || !read_plain(ask.source, Role::source, source) ||
+      source.rank != index.rank || !std::equal(index.extent, index.extent + index.rank, source.extent) ||
+      !source.is_contiguous() || !source.same_type(target)) {
+    return nullptr;
+  }
+  const SmallCall& small = SmallCalls::of_thread().find(ask.form, target, index);
+  return small ? small.scatter(target, index, source, ask.out != nullptr) : nullptr;
+}
+
+PyObject* try_gather(const Ask& ask, PyObject* input) {
+  PlainArray source;
+  PlainArray index;
+  if (!read_plain(input, Role::data, source) || source.rank == 0 || !read_plain(ask.index, Role::index, index)) {
+    return nullptr;
+  }
+  const SmallCall& small = SmallCalls::of_thread().find(ask.form, source, index);
+  return small ? small.gather(source, index, ask.out) : nullptr;
+}
+
+// Null: the call belongs to the Python function.
 PyObject* try_lane(const Operator& self, const Call& call) {
   if (call.positional < 2) return nullptr;
   try {
-    Form form;
-    PyObject* out = nullptr;
+    Ask ask;
+    if (!self.lane(call, ask)) return nullptr;
     PyObject* input = call.arguments[0];
-    PyObject* index = self.lane(call, form, out);
-    if (index == nullptr) return nullptr;
-    PlainArray source;
-    PlainArray places;
-    if (!is_planning() && read_plain(input, Role::data, source) && source.rank > 0 &&
-        read_plain(index, Role::index, places)) {
-      const SmallCall& small = SmallCalls::of_thread().find(form, source, places);
-      if (small) {
-        PyObject* result = small.gather(source, places, out);
-        if (result != nullptr || PyErr_Occurred()) return result;
+    if (!is_planning()) {
+      PyObject* result = ask.source != nullptr ? try_scatter(ask, input) : try_gather(ask, input);
+      if (result != nullptr && !ask.answers) {
+        Py_DECREF(result);
+        return Py_NewRef(Py_None);
       }
+      if (result != nullptr || PyErr_Occurred()) return result;
     }
-    if (out != nullptr || !is_plain_array(input) || !is_plain_array(index)) return nullptr;
-    Request request = form.request();
+    if (ask.source != nullptr || ask.out != nullptr || !is_plain_array(input) || !is_plain_array(ask.index)) {
+      return nullptr;
+    }
+    Request request = ask.form.request();
     request.op = py::reinterpret_borrow<py::object>(self.name);
-    return run_plain(request, input, index).release().ptr();
+    return run_plain(request, input, ask.index).release().ptr();
   } catch (const py::error_already_set&) {
     set_python_error("gatherscatter");  // restores it
     return nullptr;

@@ -2,6 +2,7 @@
 #include "bindings/numpy_api.h"
 // NumPy's header first
 #include <algorithm>
+#include <cstring>
 
 #include "bindings/execute.h"
 #include "bindings/small_call.h"
@@ -68,8 +69,7 @@ PyObject* SmallCall::gather(const PlainArray& input, const PlainArray& index, Py
 PyObject* SmallCall::gather_into(const PlainArray& input, const PlainArray& index, PyObject* out) const {
   PlainArray target;
   if (!read_plain(out, Role::out, target) || !target.writable || !target.same_type(input)) return nullptr;
-  if (target.rank != shape_.size() || !std::equal(shape_.begin(), shape_.end(), target.extent)) return nullptr;
-  if (!target.is_contiguous()) return nullptr;
+  if (!has_shape(target) || !target.is_contiguous()) return nullptr;
   const ByteRange written = range_of(target);
   if (written.meets(range_of(input)) || written.meets(range_of(index))) return nullptr;
   if (!move_->allows(index.data) || !move_->run(target.data, input.data, index.data)) return nullptr;
@@ -77,8 +77,46 @@ PyObject* SmallCall::gather_into(const PlainArray& input, const PlainArray& inde
   return Py_NewRef(out);
 }
 
+bool SmallCall::has_shape(const PlainArray& array) const {
+  return array.rank == shape_.size() && std::equal(shape_.begin(), shape_.end(), array.extent);
+}
+
+bool SmallCall::scatter_into(const PlainArray& input, const PlainArray& index, const PlainArray& source) const {
+  const ByteRange written = range_of(input);
+  return input.writable && !written.meets(range_of(index)) && !written.meets(range_of(source)) &&
+         move_->allows(index.data) && move_->run(source.data, input.data, index.data);
+}
+
+PyObject* SmallCall::scatter(const PlainArray& input, const PlainArray& index, const PlainArray& source,
+                             bool in_place) const {
+  if (in_place) {
+    if (!scatter_into(input, index, source)) return nullptr;
+    if (input.library == Library::torch) dlpack::mark_written(input.object);
+    return Py_NewRef(input.object);
+  }
+  Dims shape;
+  shape.append(input.extent, input.rank);
+  const ByteRange old = range_of(input);
+  const auto fill = [&](std::byte* target) {
+    std::memcpy(target, old.begin, static_cast<std::size_t>(old.end - old.begin));
+    return move_->run(source.data, target, index.data);
+  };
+  if (input.library == Library::numpy) {
+    PyObject* result = fresh_ndarray(input, shape);
+    if (result == nullptr || fill(data_of(result))) return result;
+    Py_DECREF(result);
+    return nullptr;
+  }
+  dlpack::ManagedTensorVersioned* tensor = dlpack::allocate_tensor(shape, input.dtype, input.item);
+  if (fill(static_cast<std::byte*>(tensor->tensor.data))) return dlpack::to_torch(tensor).release().ptr();
+  tensor->deleter(tensor);
+  return nullptr;
+}
+
 Request Form::request() const {
   Request request;
+  request.direction = direction;
+  if (direction == Direction::scatter && match == Match::prefix) request.fit = Fit::leading;
   request.planner = planner;
   request.match = match;
   if (has_axis) request.axis = axis;
@@ -87,8 +125,8 @@ Request Form::request() const {
 
 const SmallCall& SmallCalls::find(const Form& form, const PlainArray& input, const PlainArray& index) {
   const Geometry geometry(input, index);
-  const std::size_t slot =
-      geometry.hash() ^ static_cast<std::size_t>(form.axis) ^ static_cast<std::size_t>(form.planner);
+  const std::size_t slot = geometry.hash() ^ static_cast<std::size_t>(form.axis) ^
+                           static_cast<std::size_t>(form.direction) << 3 ^ static_cast<std::size_t>(form.planner);
   Entry& entry = entries_[slot % entries_.size()];
   if (!(entry.geometry == geometry && entry.form == form)) {
     entry.geometry = Geometry();  // stays empty if making the plan throws
@@ -98,7 +136,14 @@ const SmallCall& SmallCalls::find(const Form& form, const PlainArray& input, con
     IndexView& view = operands.indices[0].view;
     set(view, index);
     view.type = index.type;
-    entry.call = SmallCall(make_plan(form.request(), operands), Direction::gather);
+    if (form.direction == Direction::scatter) {
+      ArrayView& source = operands.source.view;
+      source = contiguous_view(nullptr, view.extent, input.item);
+      operands.source.given = true;
+    }
+    entry.call = SmallCall(make_plan(form.request(), operands), form.direction);
+    const bool is_long = form.direction == Direction::scatter && bytes_of(operands.input.view) > kKeepLockBytes;
+    if (is_long || (form.direction == Direction::scatter && !entry.call.has_shape(index))) entry.call = SmallCall();
     entry.form = form;
     entry.geometry = geometry;
   }

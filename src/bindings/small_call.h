@@ -45,13 +45,17 @@ class SmallCall {
   SmallCall() = default;
   // Empty where the move is not a small one.
   SmallCall(const Plan& plan, Direction direction);
+  bool has_shape(const PlainArray& array) const;
   explicit operator bool() const { return move_ != nullptr; }
 
   // A new reference to the result, which is `out` where that is not null. Null without a Python error: the general way
   // has the answer. Arguments must have the geometry of the plan.
   PyObject* gather(const PlainArray& input, const PlainArray& index, PyObject* out) const;
+  // Likewise; into the input itself, or into a copy.
+  PyObject* scatter(const PlainArray& input, const PlainArray& index, const PlainArray& source, bool in_place) const;
 
  private:
+  bool scatter_into(const PlainArray& input, const PlainArray& index, const PlainArray& source) const;
   PyObject* gather_into(const PlainArray& input, const PlainArray& index, PyObject* out) const;
   std::shared_ptr<const SmallMove> move_;  // shared by copies of a plan object
   Dims shape_;
@@ -59,6 +63,7 @@ class SmallCall {
 
 // The operators that have one: how they read their two arrays, under the rule raise and from_end.
 struct Form {
+  Direction direction = Direction::gather;
   Planner planner = Planner::take_axis;
   Match match = Match::prefix;
   bool has_axis = false;
@@ -70,7 +75,8 @@ struct Form {
 // Recent geometries of one thread, guarded by nothing else.
 class SmallCalls {
  public:
-  // Good until the next call of `find`. Empty where the call is not a small one.
+  // Good until the next call of `find`. Empty where the call is not a small one. In a scatter the input must be
+  // contiguous, and the source too and of the shape of the index.
   const SmallCall& find(const Form& form, const PlainArray& input, const PlainArray& index);
   static SmallCalls& of_thread();
 
