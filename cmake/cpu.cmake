@@ -14,7 +14,7 @@ gs_expose(cpu ${_cpu_headers})
 set(_cpu_objects "")
 foreach(level ${_levels})
   add_library(gs_cpu_${level} OBJECT src/backends/cpu/kernels.cpp src/backends/cpu/kernel_combine.cpp
-                                       src/backends/cpu/kernel_columns.cpp)
+                                       src/backends/cpu/kernel_columns.cpp src/backends/cpu/kernel_short.cpp)
   target_compile_definitions(gs_cpu_${level} PRIVATE GS_ISA=${level} GS_ISA_NAME="${level}")
   target_compile_options(gs_cpu_${level} PRIVATE -O3 $<$<CXX_COMPILER_ID:GNU>:-fno-tree-loop-distribute-patterns>
                                                 ${_flags_${level}})
@@ -23,7 +23,8 @@ foreach(level ${_levels})
 endforeach()
 
 add_library(gs_cpu STATIC src/backends/cpu/cpu.cpp src/backends/cpu/prepare.cpp src/backends/cpu/scatter.cpp
-                          src/backends/cpu/apart.cpp src/backends/cpu/slab.cpp src/backends/cpu/thread_pool.cpp
+                          src/backends/cpu/apart.cpp src/backends/cpu/slab.cpp src/backends/cpu/small_move.cpp
+                          src/backends/cpu/thread_pool.cpp
                           src/backends/cpu/host_info.cpp src/backends/cpu/host_settings.cpp
                           src/backends/cpu/host_memory.cpp ${_cpu_objects})
 target_link_libraries(gs_cpu PRIVATE gs_flags gs_headers_backend gs_headers_cpu PUBLIC gs_core Threads::Threads)

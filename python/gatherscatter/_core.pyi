@@ -37,6 +37,14 @@ class Plan:
     def __hash__(self) -> int: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
 
+class PlanBase:
+    _core: Plan
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+_PlanClass = TypeVar("_PlanClass", bound=type[PlanBase])
+
+def plan_lane(type: _PlanClass, /) -> _PlanClass: ...
+
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 @final

@@ -6,6 +6,7 @@ from typing import Any, Final, cast
 
 import numpy as np
 
+from gatherscatter._core import operator_lane
 from gatherscatter._core import scatter_along as _scatter_along
 from gatherscatter._core import scatter_axis as _scatter_axis
 from gatherscatter._numpy_writes import (
@@ -25,6 +26,7 @@ _RAISE: Final = "raise"
 _FROM_END: Final = "from_end"
 
 
+@operator_lane("put")
 def put(
     a: Any,
     ind: Any,
@@ -108,6 +110,7 @@ def put(
     return cast(None, put_anything(a, ind, v, mode, bounds, negative, mask))
 
 
+@operator_lane("put_along_axis")
 def put_along_axis(
     arr: Any,
     indices: Any,

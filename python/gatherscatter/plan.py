@@ -11,7 +11,8 @@ from gatherscatter._source import as_source
 from gatherscatter._types import Duplicates, Reduce
 
 
-class Plan:
+@_core.plan_lane
+class Plan(_core.PlanBase):
     """An operator on arrays of one geometry, checked and ready to run again and again.
 
     Made by `plan`; calling it runs the operator. Index values are checked at every call.
@@ -48,7 +49,7 @@ class Plan:
            [40.]])
     """
 
-    __slots__ = ("_core",)
+    __slots__ = ()
 
     def __init__(self, core: _core.Plan) -> None:
         self._core = core

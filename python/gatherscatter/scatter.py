@@ -48,6 +48,7 @@ def scatter(
     mask: Any = None,
     out: ArrayT | None = None,
 ) -> ArrayT: ...
+@_core.operator_lane("scatter")
 def scatter(
     input: Any,
     dim: Any,

@@ -1,6 +1,7 @@
 // backend.h: what a backend offers: run an accepted plan on memory that it can reach.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "backends/columns.h"
@@ -26,6 +27,17 @@ struct Share {
   void* context = nullptr;
 };
 
+// A small move whose decisions are made, run again and again on other memory of the same geometry, by the calling
+// thread alone. Any number of threads may run one at a time.
+class SmallMove {
+ public:
+  virtual ~SmallMove() = default;
+  // As Backend::move: false means a forbidden index, and that part of the destination may have been written.
+  virtual bool run(std::byte* dense, std::byte* indexed, const std::byte* index) const = 0;
+  // Whether the rule forbids none of the indices; writes nothing.
+  virtual bool allows(const std::byte* index) const = 0;
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -36,6 +48,10 @@ class Backend {
   // ever. A scatter with duplicate targets writes them in ascending flat position.
   virtual Outcome move(const Plan& plan, const Buffers& buffers, Direction direction,
                        const RunOptions& options) const = 0;
+
+  // For plans with one index array and neither mask nor fill value. Null where every call is decided anew: threads may
+  // pay, there is nothing to move, or the backend has no such thing.
+  virtual std::unique_ptr<SmallMove> small_move(const Plan&, Direction) const { return nullptr; }
 
   // Combines every dense value with its target, in ascending flat position, so that the result depends on nothing else.
   // The dtype must have the reduction, and the strides of the indexed side must be multiples of the item.

@@ -171,6 +171,14 @@ const Torch& torch() {
   if (header != nullptr) found.api = reinterpret_cast<const ExchangeApi*>(header);
   if (found.api != nullptr && found.api->tensor_from_object == nullptr) found.api = nullptr;
   found.is_neg = py::object(tensor.attr("is_neg")).release().ptr();
+  const auto* method = reinterpret_cast<PyMethodDescrObject*>(found.is_neg);
+  if (Py_IS_TYPE(found.is_neg, &PyMethodDescr_Type) && method->d_method->ml_flags == METH_NOARGS) {
+    found.is_neg_function = method->d_method->ml_meth;
+  }
+  PyObject* property = py::object(tensor.attr("requires_grad")).release().ptr();
+  if (Py_IS_TYPE(property, &PyGetSetDescr_Type)) {
+    found.requires_grad = reinterpret_cast<PyGetSetDescrObject*>(property)->d_getset;
+  }
   found.is_conj = py::object(tensor.attr("is_conj")).release().ptr();
   PyObject* forward_mode = PyDict_GetItemString(loaded, "torch.autograd.forward_ad");
   if (forward_mode != nullptr && PyModule_Check(forward_mode))
@@ -185,6 +193,16 @@ bool Torch::in_forward_mode() const {
   static PyObject* const key = PyUnicode_InternFromString("_current_level");
   PyObject* level = PyDict_GetItem(PyModule_GetDict(forward_mode), key);
   return level != nullptr && PyLong_Check(level) && PyLong_AsLong(level) >= 0;
+}
+
+bool Torch::is_plain_float(PyObject* object) const {
+  const auto says_no = [](PyObject* answer) {
+    if (answer == nullptr) PyErr_Clear();
+    Py_XDECREF(answer);
+    return answer == Py_False;
+  };
+  return requires_grad != nullptr && is_neg_function != nullptr &&
+         says_no(requires_grad->get(object, requires_grad->closure)) && says_no(is_neg_function(object, nullptr));
 }
 
 ManagedTensorVersioned* allocate_tensor(const Dims& shape, DataType dtype, int64_t item) {
@@ -225,6 +243,12 @@ py::object to_torch(ManagedTensorVersioned* tensor) {
   void* object = nullptr;
   if (torch().api->managed_to_object(tensor, &object) != 0) throw py::error_already_set();
   return py::reinterpret_steal<py::object>(static_cast<PyObject*>(object));
+}
+
+void mark_written(py::handle tensor) {
+  static PyObject* const written =
+      py::object(py::module_::import("gatherscatter._arrays").attr("written")).release().ptr();
+  if (!py::reinterpret_steal<py::object>(PyObject_CallOneArg(written, tensor.ptr()))) throw py::error_already_set();
 }
 
 }  // namespace gs::dlpack

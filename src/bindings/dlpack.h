@@ -51,8 +51,12 @@ struct Torch {
   const ExchangeApi* api = nullptr;
   PyObject* is_neg = nullptr;  // torch.Tensor's methods
   PyObject* is_conj = nullptr;
-  PyObject* forward_mode = nullptr;  // the module torch.autograd.forward_ad
-  bool in_forward_mode() const;      // inside a dual level, where a tensor may carry a tangent
+  PyCFunction is_neg_function = nullptr;       // the same without a call of Python's; null where it is of another kind
+  const PyGetSetDef* requires_grad = nullptr;  // likewise
+  PyObject* forward_mode = nullptr;            // the module torch.autograd.forward_ad
+  bool in_forward_mode() const;                // inside a dual level, where a tensor may carry a tangent
+  // Neither requires grad nor has a lazy negative bit. False where that is not known without more questions.
+  bool is_plain_float(PyObject* object) const;
   bool is_tensor(PyObject* object) const {
     return api != nullptr && (Py_TYPE(object) == tensor || Py_TYPE(object) == parameter);
   }
@@ -63,5 +67,8 @@ const Torch& torch();
 // takes it.
 ManagedTensorVersioned* allocate_tensor(const Dims& shape, DataType dtype, int64_t item);
 py::object to_torch(ManagedTensorVersioned* tensor);
+
+// Tells torch that the memory of a tensor was written to behind its back.
+void mark_written(py::handle tensor);
 
 }  // namespace gs::dlpack

@@ -14,7 +14,7 @@ thread_local bool was_signalled = false;
 }  // namespace
 
 bool keeps_lock(const Plan& plan) {
-  return plan.bytes_moved() < kKeepLockBytes && plan.index_space.count() < kKeepLockBytes / 8;
+  return plan.bytes_moved() <= kKeepLockBytes && plan.index_space.count() <= kKeepLockBytes / 8;
 }
 
 bool& signalled() {
@@ -107,7 +107,7 @@ void check_out(const Operands& operands) {
 
 py::object written(const Operands& operands) {
   const py::object& out = operands.out.original ? operands.out.original : operands.out.object;
-  if (operands.out.library != Library::numpy) python_part("gatherscatter._arrays", "written")(out);
+  if (operands.out.library != Library::numpy) dlpack::mark_written(out);
   return out;
 }
 

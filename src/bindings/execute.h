@@ -10,7 +10,7 @@
 
 namespace gs {
 
-// Below this many bytes a call is shorter than giving the interpreter lock away and taking it back.
+// Up to this many bytes a call is shorter than giving the interpreter lock away and taking it back.
 inline constexpr int64_t kKeepLockBytes = 32 * 1024;
 bool keeps_lock(const Plan& plan);
 

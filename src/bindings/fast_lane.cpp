@@ -4,12 +4,14 @@
 // NumPy's header first
 #include <structmember.h>
 
+#include <algorithm>
 #include <cstddef>
-#include <optional>
 
 #include "bindings/errors.h"
 #include "bindings/fast_lane.h"
+#include "bindings/plan_object.h"
 #include "bindings/run.h"
+#include "bindings/small_call.h"
 #include "core/error.h"
 
 namespace gs {
@@ -34,55 +36,119 @@ bool is_int(PyObject* object, int64_t& value) {
   return overflow == 0;
 }
 
-// The third argument or the keyword `axis`, if there is nothing else; false where the call has another form.
-bool axis_argument(const Call& call, std::optional<int64_t>& axis) {
-  static PyObject* const name = PyUnicode_InternFromString("axis");
-  PyObject* given = nullptr;
-  if (call.positional == 3 && call.keyword_count() == 0) given = call.arguments[2];
-  if (call.positional == 2 && call.keyword_count() == 1 && PyTuple_GET_ITEM(call.keywords, 0) == name) {
-    given = call.arguments[2];
+// What two arrays are called with besides.
+struct Options {
+  bool has_axis = false;
+  int64_t axis = 0;
+  PyObject* out = nullptr;
+};
+
+bool set_axis(PyObject* given, Options& options) {
+  options.has_axis = given != Py_None;
+  return !options.has_axis || is_int(given, options.axis);
+}
+
+// A third argument, if `takes_axis`, and the keywords `axis` and `out`; false where the call has another form.
+bool read_options(const Call& call, bool takes_axis, Options& options) {
+  static PyObject* const axis_name = PyUnicode_InternFromString("axis");
+  static PyObject* const out_name = PyUnicode_InternFromString("out");
+  const bool third = takes_axis && call.positional == 3;
+  if (third && !set_axis(call.arguments[2], options)) return false;
+  if (takes_axis && !third && call.positional != 2) return false;
+  for (Py_ssize_t i = 0; i < call.keyword_count(); ++i) {
+    PyObject* name = PyTuple_GET_ITEM(call.keywords, i);
+    PyObject* given = call.arguments[call.positional + i];
+    if (name == out_name) {
+      options.out = given == Py_None ? nullptr : given;
+    } else if (name != axis_name || !takes_axis || third || !set_axis(given, options)) {
+      return false;
+    }
   }
-  if (given == nullptr) return call.positional == 2 && call.keyword_count() == 0;
-  if (given == Py_None) {
-    axis.reset();
-    return true;
-  }
-  int64_t value = 0;
-  if (!is_int(given, value)) return false;
-  axis = value;
   return true;
 }
 
-// A lane fills in the request and says where the index stands; null where the call is not one of its own.
-using Lane = PyObject* (*)(const Call& call, Request& request);
+// What a call asks for.
+struct Ask {
+  Form form;
+  PyObject* index = nullptr;
+  PyObject* source = nullptr;  // of a scatter
+  PyObject* out = nullptr;
+  bool answers = true;  // else the result is None
+};
 
-PyObject* take_lane(const Call& call, Request& request) {
-  request.planner = Planner::take_axis;
-  return axis_argument(call, request.axis) ? call.arguments[1] : nullptr;
+// A lane says how the operator reads the call; false where the call is not one of its own.
+using Lane = bool (*)(const Call& call, Ask& ask);
+
+bool finish(const Call& call, const Options& options, Ask& ask, int index) {
+  ask.form.has_axis = options.has_axis;
+  ask.form.axis = options.axis;
+  ask.index = call.arguments[index];
+  ask.out = options.out;
+  return true;
 }
 
-PyObject* take_along_axis_lane(const Call& call, Request& request) {
-  request.planner = Planner::along_axis;
-  request.match = Match::broadcast;
-  request.axis = -1;
-  return axis_argument(call, request.axis) && request.axis ? call.arguments[1] : nullptr;
+bool take_lane(const Call& call, Ask& ask) {
+  Options options;
+  return read_options(call, true, options) && finish(call, options, ask, 1);
 }
 
-PyObject* gather_lane(const Call& call, Request& request) {
-  int64_t dim = 0;
-  if (call.positional == 3 && call.keyword_count() == 0 && is_int(call.arguments[1], dim)) {
-    request.planner = Planner::along_axis;
-    request.axis = dim;
-    return call.arguments[2];
+bool take_along_axis_lane(const Call& call, Ask& ask) {
+  Options options{true, -1, nullptr};
+  ask.form.planner = Planner::along_axis;
+  ask.form.match = Match::broadcast;
+  return read_options(call, true, options) && options.has_axis && finish(call, options, ask, 1);
+}
+
+bool gather_lane(const Call& call, Ask& ask) {
+  Options options;
+  if (call.positional == 3 && is_int(call.arguments[1], options.axis)) {
+    options.has_axis = true;
+    ask.form.planner = Planner::along_axis;
+    return read_options(call, false, options) && finish(call, options, ask, 2);
   }
-  request.planner = Planner::take_axis;
-  return axis_argument(call, request.axis) && request.axis ? call.arguments[1] : nullptr;
+  return read_options(call, true, options) && options.has_axis && finish(call, options, ask, 1);
+}
+
+bool scatter_lane(const Call& call, Ask& ask) {
+  Options options;
+  if (call.positional != 4 || !is_int(call.arguments[1], options.axis)) return false;
+  options.has_axis = true;
+  ask.form.direction = Direction::scatter;
+  ask.form.planner = Planner::along_axis;
+  ask.source = call.arguments[3];
+  return read_options(call, false, options) && finish(call, options, ask, 2);
+}
+
+bool put_lane(const Call& call, Ask& ask) {
+  if (call.positional != 3 || call.keyword_count() != 0) return false;
+  ask.form.direction = Direction::scatter;
+  ask.index = call.arguments[1];
+  ask.source = call.arguments[2];
+  ask.out = call.arguments[0];
+  ask.answers = false;
+  return true;
+}
+
+bool put_along_axis_lane(const Call& call, Ask& ask) {
+  if (call.positional != 4 || call.keyword_count() != 0 || !is_int(call.arguments[3], ask.form.axis)) return false;
+  ask.form.direction = Direction::scatter;
+  ask.form.planner = Planner::along_axis;
+  ask.form.match = Match::broadcast;
+  ask.form.has_axis = true;
+  ask.index = call.arguments[1];
+  ask.source = call.arguments[2];
+  ask.out = call.arguments[0];
+  ask.answers = false;
+  return true;
 }
 
 Lane lane_named(const std::string& name) {
   if (name == "take") return take_lane;
   if (name == "take_along_axis") return take_along_axis_lane;
   if (name == "gather") return gather_lane;
+  if (name == "scatter") return scatter_lane;
+  if (name == "put") return put_lane;
+  if (name == "put_along_axis") return put_along_axis_lane;
   throw py::value_error("no fast lane is named " + name);
 }
 
@@ -94,15 +160,53 @@ struct Operator {
   Lane lane;
 };
 
-// Null without a Python error: the call belongs to the Python function.
+// Null without a Python error, here and below: not a small call of plain arrays.
+PyObject* try_scatter(const Ask& ask, PyObject* input) {
+  if (ask.out != nullptr && ask.out != input) return nullptr;
+  PlainArray target;
+  PlainArray index;
+  PlainArray source;
+  if (!read_plain(input, Role::data, target) || target.rank == 0 || !target.is_contiguous() ||
+      !read_plain(ask.index, Role::index, index) || !read_plain(ask.source, Role::source, source) ||
+      source.rank != index.rank || !std::equal(index.extent, index.extent + index.rank, source.extent) ||
+      !source.is_contiguous() || !source.same_type(target)) {
+    return nullptr;
+  }
+  const SmallCall& small = SmallCalls::of_thread().find(ask.form, target, index);
+  return small ? small.scatter(target, index, source, ask.out != nullptr) : nullptr;
+}
+
+PyObject* try_gather(const Ask& ask, PyObject* input) {
+  PlainArray source;
+  PlainArray index;
+  if (!read_plain(input, Role::data, source) || source.rank == 0 || !read_plain(ask.index, Role::index, index)) {
+    return nullptr;
+  }
+  const SmallCall& small = SmallCalls::of_thread().find(ask.form, source, index);
+  return small ? small.gather(source, index, ask.out) : nullptr;
+}
+
+// Null: the call belongs to the Python function.
 PyObject* try_lane(const Operator& self, const Call& call) {
-  if (call.positional < 2 || !is_plain_array(call.arguments[0])) return nullptr;
+  if (call.positional < 2) return nullptr;
   try {
-    Request request;
-    PyObject* index = self.lane(call, request);
-    if (index == nullptr || !is_plain_array(index)) return nullptr;
+    Ask ask;
+    if (!self.lane(call, ask)) return nullptr;
+    PyObject* input = call.arguments[0];
+    if (!is_planning()) {
+      PyObject* result = ask.source != nullptr ? try_scatter(ask, input) : try_gather(ask, input);
+      if (result != nullptr && !ask.answers) {
+        Py_DECREF(result);
+        return Py_NewRef(Py_None);
+      }
+      if (result != nullptr || PyErr_Occurred()) return result;
+    }
+    if (ask.source != nullptr || ask.out != nullptr || !is_plain_array(input) || !is_plain_array(ask.index)) {
+      return nullptr;
+    }
+    Request request = ask.form.request();
     request.op = py::reinterpret_borrow<py::object>(self.name);
-    return run_plain(request, call.arguments[0], index).release().ptr();
+    return run_plain(request, input, ask.index).release().ptr();
   } catch (const py::error_already_set&) {
     set_python_error("gatherscatter");  // restores it
     return nullptr;

@@ -10,6 +10,7 @@
 #include "bindings/dlpack.h"
 #include "bindings/fast_lane.h"
 #include "bindings/operators.h"
+#include "bindings/plan_lane.h"
 #include "bindings/plan_object.h"
 #include "bindings/run.h"
 #include "bindings/table.h"
@@ -66,6 +67,7 @@ PYBIND11_MODULE(_core, module) {
   gs::bind_operators(module);
   gs::bind_fast_lane(module);
   gs::bind_plan(module);
+  gs::bind_plan_lane(module);
   gs::dlpack::bind_array(module);
   gs::bind_table(module);
   gs::bind_selection(module);

@@ -1,6 +1,7 @@
 // plan_object.cpp: see plan_object.h.
 #include "bindings/plan_object.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "backends/backend.h"
@@ -115,6 +116,16 @@ Operand Signature::operand() const {
   return operand;
 }
 
+PlainArray Signature::plain() const {
+  PlainArray array;
+  array.item = item;
+  array.rank = extent.size();
+  std::copy(extent.begin(), extent.end(), array.extent);
+  std::copy(stride.begin(), stride.end(), array.stride);
+  array.type = index_type;
+  return array;
+}
+
 bool Signature::matches(const Operand& other) const {
   return given == other.given &&
          (!given || (extent == other.view.extent && same_walk(extent, stride, other.view.stride) &&
@@ -172,6 +183,24 @@ PlanObject::PlanObject(const Request& request, const Plan& plan, const Operands&
       source_(operands.source),
       fill_(own_fill(operands.fill)) {
   for (const Operand& index : operands.indices) indices_.emplace_back(index);
+  decide();
+}
+
+void PlanObject::decide() {
+  const bool along_one = request_.planner == Planner::take_axis || request_.planner == Planner::along_axis;
+  if (!along_one || request_.direction != Direction::gather || !request_.tile.empty() || indices_.size() != 1) return;
+  if (std::max(input_.extent.size(), indices_[0].extent.size()) > PlainArray::kMaxRank) return;
+  if (out_.given && !same_walk(out_.extent, out_.stride, contiguous_strides(out_.extent, out_.item))) return;
+  geometry_ = Geometry(input_.plain(), indices_[0].plain());
+  small_ = SmallCall(plan_, Direction::gather);
+}
+
+PyObject* PlanObject::small_call(PyObject* input, PyObject* index, PyObject* out) const {
+  PlainArray source;
+  PlainArray places;
+  if (!small_ || !read_plain(index, Role::index, places) || !read_plain(input, Role::data, source)) return nullptr;
+  if (!source.has_type(input_.type) || !(Geometry(source, places) == geometry_)) return nullptr;
+  return small_.gather(source, places, out);
 }
 
 namespace {
@@ -345,6 +374,7 @@ PlanObject PlanObject::restored(const py::tuple& state) {
   operands.source = plan.source_.operand();
   if (scatters) set_number(plan.request_, operands);
   plan.plan_ = scatters ? make_scatter_plan(plan.request_, operands) : make_plan(plan.request_, operands);
+  plan.decide();
   return plan;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bindings/run.h"
+#include "bindings/small_call.h"
 
 namespace gs {
 
@@ -14,7 +15,8 @@ namespace gs {
 struct Signature {
   Signature() = default;
   explicit Signature(const Operand& operand);
-  Operand operand() const;  // one without memory
+  Operand operand() const;   // one without memory
+  PlainArray plain() const;  // likewise; of at most PlainArray::kMaxRank axes
   bool matches(const Operand& other) const;
   std::string text() const;  // "float32 (3, 5)"
   py::object state() const;
@@ -36,6 +38,9 @@ class PlanObject {
   PlanObject(const Request& request, const Plan& plan, const Operands& operands);
 
   py::object call(py::handle input, py::handle indices, py::handle source, py::handle mask, py::handle out) const;
+  // The same for plain arrays of exactly the planned geometry: a new reference, or null without a Python error where
+  // the call is not that of a small gather.
+  PyObject* small_call(PyObject* input, PyObject* index, PyObject* out) const;
   // The same geometry run as a scatter, whatever direction the plan was made for.
   py::object scatter(const Combine& combine, Duplicates duplicates, const RawOperands& raw) const;
   py::dict to_dict() const;
@@ -46,6 +51,7 @@ class PlanObject {
 
  private:
   PlanObject() = default;
+  void decide();
   void check(const Operands& operands) const;
   void check_indices(const Operands& operands) const;
   bool takes_tuple() const { return request_.planner == Planner::at_points && !request_.coordinates; }
@@ -55,6 +61,8 @@ class PlanObject {
   Signature input_, mask_, out_, source_;
   std::vector<Signature> indices_;
   Operand fill_;
+  Geometry geometry_;
+  SmallCall small_;  // empty for all that small_call does not serve
 };
 
 void bind_plan(py::module_& module);

@@ -12,7 +12,6 @@
 #include "bindings/errors.h"
 #include "bindings/execute.h"
 #include "bindings/overlap.h"
-#include "bindings/plan_cache.h"
 #include "bindings/plan_object.h"
 #include "bindings/to_python.h"
 #include "core/combine_point.h"
@@ -272,8 +271,6 @@ py::object run(Request request, const RawOperands& raw) {
 }
 
 py::object run_plain(const Request& request, py::handle input, py::handle index) {
-  thread_local PlanCache plans;
-  const bool plan_only = is_planning();
   Operands operands;
   adopt(request.op, Role::data, input, operands.input);
   operands.indices.resize(1);
@@ -281,16 +278,8 @@ py::object run_plain(const Request& request, py::handle input, py::handle index)
   borrow(Role::data, operands.input);
   if (operands.input.view.rank() == 0) throw ShapeError("a scalar");
   borrow(Role::index, operands.indices[0]);
-  PlanKey key;
-  const bool cached = !plan_only && key.set(request, operands);
-  if (cached) {
-    const Plan& plan = plans.find(key, request, operands);
-    // A long run may let other Python code in, and with it another user of the cache.
-    if (keeps_lock(plan)) return execute_nonempty(request, plan, operands);
-    return execute_nonempty(request, Plan(plan), operands);
-  }
   const Plan plan = make_plan(request, operands);
-  if (plan_only) {
+  if (is_planning()) {
     take_planning();
     return make_plan_object(request, plan, operands);
   }

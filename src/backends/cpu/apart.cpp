@@ -172,7 +172,7 @@ Outcome copy_base(Run run, const Tuning& tuning, const Buffers& buffers, const R
   job.unit = 1;
   job.base = buffers.base;
   job.marks.first = reinterpret_cast<Address>(buffers.indexed);
-  job.stream = buffers.base_bytes >= tuning.llc_bytes / kStreamPartOfLlc;
+  job.stream = buffers.base_bytes >= tuning.stream_bytes;
   return copy_rest(run, job, buffers.base_bytes, options);
 }
 

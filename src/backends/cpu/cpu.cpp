@@ -88,6 +88,10 @@ class Cpu final : public Backend {
     return move_with(run_, tuning_, plan, buffers, direction, options);
   }
 
+  std::unique_ptr<SmallMove> small_move(const Plan& plan, Direction direction) const override {
+    return small_move_with(run_, tuning_, plan, direction);
+  }
+
   Outcome reduce(const Plan& plan, const Buffers& buffers, const Combine& combine,
                  const RunOptions& options) const override {
     return reduce_with(run_, tuning_, plan, buffers, combine, options);
@@ -157,6 +161,14 @@ ColumnKernels columns_of([[maybe_unused]] Run run) {
   if (run == v4::run) return v4::columns();
 #endif
   return baseline::columns();
+}
+
+ShortGather short_gather_of([[maybe_unused]] Run run, IndexType type, int64_t unit) {
+#ifdef GS_HAVE_X86_LEVELS
+  if (run == v3::run) return v3::short_gather(type, unit);
+  if (run == v4::run) return v4::short_gather(type, unit);
+#endif
+  return baseline::short_gather(type, unit);
 }
 
 Outcome move_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers, Direction direction,

@@ -1,6 +1,7 @@
 // cpu.h: the CPU backend from within: which kernels there are, and a run with chosen kernels and chosen thresholds.
 #pragma once
 
+#include <memory>
 #include <string_view>
 
 #include "backends/backend.h"
@@ -24,12 +25,16 @@ struct Appliers {
 };
 Appliers appliers_of(Run kernels);
 ColumnKernels columns_of(Run kernels);
+// Null functions where this level has none for the type and the unit.
+ShortGather short_gather_of(Run kernels, IndexType type, int64_t unit);
 
 Outcome move_with(Run kernels, const Tuning& tuning, const Plan& plan, const Buffers& buffers, Direction direction,
                   const RunOptions& options);
 Outcome reduce_with(Run kernels, const Tuning& tuning, const Plan& plan, const Buffers& buffers, const Combine& combine,
                     const RunOptions& options);
 bool any_outside_with(const Tuning& tuning, const Plan& plan, const Buffers& buffers, const RunOptions& options);
+
+std::unique_ptr<SmallMove> small_move_with(Run kernels, const Tuning& tuning, const Plan& plan, Direction direction);
 
 Outcome share_out(const Share& work, const RunOptions& options);
 

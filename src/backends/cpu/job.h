@@ -139,6 +139,13 @@ struct Job {
 // done.
 using Run = bool (*)(const Job& job, int64_t first, int64_t last);
 
+// Gathers of single units along one contiguous axis by one contiguous index array, with no decision left: the rule is
+// raise and from_end. False: an index lies outside.
+struct ShortGather {
+  bool (*run)(std::byte* dense, const std::byte* indexed, const std::byte* index, int64_t count, int64_t extent);
+  bool (*allows)(const std::byte* index, int64_t count, int64_t extent);
+};
+
 namespace baseline {
 bool run(const Job& job, int64_t first, int64_t last);
 Apply applier(const Combine& combine, Stage stage, Keep keep);
@@ -146,6 +153,7 @@ ApplyElements element_applier(const Combine& combine, Stage stage, Keep keep);
 Sweep sweeper(const Combine& combine, Stage stage, Keep keep);
 int64_t record_bytes(const Combine& combine, Keep keep);
 ColumnKernels columns();
+ShortGather short_gather(IndexType type, int64_t unit);
 const char* level();
 }  // namespace baseline
 namespace v3 {
@@ -155,6 +163,7 @@ ApplyElements element_applier(const Combine& combine, Stage stage, Keep keep);
 Sweep sweeper(const Combine& combine, Stage stage, Keep keep);
 int64_t record_bytes(const Combine& combine, Keep keep);
 ColumnKernels columns();
+ShortGather short_gather(IndexType type, int64_t unit);
 const char* level();
 }  // namespace v3
 namespace v4 {
@@ -164,6 +173,7 @@ ApplyElements element_applier(const Combine& combine, Stage stage, Keep keep);
 Sweep sweeper(const Combine& combine, Stage stage, Keep keep);
 int64_t record_bytes(const Combine& combine, Keep keep);
 ColumnKernels columns();
+ShortGather short_gather(IndexType type, int64_t unit);
 const char* level();
 }  // namespace v4
 

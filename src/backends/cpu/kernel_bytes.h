@@ -16,6 +16,18 @@ inline std::byte* pointer_to(Address address) {
   return reinterpret_cast<std::byte*>(address);
 }
 
+// From here on the compiler must take the values from private memory: somebody may be writing into the array.
+inline void settle_reads(const void* block) {
+  asm volatile("" : : "r"(block) : "memory");
+}
+
+template <class T>
+inline T read(const std::byte* source) {
+  T value;
+  __builtin_memcpy(&value, source, sizeof(T));
+  return value;
+}
+
 inline void copy_line(std::byte* target, const std::byte* source) {
   __builtin_memcpy(target, source, kLine);
 }

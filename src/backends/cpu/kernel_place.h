@@ -28,18 +28,6 @@ struct Scratch {
   alignas(64) int64_t offset[kMaxBlock];
 };
 
-// From here on the compiler must take the values from private memory: somebody may be writing into the array.
-inline void settle_reads(const void* block) {
-  asm volatile("" : : "r"(block) : "memory");
-}
-
-template <class T>
-inline T read(const std::byte* source) {
-  T value;
-  __builtin_memcpy(&value, source, sizeof(T));
-  return value;
-}
-
 // Reading a block of indices in one burst leaves the memory idle while the block is moved, unless the bytes of a later
 // block are asked for now.
 inline void prefetch_ahead(Address source, int64_t bytes) {

@@ -1,0 +1,158 @@
+// small_call.cpp: see small_call.h.
+#include "bindings/numpy_api.h"
+// NumPy's header first
+#include <algorithm>
+#include <cstring>
+
+#include "bindings/execute.h"
+#include "bindings/small_call.h"
+
+namespace gs {
+namespace {
+
+PyObject* fresh_ndarray(const PlainArray& like, const Dims& shape) {
+  PyArray_Descr* descr = PyArray_DESCR(reinterpret_cast<PyArrayObject*>(like.object));
+  Py_INCREF(descr);
+  return PyArray_NewFromDescr(&PyArray_Type, descr, shape.size(), reinterpret_cast<const npy_intp*>(shape.data()),
+                              nullptr, nullptr, 0, nullptr);
+}
+
+std::byte* data_of(PyObject* array) {
+  return static_cast<std::byte*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(array)));
+}
+
+void set(ArrayView& view, const PlainArray& array) {
+  view.data = array.data;
+  view.item = array.item;
+  view.extent.append(array.extent, array.rank);
+  view.stride.append(array.stride, array.rank);
+}
+
+}  // namespace
+
+Geometry::Geometry(const PlainArray& input, const PlainArray& index) {
+  add(static_cast<int64_t>(index.type) | int64_t{input.rank} << 8 | int64_t{index.rank} << 16);
+  add(input.item);
+  add(input);
+  add(index);
+}
+
+void Geometry::add(const PlainArray& array) {
+  for (int axis = 0; axis < array.rank; ++axis) {
+    add(array.extent[axis]);
+    add(array.stride[axis]);
+  }
+}
+
+SmallCall::SmallCall(const Plan& plan, Direction direction) : shape_(plan.result_shape) {
+  // NumPy gives scalars for results without axes, and items of no bytes are a case of their own.
+  if (shape_.empty() || plan.item == 0 || !keeps_lock(plan)) return;
+  move_ = host_backend().small_move(plan, direction);
+}
+
+PyObject* SmallCall::gather(const PlainArray& input, const PlainArray& index, PyObject* out) const {
+  if (out != nullptr) return gather_into(input, index, out);
+  if (input.library == Library::numpy) {
+    PyObject* result = fresh_ndarray(input, shape_);
+    if (result == nullptr || move_->run(data_of(result), input.data, index.data)) return result;
+    Py_DECREF(result);
+    return nullptr;
+  }
+  dlpack::ManagedTensorVersioned* tensor = dlpack::allocate_tensor(shape_, input.dtype, input.item);
+  if (move_->run(static_cast<std::byte*>(tensor->tensor.data), input.data, index.data)) {
+    return dlpack::to_torch(tensor).release().ptr();
+  }
+  tensor->deleter(tensor);
+  return nullptr;
+}
+
+PyObject* SmallCall::gather_into(const PlainArray& input, const PlainArray& index, PyObject* out) const {
+  PlainArray target;
+  if (!read_plain(out, Role::out, target) || !target.writable || !target.same_type(input)) return nullptr;
+  if (!has_shape(target) || !target.is_contiguous()) return nullptr;
+  const ByteRange written = range_of(target);
+  if (written.meets(range_of(input)) || written.meets(range_of(index))) return nullptr;
+  if (!move_->allows(index.data) || !move_->run(target.data, input.data, index.data)) return nullptr;
+  if (target.library == Library::torch) dlpack::mark_written(out);
+  return Py_NewRef(out);
+}
+
+bool SmallCall::has_shape(const PlainArray& array) const {
+  return array.rank == shape_.size() && std::equal(shape_.begin(), shape_.end(), array.extent);
+}
+
+bool SmallCall::scatter_into(const PlainArray& input, const PlainArray& index, const PlainArray& source) const {
+  const ByteRange written = range_of(input);
+  return input.writable && !written.meets(range_of(index)) && !written.meets(range_of(source)) &&
+         move_->allows(index.data) && move_->run(source.data, input.data, index.data);
+}
+
+PyObject* SmallCall::scatter(const PlainArray& input, const PlainArray& index, const PlainArray& source,
+                             bool in_place) const {
+  if (in_place) {
+    if (!scatter_into(input, index, source)) return nullptr;
+    if (input.library == Library::torch) dlpack::mark_written(input.object);
+    return Py_NewRef(input.object);
+  }
+  Dims shape;
+  shape.append(input.extent, input.rank);
+  const ByteRange old = range_of(input);
+  const auto fill = [&](std::byte* target) {
+    std::memcpy(target, old.begin, static_cast<std::size_t>(old.end - old.begin));
+    return move_->run(source.data, target, index.data);
+  };
+  if (input.library == Library::numpy) {
+    PyObject* result = fresh_ndarray(input, shape);
+    if (result == nullptr || fill(data_of(result))) return result;
+    Py_DECREF(result);
+    return nullptr;
+  }
+  dlpack::ManagedTensorVersioned* tensor = dlpack::allocate_tensor(shape, input.dtype, input.item);
+  if (fill(static_cast<std::byte*>(tensor->tensor.data))) return dlpack::to_torch(tensor).release().ptr();
+  tensor->deleter(tensor);
+  return nullptr;
+}
+
+Request Form::request() const {
+  Request request;
+  request.direction = direction;
+  if (direction == Direction::scatter && match == Match::prefix) request.fit = Fit::leading;
+  request.planner = planner;
+  request.match = match;
+  if (has_axis) request.axis = axis;
+  return request;
+}
+
+const SmallCall& SmallCalls::find(const Form& form, const PlainArray& input, const PlainArray& index) {
+  const Geometry geometry(input, index);
+  const std::size_t slot = geometry.hash() ^ static_cast<std::size_t>(form.axis) ^
+                           static_cast<std::size_t>(form.direction) << 3 ^ static_cast<std::size_t>(form.planner);
+  Entry& entry = entries_[slot % entries_.size()];
+  if (!(entry.geometry == geometry && entry.form == form)) {
+    entry.geometry = Geometry();  // stays empty if making the plan throws
+    Operands operands;
+    set(operands.input.view, input);
+    operands.indices.resize(1);
+    IndexView& view = operands.indices[0].view;
+    set(view, index);
+    view.type = index.type;
+    if (form.direction == Direction::scatter) {
+      ArrayView& source = operands.source.view;
+      source = contiguous_view(nullptr, view.extent, input.item);
+      operands.source.given = true;
+    }
+    entry.call = SmallCall(make_plan(form.request(), operands), form.direction);
+    const bool is_long = form.direction == Direction::scatter && bytes_of(operands.input.view) > kKeepLockBytes;
+    if (is_long || (form.direction == Direction::scatter && !entry.call.has_shape(index))) entry.call = SmallCall();
+    entry.form = form;
+    entry.geometry = geometry;
+  }
+  return entry.call;
+}
+
+SmallCalls& SmallCalls::of_thread() {
+  thread_local SmallCalls calls;
+  return calls;
+}
+
+}  // namespace gs
