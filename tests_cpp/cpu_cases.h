@@ -328,7 +328,14 @@ inline std::vector<Way> ways() {
   Way whole = threads;  // no slices: threads look at all points
   whole.name = "threads by ranges";
   whole.tuning.min_slice_bytes = INT64_MAX;
-  return {usual, general, ahead, runs, stream, both, threads, whole};
+  Way loads{"without gather instructions", {}, 1};
+  loads.tuning.gathers = false;
+  std::vector<Way> all = {usual, general, ahead, runs, stream, both, threads, whole, loads};
+  for (Way& way : all) {
+    way.tuning.byte_tables = host::has_byte_permutations();
+    way.tuning.byte_run = 1;
+  }
+  return all;
 }
 
 // True if the kernel leaves the same bytes everywhere, and the same outcome, as the oracle.

@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "backends/cpu/slab.h"
 #include "backends/host_info.h"
 #include "cpu_cases.h"
 
@@ -268,4 +269,114 @@ TEST_CASE("the backend names its kernel and its threads") {
   plan.space = Space(Dims{100}, 5);
   REQUIRE(backend.threads(plan, Direction::gather, 2) == 1);
   REQUIRE(cpu::kernels("sse") == nullptr);
+}
+
+TEST_CASE("slabs of columns, with batches, odd widths, every unit and rule") {
+  for (const std::string& level : levels()) {
+    Random random(99);
+    for (int round = 0; round < 400; ++round) {
+      const int64_t unit = random.pick<int64_t>({1, 2, 4, 8, 16});
+      const int64_t rows = random.from(2, 16);
+      const int64_t columns = random.from(130, 400);
+      const int64_t wanted = random.from(1, 24);
+      const int64_t batches = random.pick<int64_t>({1, 1, 3});
+      Wish wish;
+      wish.item = unit;
+      wish.type = static_cast<IndexType>(random.from(0, 7));
+      wish.rule.bounds = random.pick<Bounds>({Bounds::raise, Bounds::fill, Bounds::clip, Bounds::unchecked});
+      wish.rule.negative = random.chance(50) ? Negative::from_end : Negative::out_of_bounds;
+      wish.bad = wish.rule.bounds != Bounds::unchecked && random.chance(wish.rule.bounds == Bounds::raise ? 20 : 100);
+      wish.masked = random.chance(30);
+      wish.plain = true;
+      wish.anchored = true;
+      wish.extent = Dims{batches, wanted, columns};
+      Case test = make_case(wish, random);
+      // Its own table: batches of matrices, all columns of a row side by side.
+      test.plan = Plan();
+      Plan& plan = test.plan;
+      plan.item = plan.unit = unit;
+      plan.rule = wish.rule;
+      plan.masked = wish.masked;
+      plan.space = Space(wish.extent, kIndex + 1);
+      const int64_t size = index_size(wish.type);
+      const int64_t strides[][5] = {
+          {wanted * columns * unit, rows * columns * unit, wanted * columns, 0, wanted * columns * size},
+          {columns * unit, 0, columns, 0, columns * size},
+          {unit, unit, 1, 0, size}};
+      for (int axis = 0; axis < 3; ++axis) {
+        for (int operand = 0; operand < 5; ++operand) plan.space.stride(operand, axis) = strides[axis][operand];
+        if (!wish.masked) plan.space.stride(kMask, axis) = 0;
+      }
+      IndexArray index;
+      index.type = wish.type;
+      index.extent = rows;
+      index.step = columns * unit;
+      plan.index.push_back(index);
+      test.indexed = make_array({0, batches * rows * columns * unit}, random);
+      for (int64_t k = 0; k < batches * wanted * columns; ++k) {
+        store(test.index[0].data() + k * size, wish.type, choose_value(wish.type, rows, wish.rule, wish.bad, random));
+      }
+      plan.result_shape = plan.index_shape = wish.extent;
+      plan.index_space = plan.space;
+      plan.finish();
+      for (const int threads : {1, 3}) {
+        Way way{"slabs", {}, threads};
+        way.tuning.far_bytes = 1;
+        way.tuning.l2_bytes = 2 * rows * (random.chance(50) ? 64 : 128);
+        if (random.chance(50)) way.tuning.stream_bytes = 1;
+        const int64_t slab = cpu::slab_columns(plan, way.tuning, Direction::gather);
+        if (wanted >= rows && !wish.masked && slab == 0) FAIL("no slabs for a plan that is made for them");
+        if (!agrees(test, Direction::gather, level, way)) {
+          FAIL("level " << level << ", unit " << unit << ", rows " << rows << ", columns " << columns << ", wanted "
+                        << wanted << ", batches " << batches << ", slab " << slab << ", threads " << threads);
+        }
+      }
+    }
+  }
+  SUCCEED("all agree");
+}
+
+TEST_CASE("tables of bytes by bytes, for every extent and every value") {
+  const bool has = host::has_byte_permutations();
+  for (const std::string& level : levels()) {
+    Random random(4);
+    for (int64_t extent = 1; extent <= 256; ++extent) {
+      for (const IndexType type : {IndexType::u8, IndexType::i8}) {
+        for (const Bounds bounds : {Bounds::raise, Bounds::fill, Bounds::clip, Bounds::unchecked}) {
+          const auto negative = random.chance(50) ? Negative::from_end : Negative::out_of_bounds;
+          const int64_t count = random.from(1, 300);
+          Wish wish;
+          wish.item = 1;
+          wish.type = type;
+          wish.rule = {bounds, negative};
+          wish.plain = wish.anchored = true;
+          wish.with_fill = random.chance(50);
+          wish.extent = Dims{count};
+          Case test = make_case(wish, random);
+          test.plan.index[0].extent = extent;
+          test.plan.index[0].step = 1;
+          test.indexed = make_array({0, extent}, random);
+          const bool any = bounds == Bounds::fill || bounds == Bounds::clip || random.chance(20);
+          for (int64_t k = 0; k < count; ++k) {
+            const int64_t value =
+                any && bounds != Bounds::unchecked
+                    ? random.from(0, 255)
+                    : random.from(0, std::min<int64_t>(extent, type == IndexType::i8 ? 128 : 256) - 1);
+            store(test.index[0].data() + k, type, value);
+          }
+          for (const int64_t stream : {int64_t{1}, int64_t{1} << 20}) {
+            Way way{"bytes", {}, 1};
+            way.tuning.byte_tables = has;
+            way.tuning.byte_run = 1;
+            way.tuning.stream_bytes = stream;
+            if (!agrees(test, Direction::gather, level, way)) {
+              FAIL("level " << level << ", extent " << extent << ", " << index_name(type) << ", bounds "
+                            << static_cast<int>(bounds) << ", count " << count);
+            }
+          }
+        }
+      }
+    }
+  }
+  SUCCEED("all agree");
 }

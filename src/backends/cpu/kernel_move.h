@@ -113,6 +113,10 @@ struct Lines {
     for (; i < unit; i += kLine) stream_line(target + i, source + i);
   }
 };
+struct Streamed {  // any length, anywhere
+  int64_t unit;
+  void operator()(std::byte* target, const std::byte* source) const { stream_bytes(target, source, unit); }
+};
 
 inline Address dense_at(const Job& job, const Block& block, int k) {
   return job.packed ? block.dense + static_cast<uint64_t>(k) * static_cast<uint64_t>(job.unit)

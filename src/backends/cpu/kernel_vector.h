@@ -18,7 +18,7 @@ namespace {
 #if defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
 
 inline constexpr bool kHasVectors = true;
-inline constexpr int kStep = 16;      // points in a register of 32-bit positions
+inline constexpr int kVectorStep = 16;  // points in a register of 32-bit positions
 inline constexpr int kRunsAhead = 4;  // of short runs, whose indices are far apart: so many of them later is asked for
 
 // What the points of a job have in common.
@@ -159,7 +159,7 @@ inline __mmask16 load_group(const Lanes& lanes, const VectorRun& run, int64_t k,
   alignas(64) uint32_t place[kGroup];
   __mmask16 bad = 0;
   const __m512i lane = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-  for (int64_t i = 0; i < n; i += kStep) {
+  for (int64_t i = 0; i < n; i += kVectorStep) {
     __mmask16 outside = 0;
     __m512i position =
         positions_16<Index>(lanes, run.index + (k + i) * static_cast<int64_t>(sizeof(Index)), 0xFFFF, outside);
@@ -171,8 +171,8 @@ inline __mmask16 load_group(const Lanes& lanes, const VectorRun& run, int64_t k,
   }
   settle_reads(place);
   std::byte* const target = run.target + k * kUnit;
-  for (int64_t i = 0; i < n; i += kStep) {
-    for (int64_t j = i; j < i + kStep; ++j) {
+  for (int64_t i = 0; i < n; i += kVectorStep) {
+    for (int64_t j = i; j < i + kVectorStep; ++j) {
       __builtin_memcpy(target + j * kUnit, run.table + uint64_t{place[j]} * kUnit, kUnit);
     }
   }
@@ -196,8 +196,8 @@ bool vector_run(const Lanes& given, const VectorRun& given_run, Address next_tab
     k = head < run.n ? head : run.n;
     if (k > 0) bad |= vector_step<Index, kUnit, false>(lanes, run, 0, first_lanes(k));
   }
-  while (run.n - k >= kStep) {
-    const int64_t n = run.n - k < kGroup ? (run.n - k) / kStep * kStep : kGroup;
+  while (run.n - k >= kVectorStep) {
+    const int64_t n = run.n - k < kGroup ? (run.n - k) / kVectorStep * kVectorStep : kGroup;
     prefetch_ahead(address_of(run.index + k * size), n * size);
     if (next_bytes > 0) prefetch_share(next_table, next_bytes, k, kGroup, run.n);
     if (lanes.by_loads) {
@@ -205,7 +205,8 @@ bool vector_run(const Lanes& given, const VectorRun& given_run, Address next_tab
       k += n;
       continue;
     }
-    for (const int64_t end = k + n; k < end; k += kStep) bad |= vector_step<Index, kUnit, true>(lanes, run, k, 0xFFFF);
+    for (const int64_t end = k + n; k < end; k += kVectorStep)
+      bad |= vector_step<Index, kUnit, true>(lanes, run, k, 0xFFFF);
   }
   if (k < run.n) bad |= vector_step<Index, kUnit, false>(lanes, run, k, first_lanes(run.n - k));
   return bad == 0 || !lanes.judges;
