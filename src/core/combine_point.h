@@ -47,7 +47,7 @@ inline bool combines_directly(const Combine& combine) {
 // Whether a total of float tells by itself that no value has come to its target: see kUntouched.
 inline bool sums_suffice(const Combine& combine) {
   bool suffice = false;
-  with_reduction(combine, [&]<class T, Reduce kReduce>() { suffice = is_narrow<T> && kReduce != Reduce::mean; });
+  with_reduction(combine, [&]<class T, Reduce kReduce>() { suffice = is_narrow<T> && kReduce == Reduce::add; });
   return suffice;
 }
 

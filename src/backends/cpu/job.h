@@ -75,7 +75,7 @@ enum class Stage : uint8_t { direct, accumulate, finish };
 enum class Keep : uint8_t {
   count,       // of its values, 32 bits where the total has as many
   long_count,  // the same for more points than that; units only
-  nothing,     // narrow floats in windows that have begun, and no mean
+  nothing,     // sums of narrow floats in windows that have begun
 };
 // All records of `slots` targets in a row: begins them, or writes their totals.
 using Sweep = void (*)(const Window& totals, int64_t slots);

@@ -121,16 +121,17 @@ void add_units(const Job& job, const Address* target, const Address* value, int 
 
 template <class T, Reduce kReduce, bool kMany>
 void accumulate_units(const Job& job, const Address* target, const Address* value, int n) {
-  if (job.totals.begun) return add_units<Record<T, kMany>, T, kReduce>(job, target, value, n);
   constexpr auto kSize = static_cast<int64_t>(sizeof(T));
   const int64_t items = job.unit / kSize;
+  const bool self = job.totals.include_self;
   for (int j = 0; j < n; ++j) {
     auto* const record = record_of<Record<T, kMany>, T>(job.totals, target[j]);
     const std::byte* const to = pointer_to(target[j]);
     const std::byte* const from = pointer_to(value[j]);
     for (int64_t i = 0; i < items; ++i) {
-      combine_wide<T, kReduce>(to + i * kSize, from + i * kSize, &record[i].sum, &record[i].hits,
-                               job.totals.include_self);
+      if (self && !job.totals.begun && record[i].hits == 0)
+        record[i].sum = widen_number(load_number<T>(to + i * kSize));
+      record[i].template add<kReduce>(from + i * kSize, self);
     }
   }
 }
@@ -157,13 +158,15 @@ void add_elements(const Elements& elements, const uint32_t* position, const uint
 
 template <class T, Reduce kReduce>
 void accumulate_elements(const Elements& elements, const uint32_t* position, const uint32_t* point, int n) {
-  if (elements.totals.begun) return add_elements<Record<T>, T, kReduce>(elements, position, point, n);
   const std::byte* const to = pointer_to(elements.base);
   const bool self = elements.totals.include_self;
-  for_each_record<Record<T>, T>(
-      elements, position, point, n, [to, self](Record<T>& own, uint32_t place, const std::byte* value) {
-        combine_wide<T, kReduce>(to + uint64_t{place} * sizeof(T), value, &own.sum, &own.hits, self);
-      });
+  const bool looks = self && !elements.totals.begun;
+  for_each_record<Record<T>, T>(elements, position, point, n,
+                                [=](Record<T>& own, uint32_t place, const std::byte* value) {
+                                  if (looks && own.hits == 0)
+                                    own.sum = widen_number(load_number<T>(to + uint64_t{place} * sizeof(T)));
+                                  own.template add<kReduce>(value, self);
+                                });
 }
 
 template <class T, bool kMean, bool kMany>
@@ -196,9 +199,9 @@ void begin(const Window& totals, int64_t slots) {
   }
 }
 
-// Only narrow floats, and no means, are ever asked for with Keep::nothing.
+// Only sums of narrow floats are ever asked for with Keep::nothing.
 template <class T, Reduce kReduce>
-inline constexpr bool kSumsSuffice = is_narrow<T> && kReduce != Reduce::mean;
+inline constexpr bool kSumsSuffice = is_narrow<T> && kReduce == Reduce::add;
 
 // Calls use.operator()<T, kReduce>() for a reduction that the dtype has; else gives null.
 template <class Result, class Use>
@@ -242,9 +245,10 @@ Apply applier(const Combine& combine, Stage stage, Keep keep) {
     if constexpr (kSumsSuffice<T, kReduce>) {
       if (keep == Keep::nothing) return add_units<Total<T>, T, kReduce>;
     }
-    const bool many = keep == Keep::long_count;
-    if (kMean && many && stage == Stage::finish) return finish_units<T, kMean, kMean>;
-    if (kMean && many) return accumulate_units<T, kReduce, kMean>;
+    constexpr bool kMany = kMean && sizeof(Wide<T>) == 4;
+    const bool many = kMany && keep == Keep::long_count;
+    if (many && stage == Stage::finish) return finish_units<T, kMean, kMany>;
+    if (many) return accumulate_units<T, kReduce, kMany>;
     if (stage == Stage::finish) return finish_units<T, kMean, false>;
     if (stage == Stage::accumulate) return accumulate_units<T, kReduce, false>;
     if constexpr (kDirect<T, kReduce>) return combine_units<T, kReduce>;
