@@ -246,6 +246,13 @@ def test_plan_is_still_a_class() -> None:
         plan._core = plan._core
     with pytest.raises(TypeError):
         gs.Plan(None)  # type: ignore[arg-type]
+    bare = gs._core.PlanBase()
+    bare._core = plan._core
+    assert bare(x, index).tolist() == [2, 0]
+    with pytest.raises(TypeError, match="alone"):
+        bare(x, index[:1])
+    with pytest.raises(TypeError, match="derives from PlanBase"):
+        gs._core.plan_lane(int)
     with pytest.raises(AttributeError):
         gs.Plan.__new__(gs.Plan)(x, index)
 

@@ -4,6 +4,7 @@ from typing import Any, TypeVar, final
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import disjoint_base
 
 from gatherscatter._types import Bounds, Duplicates, Negative, Reduce, ScatterBounds
 
@@ -37,6 +38,7 @@ class Plan:
     def __hash__(self) -> int: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
 
+@disjoint_base
 class PlanBase:
     _core: Plan
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...

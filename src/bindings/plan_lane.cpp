@@ -17,8 +17,6 @@ struct PlanBase {
   const PlanObject* plan;  // inside of core
 };
 
-PyObject* definition = nullptr;  // __call__ of the class
-
 // Null without a Python error: the call belongs to the Python function.
 PyObject* try_small(const PlanObject* plan, PyObject* const* arguments, Py_ssize_t positional, PyObject* keywords) {
   static PyObject* const out_name = PyUnicode_InternFromString("out");
@@ -40,11 +38,13 @@ PyObject* call_plan(PyObject* object, PyObject* const* arguments, std::size_t fl
     set_python_error("gatherscatter");
     return nullptr;
   }
-  PyObject* method = PyMethod_New(definition, object);
-  if (method == nullptr) return nullptr;
-  PyObject* result = PyObject_Vectorcall(method, arguments, flags, keywords);
-  Py_DECREF(method);
-  return result;
+  const auto definition = py::reinterpret_steal<py::object>(PyObject_GetAttrString(object, "__call__"));
+  if (!definition) return nullptr;
+  if (!PyMethod_Check(definition.ptr())) {  // a bare PlanBase: what it has is this function
+    PyErr_SetString(PyExc_TypeError, "a PlanBase alone cannot be called");
+    return nullptr;
+  }
+  return PyObject_Vectorcall(definition.ptr(), arguments, flags, keywords);
 }
 
 PyObject* new_plan(PyTypeObject* type, PyObject*, PyObject*) {
@@ -104,10 +104,10 @@ PyType_Spec spec = {"gatherscatter._core.PlanBase", sizeof(PlanBase), 0,
 // vectorcall.
 py::object plan_lane(const py::object& base, const py::type& type) {
   auto* raw = reinterpret_cast<PyTypeObject*>(type.ptr());
-  if (definition != nullptr || raw->tp_base != reinterpret_cast<PyTypeObject*>(base.ptr())) {
-    throw py::type_error("plan_lane is for the one class that derives from PlanBase");
+  if (raw->tp_base != reinterpret_cast<PyTypeObject*>(base.ptr()) ||
+      !py::isinstance<py::function>(type.attr("__call__"))) {
+    throw py::type_error("plan_lane is for a class that derives from PlanBase and has a __call__");
   }
-  definition = py::object(type.attr("__call__")).release().ptr();
   raw->tp_call = PyVectorcall_Call;
   raw->tp_vectorcall_offset = offsetof(PlanBase, vectorcall);
   raw->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
