@@ -98,7 +98,7 @@ int64_t slab_columns(const Plan& plan, const Tuning& tuning, Direction direction
   for (int64_t bytes = kSlabBytes; bytes >= 64; bytes /= 2) {
     if (index.extent > tuning.l2_bytes / kSlabPartOfL2 / bytes) continue;
     const int64_t columns = bytes / plan.unit;
-    return space.extent(last) >= 2 * columns ? columns : 0;
+    if (space.extent(last) >= 2 * columns) return columns;
   }
   return 0;
 }
