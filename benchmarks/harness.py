@@ -209,7 +209,9 @@ def _plan_rounds(runners: list[Runner], budget: float, quick: bool) -> None:
     own = {name: min(r.estimate for r in runners if r.library == name) for name in {r.library for r in runners}}
     for runner in runners:
         # Walks of the limit have no library: the slower of the two roles is the limit.
-        runner.outdone = runner.library != "limit" and runner.estimate > OUTDONE * own[runner.library] and not quick
+        # Ours are never left out, so that nobody wonders where a form is.
+        peer = runner.role not in ("ours", "beside") and runner.library != "limit"
+        runner.outdone = peer and runner.estimate > OUTDONE * own[runner.library] and not quick
     timed = [runner for runner in runners if not runner.outdone]
     share = budget / len(timed)
     for runner in timed:

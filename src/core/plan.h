@@ -106,7 +106,7 @@ struct Plan {
   int64_t bytes_moved() const { return space.count() * unit; }
   bool can_fail() const {  // whether any index value can be an error
     for (const IndexArray& array : index) {
-      if (rule.forbids(array.extent)) return true;
+      if (rule.forbids(array.extent) && may_miss(array.type, array.extent, rule.negative)) return true;
     }
     return false;
   }

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "core/hd.h"
+#include "core/index_type.h"
 
 namespace gs {
 
@@ -27,6 +28,13 @@ struct Rule {
   }
   friend bool operator==(const Rule&, const Rule&) = default;
 };
+
+// Whether a value of this type can lie outside of an axis of this extent: bytes cannot miss a table of 256.
+constexpr bool may_miss(IndexType type, int64_t extent, Negative negative) {
+  const bool is_signed = index_is_signed(type);
+  if (index_size(type) == 8 || (is_signed && negative == Negative::out_of_bounds)) return true;
+  return extent < int64_t{1} << (8 * index_size(type) - (is_signed ? 1 : 0));
+}
 
 // No position. A byte offset may be -1 where a stride is negative, so the mark is a value that no offset can take.
 inline constexpr int64_t kNowhere = INT64_MIN;
