@@ -28,6 +28,7 @@ struct Lanes {
   bool clips;
   bool judges;       // an index outside is an error
   bool by_loads;     // single loads, not gather instructions
+  bool ahead;        // lines are fetched a group before they are gathered from
   int shift;         // of positions, to units
   __mmask16 moving;  // all, if the indexed side advances by a unit from point to point, else none
   __m512i fill;
@@ -114,9 +115,15 @@ inline void gather_16(const Lanes& lanes, const std::byte* table, __m512i positi
   }
 }
 
-// Points [k, k + 16) of a run, or those of them that are live; gives the bad ones.
-template <class Index, int kUnit, bool kWhole>
-inline __mmask16 vector_step(const Lanes& lanes, const VectorRun& run, int64_t k, __mmask16 live) {
+// Sixteen points: their positions in units of the run's table, the lanes that have one, and those that must not be.
+struct Placed {
+  __m512i position;
+  __mmask16 inside;
+  __mmask16 bad;
+};
+
+template <class Index>
+inline Placed place_16(const Lanes& lanes, const VectorRun& run, int64_t k, __mmask16 live) {
   const __m512i lane = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
   __mmask16 outside = 0;
   __m512i position = positions_16<Index>(lanes, run.index + k * static_cast<int64_t>(sizeof(Index)), live, outside);
@@ -125,18 +132,14 @@ inline __mmask16 vector_step(const Lanes& lanes, const VectorRun& run, int64_t k
     const __m128i mask = _mm_maskz_loadu_epi8(live, run.mask + k);
     wanted = _mm_test_epi8_mask(mask, mask);
   }
-  const auto inside = static_cast<__mmask16>(wanted & ~outside);
   const __m512i along = _mm512_add_epi32(lane, _mm512_set1_epi32(static_cast<int>(k)));
   position = _mm512_sll_epi32(position, _mm_cvtsi32_si128(lanes.shift));
   position = _mm512_mask_add_epi32(position, lanes.moving, position, along);
-  __m512i value[kUnit / 4];
-  const __m512i in_order = _mm512_add_epi32(_mm512_broadcastd_epi32(_mm512_castsi512_si128(position)), lane);
-  if (_mm512_mask_cmpeq_epi32_mask(inside, position, in_order) == 0xFFFF) {
-    const std::byte* const first = run.table + int64_t{_mm512_cvtsi512_si32(position)} * kUnit;
-    for (int i = 0; i < kUnit / 4; ++i) value[i] = _mm512_loadu_si512(first + i * kLine);
-  } else {
-    gather_16<kUnit>(lanes, run.table, position, inside, value);
-  }
+  return {position, static_cast<__mmask16>(wanted & ~outside), static_cast<__mmask16>(wanted & outside)};
+}
+
+template <int kUnit, bool kWhole>
+inline void store_16(const VectorRun& run, int64_t k, __mmask16 live, const __m512i* value) {
   std::byte* const target = run.target + k * kUnit;
   for (int i = 0; i < kUnit / 4; ++i) {
     if (!kWhole && kUnit == 4) {
@@ -149,7 +152,23 @@ inline __mmask16 vector_step(const Lanes& lanes, const VectorRun& run, int64_t k
       _mm512_storeu_si512(target + i * kLine, value[i]);
     }
   }
-  return static_cast<__mmask16>(wanted & outside);
+}
+
+// Points [k, k + 16) of a run, or those of them that are live; gives the bad ones.
+template <class Index, int kUnit, bool kWhole>
+inline __mmask16 vector_step(const Lanes& lanes, const VectorRun& run, int64_t k, __mmask16 live) {
+  const __m512i lane = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+  const Placed at = place_16<Index>(lanes, run, k, live);
+  __m512i value[kUnit / 4];
+  const __m512i in_order = _mm512_add_epi32(_mm512_broadcastd_epi32(_mm512_castsi512_si128(at.position)), lane);
+  if (_mm512_mask_cmpeq_epi32_mask(at.inside, at.position, in_order) == 0xFFFF) {
+    const std::byte* const first = run.table + int64_t{_mm512_cvtsi512_si32(at.position)} * kUnit;
+    for (int i = 0; i < kUnit / 4; ++i) value[i] = _mm512_loadu_si512(first + i * kLine);
+  } else {
+    gather_16<kUnit>(lanes, run.table, at.position, at.inside, value);
+  }
+  store_16<kUnit, kWhole>(run, k, live, value);
+  return at.bad;
 }
 
 // Points [k, k + n) of a run without a mask or padding, n a multiple of 16: positions in private memory, then one load
@@ -158,16 +177,10 @@ template <class Index, int kUnit>
 inline __mmask16 load_group(const Lanes& lanes, const VectorRun& run, int64_t k, int64_t n) {
   alignas(64) uint32_t place[kGroup];
   __mmask16 bad = 0;
-  const __m512i lane = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
   for (int64_t i = 0; i < n; i += kVectorStep) {
-    __mmask16 outside = 0;
-    __m512i position =
-        positions_16<Index>(lanes, run.index + (k + i) * static_cast<int64_t>(sizeof(Index)), 0xFFFF, outside);
-    const __m512i along = _mm512_add_epi32(lane, _mm512_set1_epi32(static_cast<int>(k + i)));
-    position = _mm512_sll_epi32(position, _mm_cvtsi32_si128(lanes.shift));
-    position = _mm512_mask_add_epi32(position, lanes.moving, position, along);
-    _mm512_store_si512(place + i, _mm512_maskz_mov_epi32(static_cast<__mmask16>(~outside), position));
-    bad |= outside;
+    const Placed at = place_16<Index>(lanes, run, k + i, 0xFFFF);
+    _mm512_store_si512(place + i, _mm512_maskz_mov_epi32(at.inside, at.position));
+    bad |= at.bad;
   }
   settle_reads(place);
   std::byte* const target = run.target + k * kUnit;
@@ -177,6 +190,46 @@ inline __mmask16 load_group(const Lanes& lanes, const VectorRun& run, int64_t k,
     }
   }
   return bad;
+}
+
+// A group whose positions are known and whose lines are on their way.
+struct Waiting {
+  alignas(64) uint32_t place[kGroup];
+  __mmask16 inside[kGroup / kVectorStep];
+  int64_t k;
+  int64_t n = 0;
+};
+
+// Points [k, k + n), n a multiple of 16. Only what is wanted is fetched: with a mask that is less than half of it here
+// and there.
+template <class Index, int kUnit>
+inline __mmask16 place_ahead(const Lanes& lanes, const VectorRun& run, int64_t k, int64_t n, Waiting& waiting) {
+  alignas(64) uint32_t wanted[kGroup + kVectorStep];
+  int count = 0;
+  __mmask16 bad = 0;
+  for (int64_t i = 0; i < n; i += kVectorStep) {
+    const Placed at = place_16<Index>(lanes, run, k + i, 0xFFFF);
+    _mm512_store_si512(waiting.place + i, at.position);
+    waiting.inside[i / kVectorStep] = at.inside;
+    _mm512_storeu_si512(wanted + count, _mm512_maskz_compress_epi32(at.inside, at.position));
+    count += __builtin_popcount(at.inside);
+    bad |= at.bad;
+  }
+  settle_reads(wanted);
+  keep_prefetches();
+  for (int j = 0; j < count; ++j) prefetch(address_of(run.table) + uint64_t{wanted[j]} * kUnit);
+  waiting.k = k;
+  waiting.n = n;
+  return bad;
+}
+
+template <int kUnit>
+inline void gather_waiting(const Lanes& lanes, const VectorRun& run, const Waiting& waiting) {
+  for (int64_t i = 0; i < waiting.n; i += kVectorStep) {
+    __m512i value[kUnit / 4];
+    gather_16<kUnit>(lanes, run.table, _mm512_load_si512(waiting.place + i), waiting.inside[i / kVectorStep], value);
+    store_16<kUnit, true>(run, waiting.k + i, 0xFFFF, value);
+  }
 }
 
 inline __mmask16 first_lanes(int64_t n) {
@@ -196,6 +249,8 @@ bool vector_run(const Lanes& given, const VectorRun& given_run, Address next_tab
     k = head < run.n ? head : run.n;
     if (k > 0) bad |= vector_step<Index, kUnit, false>(lanes, run, 0, first_lanes(k));
   }
+  Waiting waiting[2];
+  int turn = 0;
   while (run.n - k >= kVectorStep) {
     const int64_t n = run.n - k < kGroup ? (run.n - k) / kVectorStep * kVectorStep : kGroup;
     prefetch_ahead(address_of(run.index + k * size), n * size);
@@ -205,9 +260,17 @@ bool vector_run(const Lanes& given, const VectorRun& given_run, Address next_tab
       k += n;
       continue;
     }
+    if (lanes.ahead) {
+      bad |= place_ahead<Index, kUnit>(lanes, run, k, n, waiting[turn]);
+      turn ^= 1;
+      gather_waiting<kUnit>(lanes, run, waiting[turn]);
+      k += n;
+      continue;
+    }
     for (const int64_t end = k + n; k < end; k += kVectorStep)
       bad |= vector_step<Index, kUnit, true>(lanes, run, k, 0xFFFF);
   }
+  if (lanes.ahead) gather_waiting<kUnit>(lanes, run, waiting[turn ^ 1]);
   if (k < run.n) bad |= vector_step<Index, kUnit, false>(lanes, run, k, first_lanes(run.n - k));
   return bad == 0 || !lanes.judges;
 }
@@ -233,6 +296,7 @@ bool run_vectors(const Job& job, int64_t first, int64_t last) {
   lanes.clips = bounds == Bounds::clip;
   lanes.judges = bounds == Bounds::raise || bounds == Bounds::deferred;
   lanes.by_loads = !job.stream && !job.masked && bounds != Bounds::fill;
+  lanes.ahead = job.ahead == Ahead::points;
   lanes.shift = __builtin_ctzll(static_cast<uint64_t>(index.step / job.unit));
   lanes.moving = stride_of(job, kIndexed, inner) == 0 ? 0 : 0xFFFF;
   lanes.fill = _mm512_setzero_si512();

@@ -86,7 +86,7 @@ bool is_vectors(const Plan& plan, const Tuning& tuning, const Job& job) {
   if (index.extent <= 0 || units <= 0 || index.step != units * job.unit || (units & (units - 1)) != 0) return false;
   if (index.extent > INT32_MAX / units || index.extent * units > INT32_MAX - length) return false;
   if (job.ahead == Ahead::runs) return true;
-  return !is_far(plan, tuning);
+  return job.ahead == Ahead::none || job.masked || job.rule.fills();
 }
 
 // Look-up tables: bytes by bytes.
