@@ -14,7 +14,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m gatherscatter", description="Gather and scatter on any array: a demo, and what is installed."
     )
     parser.add_argument("--version", action="version", version=f"gatherscatter {gs.__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="demo | info", required=True)
+    commands = parser.add_subparsers(dest="command", metavar="demo | info | tune", required=True)
     about = "classify, move and look up real data, compare every result with NumPy, draw a picture"
     demo.add_arguments(commands.add_parser("demo", help=about, description=f"{about.capitalize()}."))
     about = "measure from which sizes on prefetching, streaming stores and threads pay on this machine"

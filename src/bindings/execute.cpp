@@ -22,7 +22,8 @@ bool& signalled() {
 }
 
 bool interrupted() {
-  was_signalled = Unlocked::locked([] { return PyErr_CheckSignals() != 0; });
+  // Asked once more, Python would not say it again.
+  if (!was_signalled) was_signalled = Unlocked::locked([] { return PyErr_CheckSignals() != 0; });
   return was_signalled;
 }
 

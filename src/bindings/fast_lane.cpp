@@ -166,6 +166,7 @@ PyObject* try_scatter(const Ask& ask, PyObject* input) {
   PlainArray target;
   PlainArray index;
   PlainArray source;
+  if (!ask_plain(input) || !ask_plain(ask.source)) return nullptr;
   if (!read_plain(input, Role::data, target) || target.rank == 0 || !target.is_contiguous() ||
       !read_plain(ask.index, Role::index, index) || !read_plain(ask.source, Role::source, source) ||
       source.rank != index.rank || !std::equal(index.extent, index.extent + index.rank, source.extent) ||
@@ -179,11 +180,14 @@ PyObject* try_scatter(const Ask& ask, PyObject* input) {
 PyObject* try_gather(const Ask& ask, PyObject* input) {
   PlainArray source;
   PlainArray index;
+  PlainArray out;
+  if (!ask_plain(input) || (ask.out != nullptr && !ask_plain(ask.out))) return nullptr;
+  if (ask.out != nullptr && !read_plain(ask.out, Role::out, out)) return nullptr;
   if (!read_plain(input, Role::data, source) || source.rank == 0 || !read_plain(ask.index, Role::index, index)) {
     return nullptr;
   }
   const SmallCall& small = SmallCalls::of_thread().find(ask.form, source, index);
-  return small ? small.gather(source, index, ask.out) : nullptr;
+  return small ? small.gather(source, index, ask.out == nullptr ? nullptr : &out) : nullptr;
 }
 
 // Null: the call belongs to the Python function.

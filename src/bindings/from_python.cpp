@@ -108,6 +108,12 @@ void borrow_torch(Role role, Operand& operand) {
     throw DTypeError(std::string(role_name(role)) +
                      " is a tensor with a lazy conjugate bit; pass tensor.resolve_conj()");
   }
+  // Such questions may be answered by Python code, which may do anything to the tensor: its header counts from here on.
+  const bool asked = code != dlpack::kInt && code != dlpack::kUInt && code != dlpack::kBool;
+  if (asked && dlpack::torch().api->tensor_from_object(operand.object.ptr(), &tensor) != 0) {
+    PyErr_Clear();
+    throw DTypeError(std::string(role_name(role)) + " is a tensor without plain memory");
+  }
   if (tensor.device.type != dlpack::kCpu && tensor.device.type != dlpack::kCudaHost) {
     const std::string problem = std::string(role_name(role)) + " is a tensor on device " +
                                 py::str(operand.object.attr("device")).cast<std::string>() +

@@ -35,6 +35,10 @@ bool read_ndarray(PyObject* object, Role role, PlainArray& array) {
   return true;
 }
 
+bool is_whole(uint8_t code) {
+  return code == dlpack::kInt || code == dlpack::kUInt || code == dlpack::kBool;
+}
+
 bool read_tensor(PyObject* object, Role role, PlainArray& array) {
   const dlpack::Torch& torch = dlpack::torch();
   dlpack::Tensor tensor{};
@@ -47,16 +51,13 @@ bool read_tensor(PyObject* object, Role role, PlainArray& array) {
   array.rank = tensor.ndim;
   for (int axis = 0; axis < array.rank; ++axis) {
     array.extent[axis] = tensor.shape[axis];
-    array.stride[axis] = tensor.strides[axis] * array.item;
+    if (__builtin_mul_overflow(tensor.strides[axis], array.item, &array.stride[axis])) return false;
   }
-  // The header is not looked at from here on: the questions below give the interpreter lock away.
-  const bool is_signed = tensor.dtype.code == dlpack::kInt;
-  const bool is_integer = is_signed || tensor.dtype.code == dlpack::kUInt;
-  const bool is_plain = is_integer || tensor.dtype.code == dlpack::kBool ||
-                        ((tensor.dtype.code == dlpack::kFloat || tensor.dtype.code == dlpack::kBfloat) &&
-                         !torch.in_forward_mode() && torch.is_plain_float(object));
-  if (!is_plain || tensor.device.type != dlpack::kCpu || tensor.data == nullptr || tensor.byte_offset != 0 ||
-      tensor.dtype.lanes != 1) {
+  const uint8_t code = tensor.dtype.code;
+  const bool is_signed = code == dlpack::kInt;
+  const bool is_integer = is_signed || code == dlpack::kUInt;
+  if (!(is_whole(code) || code == dlpack::kFloat || code == dlpack::kBfloat) || tensor.device.type != dlpack::kCpu ||
+      tensor.data == nullptr || tensor.byte_offset != 0 || tensor.dtype.lanes != 1) {
     return false;
   }
   if (role == Role::index && !(is_integer && index_type(is_signed, array.item, array.type))) return false;
@@ -88,6 +89,18 @@ bool PlainArray::is_contiguous() const {
     span *= extent[axis];
   }
   return true;
+}
+
+bool ask_plain(PyObject* object) {
+  if (PyArray_CheckExact(object)) return true;
+  const dlpack::Torch& torch = dlpack::torch();
+  if (!torch.is_tensor(object)) return false;
+  dlpack::Tensor tensor{};
+  if (torch.api->tensor_from_object(object, &tensor) != 0) {
+    PyErr_Clear();
+    return false;
+  }
+  return is_whole(tensor.dtype.code) || (!torch.in_forward_mode() && torch.is_plain_float(object));
 }
 
 bool read_plain(PyObject* object, Role role, PlainArray& array) {

@@ -26,6 +26,10 @@ struct PlainArray {
   bool is_contiguous() const;
 };
 
+// Whether a tensor is what its memory says: no gradient, no lazy bit. The answer may come from Python code, which may
+// do anything to any array, so all arrays of a call but its index are asked about before the first of them is read.
+bool ask_plain(PyObject* object);
+
 // False, without a Python error, for everything that needs more than a look: scalars, many axes, and what the general
 // way copies, converts or refuses.
 bool read_plain(PyObject* object, Role role, PlainArray& array);

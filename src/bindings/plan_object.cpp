@@ -198,9 +198,12 @@ void PlanObject::decide() {
 PyObject* PlanObject::small_call(PyObject* input, PyObject* index, PyObject* out) const {
   PlainArray source;
   PlainArray places;
-  if (!small_ || !read_plain(index, Role::index, places) || !read_plain(input, Role::data, source)) return nullptr;
+  PlainArray target;
+  if (!small_ || !ask_plain(input) || (out != nullptr && !ask_plain(out))) return nullptr;
+  if (out != nullptr && !read_plain(out, Role::out, target)) return nullptr;
+  if (!read_plain(index, Role::index, places) || !read_plain(input, Role::data, source)) return nullptr;
   if (!source.has_type(input_.type) || !(Geometry(source, places) == geometry_)) return nullptr;
-  return small_.gather(source, places, out);
+  return small_.gather(source, places, out == nullptr ? nullptr : &target);
 }
 
 namespace {

@@ -50,8 +50,8 @@ SmallCall::SmallCall(const Plan& plan, Direction direction) : shape_(plan.result
   move_ = host_backend().small_move(plan, direction);
 }
 
-PyObject* SmallCall::gather(const PlainArray& input, const PlainArray& index, PyObject* out) const {
-  if (out != nullptr) return gather_into(input, index, out);
+PyObject* SmallCall::gather(const PlainArray& input, const PlainArray& index, const PlainArray* out) const {
+  if (out != nullptr) return gather_into(input, index, *out);
   if (input.library == Library::numpy) {
     PyObject* result = fresh_ndarray(input, shape_);
     if (result == nullptr || move_->run(data_of(result), input.data, index.data)) return result;
@@ -66,15 +66,14 @@ PyObject* SmallCall::gather(const PlainArray& input, const PlainArray& index, Py
   return nullptr;
 }
 
-PyObject* SmallCall::gather_into(const PlainArray& input, const PlainArray& index, PyObject* out) const {
-  PlainArray target;
-  if (!read_plain(out, Role::out, target) || !target.writable || !target.same_type(input)) return nullptr;
+PyObject* SmallCall::gather_into(const PlainArray& input, const PlainArray& index, const PlainArray& target) const {
+  if (!target.writable || !target.same_type(input)) return nullptr;
   if (!has_shape(target) || !target.is_contiguous()) return nullptr;
   const ByteRange written = range_of(target);
   if (written.meets(range_of(input)) || written.meets(range_of(index))) return nullptr;
   if (!move_->allows(index.data) || !move_->run(target.data, input.data, index.data)) return nullptr;
-  if (target.library == Library::torch) dlpack::mark_written(out);
-  return Py_NewRef(out);
+  if (target.library == Library::torch) dlpack::mark_written(target.object);
+  return Py_NewRef(target.object);
 }
 
 bool SmallCall::has_shape(const PlainArray& array) const {

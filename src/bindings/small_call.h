@@ -50,13 +50,13 @@ class SmallCall {
 
   // A new reference to the result, which is `out` where that is not null. Null without a Python error: the general way
   // has the answer. Arguments must have the geometry of the plan.
-  PyObject* gather(const PlainArray& input, const PlainArray& index, PyObject* out) const;
+  PyObject* gather(const PlainArray& input, const PlainArray& index, const PlainArray* out) const;
   // Likewise; into the input itself, or into a copy.
   PyObject* scatter(const PlainArray& input, const PlainArray& index, const PlainArray& source, bool in_place) const;
 
  private:
   bool scatter_into(const PlainArray& input, const PlainArray& index, const PlainArray& source) const;
-  PyObject* gather_into(const PlainArray& input, const PlainArray& index, PyObject* out) const;
+  PyObject* gather_into(const PlainArray& input, const PlainArray& index, const PlainArray& target) const;
   std::shared_ptr<const SmallMove> move_;  // shared by copies of a plan object
   Dims shape_;
 };

@@ -111,7 +111,12 @@ class Cpu final : public Backend {
     const bool is_narrow = plan.kind == Kind::elements || plan.kind == Kind::axis;
     const char* const by_kind = is_narrow ? "blocks" : kind_name(plan.kind);
     const char* const fast = plan.kind == Kind::axis ? "axis" : "elements";
-    return std::string(level_of(run_)) + " " + (prepared.job.elements ? fast : by_kind);
+    const std::string level = level_of(run_);
+    const char* form = prepared.job.elements ? fast : by_kind;
+    if (level == "v4" && prepared.job.vectors) form = "vectors";
+    if (level == "v4" && prepared.job.byte_table) form = "byte table";
+    if (slab_columns(plan, tuning_, direction) > 0) form = "slabs";
+    return level + " " + form;
   }
 
   int threads(const Plan& plan, Direction direction, int available) const override {

@@ -107,7 +107,7 @@ struct Job {
   bool whole_lines;  // scatter: every target consists of whole lines
   bool elements;     // the fast path for small units with one contiguous index array
   bool byte_table;   // bytes of a table that fits into registers, by bytes
-  bool vectors;      // the same by gather instructions, where a level has them; then a mask is no obstacle
+  bool vectors;      // small units by 32-bit positions in registers, where a level has them; a mask is no obstacle
   bool general;      // no shortcuts: the path that all others are checked against
   Ahead ahead;
   int block;           // points per block

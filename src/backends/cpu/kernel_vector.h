@@ -1,6 +1,6 @@
-// kernel_vector.h: gathers of 4 and 8 bytes from memory that the caches hold, by the processor's own gather
-// instruction: indices are checked and narrowed to 32 bits in registers, where a mask, padding and a bad index are
-// lanes that are left out. Included by kernels.cpp only, once for every instruction set level; AVX-512 has it.
+// kernel_vector.h: gathers of 4 and 8 bytes whose indices are checked and narrowed to 32 bits in registers. Then single
+// loads, or the processor's gather instructions, for which a mask, padding and a bad index are lanes that are left out.
+// Included by kernels.cpp only, once for every instruction set level; AVX-512 has it.
 #pragma once
 
 #include "backends/cpu/kernel_elements.h"
@@ -315,7 +315,6 @@ bool run_vectors(const Job& job, int64_t first, int64_t last) {
     run.mask = job.masked ? job.mask + offset_at(job, walk, kMask) : nullptr;
     run.table = job.indexed + offset_at(job, walk, kIndexed);
     run.target = job.dense + offset_at(job, walk, kDense);
-    run.stream = job.stream && address_of(run.target) % static_cast<uint64_t>(job.unit) == 0;
     // Whole runs of one matrix follow each other by constant strides.
     int64_t runs = 1;
     if (inner > 0 && walk.at[inner] == 0 && left >= job.extent[inner]) {
@@ -326,6 +325,8 @@ bool run_vectors(const Job& job, int64_t first, int64_t last) {
     const int64_t index_bytes = run.n * index_size(index.type);
     const bool is_short = index_bytes < kIndexAhead / kRunsAhead;
     for (int64_t r = 0; r < runs; ++r) {
+      // Rows of the result need not lie at multiples of a unit, all of them or some.
+      run.stream = job.stream && address_of(run.target) % static_cast<uint64_t>(job.unit) == 0;
       if (is_short)
         prefetch_unit(address_of(run.index) + static_cast<uint64_t>(kRunsAhead * stride(kIndex)), index_bytes);
       const Address next = address_of(run.table) + static_cast<uint64_t>(stride(kIndexed));

@@ -72,7 +72,8 @@ bool is_elements(const Plan& plan, const Job& job) {
 // Gathers of 4 or 8 bytes whose positions, in units, are 32-bit numbers: from a table that the caches hold, or row by
 // row of a matrix.
 bool is_vectors(const Plan& plan, const Tuning& tuning, const Job& job) {
-  if (!tuning.gathers || job.general || job.scatter || (job.unit != 4 && job.unit != 8)) return false;
+  if (job.general || job.scatter || (job.unit != 4 && job.unit != 8)) return false;
+  if (!tuning.gathers && (job.stream || job.masked || job.rule.fills())) return false;  // all else is single loads
   if (job.indices != 1 || job.folds != 0 || job.rule.bounds == Bounds::wrap) return false;
   if (job.nowhere != Nowhere::never && job.nowhere != Nowhere::read_one) return false;
   const IndexArray& index = plan.index[0];

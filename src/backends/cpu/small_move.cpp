@@ -11,6 +11,7 @@ class Small final : public SmallMove {
     Buffers nothing;
     nothing.index.resize(plan_.index.size(), nullptr);
     prepare(plan_, nothing, direction, tuning, prepared_);
+    prepared_.job.stream = false;  // so short a result stays in the caches, and where it will lie is not known yet
     const Job& job = prepared_.job;
     count_ = job.count;
     extent_ = plan_.index[0].extent;
