@@ -166,6 +166,18 @@ def test_every_threshold_can_be_set(value):
     assert answer["plan"]["threads"] == (answer["threads"] if value == 1 else 1)
 
 
+def test_every_form_of_a_gather_says_its_name():
+    code = """
+import json, numpy as np, gatherscatter as gs
+square, columns = np.zeros((512, 4096), "f4"), np.zeros((512, 4096), "i8")
+calls = [(gs.take, np.zeros(100, "u1"), np.zeros(1000, "u1")), (gs.gather, square, 0, columns)]
+print(json.dumps([gs.explain(*call).to_dict()["kernel"] for call in calls]))
+"""
+    byte_table, slabs = child_process.run_json(code)
+    assert byte_table.split(" ", 1)[1] in ("byte table", "elements")  # the first where the processor has VBMI
+    assert slabs.split(" ", 1)[1] == "slabs"
+
+
 @pytest.mark.parametrize("level", ["baseline", "v3", "v4"])
 def test_the_kernels_in_use_are_those_of_the_level_that_was_asked_for(level):
     levels = ["baseline", "v3", "v4"]
@@ -178,4 +190,5 @@ plans = [gs.explain(gs.take, x, index), gs.explain(gs.take, x, index, mode="wrap
 print(json.dumps([plan.to_dict()["kernel"] for plan in plans]))
 """
     kernels = child_process.run_json(code, env={"GS_CPU": level})
-    assert kernels == [f"{level} elements", f"{level} blocks", f"{level} elements"]
+    small = "vectors" if level == "v4" else "elements"
+    assert kernels == [f"{level} {small}", f"{level} blocks", f"{level} {small}"]
