@@ -170,6 +170,10 @@ def test_pages_are_filled(suite, tmp_path):
     results = sorted((ROOT / "benchmarks" / "results").glob("*.json"))
     page = tmp_path / "page.md"
     for result in map(report.load, results):
+        if result.get("sweep"):
+            with pytest.raises(SystemExit, match="at their full sizes"):
+                report.write(result, page)
+            continue
         page.write_text("before\n<!-- benchmarks: short -->\nold\n<!-- end -->\nafter\n")
         report.write(result, page)
         lines = page.read_text().splitlines()
