@@ -5,6 +5,9 @@ and refused in the end. Negative indices are not wrapped, in favour of the kerne
 call, which is never timed.
 """
 
+# numba infers every type from the arguments, so annotations would say nothing that is checked.
+# mypy: disallow-untyped-defs=False, disallow-incomplete-defs=False, disallow-untyped-calls=False
+
 from __future__ import annotations
 
 from typing import Any
@@ -19,7 +22,7 @@ _serial: Any = njit(cache=True)
 
 
 @_parallel
-def take(x, i, out):  # type: ignore[no-untyped-def]
+def take(x, i, out):
     n, bad = len(x), 0
     for k in prange(len(i)):
         j = i[k]
@@ -33,7 +36,7 @@ def take(x, i, out):  # type: ignore[no-untyped-def]
 
 
 @_parallel
-def take_by_blocks(x, i, out):  # type: ignore[no-untyped-def]
+def take_by_blocks(x, i, out):
     """Checks a block of indices before it moves anything: two tight loops."""
     n, bad = np.uint64(len(x)), 0
     for b in prange((len(i) + BLOCK - 1) // BLOCK):
@@ -52,7 +55,7 @@ def take_by_blocks(x, i, out):  # type: ignore[no-untyped-def]
 
 
 @_parallel
-def rows(x, i, out):  # type: ignore[no-untyped-def]
+def rows(x, i, out):
     n, width, bad = len(x), x.shape[1], 0
     for k in prange(len(i)):
         j = i[k]
@@ -67,7 +70,7 @@ def rows(x, i, out):  # type: ignore[no-untyped-def]
 
 
 @_parallel
-def rows_as_slices(x, i, out):  # type: ignore[no-untyped-def]
+def rows_as_slices(x, i, out):
     n, bad = len(x), 0
     for k in prange(len(i)):
         j = i[k]
@@ -81,7 +84,7 @@ def rows_as_slices(x, i, out):  # type: ignore[no-untyped-def]
 
 
 @_parallel
-def along_last(x, i, out):  # type: ignore[no-untyped-def]
+def along_last(x, i, out):
     n, bad = x.shape[1], 0
     for r in prange(i.shape[0]):
         for k in range(i.shape[1]):
@@ -96,7 +99,7 @@ def along_last(x, i, out):  # type: ignore[no-untyped-def]
 
 
 @_parallel
-def along_first(x, i, out):  # type: ignore[no-untyped-def]
+def along_first(x, i, out):
     n, bad = x.shape[0], 0
     for r in prange(i.shape[0]):
         for c in range(i.shape[1]):
@@ -111,7 +114,7 @@ def along_first(x, i, out):  # type: ignore[no-untyped-def]
 
 
 @_parallel
-def along_first_by_columns(x, i, out):  # type: ignore[no-untyped-def]
+def along_first_by_columns(x, i, out):
     """Sixteen columns at a time: the lines of the table that they need stay in a cache."""
     n, columns, bad = x.shape[0], x.shape[1], 0
     for b in prange((columns + 15) // 16):
@@ -128,7 +131,7 @@ def along_first_by_columns(x, i, out):  # type: ignore[no-untyped-def]
 
 
 @_parallel
-def batch(x, i, out):  # type: ignore[no-untyped-def]
+def batch(x, i, out):
     n, count, width, bad = x.shape[1], i.shape[1], x.shape[2], 0
     for k in prange(i.shape[0] * count):
         b, r = k // count, k % count
@@ -144,7 +147,7 @@ def batch(x, i, out):  # type: ignore[no-untyped-def]
 
 
 @_parallel
-def tile(x, i, m, pad, out):  # type: ignore[no-untyped-def]
+def tile(x, i, m, pad, out):
     n = len(x)
     for r in prange(i.shape[0]):
         for k in range(i.shape[1]):
@@ -157,7 +160,7 @@ def tile(x, i, m, pad, out):  # type: ignore[no-untyped-def]
 
 
 @_parallel
-def points(x, i, out):  # type: ignore[no-untyped-def]
+def points(x, i, out):
     a, b, c = x.shape
     bad = 0
     for k in prange(len(i)):
@@ -172,7 +175,7 @@ def points(x, i, out):  # type: ignore[no-untyped-def]
 
 
 @_parallel
-def set_rows(out, i, b):  # type: ignore[no-untyped-def]
+def set_rows(out, i, b):
     n, width, bad = len(out), out.shape[1], 0
     for k in prange(len(i)):
         j = i[k]
@@ -187,7 +190,7 @@ def set_rows(out, i, b):  # type: ignore[no-untyped-def]
 
 
 @_parallel
-def set_last(out, i, b):  # type: ignore[no-untyped-def]
+def set_last(out, i, b):
     n, bad = out.shape[1], 0
     for r in prange(i.shape[0]):
         for k in range(i.shape[1]):
@@ -202,7 +205,7 @@ def set_last(out, i, b):  # type: ignore[no-untyped-def]
 
 
 @_serial
-def set_elements(out, i, b):  # type: ignore[no-untyped-def]
+def set_elements(out, i, b):
     """One thread: with more of them the last duplicate would not win."""
     n = len(out)
     for k in range(len(i)):
@@ -214,7 +217,7 @@ def set_elements(out, i, b):  # type: ignore[no-untyped-def]
 
 
 @_serial
-def add_elements(out, i, b):  # type: ignore[no-untyped-def]
+def add_elements(out, i, b):
     n = len(out)
     for k in range(len(i)):
         j = i[k]
