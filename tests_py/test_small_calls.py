@@ -245,7 +245,7 @@ def test_plan_is_still_a_class() -> None:
     with pytest.raises(TypeError, match="cannot be replaced"):
         plan._core = plan._core
     with pytest.raises(TypeError):
-        gs.Plan(None)  # type: ignore[arg-type]
+        gs.Plan(None)  # type: ignore[arg-type]  # wrong on purpose
     bare = gs._core.PlanBase()
     bare._core = plan._core
     assert bare(x, index).tolist() == [2, 0]
