@@ -1,10 +1,13 @@
 // backend.h: what a backend offers: run an accepted plan on memory that it can reach.
 #pragma once
 
+#include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "backends/columns.h"
+#include "backends/host_memory.h"
 #include "core/combine.h"
 #include "core/plan.h"
 
@@ -60,6 +63,24 @@ class Backend {
 
   // Whether the rule forbids any index; writes nothing.
   virtual bool any_outside(const Plan& plan, const Buffers& buffers, const RunOptions& options) const = 0;
+  // Which index that is, and which target has several values: as in plan.h, where the memory of this backend is.
+  virtual std::optional<BadIndex> first_outside(const Plan& plan, const Buffers& buffers,
+                                                const RunOptions& options) const {
+    return gs::first_outside(plan, buffers, options.interrupted);
+  }
+  virtual std::optional<Duplicate> first_duplicate(const Plan& plan, const Buffers& buffers,
+                                                   const RunOptions& options) const {
+    return gs::first_duplicate(plan, buffers, options.interrupted);
+  }
+
+  // Memory for the time of a call, where this backend reaches it, and copies from the host's. std::bad_alloc.
+  virtual std::byte* allocate(int64_t bytes) const {
+    return static_cast<std::byte*>(host::allocate(static_cast<std::size_t>(bytes)));
+  }
+  virtual void release(std::byte* memory) const noexcept { host::release(memory); }
+  virtual void write(std::byte* target, const std::byte* host, int64_t bytes) const {
+    std::memcpy(target, host, static_cast<std::size_t>(bytes));
+  }
 
   // Name of the kernel that `move` would pick, and the number of threads it would use.
   virtual std::string kernel(const Plan& plan, Direction direction) const = 0;

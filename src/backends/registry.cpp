@@ -1,9 +1,11 @@
-// registry.cpp: who serves host arrays.
+// registry.cpp: who serves host arrays, and who those on GPUs.
+#include <atomic>
 #include <cstdlib>
 #include <stdexcept>
 #include <string_view>
 
 #include "backends/backend.h"
+#include "backends/devices.h"
 
 namespace gs {
 namespace {
@@ -21,6 +23,17 @@ const Backend& chosen() {
 const Backend& host_backend() {
   static const Backend& backend = chosen();
   return backend;
+}
+
+namespace {
+std::atomic<const Devices*> offered{nullptr};
+}
+
+const Devices* devices() {
+  return offered.load(std::memory_order_acquire);
+}
+void offer_devices(const Devices* devices) {
+  offered.store(devices, std::memory_order_release);
 }
 
 }  // namespace gs

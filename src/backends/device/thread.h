@@ -1,0 +1,124 @@
+// thread.h: what the body of a device kernel sees of its surroundings, the same on a GPU and on the CPU in its place.
+//
+// A body is a plain struct of parameters with one of two calls:
+//   GS_HD void operator()(Thread thread) const;   independent threads
+//   GS_HD void operator()(Warp warp) const;       32 lanes in step: what differs between them is written as each(lane)
+// Bodies stride over their work by the size of the grid, so any grid is right. They may not rely on an order of blocks.
+#pragma once
+
+#include <cstdint>
+
+#include "core/hd.h"
+
+namespace gs::device {
+
+inline constexpr int kBlockThreads = 256;
+inline constexpr int kLanes = 32;
+
+// One of `count` threads of a launch, numbered across blocks; neighbours in a warp have neighbouring numbers.
+struct Thread {
+  int64_t number = 0;
+  int64_t count = 1;
+};
+
+// One of `count` warps. On the host a warp is one thread that plays all lanes one after the other.
+class Warp {
+ public:
+  GS_HD Warp(int64_t number, int64_t count) : number_(number), count_(count) {}
+  GS_HD int64_t number() const { return number_; }
+  GS_HD int64_t count() const { return count_; }
+
+  // use(lane) for all lanes.
+  template <class Use>
+  GS_HD void each(Use&& use) const {
+#ifdef __CUDA_ARCH__
+    use(lane());
+#else
+    for (int i = 0; i < kLanes; ++i) use(i);
+#endif
+  }
+
+  // Bit `lane` of the answer is that of ask(lane); every lane gets it.
+  template <class Ask>
+  GS_HD uint32_t ballot(Ask&& ask) const {
+#ifdef __CUDA_ARCH__
+    return __ballot_sync(0xFFFFFFFFu, ask(lane()));
+#else
+    uint32_t bits = 0;
+    for (int i = 0; i < kLanes; ++i) bits |= static_cast<uint32_t>(ask(i) ? 1 : 0) << i;
+    return bits;
+#endif
+  }
+
+  // use() on one lane.
+  template <class Use>
+  GS_HD void once(Use&& use) const {
+#ifdef __CUDA_ARCH__
+    if (lane() == 0) use();
+#else
+    use();
+#endif
+  }
+
+ private:
+#ifdef __CUDA_ARCH__
+  __device__ static int lane() { return static_cast<int>(threadIdx.x) % kLanes; }
+#endif
+  int64_t number_;
+  int64_t count_;
+};
+
+// Atomic on a GPU. The reference backend runs the threads of a launch one after the other. Each gives what was there.
+GS_HD inline uint64_t atomic_max(uint64_t* target, uint64_t value) {
+#ifdef __CUDA_ARCH__
+  return atomicMax(reinterpret_cast<unsigned long long*>(target), static_cast<unsigned long long>(value));
+#else
+  const uint64_t before = *target;
+  if (value > before) *target = value;
+  return before;
+#endif
+}
+
+GS_HD inline uint32_t atomic_max(uint32_t* target, uint32_t value) {
+#ifdef __CUDA_ARCH__
+  return atomicMax(target, value);
+#else
+  const uint32_t before = *target;
+  if (value > before) *target = value;
+  return before;
+#endif
+}
+
+GS_HD inline uint64_t atomic_add(uint64_t* target, uint64_t value) {
+#ifdef __CUDA_ARCH__
+  return atomicAdd(reinterpret_cast<unsigned long long*>(target), static_cast<unsigned long long>(value));
+#else
+  const uint64_t before = *target;
+  *target = before + value;
+  return before;
+#endif
+}
+
+// Bad points of a launch. Zero: none. `lowest` holds ~flat, so that memory of zeros is a clean status and the lowest
+// position is a maximum.
+struct Status {
+  uint64_t lowest = 0;
+  uint64_t count = 0;
+
+  GS_HD bool is_clean() const { return lowest == 0; }
+  GS_HD int64_t first() const { return static_cast<int64_t>(~lowest); }
+  GS_HD void report(int64_t flat) {
+    const uint64_t mark = ~static_cast<uint64_t>(flat);
+#ifdef __CUDA_ARCH__
+    // A plain read first: once the lowest position is there, nobody queues for the word.
+    if (*const_cast<volatile uint64_t*>(&lowest) >= mark) {
+      atomic_add(&count, 1);
+      return;
+    }
+#endif
+    atomic_max(&lowest, mark);
+    atomic_add(&count, 1);
+  }
+};
+
+}  // namespace gs::device
