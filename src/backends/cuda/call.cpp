@@ -43,7 +43,8 @@ Counts& counts() {
 void check(cudaError_t error, const char* call) {
   if (succeeded(error)) return;
   if (error == cudaErrorMemoryAllocation) throw std::bad_alloc();
-  throw device::DeviceError(std::string(call) + ": " + cudaGetErrorString(error) + " (" + cudaGetErrorName(error) + ")");
+  throw device::DeviceError(std::string(call) + ": " + cudaGetErrorString(error) + " (" + cudaGetErrorName(error) +
+                            ")");
 }
 
 bool succeeded(cudaError_t error) noexcept {
@@ -72,12 +73,10 @@ DeviceGuard::~DeviceGuard() {
   if (changed_) context_calls().set(before_);
 }
 
-BesideCapture::BesideCapture() {
-  check(cudaThreadExchangeStreamCaptureMode(&mode_), "cudaThreadExchangeStreamCaptureMode");
-}
+BesideCapture::BesideCapture() noexcept : changed_(succeeded(cudaThreadExchangeStreamCaptureMode(&mode_))) {}
 
 BesideCapture::~BesideCapture() {
-  succeeded(cudaThreadExchangeStreamCaptureMode(&mode_));
+  if (changed_) succeeded(cudaThreadExchangeStreamCaptureMode(&mode_));
 }
 
 }  // namespace gs::cuda

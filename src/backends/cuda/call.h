@@ -44,13 +44,14 @@ class DeviceGuard {
 // be refused, and would spoil the graph, while any stream of the process is captured. In this scope they are not.
 class BesideCapture {
  public:
-  BesideCapture();
+  BesideCapture() noexcept;
   BesideCapture(const BesideCapture&) = delete;
   BesideCapture& operator=(const BesideCapture&) = delete;
   ~BesideCapture();
 
  private:
   cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+  bool changed_ = false;
 };
 
 }  // namespace gs::cuda
