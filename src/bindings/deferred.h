@@ -7,13 +7,13 @@
 namespace gs {
 
 // Keeps all of a call until its receipt has been read.
-void remember(const Request& request, const Plan& plan, const Operands& operands, const Buffers& buffers,
-              std::unique_ptr<device::Receipt> receipt);
+void remember(const Request& request, const Plan& plan, const Operands& operands, const Buffers& buffers);
 // Keeps arrays whose library does not see that they are in use until the work so far is done.
 void keep_until_done(const Operands& operands);
 
-// Raises the first error among the receipts that are ready; `all` waits for the others too.
-void raise_deferred(bool all);
+// Raises the first error among the receipts that are ready; `all` waits for the others too. Of one device, or of any.
+void raise_deferred(bool all, int device = -1);
+std::size_t pending_calls();
 
 // For `gatherscatter.cuda`.
 void bind_device(py::module_& module);

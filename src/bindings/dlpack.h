@@ -11,6 +11,10 @@
 #include "bindings/dlpack_abi.h"
 #include "core/array_view.h"
 
+namespace gs {
+struct ElementType;  // from_python.h
+}
+
 namespace gs::dlpack {
 
 namespace py = pybind11;
@@ -48,7 +52,7 @@ class Array {
                               py::object descr, bool writable, int device);
   // Fresh memory of our own: in host memory, or on a GPU in the order of a stream.
   static Array allocate(const Dims& shape, DataType dtype, int64_t item);
-  static Array allocate(const Dims& shape, DataType dtype, int64_t item, int device, uintptr_t stream);
+  static Array allocate(const Dims& shape, const ElementType& type, int64_t item, int device, uintptr_t stream);
 
   Array(Array&& other);
   Array(const Array&) = delete;

@@ -117,7 +117,7 @@ py::object interface_of(const Array& array) {
   facts["strides"] = py::none();
   facts["stream"] = memory->stream;
   facts["version"] = 3;
-  return std::move(facts);
+  return facts;
 }
 
 // NumPy's dtype, or its name where NumPy has none.

@@ -96,10 +96,11 @@ Array Array::allocate(const Dims& shape, DataType dtype, int64_t item) {
   return array;
 }
 
-Array Array::allocate(const Dims& shape, DataType dtype, int64_t item, int device, uintptr_t stream) {
+Array Array::allocate(const Dims& shape, const ElementType& type, int64_t item, int device, uintptr_t stream) {
   Array array;
   array.view_ = ArrayView{nullptr, item, shape, contiguous_strides(shape, item)};
-  array.dtype_ = dtype;
+  array.dtype_ = type.data;
+  array.descr_ = type.descr;
   array.device_ = {kCuda, device};
   array.writable_ = true;
   const int64_t bytes = checked_mul(checked_count(shape), item);

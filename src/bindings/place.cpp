@@ -71,36 +71,35 @@ std::optional<uintptr_t> stream_of(const Operand& operand) {
 }  // namespace
 
 Place::Place(int device, uintptr_t stream)
-    : device_(device), stream_(stream), machine_(loaded_devices().machine(device, stream)) {}
+    : device_(device), stream_(stream), queue_(loaded_devices().machine(device, stream)) {}
 
 // Where a call ends early, its arrays may be gone before the work that it has asked for is done.
 Place::~Place() {
   if (!at_work_) return;
   try {
-    if (!machine_->is_capturing()) machine_->synchronize();
+    if (!machine().is_capturing()) machine().synchronize();
   } catch (...) {  // the device has failed: nothing runs there any more
   }
 }
 
-const Backend& Place::backend() {
+const device::Queue& Place::queue() {
   at_work_ = true;
-  if (!queue_) queue_ = make_queue(*machine_);
-  return *queue_;
+  return queue_;
 }
 
 void Place::come_after(uintptr_t stream) {
   if (stream == stream_ || std::find(others_.begin(), others_.end(), stream) != others_.end()) return;
-  machine_->wait_for(stream);
+  machine().wait_for(stream);
   others_.push_back(stream);
 }
 
 void Place::leave() {
-  for (const uintptr_t other : others_) machine_->go_before(other);
+  for (const uintptr_t other : others_) machine().go_before(other);
   at_work_ = false;
 }
 
 void Place::must_not_capture(const char* what) const {
-  if (!machine_->is_capturing()) return;
+  if (!machine().is_capturing()) return;
   throw std::runtime_error("the stream is being captured into a CUDA graph, where " + std::string(what) +
                            " is not possible because it has to wait for the device");
 }
@@ -125,7 +124,6 @@ void settle(Operands& operands) {
     first_role = role;
   });
   if (first == nullptr) return;
-  raise_deferred(false);
   loaded_devices();
   check_place(operands, first_role, *first);
   std::optional<uintptr_t> stream;
@@ -134,6 +132,7 @@ void settle(Operands& operands) {
   });
   const int device = first->elsewhere->device.id;
   operands.place = std::make_shared<Place>(device, stream.value_or(dlpack::kLegacyStream));
+  if (!operands.place->machine().is_capturing()) raise_deferred(false);
   operands.each([&](Role, Operand& operand) {
     if (!operand.given || !operand.elsewhere) return;
     Elsewhere& elsewhere = *operand.elsewhere;
@@ -148,18 +147,21 @@ void settle(Operands& operands) {
   });
 }
 
-void bring(Place& place, Operand& operand) {
-  if (!operand.given || operand.on_device() || is_managed(operand)) return;
+namespace {
+
+bool bring_one(Place& place, Operand& operand) {
+  if (operand.on_device() || is_managed(operand)) return false;
   place.must_not_capture("a copy of host memory");
   const ArrayView compact = contiguous_view(nullptr, operand.view.extent, operand.view.item);
+  const bool is_compact = operand.view.stride == compact.stride;
   const int64_t bytes = bytes_of(compact);
   auto copy = std::make_shared<dlpack::DeviceMemory>(place.device(), place.stream(), bytes);
-  if (bytes > 0 && operand.view.stride == compact.stride) {
-    place.backend().write(copy->data, operand.view.data, bytes);
+  if (bytes > 0 && is_compact) {
+    place.queue().write(copy->data, operand.view.data, bytes);
   } else if (bytes > 0) {
     const Scratch packed(host_backend(), operand.view);
     copy_view(host_backend(), operand.view, packed.view);
-    place.backend().write(copy->data, packed.view.data, bytes);
+    place.queue().write(copy->data, packed.view.data, bytes);
   }
   operand.view.data = copy->data;
   operand.view.stride = compact.stride;
@@ -167,24 +169,29 @@ void bring(Place& place, Operand& operand) {
   operand.elsewhere->device = {dlpack::kCuda, place.device()};
   operand.elsewhere->stream = place.stream();
   operand.elsewhere->copy = std::move(copy);
+  return !is_compact;
 }
 
-void bring(Operands& operands) {
-  if (!operands.place) return;
+}  // namespace
+
+bool bring(Operands& operands) {
+  if (!operands.place) return false;
   Place& place = *operands.place;
+  bool moved = false;
   operands.each([&](Role role, Operand& operand) {
     if (!operand.given) return;
     if (operand.elsewhere && operand.elsewhere->stream) place.come_after(*operand.elsewhere->stream);
-    if (role != Role::data && role != Role::out) bring(place, operand);
+    if (role != Role::data && role != Role::out && bring_one(place, operand)) moved = true;
   });
+  return moved;
 }
 
 void leave(const Request& request, const Plan& plan, const Operands& operands, const Buffers& buffers) {
   if (!operands.place) return;
   Place& place = *operands.place;
   place.leave();
-  if (auto receipt = place.receipt()) {
-    remember(request, plan, operands, buffers, std::move(receipt));
+  if (place.receipt) {
+    remember(request, plan, operands, buffers);
     return;
   }
   bool is_held = false;
@@ -194,8 +201,25 @@ void leave(const Request& request, const Plan& plan, const Operands& operands, c
   if (is_held) keep_until_done(operands);
 }
 
+void read_view(Place& place, const ArrayView& view, std::byte* host) {
+  const Scratch packed(place.queue(), view);
+  copy_view(place.queue(), view, packed.view);
+  place.machine().read(host, packed.view.data, bytes_of(view));
+}
+
 const Backend& backend_of(const Operands& operands) {
-  return operands.place ? operands.place->backend() : host_backend();
+  if (operands.place) return operands.place->queue();
+  return host_backend();
+}
+
+bool defers(const Operands& operands, const Plan& plan) {
+  return operands.place && plan.rule.bounds == Bounds::deferred && plan.can_fail() && plan.space.count() > 0;
+}
+
+void check_may_wait(const Operands& operands, const Plan& plan) {
+  if (operands.place && plan.can_fail() && !defers(operands, plan)) {
+    operands.place->must_not_capture("bounds='raise' (bounds='deferred' is)");
+  }
 }
 
 const Operand& maker_of(const Operands& operands) {
@@ -208,10 +232,11 @@ const Operand& maker_of(const Operands& operands) {
   return *maker;
 }
 
-std::pair<py::object, std::byte*> make_there(const Operand& maker, const ElementType& type, const Dims& shape) {
+std::pair<py::object, std::byte*> make_array_there(const py::object& lent, const ElementType& type,
+                                                    const Dims& shape) {
   py::tuple extents(static_cast<std::size_t>(shape.size()));
   for (int axis = 0; axis < shape.size(); ++axis) extents[static_cast<std::size_t>(axis)] = shape[axis];
-  const auto made = maker.elsewhere->lent.attr("make")(extents, type.descr ? type.descr : py::str(type.name()));
+  const py::object made = lent.attr("make")(extents, type.descr ? type.descr : py::str(type.name()));
   const auto pair = py::cast<py::tuple>(made);
   return {pair[0], reinterpret_cast<std::byte*>(pair[1].cast<uintptr_t>())};
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backends/backend.h"
-#include "backends/device/machine.h"
+#include "backends/device/queue.h"
 #include "bindings/from_python.h"
 
 namespace gs {
@@ -33,21 +33,20 @@ class Place {
 
   int device() const { return device_; }
   uintptr_t stream() const { return stream_; }
-  const Backend& backend();
-  device::Machine& machine() const { return *machine_; }
+  const device::Queue& queue();
+  device::Machine& machine() const { return queue_.machine(); }
   // What is asked for next comes after all work in that stream, and `leave` makes that stream wait for it.
   void come_after(uintptr_t stream);
   void leave();
-  // What the launches of this call found under Bounds::deferred; null where there were none.
-  std::unique_ptr<device::Receipt> receipt();
+  // What the launches of this call found under Bounds::deferred; null where that cannot be an error.
+  std::unique_ptr<device::Receipt> receipt;
   // Throws where the stream is being captured into a graph.
   void must_not_capture(const char* what) const;
 
  private:
   int device_;
   uintptr_t stream_;
-  std::unique_ptr<device::Machine> machine_;
-  std::unique_ptr<Backend> queue_;
+  device::Queue queue_;
   std::vector<uintptr_t> others_;
   bool at_work_ = false;
 };
@@ -58,17 +57,24 @@ const Devices& loaded_devices();
 // Decides where the call is served, after its arguments were adopted and before they are borrowed. Raises errors of
 // earlier calls on a GPU. Host arrays pay one look at each operand.
 void settle(Operands& operands);
-// Before the first launch: streams wait for each other, and host indices, masks and values are copied over.
-void bring(Operands& operands);
-void bring(Place& place, Operand& operand);
+// Before the first launch: streams wait for each other, and host indices, masks and values are copied over. True where
+// that changed the strides that a plan was made for.
+bool bring(Operands& operands);
 // After the last one: other streams may go on, and what is still in use stays alive.
 void leave(const Request& request, const Plan& plan, const Operands& operands, const Buffers& buffers);
 
+// The elements of a view on a GPU, in C order. Waits.
+void read_view(Place& place, const ArrayView& view, std::byte* host);
+
 const Backend& backend_of(const Operands& operands);
+// Whether the call leaves without knowing of its indices.
+bool defers(const Operands& operands, const Plan& plan);
+// Throws where the call has to wait and must not.
+void check_may_wait(const Operands& operands, const Plan& plan);
 // Whose library the result belongs to.
 const Operand& maker_of(const Operands& operands);
 
-// Makes an array of a library on a GPU: the object and the address of its memory.
-std::pair<py::object, std::byte*> make_there(const Operand& maker, const ElementType& type, const Dims& shape);
+// Has a library make an array on a GPU: the object and the address of its memory.
+std::pair<py::object, std::byte*> make_array_there(const py::object& lent, const ElementType& type, const Dims& shape);
 
 }  // namespace gs
