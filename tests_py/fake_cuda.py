@@ -7,6 +7,8 @@ NumPy see its values: whoever looks at them from the host fails, as with real me
 from __future__ import annotations
 
 import ctypes
+import gc
+import os
 import sys
 import types
 from contextlib import contextmanager
@@ -206,3 +208,24 @@ LIBRARIES: dict[str, Any] = {
     "interface": Interface,
     "cupy": FakeCupyArray,
 }
+
+
+@contextmanager
+def played_gpu() -> Any:
+    """The CPU in the place of a GPU, whoever serves real ones. Gives the module that plays it."""
+    from gatherscatter import _core, _reference
+
+    before, os.environ["GS_DEVICES"] = os.environ.get("GS_DEVICES"), "reference"
+    _core.offer_devices(_reference.devices)
+    _reference.take_record()
+    try:
+        with installed_cupy():
+            yield _reference
+    finally:
+        gc.collect()
+        _core.synchronize(-1)
+        del os.environ["GS_DEVICES"]
+        if before is not None:
+            os.environ["GS_DEVICES"] = before
+        if "gatherscatter._cuda" in sys.modules:
+            _core.offer_devices(sys.modules["gatherscatter._cuda"].devices)

@@ -41,15 +41,15 @@ def adopt(op: str, role: str, obj: Any) -> tuple[Any, Wrap | None]:
     if isinstance(obj, Values):
         return obj, None
     library = type(obj).__module__.partition(".")[0]
+    if library in TABLES:
+        return _adopt_column(op, role, obj), None
+    if isinstance(obj, (bool, int, float, complex, str, bytes, list, tuple, range, np.generic)):
+        return _adopt_literal(op, role, obj), None
     lent = lend(op, role, obj)
     if lent is not None:
         return lent, None
     if library in ("jax", "jaxlib"):
         return _adopt_jax(op, role, obj)
-    if library in TABLES:
-        return _adopt_column(op, role, obj), None
-    if isinstance(obj, (bool, int, float, complex, str, bytes, list, tuple, range, np.generic)):
-        return _adopt_literal(op, role, obj), None
     if isinstance(obj, _core.DLPackArray):
         return obj, None
     if hasattr(obj, "__dlpack__"):

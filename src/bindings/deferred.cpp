@@ -10,13 +10,10 @@
 namespace gs {
 namespace {
 
-// A call whose indices nobody has asked about yet. Without a plan: one that only keeps its arrays alive.
+// A call whose indices nobody has asked about yet. Without an operator: one that only keeps its arrays alive.
 struct Pending {
-  std::unique_ptr<device::Receipt> receipt;
   py::object op;
-  std::optional<Plan> plan;
-  bool turned = false;  // ran with its points in the opposite order
-  Buffers buffers;
+  Late late;
   Operands operands;
 };
 
@@ -45,15 +42,16 @@ int64_t flat_of_index(const Plan& plan, int64_t point) {
 }
 
 [[noreturn]] void raise_late(const Pending& done, const device::Status& status) {
-  const Plan& plan = *done.plan;
+  const Plan& plan = done.late.plan;
   std::optional<BadIndex> bad;
   {
     Place place(done.operands.place->device(), dlpack::kLegacyStream);
-    run_work(false, [&](const RunOptions& options) { bad = place.queue().first_outside(plan, done.buffers, options); });
+    run_work(false,
+             [&](const RunOptions& options) { bad = place.queue().first_outside(plan, done.late.buffers, options); });
     place.leave();
   }
   if (bad) raise_out_of_bounds(done.op, plan, *bad, Moment::later);
-  const int64_t point = done.turned ? plan.space.count() - 1 - status.first() : status.first();
+  const int64_t point = done.late.turned ? plan.space.count() - 1 - status.first() : status.first();
   const IndexArray& array = plan.index[0];
   raise_out_of_bounds(done.op, plan, {flat_of_index(plan, point), 1, array.extent, array.axis, array.type, 0},
                       Moment::later_and_changed);
@@ -61,22 +59,20 @@ int64_t flat_of_index(const Plan& plan, int64_t point) {
 
 }  // namespace
 
-void remember(const Request& request, const Plan& plan, const Operands& operands, const Buffers& buffers) {
-  const bool turned = request.direction == Direction::scatter && request.duplicates == Duplicates::first &&
-                      !plan.is_one_to_one();
-  list().push_back({std::move(operands.place->receipt), request.op, plan, turned, buffers, operands});
+void remember(const Request& request, const Operands& operands) {
+  list().push_back({request.op, std::move(*operands.place->late), operands});
 }
 
 void keep_until_done(const Operands& operands) {
   device::Machine& machine = operands.place->machine();
-  list().push_back({machine.later(machine.status()), {}, {}, false, {}, operands});
+  list().push_back({{}, {machine.later(machine.status()), {}, {}, false}, operands});
 }
 
 void raise_deferred(bool all, int device) {
   std::vector<Pending>& pending = list();
   for (std::size_t i = 0; i < pending.size();) {
     const bool is_asked = device < 0 || pending[i].operands.place->device() == device;
-    if (!is_asked || (!all && !pending[i].receipt->is_ready())) {
+    if (!is_asked || (!all && !pending[i].late.receipt->is_ready())) {
       ++i;
       continue;
     }
@@ -84,9 +80,9 @@ void raise_deferred(bool all, int device) {
     Pending done = std::move(pending[i]);
     pending.erase(pending.begin() + static_cast<std::ptrdiff_t>(i));
     device::Status status;
-    run_work(!all, [&](const RunOptions&) { status = done.receipt->status(); });
+    run_work(!all, [&](const RunOptions&) { status = done.late.receipt->status(); });
     give_up_memory(done);
-    if (done.plan && !status.is_clean()) raise_late(done, status);
+    if (done.op && !status.is_clean()) raise_late(done, status);
     if (all) i = 0;  // other threads may have changed the list meanwhile
   }
 }

@@ -7,7 +7,7 @@
 namespace gs {
 
 // Keeps all of a call until its receipt has been read.
-void remember(const Request& request, const Plan& plan, const Operands& operands, const Buffers& buffers);
+void remember(const Request& request, const Operands& operands);
 // Keeps arrays whose library does not see that they are in use until the work so far is done.
 void keep_until_done(const Operands& operands);
 

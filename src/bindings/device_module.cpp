@@ -12,7 +12,8 @@ namespace {
 constexpr int64_t kItem = sizeof(int64_t);
 
 // A number for every element of the mask: table[0] where it is false, table[1] where it is true.
-void number(Place& place, const IndexView& mask, const int64_t (&table)[2], std::byte* target, const RunOptions& options) {
+void number(Place& place, const IndexView& mask, const int64_t (&table)[2], std::byte* target,
+            const RunOptions& options) {
   const device::Temporary two(place.machine(), 2 * kItem);
   place.machine().write(two.data(), table, 2 * kItem);
   IndexView index = mask;
@@ -73,7 +74,8 @@ py::object positions(const py::str& op, const py::object& mask) {
     place.must_not_capture("a list of the true elements of a mask");
     bring(operands);
     std::optional<dlpack::Array> found;
-    run_work(false, [&](const RunOptions& options) { found.emplace(positions_of(place, operands.mask.view, options)); });
+    run_work(false,
+             [&](const RunOptions& options) { found.emplace(positions_of(place, operands.mask.view, options)); });
     place.leave();
     return py::cast(std::move(*found));
   });

@@ -155,9 +155,8 @@ void bind_array(py::module_& module) {
       .def_property_readonly("__cuda_array_interface__", &interface_of)
       .def("__dlpack__", &export_array, py::kw_only(), py::arg("stream") = py::none(),
            py::arg("max_version") = py::none(), py::arg("dl_device") = py::none(), py::arg("copy") = py::none())
-      .def("__dlpack_device__", [](const Array& array) {
-        return std::pair<int, int>{array.device().type, array.device().id};
-      });
+      .def("__dlpack_device__",
+           [](const Array& array) { return std::pair<int, int>{array.device().type, array.device().id}; });
   forbid_new(module.attr("DLPackArray"));
 }
 

@@ -104,6 +104,18 @@ void Detached::detach(const ArrayView& target, bool input_too) {
   move_away(operands.fill, target);
 }
 
+Outcome move_checked(const Operands& operands, bool is_checked, const Plan& plan, const Buffers& buffers,
+                     Direction direction, const RunOptions& options) {
+  if (!operands.place) return host_backend().move(plan, buffers, direction, options);
+  Place& place = *operands.place;
+  if (is_checked) {
+    place.queue().move_later(plan, buffers, direction);
+    return Outcome::done;
+  }
+  place.knows_of_end = plan.can_fail();
+  return place.queue().move(plan, buffers, direction, options);
+}
+
 void check_out(const Operands& operands) {
   const Operand& out = operands.out;
   const bool in_place =

@@ -69,6 +69,11 @@ class Detached {
   std::vector<Scratch> copies_;
 };
 
+// As Backend::move. On a GPU, indices that were checked already are not waited for again: a bad one, written meanwhile
+// by somebody else, moves nothing.
+Outcome move_checked(const Operands& operands, bool is_checked, const Plan& plan, const Buffers& buffers,
+                     Direction direction, const RunOptions& options);
+
 // Refuses an `out` that is read-only, of another dtype than the input, or that overlaps itself.
 void check_out(const Operands& operands);
 // What a call with `out` returns; tells the library that owns it that it was written to.
@@ -80,7 +85,8 @@ inline constexpr int kTries = 8;
 // Runs a gather along an axis tile by tile, into a fresh array.
 py::object execute_tiled(const Request& request, const Plan& plan, const Operands& operands);
 
-// Runs a scatter, once host operands have been brought to its device: into `out`, or into a copy of the input. `planned` was made for such a copy, or is null.
+// Runs a scatter, once host operands have been brought to its device: into `out`, or into a copy of the input.
+// `planned` was made for such a copy, or is null.
 py::object execute_scatter(const Request& request, Operands& operands, const Plan* planned);
 
 }  // namespace gs

@@ -40,7 +40,7 @@ struct Operand {
   ElementType type;
   bool writable = false;
   bool given = false;
-  bool is_value = false;  // a number or a list, which came without a place of its own
+  bool is_value = false;                 // a number or a list, which came without a place of its own
   std::shared_ptr<Elsewhere> elsewhere;  // null: plain host memory
   bool on_device() const;
 };

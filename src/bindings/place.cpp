@@ -108,8 +108,7 @@ const Devices& loaded_devices() {
   if (devices() == nullptr) {
     const py::object why = python_part("gatherscatter._device", "load")();
     if (devices() == nullptr) {
-      throw DTypeError("an array lies on a CUDA device, and gatherscatter cannot reach it: " +
-                       why.cast<std::string>());
+      throw DTypeError("an array lies on a CUDA device, and gatherscatter cannot reach it: " + why.cast<std::string>());
     }
   }
   return *devices();
@@ -186,14 +185,12 @@ bool bring(Operands& operands) {
   return moved;
 }
 
-void leave(const Request& request, const Plan& plan, const Operands& operands, const Buffers& buffers) {
+void leave(const Request& request, const Operands& operands) {
   if (!operands.place) return;
   Place& place = *operands.place;
   place.leave();
-  if (place.receipt) {
-    remember(request, plan, operands, buffers);
-    return;
-  }
+  if (place.late && place.late->receipt) return remember(request, operands);
+  if (place.knows_of_end) return;
   bool is_held = false;
   operands.each([&](Role, const Operand& operand) {
     is_held = is_held || (operand.given && operand.elsewhere && operand.elsewhere->lent && !operand.elsewhere->stream);
@@ -232,8 +229,7 @@ const Operand& maker_of(const Operands& operands) {
   return *maker;
 }
 
-std::pair<py::object, std::byte*> make_array_there(const py::object& lent, const ElementType& type,
-                                                    const Dims& shape) {
+std::pair<py::object, std::byte*> make_array_there(const py::object& lent, const ElementType& type, const Dims& shape) {
   py::tuple extents(static_cast<std::size_t>(shape.size()));
   for (int axis = 0; axis < shape.size(); ++axis) extents[static_cast<std::size_t>(axis)] = shape[axis];
   const py::object made = lent.attr("make")(extents, type.descr ? type.descr : py::str(type.name()));

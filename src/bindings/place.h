@@ -23,6 +23,14 @@ struct Elsewhere {
   std::shared_ptr<dlpack::DeviceMemory> copy;  // of a host array
 };
 
+// What a call that did not wait leaves to be asked later.
+struct Late {
+  std::unique_ptr<device::Receipt> receipt;
+  Plan plan;
+  Buffers buffers;
+  bool turned = false;  // it ran with its points in the opposite order
+};
+
 // One stream of a GPU for the time of a call.
 class Place {
  public:
@@ -38,8 +46,8 @@ class Place {
   // What is asked for next comes after all work in that stream, and `leave` makes that stream wait for it.
   void come_after(uintptr_t stream);
   void leave();
-  // What the launches of this call found under Bounds::deferred; null where that cannot be an error.
-  std::unique_ptr<device::Receipt> receipt;
+  std::optional<Late> late;   // under Bounds::deferred
+  bool knows_of_end = false;  // the last launch has been waited for
   // Throws where the stream is being captured into a graph.
   void must_not_capture(const char* what) const;
 
@@ -61,7 +69,7 @@ void settle(Operands& operands);
 // that changed the strides that a plan was made for.
 bool bring(Operands& operands);
 // After the last one: other streams may go on, and what is still in use stays alive.
-void leave(const Request& request, const Plan& plan, const Operands& operands, const Buffers& buffers);
+void leave(const Request& request, const Operands& operands);
 
 // The elements of a view on a GPU, in C order. Waits.
 void read_view(Place& place, const ArrayView& view, std::byte* host);

@@ -32,10 +32,11 @@ void move(const Request& request, const Plan& plan, const Operands& operands, co
   if (nothing_to_move && (!plan.can_fail() || plan.index_space.count() == 0)) return;
   check_may_wait(operands, plan);
   if (defers(operands, plan)) {
+    Place& place = *operands.place;
     run_work(false, [&](const RunOptions&) {
-      operands.place->receipt = operands.place->queue().move_later(plan, buffers, Direction::gather);
+      place.late = Late{place.queue().move_later(plan, buffers, Direction::gather), plan, buffers};
     });
-    return leave(request, plan, operands, buffers);
+    return;
   }
   const Backend& backend = backend_of(operands);
   const bool keep_lock = !operands.place && keeps_lock(plan);
@@ -47,12 +48,12 @@ void move(const Request& request, const Plan& plan, const Operands& operands, co
         outcome = Outcome::bad_index;
       }
       if (outcome == Outcome::done && !signalled()) {
-        outcome = backend.move(plan, buffers, Direction::gather, options);
+        outcome = move_checked(operands, check_first, plan, buffers, Direction::gather, options);
       }
       if (outcome == Outcome::bad_index && !signalled()) bad = backend.first_outside(plan, buffers, options);
     });
     if (bad) raise_out_of_bounds(request.op, Plan(plan), *bad);  // a copy: it may be the cache's, and Python code runs
-    if (outcome == Outcome::done) return leave(request, plan, operands, buffers);
+    if (outcome == Outcome::done) return;
   }
   throw std::runtime_error("the index array kept changing while it was used");
 }
@@ -72,11 +73,13 @@ py::object execute_into(const Request& request, const Plan& plan, const Operands
 
   if (shared_bytes == 0) {
     move(request, plan, operands, buffers_of(request, operands, out.data, operands.input.view.data), true);
+    leave(request, operands);
   } else if (shared_bytes < bytes_of(out)) {
     Detached own(operands);
     own.detach(out, true);
     move(request, make_plan(request, own.operands), own.operands,
          buffers_of(request, own.operands, out.data, own.operands.input.view.data), true);
+    leave(request, own.operands);
   } else {
     Operands separate = operands;
     separate.out = Operand{};
@@ -86,6 +89,8 @@ py::object execute_into(const Request& request, const Plan& plan, const Operands
     move(request, make_plan(request, separate), separate,
          buffers_of(request, separate, fresh.view.data, operands.input.view.data), false);
     copy_view(backend, fresh.view, out);
+    if (operands.place) operands.place->knows_of_end = false;
+    leave(request, operands);
   }
   return written(operands);
 }
@@ -241,6 +246,7 @@ py::object execute(const Request& request, const Plan& plan, const Operands& ope
   if (!request.tile.empty() && !operands.place) return execute_tiled(request, plan, operands);
   Result result(operands, plan.result_shape);
   move(request, plan, operands, buffers_of(request, operands, result.data(), operands.input.view.data), false);
+  leave(request, operands);
   return result.take();
 }
 

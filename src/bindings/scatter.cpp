@@ -41,9 +41,10 @@ bool is_packed(const ArrayView& view) {
 }
 
 // `base`: what the target is filled with first; null if it is filled.
-Outcome run_scatter(const Request& request, const Plan& plan, const Operands& operands, Buffers buffers,
-                    const ArrayView* base, const ArrayView& target, const RunOptions& options) {
+Outcome run_scatter(const Request& request, const Plan& plan, const Operands& operands, const Buffers& indices,
+                    const ArrayView* base, const ArrayView& target, bool is_checked, const RunOptions& options) {
   const Backend& backend = backend_of(operands);
+  Buffers buffers = indices;
   const bool sets = request.combine.reduce == Reduce::set;
   const bool turns = sets && request.duplicates == Duplicates::first && !plan.is_one_to_one();
   if (base != nullptr && sets && !turns && is_packed(*base) && is_packed(target)) {
@@ -58,12 +59,17 @@ Outcome run_scatter(const Request& request, const Plan& plan, const Operands& op
   const Plan& run = turns ? turned : plan;
   if (defers(operands, plan)) {
     Place& place = *operands.place;
-    place.receipt = sets ? place.queue().move_later(run, buffers, Direction::scatter)
-                         : place.queue().reduce_later(run, buffers, request.combine);
+    place.late = Late{sets ? place.queue().move_later(run, buffers, Direction::scatter)
+                           : place.queue().reduce_later(run, buffers, request.combine),
+                      plan, indices, turns};
     return Outcome::done;
   }
-  return sets ? backend.move(run, buffers, Direction::scatter, options)
-              : backend.reduce(run, buffers, request.combine, options);
+  if (sets) return move_checked(operands, is_checked, run, buffers, Direction::scatter, options);
+  if (operands.place && is_checked) {
+    operands.place->queue().reduce_later(run, buffers, request.combine);
+    return Outcome::done;
+  }
+  return backend.reduce(run, buffers, request.combine, options);
 }
 
 // Writes into `target`, which holds the input already, or else is filled from `base` first. Raises; with `in_place`
@@ -91,13 +97,13 @@ void write(const Request& request, const Plan& plan, const Operands& operands, c
       }
       if (outcome == Outcome::done && !duplicate && !signalled()) {
         wrote = true;
-        outcome = run_scatter(request, plan, operands, buffers, base, target, options);
+        outcome = run_scatter(request, plan, operands, buffers, base, target, check_first, options);
       }
       if (outcome == Outcome::bad_index && !signalled()) bad = backend.first_outside(plan, buffers, options);
     });
     if (bad) raise_out_of_bounds(request.op, plan, *bad);
     if (duplicate) raise_duplicate(plan, *duplicate);
-    if (outcome == Outcome::done) return leave(request, plan, operands, buffers);
+    if (outcome == Outcome::done) return;
     if (wrote && in_place && request.combine.reduce != Reduce::set) break;  // nothing may be added twice
   }
   throw std::runtime_error("the index array kept changing while it was used");
@@ -142,14 +148,16 @@ py::object scatter_into(const Request& request, const Operands& given) {
     const Backend& backend = backend_of(given);
     const Scratch fresh(backend, out);
     const Plan plan = plan_on(request, own.operands, fresh.view);
-    write(request, plan, own.operands, buffers_of(request, own.operands, own.operands.source.view.data, fresh.view.data), &input,
-          fresh.view, false);
+    write(request, plan, own.operands,
+          buffers_of(request, own.operands, own.operands.source.view.data, fresh.view.data), &input, fresh.view, false);
     copy_view(backend, fresh.view, out);
+    if (given.place) given.place->knows_of_end = false;
   } else {
     const Plan plan = plan_on(request, own.operands, out);
     write(request, plan, own.operands, buffers_of(request, own.operands, own.operands.source.view.data, out.data),
           is_input ? nullptr : &input, out, true);
   }
+  leave(request, own.operands);
   return written(given);
 }
 
@@ -164,6 +172,7 @@ py::object execute_scatter(const Request& request, Operands& operands, const Pla
   const Buffers buffers = buffers_of(request, operands, operands.source.view.data, target.data);
   write(request, planned != nullptr ? *planned : plan_on(request, operands, target), operands, buffers, &input, target,
         false);
+  leave(request, operands);
   return result.take();
 }
 

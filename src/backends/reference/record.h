@@ -1,5 +1,5 @@
-// record.h: what the machines of this process were asked for that a GPU would wait for or order, so that tests can count
-// it; and two things that a GPU does and the CPU in its place does not, unless it is told to.
+// record.h: what the machines of this process were asked for that a GPU would wait for or order, so that tests can
+// count it; and two things that a GPU does and the CPU in its place does not, unless it is told to.
 #pragma once
 
 #include <atomic>
