@@ -44,7 +44,18 @@ class DLPackOnly(_Hidden):
 
     def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None) -> Any:
         self.streams.append(stream)
-        return structs.Export(self.host, device_type=CUDA, device_id=self.device_number).capsule
+        return _export(self.host, device_type=CUDA, device_id=self.device_number)
+
+
+_exports: list[structs.Export] = []
+
+
+def _export(host: np.ndarray, **fields: Any) -> Any:
+    """A capsule whose struct lives until its consumer is done with it, and no longer."""
+    _exports[:] = [export for export in _exports if not export.calls[0]]
+    _exports.append(structs.Export(host, **fields))
+    structs._alive.remove(_exports[-1])
+    return _exports[-1].capsule
 
 
 class Namespaced(DLPackOnly):

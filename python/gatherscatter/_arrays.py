@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gatherscatter import _core
-from gatherscatter._device import Values, has_interface, lend
+from gatherscatter._device import Values, back_to, has_interface, lend
 
 Wrap = Callable[[Any], Any]
 TABLES = ("pandas", "polars", "pyarrow", "duckdb", "_duckdb")
@@ -53,7 +53,7 @@ def adopt(op: str, role: str, obj: Any) -> tuple[Any, Wrap | None]:
     if isinstance(obj, _core.DLPackArray):
         return obj, None
     if hasattr(obj, "__dlpack__"):
-        return import_dlpack(obj), _back_to(obj)
+        return import_dlpack(obj), back_to(obj)
     if hasattr(obj, "__array_interface__") or _has_buffer(obj):
         return np.asarray(obj), None
     if is_table(obj):
@@ -109,16 +109,6 @@ def is_table(obj: Any) -> bool:
         return False
     speaks_arrow = hasattr(obj, "__arrow_c_stream__") or hasattr(obj, "__arrow_c_array__")
     return speaks_arrow or type(obj).__module__.partition(".")[0] in TABLES
-
-
-def _back_to(obj: Any) -> Wrap:
-    """How an array library takes a result over: `from_dlpack` of its namespace, or of the module it comes from."""
-    if hasattr(obj, "__array_namespace__"):
-        namespace = obj.__array_namespace__()
-    else:
-        namespace = sys.modules.get(type(obj).__module__.partition(".")[0])
-    from_dlpack = getattr(namespace, "from_dlpack", None)
-    return from_dlpack if callable(from_dlpack) else np.from_dlpack
 
 
 def _adopt_subclass(op: str, role: str, obj: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

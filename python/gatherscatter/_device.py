@@ -13,7 +13,7 @@ import numpy as np
 
 from gatherscatter import _core
 
-CUDA, MANAGED = 2, 13  # device types of DLPack
+_HOST, CUDA = 1, 2  # device types of DLPack
 _MODULES = {"cuda": "_cuda", "reference": "_reference"}
 
 
@@ -100,7 +100,7 @@ def lend(op: str, role: str, obj: Any) -> Lent | None:
         kind, number = obj.__dlpack_device__()
         if kind != CUDA:
             return None
-        return Lent(int(number), None, lambda stream: _import(obj, stream), None, _back_to(obj))
+        return Lent(int(number), None, lambda stream: _import(obj, stream), None, back_to(obj))
     return _lend_interface(op, role, obj) if has_interface(obj) else None
 
 
@@ -232,11 +232,16 @@ def _import(obj: Any, stream: int) -> _core.DLPackArray:
     return _core.DLPackArray.from_capsule(capsule, on_device=True)
 
 
-def _back_to(obj: Any) -> Callable[[Any], Any]:
-    """How a library takes a result over: `from_dlpack` of its namespace, or of the module it comes from."""
+def back_to(obj: Any) -> Callable[[Any], Any]:
+    """How a library takes a result over: `from_dlpack` of its namespace, or of the module it comes from, or NumPy's."""
     if hasattr(obj, "__array_namespace__"):
         namespace = obj.__array_namespace__()
     else:
         namespace = sys.modules.get(type(obj).__module__.partition(".")[0])
     from_dlpack = getattr(namespace, "from_dlpack", None)
-    return from_dlpack if callable(from_dlpack) else lambda result: result
+    return from_dlpack if callable(from_dlpack) else _to_numpy
+
+
+def _to_numpy(result: Any) -> Any:
+    """A result on a GPU stays ours, since NumPy cannot have it."""
+    return np.from_dlpack(result) if result.__dlpack_device__()[0] == _HOST else result
