@@ -1,0 +1,23 @@
+// kernels.cpp: the table of all kernels.
+#include "backends/cuda/kernels.h"
+
+#include <array>
+
+#include "backends/device/bodies.h"
+
+namespace gs::cuda {
+
+const Kernel& kernel(int number) {
+  static const std::array<Kernel, device::kBodies> table = [] {
+    std::array<Kernel, device::kBodies> all{};
+    move_kernels(all.data());
+    scatter_kernels(all.data());
+    reduce_kernels(all.data());
+    scan_kernels(all.data());
+    column_kernels(all.data());
+    return all;
+  }();
+  return table.at(static_cast<std::size_t>(number));
+}
+
+}  // namespace gs::cuda
