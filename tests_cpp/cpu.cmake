@@ -4,8 +4,8 @@ gs_test(test_host_memory gs_cpu gs_headers_cpu gs_headers_backend)
 gs_test(test_host_info gs_cpu gs_headers_cpu gs_headers_backend)
 gs_test(test_cpu_kernels gs_backends gs_cpu gs_headers_cpu gs_headers_backend)
 gs_test(test_rows gs_backends gs_cpu gs_headers_cpu gs_headers_backend)
-gs_test(test_columns gs_backends gs_cpu gs_headers_cpu gs_headers_backend)
-gs_test(test_scatter gs_backends gs_cpu gs_headers_cpu gs_headers_backend)
+gs_test(test_columns gs_backends gs_reference gs_cpu gs_headers_cpu gs_headers_backend)
+gs_test(test_scatter gs_backends gs_reference gs_cpu gs_headers_cpu gs_headers_backend)
 gs_test(test_apart gs_backends gs_cpu gs_headers_cpu gs_headers_backend)
 
 # A sanitizer adds start-up code to every object, which is what the check looks for.

@@ -4,6 +4,7 @@
 
 #include "backends/columns.h"
 #include "cpu_cases.h"
+#include "reference.h"
 
 using namespace gs;
 using namespace gs::test;

@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "plans/plans.h"
 #include "plans/tiles.h"
+#include "reference.h"
 
 using namespace gs;
 

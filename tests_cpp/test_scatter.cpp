@@ -5,6 +5,7 @@
 
 #include "core/combine_point.h"
 #include "cpu_cases.h"
+#include "reference.h"
 
 using namespace gs;
 using namespace gs::test;

@@ -2,6 +2,7 @@
 #include <random>
 
 #include "catch.h"
+#include "reference.h"
 #include "table/selection.h"
 #include "table/table.h"
 #include "table/take.h"

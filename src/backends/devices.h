@@ -1,4 +1,9 @@
 // devices.h: who runs device kernels for this process: modules of their own, which the core knows only by this.
+//
+// Such a module (`_cuda`, `_reference`) has one attribute, `devices`: a PyCapsule named kOfferName that points to an
+// Offer which lives as long as the module. The Python side hands it to `_core.offer_devices`, once; with
+// GS_BACKEND=reference the core fetches that of `_reference` itself, for host arrays. The core refuses modules with
+// other bodies than its own.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +34,13 @@ class Devices {
   virtual std::byte* allocate(int device, uintptr_t stream, int64_t bytes) const = 0;
   virtual void release(int device, uintptr_t stream, std::byte* memory) const noexcept = 0;
 };
+
+// What a module offers.
+struct Offer {
+  uint64_t bodies = 0;  // device::bodies_checksum() of the module
+  const Devices* devices = nullptr;
+};
+inline constexpr const char* kOfferName = "gatherscatter.Offer";
 
 // Who serves arrays on GPUs: null until a module offers some (once for a process).
 const Devices* devices();

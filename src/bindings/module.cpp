@@ -9,6 +9,7 @@
 #include "backends/host_memory.h"
 #include "bindings/dlpack.h"
 #include "bindings/fast_lane.h"
+#include "bindings/offer.h"
 #include "bindings/operators.h"
 #include "bindings/plan_lane.h"
 #include "bindings/plan_object.h"
@@ -64,6 +65,8 @@ PYBIND11_MODULE(_core, module) {
       PyErr_SetString(PyExc_TypeError, e.what());
     }
   });
+  gs::load_reference();
+  gs::bind_offer(module);
   gs::bind_operators(module);
   gs::bind_fast_lane(module);
   gs::bind_plan(module);

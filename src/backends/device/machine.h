@@ -13,9 +13,12 @@
 namespace gs::device {
 
 // The GPU or its driver failed; what it says of that.
-struct DeviceError : std::runtime_error {
+struct [[gnu::visibility("default")]] DeviceError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+// The work was stopped because somebody asked for it (Machine::interrupt_by). Thrown from one module to another.
+struct [[gnu::visibility("default")]] Interrupted {};
 
 // What a launch found, for those who do not want to wait for it.
 class Receipt {
@@ -32,6 +35,10 @@ class Machine {
   virtual const char* name() const = 0;
   // Blocks of kBlockThreads that run at a time: a longer grid only makes them stride less.
   virtual int64_t resident_blocks() const = 0;
+
+  // Asked about every 10 ms by machines that work on the calling thread, which throw Interrupted where it says true.
+  // May be null.
+  virtual void interrupt_by(bool (*)()) {}
 
   // Runs the body with this number (bodies.h) on so many blocks; `body` is copied.
   virtual void launch(int kernel, int64_t blocks, const void* body, std::size_t bytes) = 0;

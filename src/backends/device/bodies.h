@@ -1,0 +1,106 @@
+// bodies.h: the list of all kernel bodies. Its order gives them their numbers, in the core and in the modules that run
+// them.
+//
+// How a module makes kernels of a family (one source file for each family, so that they build in parallel):
+//   template <class Body> __global__ void run(const __grid_constant__ Body body);  // body(Thread) or body(Warp)
+//   a table of void (*)(int64_t blocks, const void* body, stream), filled from for_each_body(Family(), ..)
+// A family's first number is first_number<Family>(). Adding a body: write its struct, with kName and kVariant, and put
+// it into the list of its family. Nothing else knows it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "backends/device/machine.h"
+#include "backends/device/points.h"
+
+namespace gs::device {
+
+template <class... Body>
+struct BodyList {
+  static constexpr int kCount = static_cast<int>(sizeof...(Body));
+};
+
+using MoveBodies = BodyList<MovePoints>;
+using ScatterBodies = BodyList<>;
+using ReduceBodies = BodyList<>;
+using ScanBodies = BodyList<>;
+using ColumnBodies = BodyList<>;
+
+template <class... List>
+struct Joined;
+template <class... A>
+struct Joined<BodyList<A...>> {
+  using Type = BodyList<A...>;
+};
+template <class... A, class... B, class... Rest>
+struct Joined<BodyList<A...>, BodyList<B...>, Rest...> {
+  using Type = typename Joined<BodyList<A..., B...>, Rest...>::Type;
+};
+using AllBodies = Joined<MoveBodies, ScatterBodies, ReduceBodies, ScanBodies, ColumnBodies>::Type;
+inline constexpr int kBodies = AllBodies::kCount;
+
+// What every GPU takes as the parameters of a kernel.
+inline constexpr std::size_t kMostBytes = 4096;
+
+// Calls use.operator()<Body>(number) for every body of a list, numbered from `first` on.
+template <class... Body, class Use>
+constexpr void for_each_body(BodyList<Body...>, int first, Use&& use) {
+  int number = first;
+  (use.template operator()<Body>(number++), ...);
+}
+
+template <class Body, class... All>
+constexpr int number_in(BodyList<All...>) {
+  int number = 0;
+  int found = -1;
+  ((found = std::is_same_v<Body, All> ? number : found, ++number), ...);
+  return found;
+}
+
+template <class Body>
+constexpr int kernel_number() {
+  constexpr int kNumber = number_in<Body>(AllBodies());
+  static_assert(kNumber >= 0, "a body that is in no list");
+  return kNumber;
+}
+
+// The number of a family's first body.
+template <class First, class... Rest>
+constexpr int first_number(BodyList<First, Rest...>) {
+  return kernel_number<First>();
+}
+constexpr int first_number(BodyList<>) {
+  return 0;
+}
+
+// Equal in two modules that were built from the same list.
+constexpr uint64_t bodies_checksum() {
+  uint64_t sum = 0xCBF29CE484222325u;
+  const auto mix = [&](uint64_t value) { sum = (sum ^ value) * 0x100000001B3u; };
+  for_each_body(AllBodies(), 0, [&]<class Body>(int number) {
+    mix(static_cast<uint64_t>(number));
+    mix(sizeof(Body));
+    mix(Body::kVariant);
+    for (const char* c = Body::kName; *c != 0; ++c) mix(static_cast<unsigned char>(*c));
+  });
+  return sum;
+}
+
+// Whether a body is run by whole warps.
+template <class Body>
+inline constexpr bool kByWarps = std::is_invocable_v<const Body&, Warp>;
+
+// Runs a body on as many threads, or warps, as there are `items` of work, or fewer that stride.
+template <class Body>
+void launch(Machine& machine, const Body& body, int64_t items) {
+  static_assert(std::is_trivially_copyable_v<Body> && sizeof(Body) <= kMostBytes);
+  if (items <= 0) return;
+  constexpr int64_t kPerBlock = kByWarps<Body> ? kBlockThreads / kLanes : kBlockThreads;
+  const int64_t needed = (items - 1) / kPerBlock + 1;
+  const int64_t resident = machine.resident_blocks();
+  machine.launch(kernel_number<Body>(), needed < resident ? needed : resident, &body, sizeof(Body));
+}
+
+}  // namespace gs::device

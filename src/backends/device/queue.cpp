@@ -1,0 +1,137 @@
+// queue.cpp: see queue.h.
+#include "backends/device/queue.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "backends/device/move.h"
+#include "backends/devices.h"
+
+namespace gs::device {
+namespace {
+
+// A status of the machine, unless the plan cannot fail; given back by whoever asks for it, or at the end.
+class Watch {
+ public:
+  Watch(Machine& machine, const Plan& plan)
+      : machine_(machine), status_(plan.can_fail() ? machine.status() : nullptr) {}
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+  ~Watch() {
+    if (status_ == nullptr) return;
+    try {
+      machine_.later(status_);
+    } catch (...) {  // an error is on its way already, and says more
+    }
+  }
+  Status* status() const { return status_; }
+  bool is_clean() { return status_ == nullptr || machine_.read_status(std::exchange(status_, nullptr)).is_clean(); }
+  std::unique_ptr<Receipt> later() {
+    return status_ == nullptr ? nullptr : machine_.later(std::exchange(status_, nullptr));
+  }
+
+ private:
+  Machine& machine_;
+  Status* status_;
+};
+
+// Runs work(status) and waits for its status.
+template <class Work>
+Outcome waited(Machine& machine, const Plan& plan, const RunOptions& options, Work&& work) {
+  machine.interrupt_by(options.interrupted);
+  try {
+    Watch watch(machine, plan);
+    work(watch.status());
+    return watch.is_clean() ? Outcome::done : Outcome::bad_index;
+  } catch (const Interrupted&) {
+    return Outcome::interrupted;
+  }
+}
+
+}  // namespace
+
+Outcome Queue::move(const Plan& plan, const Buffers& buffers, Direction direction, const RunOptions& options) const {
+  return waited(*machine_, plan, options,
+                [&](Status* status) { device::move(*machine_, plan, buffers, direction, status); });
+}
+
+std::unique_ptr<Receipt> Queue::move_later(const Plan& plan, const Buffers& buffers, Direction direction) const {
+  Watch watch(*machine_, plan);
+  device::move(*machine_, plan, buffers, direction, watch.status());
+  return watch.later();
+}
+
+Outcome Queue::reduce(const Plan&, const Buffers&, const Combine&, const RunOptions&) const {
+  throw DeviceError("no kernel combines yet");
+}
+std::unique_ptr<Receipt> Queue::reduce_later(const Plan&, const Buffers&, const Combine&) const {
+  throw DeviceError("no kernel combines yet");
+}
+
+bool Queue::any_outside(const Plan& plan, const Buffers& buffers, const RunOptions& options) const {
+  return gs::any_outside(plan, buffers, 0, plan.index_space.count(), options.interrupted);
+}
+
+std::optional<BadIndex> Queue::first_outside(const Plan& plan, const Buffers& buffers,
+                                             const RunOptions& options) const {
+  return gs::first_outside(plan, buffers, options.interrupted);
+}
+
+std::optional<Duplicate> Queue::first_duplicate(const Plan& plan, const Buffers& buffers,
+                                                const RunOptions& options) const {
+  return gs::first_duplicate(plan, buffers, options.interrupted);
+}
+
+std::string Queue::kernel(const Plan& plan, Direction direction) const {
+  return std::string(name()) + " " + kernel_name(plan, direction);
+}
+
+namespace {
+
+void pick_items(const std::byte* const* items, int64_t width, RowNumbers rows, int64_t begin, int64_t end, bool,
+                std::byte* target) {
+  for (int64_t i = begin; i < end; ++i) pick_item(items, width, rows, i, target + i * width);
+}
+
+int64_t pick_words(const BitSource* bits, RowNumbers rows, int64_t begin, int64_t end, const uint64_t* mask,
+                   uint64_t* target) {
+  int64_t ones = 0;
+  for (int64_t i = begin; i < end; i += 64) {
+    const uint64_t word = pick_bits(bits, rows, i, std::min<int64_t>(end - i, 64));
+    target[i / 64] = mask == nullptr ? word : word & mask[i / 64];
+    ones += std::popcount(target[i / 64]);
+  }
+  return ones;
+}
+
+void put_items(const std::byte* const* items, int64_t width, RowNumbers rows, int64_t first, const uint64_t* places,
+               int64_t begin, int64_t end, std::byte* target) {
+  for_each_set_place(places, begin, end, first,
+                     [&](int64_t k, int64_t i) { pick_item(items, width, rows, k, target + i * width); });
+}
+
+void put_bits(const BitSource* bits, RowNumbers rows, int64_t first, const uint64_t* places, int64_t begin, int64_t end,
+              uint64_t* target) {
+  for_each_set_place(places, begin, end, first, [&](int64_t k, int64_t i) {
+    target[i / 64] = (target[i / 64] & ~(uint64_t{1} << (i & 63))) | pick_bits(bits, rows, k, 1) << (i & 63);
+  });
+}
+
+}  // namespace
+
+const ColumnKernels& Queue::columns() const {
+  static const ColumnKernels kernels{pick_items, pick_words, put_items, put_bits};
+  return kernels;
+}
+
+Outcome Queue::share(const Share& work, const RunOptions& options) const {
+  const int64_t piece = (work.least + work.grain - 1) / work.grain * work.grain;
+  for (int64_t begin = 0; begin < work.count; begin += piece) {
+    if (begin > 0 && options.interrupted != nullptr && options.interrupted()) return Outcome::interrupted;
+    work.run(work.context, begin, std::min(begin + piece, work.count));
+  }
+  return Outcome::done;
+}
+
+}  // namespace gs::device

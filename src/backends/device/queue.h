@@ -1,0 +1,59 @@
+// queue.h: plans run by device kernels: the backend over a machine, and the one that serves GS_BACKEND=reference.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "backends/backend.h"
+#include "backends/device/machine.h"
+
+namespace gs {
+class Devices;
+}
+
+namespace gs::device {
+
+// Everything that it is asked for goes to one machine, in order; buffers lie where its kernels reach them. For one
+// thread at a time.
+class Queue final : public Backend {
+ public:
+  explicit Queue(std::unique_ptr<Machine> machine) : machine_(std::move(machine)) {}
+  Machine& machine() const { return *machine_; }
+
+  const char* name() const override { return machine_->name(); }
+  Outcome move(const Plan& plan, const Buffers& buffers, Direction direction, const RunOptions& options) const override;
+  // The same without waiting for the answer. Null where the rule forbids nothing.
+  std::unique_ptr<Receipt> move_later(const Plan& plan, const Buffers& buffers, Direction direction) const;
+  Outcome reduce(const Plan& plan, const Buffers& buffers, const Combine& combine,
+                 const RunOptions& options) const override;
+  std::unique_ptr<Receipt> reduce_later(const Plan& plan, const Buffers& buffers, const Combine& combine) const;
+
+  bool any_outside(const Plan& plan, const Buffers& buffers, const RunOptions& options) const override;
+  std::optional<BadIndex> first_outside(const Plan& plan, const Buffers& buffers,
+                                        const RunOptions& options) const override;
+  std::optional<Duplicate> first_duplicate(const Plan& plan, const Buffers& buffers,
+                                           const RunOptions& options) const override;
+
+  std::byte* allocate(int64_t bytes) const override { return machine_->allocate(bytes); }
+  void release(std::byte* memory) const noexcept override { machine_->release(memory); }
+  void write(std::byte* target, const std::byte* host, int64_t bytes) const override {
+    machine_->write(target, host, bytes);
+  }
+
+  std::string kernel(const Plan& plan, Direction direction) const override;
+  int threads(const Plan&, Direction, int) const override { return 1; }
+  const ColumnKernels& columns() const override;
+  Outcome share(const Share& work, const RunOptions& options) const override;
+
+ private:
+  std::unique_ptr<Machine> machine_;
+};
+
+}  // namespace gs::device
+
+namespace gs::reference {
+
+// Who runs the kernels of GS_BACKEND=reference; to be said before its first call.
+void run_on(const Devices& devices);
+
+}  // namespace gs::reference

@@ -1,0 +1,161 @@
+// host_machine.cpp: see host_machine.h.
+#include "backends/reference/host_machine.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+#include <new>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "backends/device/bodies.h"
+
+namespace gs::reference {
+namespace {
+
+using device::kBlockThreads;
+using device::kLanes;
+
+// One block. `turned`: its threads run in the opposite order; the lanes of a warp go together in any case.
+template <class Body>
+void run_block(const void* body_bytes, int64_t block, int64_t blocks, bool turned) {
+  Body body;
+  std::memcpy(&body, body_bytes, sizeof(Body));
+  constexpr int kParts = device::kByWarps<Body> ? kBlockThreads / kLanes : kBlockThreads;
+  for (int i = 0; i < kParts; ++i) {
+    const int64_t number = block * kParts + (turned ? kParts - 1 - i : i);
+    if constexpr (device::kByWarps<Body>) {
+      body(device::Warp(number, blocks * kParts));
+    } else {
+      body(device::Thread{number, blocks * kParts});
+    }
+  }
+}
+
+using RunBlock = void (*)(const void* body, int64_t block, int64_t blocks, bool turned);
+
+template <class... Body>
+constexpr auto runners_of(device::BodyList<Body...>) {
+  struct {
+    RunBlock run[sizeof...(Body)] = {run_block<Body>...};
+  } table;
+  return table;
+}
+constexpr auto kRunners = runners_of(device::AllBodies());
+
+class KnownStatus final : public device::Receipt {
+ public:
+  explicit KnownStatus(device::Status status) : status_(status) {}
+  bool is_ready() const override { return true; }
+  device::Status status() override { return status_; }
+
+ private:
+  device::Status status_;
+};
+
+std::byte* aligned(int64_t bytes) {
+  constexpr std::size_t kAlign = 256;
+  const std::size_t size = (static_cast<std::size_t>(bytes) + kAlign) / kAlign * kAlign;
+  void* memory = std::aligned_alloc(kAlign, size);
+  if (memory == nullptr) throw std::bad_alloc();
+  return static_cast<std::byte*>(memory);
+}
+
+class HostDevices final : public Devices {
+ public:
+  const char* name() const override { return "reference"; }
+  int count() const override { return 2; }
+  std::string description(int) const override { return "the CPU in the place of a GPU"; }
+  MemoryPlace place_of(const void*) const override { return {MemoryPlace::Kind::device, 0}; }
+  std::unique_ptr<device::Machine> machine(int, uintptr_t) const override {
+    return std::make_unique<HostMachine>(settings_from_environment());
+  }
+  std::byte* allocate(int, uintptr_t, int64_t bytes) const override { return aligned(bytes); }
+  void release(int, uintptr_t, std::byte* memory) const noexcept override { std::free(memory); }
+};
+
+}  // namespace
+
+Settings settings_from_environment() {
+  Settings settings;
+  const char* seed = std::getenv("GS_REFERENCE_SHUFFLE");
+  if (seed != nullptr && *seed != 0) settings.shuffle = std::strtoull(seed, nullptr, 10);
+  return settings;
+}
+
+HostMachine::HostMachine(const Settings& settings) : settings_(settings), random_(settings.shuffle.value_or(0)) {}
+
+void HostMachine::launch(int kernel, int64_t blocks, const void* body, std::size_t) {
+  using Clock = std::chrono::steady_clock;
+  std::vector<int64_t> order(static_cast<std::size_t>(blocks));
+  std::iota(order.begin(), order.end(), 0);
+  if (settings_.shuffle) std::shuffle(order.begin(), order.end(), random_);
+  auto asked = Clock::now();
+  for (const int64_t block : order) {
+    kRunners.run[kernel](body, block, blocks, settings_.shuffle && random_() % 2 != 0);
+    if (interrupted_ == nullptr || Clock::now() - asked < std::chrono::milliseconds(10)) continue;
+    if (interrupted_()) throw device::Interrupted();
+    asked = Clock::now();
+  }
+}
+
+std::byte* HostMachine::allocate(int64_t bytes) {
+  std::byte* memory = aligned(bytes);
+  if (settings_.shuffle) std::memset(memory, static_cast<int>(random_() & 0xFF), static_cast<std::size_t>(bytes));
+  return memory;
+}
+
+void HostMachine::release(std::byte* memory) noexcept {
+  std::free(memory);
+}
+
+void HostMachine::clear(void* memory, int64_t bytes) {
+  if (bytes > 0) std::memset(memory, 0, static_cast<std::size_t>(bytes));
+}
+
+void HostMachine::copy(void* target, const void* source, int64_t bytes) {
+  if (bytes > 0) std::memcpy(target, source, static_cast<std::size_t>(bytes));
+}
+
+device::Status* HostMachine::status() {
+  return new device::Status();
+}
+
+device::Status HostMachine::read_status(device::Status* status) {
+  const device::Status found = *status;
+  delete status;
+  return found;
+}
+
+std::unique_ptr<device::Receipt> HostMachine::later(device::Status* status) {
+  return std::make_unique<KnownStatus>(read_status(status));
+}
+
+void HostMachine::sort(uint64_t* keys, uint64_t* values, int64_t count, int bits) {
+  const uint64_t mask = bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
+  std::vector<std::pair<uint64_t, uint64_t>> pairs;
+  pairs.reserve(static_cast<std::size_t>(count));
+  for (int64_t i = 0; i < count; ++i) pairs.emplace_back(keys[i], values[i]);
+  std::stable_sort(pairs.begin(), pairs.end(),
+                   [&](const auto& a, const auto& b) { return (a.first & mask) < (b.first & mask); });
+  for (const auto& [key, value] : pairs) {
+    *keys++ = key;
+    *values++ = value;
+  }
+}
+
+void HostMachine::exclusive_sum(int64_t* values, int64_t count) {
+  int64_t sum = 0;
+  for (int64_t i = 0; i < count; ++i) sum += std::exchange(values[i], sum);
+  values[count] = sum;
+}
+
+const Devices& devices() {
+  static const HostDevices instance;
+  return instance;
+}
+
+}  // namespace gs::reference

@@ -1,0 +1,49 @@
+// host_machine.h: the CPU in the place of a GPU: kernel bodies run block by block and thread by thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <random>
+
+#include "backends/devices.h"
+
+namespace gs::reference {
+
+struct Settings {
+  std::optional<uint64_t> shuffle;  // blocks run in an order drawn from this seed, and fresh memory holds noise
+  int64_t blocks = 1024;            // that are said to be resident
+};
+
+// GS_REFERENCE_SHUFFLE=<seed>
+Settings settings_from_environment();
+
+class HostMachine final : public device::Machine {
+ public:
+  explicit HostMachine(const Settings& settings = {});
+
+  const char* name() const override { return "reference"; }
+  int64_t resident_blocks() const override { return settings_.blocks; }
+  void interrupt_by(bool (*asked)()) override { interrupted_ = asked; }
+  void launch(int kernel, int64_t blocks, const void* body, std::size_t bytes) override;
+  std::byte* allocate(int64_t bytes) override;
+  void release(std::byte* memory) noexcept override;
+  void clear(void* memory, int64_t bytes) override;
+  void copy(void* target, const void* source, int64_t bytes) override;
+  void write(void* target, const void* host, int64_t bytes) override { copy(target, host, bytes); }
+  void read(void* host, const void* source, int64_t bytes) override { copy(host, source, bytes); }
+  device::Status* status() override;
+  device::Status read_status(device::Status* status) override;
+  std::unique_ptr<device::Receipt> later(device::Status* status) override;
+  void sort(uint64_t* keys, uint64_t* values, int64_t count, int bits) override;
+  void exclusive_sum(int64_t* values, int64_t count) override;
+
+ private:
+  Settings settings_;
+  std::mt19937_64 random_;
+  bool (*interrupted_)() = nullptr;
+};
+
+// The CPU as two GPUs: any address is memory of theirs.
+const Devices& devices();
+
+}  // namespace gs::reference

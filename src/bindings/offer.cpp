@@ -1,0 +1,34 @@
+// offer.cpp: see offer.h.
+#include "bindings/offer.h"
+
+#include <cstring>
+
+#include "backends/backend.h"
+#include "backends/device/bodies.h"
+#include "backends/device/queue.h"
+#include "backends/devices.h"
+
+namespace gs {
+namespace {
+
+const Devices& devices_in(const py::capsule& capsule) {
+  const char* name = capsule.name();
+  if (name == nullptr || std::strcmp(name, kOfferName) != 0) throw py::type_error("this capsule offers no devices");
+  const auto* offer = capsule.get_pointer<const Offer>();
+  if (offer->bodies != device::bodies_checksum())
+    throw py::import_error("this module was built from other sources than gatherscatter._core");
+  return *offer->devices;
+}
+
+}  // namespace
+
+void bind_offer(py::module_& module) {
+  module.def("offer_devices", [](const py::capsule& capsule) { offer_devices(&devices_in(capsule)); });
+}
+
+void load_reference() {
+  if (std::strcmp(host_backend().name(), "reference") != 0) return;
+  reference::run_on(devices_in(py::module_::import("gatherscatter._reference").attr("devices")));
+}
+
+}  // namespace gs

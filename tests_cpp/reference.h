@@ -1,0 +1,11 @@
+// reference.h: the backend that runs device kernels on the CPU, for tests; including this makes it ready.
+#pragma once
+
+#include "backends/device/queue.h"
+#include "backends/reference/host_machine.h"
+
+namespace gs::test {
+
+inline const bool reference_is_ready = (reference::run_on(reference::devices()), true);
+
+}  // namespace gs::test
