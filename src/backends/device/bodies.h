@@ -12,8 +12,10 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "backends/device/columns.h"
 #include "backends/device/machine.h"
 #include "backends/device/points.h"
+#include "backends/device/rows.h"
 
 namespace gs::device {
 
@@ -26,7 +28,8 @@ using MoveBodies = BodyList<MovePoints>;
 using ScatterBodies = BodyList<>;
 using ReduceBodies = BodyList<>;
 using ScanBodies = BodyList<>;
-using ColumnBodies = BodyList<>;
+using ColumnBodies = BodyList<ResolveMap, ReplaceRows, MaskWords, CountWords, MaskRows, ElementRows, PickColumns,
+                              PickLong, CountNulls, FindSpans, NarrowOffsets, CopySpans, SpanRows>;
 
 template <class... List>
 struct Joined;

@@ -1,5 +1,5 @@
-// columns.h: the bodies that pick rows of columns by their numbers: all columns of one size in one launch, then what lies
-// between offsets.
+// columns.h: the bodies that pick rows of columns by their numbers: all columns of one size in one launch, then what
+// lies between offsets.
 #pragma once
 
 #include <cstddef>
@@ -120,9 +120,8 @@ struct PickColumns {
     for (int64_t w = warp.number(); w < words; w += warp.count()) {
       const int64_t first = w * kLanes;
       Lanes<RowPlace> place;
-      warp.each([&](int lane) {
-        place[lane] = first + lane < rows.count ? pieces.find(rows.at(first + lane)) : RowPlace{};
-      });
+      warp.each(
+          [&](int lane) { place[lane] = first + lane < rows.count ? pieces.find(rows.at(first + lane)) : RowPlace{}; });
       for (int c = 0; c < count; ++c) {
         if (column[c].valid != nullptr) {
           put_bits(warp, place, column[c].valid + w, [&](RowPlace at) {

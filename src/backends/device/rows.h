@@ -90,11 +90,11 @@ struct ResolveMap {
   int64_t from_end = 0;
   RowList rows;
   RowList winner;
-  Status* bad = nullptr;
-  Status* null = nullptr;
+  Status* bad = nullptr;   // null: nobody asks
+  Status* null = nullptr;  // null: no value is
   IndexType type = IndexType::i64;
   bool to_winner = false;
-  bool any_row = false;  // a number outside is row 0, if there is one
+  bool any_row = false;  // a number outside is row 0
 
   template <class Index>
   GS_HD int64_t position(int64_t i) const {
@@ -120,12 +120,12 @@ struct ResolveMap {
     for (int64_t i = thread.number; i < count; i += thread.count) {
       uint64_t number = kMissingRow;
       if (!present.has(i)) {
-        null->report(before + i);
+        if (null != nullptr) null->report(before + i);
       } else if (const int64_t row = position_of(i); is_inside(row, size)) {
         number = static_cast<uint64_t>(row);
       } else {
-        bad->report(before + i);
-        if (any_row && size > 0) number = 0;
+        if (bad != nullptr) bad->report(before + i);
+        if (any_row) number = 0;
       }
       if (!to_winner) {
         rows.set(before + i, number);
