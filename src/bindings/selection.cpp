@@ -3,6 +3,8 @@
 
 #include "bindings/errors.h"
 #include "bindings/numpy_api.h"
+#include "bindings/place.h"
+#include "bindings/run.h"
 #include "bindings/table.h"
 #include "core/error.h"
 #include "table/device/take.h"
@@ -44,23 +46,35 @@ const Selection& host_selection(Named& named) {
 // What keeps the memory of a map or mask alive.
 struct Held {
   std::unique_ptr<ArrowTable> arrow;
-  Operand operand;
+  Operands operands;  // one of them: a map is an index
   Operand valid;
+
+  int device() const {
+    if (arrow != nullptr) return arrow->frame().device;
+    return operands.place != nullptr ? operands.place->device() : table::kHost;
+  }
 };
 
 std::unique_ptr<ArrowTable> as_column(const std::string& op, const py::handle& object) {
   return std::make_unique<ArrowTable>(object, py::bool_(false), false, op);
 }
 
-// A one-dimensional array in the memory of another library.
-void borrow_values(const std::string& op, Role role, const py::handle& object, Operand& operand) {
+void require_one_axis(Role role, const Operand& operand) {
+  if (operand.view.rank() == 1) return;
+  throw table::InvalidArgument(std::string(role == Role::index ? "a map" : "a mask") + " has one axis, got " +
+                               std::to_string(operand.view.rank()));
+}
+
+// A one-dimensional array in the memory of another library, which may be that of a GPU.
+const Operand& borrow_values(const std::string& op, Role role, const py::handle& object, Operands& operands) {
+  if (role == Role::index) operands.indices.resize(1);
+  Operand& operand = role == Role::index ? operands.indices[0] : operands.mask;
   const py::str name(op);
   adopt(name, role, object, operand);
+  settle(operands);
   borrow(role, operand);
-  if (operand.view.rank() != 1) {
-    throw table::InvalidArgument(std::string(role == Role::index ? "a map" : "a mask") + " has one axis, got " +
-                                 std::to_string(operand.view.rank()));
-  }
+  require_one_axis(role, operand);
+  return operand;
 }
 
 void require_bools(const Operand& mask) {
@@ -78,7 +92,10 @@ table::Nulls nulls_of(const table::Array& array) {
 table::Nulls nulls_of(const std::string& op, const py::handle& valid, int64_t count, Held& held) {
   table::Nulls nulls;
   if (valid.is_none()) return nulls;
-  borrow_values(op, Role::mask, valid, held.valid);
+  const py::str name(op);
+  adopt(name, Role::mask, valid, held.valid);
+  borrow(Role::mask, held.valid);
+  require_one_axis(Role::mask, held.valid);
   require_bools(held.valid);
   if (held.valid.view.extent[0] != count) {
     throw table::InvalidArgument("`valid` has " + std::to_string(held.valid.view.extent[0]) + " rows for " +
@@ -106,11 +123,11 @@ std::vector<table::MapPart> map_parts(const std::string& op, const py::handle& m
     return parts;
   }
   try {
-    borrow_values(op, Role::index, map, held.operand);
+    borrow_values(op, Role::index, map, held.operands);
   } catch (const DTypeError& error) {
     throw table::IndexTypeError(error.what());
   }
-  const IndexView& view = held.operand.view;
+  const IndexView& view = held.operands.indices[0].view;
   parts.push_back({view.data, view.stride[0], view.type, view.extent[0], nulls_of(op, valid, view.extent[0], held)});
   return parts;
 }
@@ -130,12 +147,12 @@ std::vector<table::MaskPart> mask_parts(const std::string& op, const py::handle&
     return parts;
   }
   try {
-    borrow_values(op, Role::mask, mask, held.operand);
+    borrow_values(op, Role::mask, mask, held.operands);
   } catch (const DTypeError& error) {
     throw table::DataTypeError(error.what());
   }
-  require_bools(held.operand);
-  const IndexView& view = held.operand.view;
+  require_bools(held.operands.mask);
+  const IndexView& view = held.operands.mask.view;
   parts.push_back({view.data, false, 0, view.stride[0], view.extent[0], nulls_of(op, valid, view.extent[0], held)});
   return parts;
 }
@@ -168,6 +185,10 @@ int64_t count_of(const Parts& parts) {
   return count;
 }
 
+std::string place_name(int device) {
+  return device == table::kHost ? "in host memory" : "on GPU " + std::to_string(device);
+}
+
 // Reads a map or mask with `read`, then makes the selection with `make(sharing, parts)`, or where kernels are with
 // `make_there(worker, parts, on_host)`.
 template <class Read, class Make, class MakeThere>
@@ -177,6 +198,10 @@ Named select(const std::string& op, const py::handle& given, const py::handle& v
   decltype(read(op, given, valid, held)) parts;
   try {
     parts = read(op, given, valid, held);
+    if (held.device() != table::kHost && held.device() != device) {
+      throw table::InvalidArgument("the map or mask lies " + place_name(held.device()) + ", the table " +
+                                   place_name(device));
+    }
   } catch (...) {
     raise_table_error(op);
   }
@@ -184,7 +209,11 @@ Named select(const std::string& op, const py::handle& given, const py::handle& v
   named.op = op;
   with_sharing(op, std::max(rows, count_of(parts)) < kFewRows, [&](const Selection::Sharing& sharing) {
     if (is_for_kernels(sharing, device)) {
-      named.device.emplace(make_there(Worker(sharing, device), parts, true));
+      const Worker worker(sharing, device);
+      const auto& place = held.operands.place;
+      if (place != nullptr) worker.machine().wait_for(place->stream());
+      named.device.emplace(make_there(worker, parts, held.device() == table::kHost));
+      if (place != nullptr) worker.machine().go_before(place->stream());
     } else {
       named.host.emplace(make(sharing, parts));
     }
@@ -361,7 +390,8 @@ bool is_for_kernels(const Named& named, const ArrowTable& self, const ArrowTable
   const table::Frame& first = self.frame();
   const table::Frame* const second = other == nullptr ? nullptr : &other->frame();
   if (second != nullptr && second->device != first.device) {
-    throw table::InvalidArgument("the two tables lie in different memory");
+    throw table::InvalidArgument("one table lies " + place_name(first.device) + ", the other " +
+                                 place_name(second->device));
   }
   if (!named.device || named.device->device() != first.device) return false;
   std::string what;

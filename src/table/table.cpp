@@ -199,15 +199,16 @@ void check_names(const Frame& target, const Frame& source, const Roles& roles) {
   }
 }
 
-Frame to_frame(Chunked data, std::optional<bool> is_table) {
+Frame to_frame(Chunked data, std::optional<bool> is_table, int device) {
   const bool is_structure = data.type->layout == Layout::structure && data.type->dictionary == nullptr;
-  Frame frame{std::move(data), is_table.value_or(is_structure)};
+  Frame frame{std::move(data), is_table.value_or(is_structure), device};
   if (!frame.is_table) return frame;
   const Chunked& records = frame.data;
   if (!is_structure) throw ExchangeError("expected a table (format +s), got a column of " + type_name(*records.type));
   for (const Array& chunk : records.chunks) {
     if (!has_nulls(chunk)) continue;
-    if (chunk.nulls < 0 && count_nulls(chunk.validity.data, chunk.offset, chunk.length) == 0) continue;
+    if (chunk.nulls < 0 && device == kHost && count_nulls(chunk.validity.data, chunk.offset, chunk.length) == 0)
+      continue;
     throw ExchangeError("a table whose records are null");
   }
   return frame;

@@ -43,7 +43,7 @@ void check_names(const Frame& target, const Frame& source, const Roles& roles = 
 
 // A table where the type is a structure, or a column; `is_table` where the caller knows. ExchangeError for a table
 // whose records are null.
-Frame to_frame(Chunked data, std::optional<bool> is_table);
+Frame to_frame(Chunked data, std::optional<bool> is_table, int device = kHost);
 
 // Whether rows of this are taken in no time, whichever they are, if there are few.
 bool is_short(const Frame& frame);

@@ -226,6 +226,7 @@ struct SpanColumn {
   const uint32_t* valid = nullptr;  // of the result; null: all rows are
   int64_t* length = nullptr;        // of each row of the result
   uint64_t* start = nullptr;        // where it begins: base + offset * item
+  uint64_t* long_rows = nullptr;    // gets the lengths of rows that are `most` or longer, in units of 2^32 and more
   int64_t item = 1;
   int32_t width = 4;  // bytes of an offset
   int32_t number = 0;
@@ -243,6 +244,7 @@ struct FindSpans {
   PieceList pieces;
   const PieceSpans* all = nullptr;
   Status* wrong = nullptr;  // by the number of the column: offsets are not in order
+  uint64_t most = 0;        // so long may all rows be without a sum beyond 64 bits
   int32_t count = 0;
   SpanColumn column[kSpans];
 
@@ -268,6 +270,7 @@ struct FindSpans {
           if (static_cast<int64_t>(low | high | (high - low) | (reach - high)) >= 0) {
             length = high - low;
             start = piece.base + low * static_cast<uint64_t>(own.item);
+            if (length >= most) atomic_add(own.long_rows, (length >> 32) + 1);
           } else {
             wrong->report(own.number);
           }

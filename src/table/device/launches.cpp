@@ -24,13 +24,13 @@ std::size_t batch_end(std::size_t begin, const T& jobs, int most) {
 void Level::run() {
   pick_columns();
   const std::size_t nulls = nullable_.size();
-  const std::size_t facts = nulls + spans_.size() + 2;
+  const std::size_t facts = nulls + 2 * spans_.size() + 2;
   if (facts > 2) {
     auto* const found = temporary<uint64_t>(static_cast<int64_t>(facts));
     machine_.clear(found, static_cast<int64_t>(facts * 8));
     auto* const wrong = reinterpret_cast<device::Status*>(found + facts - 2);
     count_nulls(found);
-    find_spans(wrong);
+    find_spans(wrong, found + nulls + spans_.size());
     add_up(found + nulls);
     std::vector<uint64_t> host(facts);
     machine_.read(host.data(), found, static_cast<int64_t>(facts * 8));
@@ -104,11 +104,12 @@ void Level::count_nulls(uint64_t* nulls) {
   }
 }
 
-void Level::find_spans(device::Status* wrong) {
+void Level::find_spans(device::Status* wrong, uint64_t* long_rows) {
   device::FindSpans body;
   body.rows = rows_;
   body.pieces = pieces_;
   body.wrong = wrong;
+  body.most = static_cast<uint64_t>(INT64_MAX / 2 / std::max<int64_t>(rows_.count, 1));
   for (std::size_t begin = 0; begin < spans_.size();) {
     const std::size_t end = batch_end(begin, spans_, device::kSpans);
     body.count = static_cast<int32_t>(end - begin);
@@ -120,6 +121,7 @@ void Level::find_spans(device::Status* wrong) {
       spans.sums =
           spans.type->width == 8 ? reinterpret_cast<int64_t*>(spans.offsets.data) : temporary<int64_t>(rows_.count + 1);
       spans.column.length = spans.sums;
+      spans.column.long_rows = long_rows + c;
       spans.column.start = temporary<uint64_t>(rows_.count);
       for (int p = 0; p < std::min(spans.pieces.size(), 2); ++p) spans.column.piece[p] = spans.pieces[p];
       body.column[c - begin] = spans.column;
@@ -140,7 +142,8 @@ void Level::check_totals(const uint64_t* totals) {
   for (std::size_t c = 0; c < spans_.size(); ++c) {
     Spans& spans = spans_[c];
     spans.total = static_cast<int64_t>(totals[c]);
-    if (spans.total < 0) throw ShapeError("a result of more than 2**63 values");
+    const bool is_long = totals[spans_.size() + c] >= uint64_t{1} << 30;  // with all others, perhaps 2^63
+    if (spans.total < 0 || is_long) throw ShapeError("a result of more than 2**63 values");
     if (spans.type->width == 4 && spans.total > offset_limit()) throw OffsetOverflow{};
     spans.out->first = spans.offsets.buffer;
     spans.out->reach = spans.total;
@@ -184,6 +187,11 @@ void Level::copy(const Spans& spans) {
 }
 
 void Level::take_children(const Spans& spans) {
+  Array& child = spans.out->children[0];
+  if (spans.type->children[0].layout == Layout::null) {  // no buffers, and perhaps more rows than numbers fit anywhere
+    child.length = child.nulls = spans.total;
+    return;
+  }
   int64_t rows = 0;
   for (const Piece& piece : spans.children) rows += piece.length;
   const Numbers numbers = allocate_numbers(worker_, spans.total, rows >= wide_rows);
@@ -191,10 +199,14 @@ void Level::take_children(const Spans& spans) {
   body.spans = {spans.sums, spans.column.start, rows_.count};
   body.rows = numbers.list;
   launch(machine_, body, spans.total);
-  pick_rows(worker_, {{&spans.type->children[0], spans.children, &spans.out->children[0]}}, numbers.list, false);
+  pick_rows(worker_, {{&spans.type->children[0], spans.children, &child}}, numbers.list, false);
 }
 
 void Level::take_elements(const Fixed& fixed) {
+  if (fixed.type->layout == Layout::null) {
+    fixed.out->nulls = fixed.out->length;
+    return;
+  }
   int64_t rows = 0;
   for (const Piece& piece : fixed.children) rows += piece.length;
   const Numbers numbers = allocate_numbers(worker_, fixed.out->length, rows >= wide_rows);

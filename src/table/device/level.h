@@ -50,7 +50,7 @@ class Level {
   void pick_columns();
   void pick_long(const Items& items);
   void count_nulls(uint64_t* nulls);
-  void find_spans(device::Status* wrong);
+  void find_spans(device::Status* wrong, uint64_t* long_rows);
   void add_up(uint64_t* totals);
   void check_totals(const uint64_t* totals);
   void narrow_offsets();

@@ -113,6 +113,8 @@ Frame take_rows(const Worker& worker, const DeviceSelection& selection, const Fr
   out.device = worker.device();
   Rows(worker, chunks, selection.missing() > 0, out).add(selection.rows());
   if (second != nullptr) refuse_new_nulls(out, first);
+  // Whoever hands over tables may take them back once the call is over, in the order of streams that we do not know.
+  worker.machine().synchronize();
   takes.fetch_add(1, std::memory_order_relaxed);
   return out;
 }
