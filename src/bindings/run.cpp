@@ -40,7 +40,7 @@ void move(const Request& request, const Plan& plan, const Buffers& buffers, bool
       if (outcome == Outcome::done && !signalled()) {
         outcome = backend.move(plan, buffers, Direction::gather, options);
       }
-      if (outcome == Outcome::bad_index && !signalled()) bad = first_outside(plan, buffers, options.interrupted);
+      if (outcome == Outcome::bad_index && !signalled()) bad = backend.first_outside(plan, buffers, options);
     });
     if (bad) raise_out_of_bounds(request.op, Plan(plan), *bad);  // a copy: it may be the cache's, and Python code runs
     if (outcome == Outcome::done) return;

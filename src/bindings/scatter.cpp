@@ -84,7 +84,7 @@ void write(const Request& request, const Plan& plan, const Buffers& buffers, con
         wrote = true;
         outcome = run_scatter(request, plan, buffers, base, target, options);
       }
-      if (outcome == Outcome::bad_index && !signalled()) bad = first_outside(plan, buffers, options.interrupted);
+      if (outcome == Outcome::bad_index && !signalled()) bad = host_backend().first_outside(plan, buffers, options);
     });
     if (bad) raise_out_of_bounds(request.op, plan, *bad);
     if (duplicate) raise_duplicate(plan, *duplicate);
