@@ -46,7 +46,7 @@ py::object execute_tiled(const Request& request, const Plan& plan, const Operand
     std::optional<BadIndex> bad;
     run_work(keeps_lock(plan), [&](const RunOptions& options) {
       good = move_tiles(request, operands, result, options);
-      if (!good) bad = first_outside(plan, buffers, options.interrupted);
+      if (!good) bad = host_backend().first_outside(plan, buffers, options);
     });
     if (bad) raise_out_of_bounds(request.op, plan, *bad);
     if (good) return fresh.take();
