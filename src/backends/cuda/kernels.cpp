@@ -12,8 +12,10 @@ const Kernel& kernel(int number) {
     std::array<Kernel, device::kBodies> all{};
     move_kernels(all.data());
     scatter_kernels(all.data());
-    reduce_kernels(all.data());
-    scan_kernels(all.data());
+    atomic_kernels(all.data());
+    integer_run_kernels(all.data());
+    float_run_kernels(all.data());
+    byte_float_run_kernels(all.data());
     column_kernels(all.data());
     return all;
   }();

@@ -19,8 +19,10 @@ const Kernel& kernel(int number);
 // Each family of bodies, from a file of its own, puts its kernels into the table of all.
 void move_kernels(Kernel* table);
 void scatter_kernels(Kernel* table);
-void reduce_kernels(Kernel* table);
-void scan_kernels(Kernel* table);
+void atomic_kernels(Kernel* table);
+void integer_run_kernels(Kernel* table);
+void float_run_kernels(Kernel* table);
+void byte_float_run_kernels(Kernel* table);
 void column_kernels(Kernel* table);
 
 // Two buffers for one array: what is in `now` is sorted into one of them, which then is `now`.

@@ -12,8 +12,14 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "backends/device/columns.h"
+#include "backends/device/elements.h"
 #include "backends/device/machine.h"
-#include "backends/device/points.h"
+#include "backends/device/rows.h"
+#include "backends/device/runs.h"
+#include "backends/device/scan.h"
+#include "backends/device/scatter.h"
+#include "backends/device/units.h"
 
 namespace gs::device {
 
@@ -22,11 +28,23 @@ struct BodyList {
   static constexpr int kCount = static_cast<int>(sizeof...(Body));
 };
 
-using MoveBodies = BodyList<MovePoints>;
-using ScatterBodies = BodyList<>;
-using ReduceBodies = BodyList<>;
-using ScanBodies = BodyList<>;
-using ColumnBodies = BodyList<>;
+using MoveBodies =
+    BodyList<MoveElements<1>, MoveElements<2>, MoveElements<4>, MoveElements<8>, MoveElements<16>, MoveUnits<1, void>,
+             MoveUnits<2, void>, MoveUnits<4, void>, MoveUnits<8, void>, MoveUnits<16, void>, ScanOutside>;
+using ScatterBodies =
+    BodyList<MarkWinners<uint32_t>, MarkWinners<uint64_t>, MoveUnits<1, uint32_t>, MoveUnits<2, uint32_t>,
+             MoveUnits<4, uint32_t>, MoveUnits<8, uint32_t>, MoveUnits<16, uint32_t>, MoveUnits<1, uint64_t>,
+             MoveUnits<2, uint64_t>, MoveUnits<4, uint64_t>, MoveUnits<8, uint64_t>, MoveUnits<16, uint64_t>, MakeKeys,
+             WriteLast<1>, WriteLast<2>, WriteLast<4>, WriteLast<8>, WriteLast<16>, FindRepeats>;
+template <class... T>
+using RunsOf = BodyList<CombineRuns<T>...>;
+using AtomicBodies = BodyList<CombineAtomically<int32_t>, CombineAtomically<int64_t>, CombineAtomically<uint32_t>,
+                              CombineAtomically<uint64_t>>;
+using IntegerRuns = RunsOf<bool, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>;
+using FloatRuns = RunsOf<float, double, Complex<float>, Complex<double>, F16, BF16>;
+using ByteFloatRuns = RunsOf<F8E4M3FN, F8E4M3FNUZ, F8E4M3B11FNUZ, F8E4M3, F8E3M4, F8E5M2, F8E5M2FNUZ>;
+using ColumnBodies = BodyList<ResolveMap, ReplaceRows, MaskWords, CountWords, MaskRows, ElementRows, PickColumns,
+                              PickLong, CountNulls, FindSpans, NarrowOffsets, CopySpans, SpanRows>;
 
 template <class... List>
 struct Joined;
@@ -38,7 +56,8 @@ template <class... A, class... B, class... Rest>
 struct Joined<BodyList<A...>, BodyList<B...>, Rest...> {
   using Type = typename Joined<BodyList<A..., B...>, Rest...>::Type;
 };
-using AllBodies = Joined<MoveBodies, ScatterBodies, ReduceBodies, ScanBodies, ColumnBodies>::Type;
+using RunBodies = Joined<IntegerRuns, FloatRuns, ByteFloatRuns>::Type;
+using AllBodies = Joined<MoveBodies, ScatterBodies, AtomicBodies, RunBodies, ColumnBodies>::Type;
 inline constexpr int kBodies = AllBodies::kCount;
 
 // What every GPU takes as the parameters of a kernel.
@@ -88,6 +107,14 @@ constexpr uint64_t bodies_checksum() {
   return sum;
 }
 
+inline void launch_on(Machine& machine, int kernel, const void* body, std::size_t bytes, int64_t items,
+                      int64_t items_of_block) {
+  if (items <= 0) return;
+  const int64_t needed = (items - 1) / items_of_block + 1;
+  const int64_t resident = machine.resident_blocks();
+  machine.launch(kernel, needed < resident ? needed : resident, body, bytes);
+}
+
 // Whether a body is run by whole warps.
 template <class Body>
 inline constexpr bool kByWarps = std::is_invocable_v<const Body&, Warp>;
@@ -96,11 +123,15 @@ inline constexpr bool kByWarps = std::is_invocable_v<const Body&, Warp>;
 template <class Body>
 void launch(Machine& machine, const Body& body, int64_t items) {
   static_assert(std::is_trivially_copyable_v<Body> && sizeof(Body) <= kMostBytes);
-  if (items <= 0) return;
-  constexpr int64_t kPerBlock = kByWarps<Body> ? kBlockThreads / kLanes : kBlockThreads;
-  const int64_t needed = (items - 1) / kPerBlock + 1;
-  const int64_t resident = machine.resident_blocks();
-  machine.launch(kernel_number<Body>(), needed < resident ? needed : resident, &body, sizeof(Body));
+  launch_on(machine, kernel_number<Body>(), &body, sizeof(Body), items,
+            kByWarps<Body> ? kBlockThreads / kLanes : kBlockThreads);
+}
+
+// The same for one of several bodies of threads that have their parameters in common, by its number.
+template <class Parameters>
+void launch_as(Machine& machine, int kernel, const Parameters& body, int64_t items) {
+  static_assert(std::is_trivially_copyable_v<Parameters> && sizeof(Parameters) <= kMostBytes);
+  launch_on(machine, kernel, &body, sizeof(Parameters), items, kBlockThreads);
 }
 
 }  // namespace gs::device

@@ -2,51 +2,114 @@
 #include "backends/device/move.h"
 
 #include "backends/device/bodies.h"
+#include "backends/device/sorted_points.h"
+#include "backends/device/ways.h"
 
 namespace gs::device {
 namespace {
 
-// The tables of a plan where kernels reach them, for the time of a scope.
-class FarView {
- public:
-  FarView(Machine& machine, const Plan& plan, const Buffers& buffers)
-      : view_(view_of(plan, buffers)),
-        tables_(machine, extents(view_) + strides(view_) + indices(view_) + folds(view_) + pointers(view_)) {
-    std::byte* at = tables_.data();
-    const auto put = [&]<class T>(const T*& table, int64_t bytes) {
-      if (bytes > 0) machine.write(at, table, bytes);
-      table = reinterpret_cast<const T*>(at);
-      at += bytes;
-    };
-    put(view_.extent, extents(view_));
-    put(view_.stride, strides(view_));
-    put(view_.index_data, pointers(view_));
-    put(view_.index, indices(view_));
-    put(view_.fold, folds(view_));
+// Calls use.operator()<kWord>() with the number of bytes as a constant.
+template <class Use>
+void with_word(int word, Use&& use) {
+  switch (word) {
+    case 1: return use.template operator()<1>();
+    case 2: return use.template operator()<2>();
+    case 4: return use.template operator()<4>();
+    case 8: return use.template operator()<8>();
+    default: return use.template operator()<16>();
   }
-  const PlanView& view() const { return view_; }
+}
 
- private:
-  static int64_t bytes(int64_t count, std::size_t size) { return count * static_cast<int64_t>(size); }
-  static int64_t extents(const PlanView& view) { return bytes(view.rank, sizeof(int64_t)); }
-  static int64_t strides(const PlanView& view) { return bytes(int64_t{view.rank} * view.operands, sizeof(int64_t)); }
-  static int64_t indices(const PlanView& view) { return bytes(view.index_count, sizeof(IndexArray)); }
-  static int64_t folds(const PlanView& view) { return bytes(view.fold_count, sizeof(FoldAxis)); }
-  static int64_t pointers(const PlanView& view) { return bytes(view.index_count, sizeof(std::byte*)); }
-  PlanView view_;
-  Temporary tables_;
-};
+template <int kUnit>
+void move_elements(Machine& machine, const Plan& plan, const Buffers& buffers, Status* status) {
+  const PlanTable table(machine, plan, buffers);
+  MoveElements<kUnit> body{*table, status};
+  constexpr int64_t kEach = MoveElements<kUnit>::kEach;
+  body.row = plan.space.extent(plan.space.rank() - 1);
+  body.pieces = (body.row + 2 * (kEach - 1)) / kEach;  // wherever in its first 16 bytes a row begins
+  body.by_pieces = Divider(body.pieces);
+  body.work = table->count / body.row * body.pieces;
+  launch(machine, body, body.work);
+}
+
+// `winner`: the last points of the targets, or null where every point is the only one.
+template <int kWord, class Winner>
+void move_units(Machine& machine, const Table& table, Direction direction, Status* status, const Winner* winner,
+                const Slots& slots) {
+  MoveUnits<kWord, Winner> body{table, direction, status};
+  body.words = table.unit / kWord;
+  body.by_words = Divider(body.words);
+  body.work = table.count * body.words;
+  body.winner = winner;
+  body.slots = slots;
+  constexpr int64_t kInFlight = MoveUnits<kWord, Winner>::kInFlight;
+  launch(machine, body, (body.work + kInFlight - 1) / kInFlight);
+}
+
+template <class Winner>
+void scatter_winners(Machine& machine, const Plan& plan, const Buffers& buffers, Status* status) {
+  const PlanTable table(machine, plan, buffers);
+  const Slots slots = slots_of(plan);
+  const int64_t bytes = slots.count * static_cast<int64_t>(sizeof(Winner));
+  const Temporary marks(machine, bytes);
+  auto* winner = marks.as<Winner>();
+  machine.clear(winner, bytes);
+  launch(machine, MarkWinners<Winner>{*table, slots, winner, status}, table->count);
+  with_word(common_word(plan, buffers), [&]<int kWord>() {
+    move_units<kWord, Winner>(machine, *table, Direction::scatter, nullptr, winner, slots);
+  });
+}
+
+void scatter_sorted(Machine& machine, const Plan& plan, const Buffers& buffers, Status* status) {
+  const SortedPoints points(machine, plan, buffers, status);
+  with_word(common_word(plan, buffers), [&]<int kWord>() {
+    const int64_t words = plan.unit / kWord;
+    const int64_t work = plan.space.count() * words;
+    launch(machine, WriteLast<kWord>{points.table(), points.slots(), points.sorted(), words, work, Divider(words)},
+           work);
+  });
+}
 
 }  // namespace
 
 void move(Machine& machine, const Plan& plan, const Buffers& buffers, Direction direction, Status* status) {
   if (buffers.base_bytes > 0) machine.copy(buffers.indexed, buffers.base, buffers.base_bytes);
-  const FarView far(machine, plan, buffers);
-  launch(machine, MovePoints{far.view(), direction, status}, plan.space.count());
+  if (plan.space.count() == 0) return;
+  if (plan.unit == 0) {  // nothing to move, but an index may be wrong
+    const PlanTable table(machine, plan, buffers);
+    if (status != nullptr) launch(machine, ScanOutside{*table, status}, table->count);
+    return;
+  }
+  const int word = common_word(plan, buffers);
+  switch (way_of(plan, direction)) {
+    case Way::plain: {
+      const bool gathers = direction == Direction::gather;
+      return machine.copy(gathers ? buffers.dense : buffers.indexed, gathers ? buffers.indexed : buffers.dense,
+                          plan.unit);
+    }
+    case Way::elements:
+      if (word < plan.unit) break;
+      return with_word(static_cast<int>(plan.unit),
+                       [&]<int kUnit>() { move_elements<kUnit>(machine, plan, buffers, status); });
+    case Way::winners:
+      if (plan.space.count() < int64_t{UINT32_MAX}) return scatter_winners<uint32_t>(machine, plan, buffers, status);
+      return scatter_winners<uint64_t>(machine, plan, buffers, status);
+    case Way::sorted: return scatter_sorted(machine, plan, buffers, status);
+    case Way::units: break;
+  }
+  const PlanTable table(machine, plan, buffers);
+  with_word(word, [&]<int kWord>() { move_units<kWord, void>(machine, *table, direction, status, nullptr, {}); });
 }
 
-std::string kernel_name(const Plan&, Direction) {
-  return MovePoints::kName;
+std::string kernel_name(const Plan& plan, Direction direction) {
+  switch (way_of(plan, direction)) {
+    case Way::plain: return "copy";
+    case Way::elements: return MoveElements<4>::kName;
+    case Way::units: return MoveUnits<4, void>::kName;
+    case Way::winners: return MoveUnits<4, uint32_t>::kName;
+    case Way::sorted: return WriteLast<4>::kName;
+  }
+  return "";
 }
 
 }  // namespace gs::device

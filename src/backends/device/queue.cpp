@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "backends/device/move.h"
+#include "backends/device/reduce.h"
+#include "backends/device/scan_plan.h"
 #include "backends/devices.h"
 
 namespace gs::device {
@@ -36,17 +38,25 @@ class Watch {
   Status* status_;
 };
 
+// work(), or `stopped` where somebody has stopped it.
+template <class Answer, class Work>
+Answer stoppable(Machine& machine, const RunOptions& options, Answer stopped, Work&& work) {
+  machine.interrupt_by(options.interrupted);
+  try {
+    return work();
+  } catch (const Interrupted&) {
+    return stopped;
+  }
+}
+
 // Runs work(status) and waits for its status.
 template <class Work>
 Outcome waited(Machine& machine, const Plan& plan, const RunOptions& options, Work&& work) {
-  machine.interrupt_by(options.interrupted);
-  try {
+  return stoppable(machine, options, Outcome::interrupted, [&] {
     Watch watch(machine, plan);
     work(watch.status());
     return watch.is_clean() ? Outcome::done : Outcome::bad_index;
-  } catch (const Interrupted&) {
-    return Outcome::interrupted;
-  }
+  });
 }
 
 }  // namespace
@@ -62,25 +72,32 @@ std::unique_ptr<Receipt> Queue::move_later(const Plan& plan, const Buffers& buff
   return watch.later();
 }
 
-Outcome Queue::reduce(const Plan&, const Buffers&, const Combine&, const RunOptions&) const {
-  throw DeviceError("no kernel combines yet");
+Outcome Queue::reduce(const Plan& plan, const Buffers& buffers, const Combine& combine,
+                      const RunOptions& options) const {
+  return waited(*machine_, plan, options,
+                [&](Status* status) { device::reduce(*machine_, plan, buffers, combine, status); });
 }
-std::unique_ptr<Receipt> Queue::reduce_later(const Plan&, const Buffers&, const Combine&) const {
-  throw DeviceError("no kernel combines yet");
+
+std::unique_ptr<Receipt> Queue::reduce_later(const Plan& plan, const Buffers& buffers, const Combine& combine) const {
+  Watch watch(*machine_, plan);
+  device::reduce(*machine_, plan, buffers, combine, watch.status());
+  return watch.later();
 }
 
 bool Queue::any_outside(const Plan& plan, const Buffers& buffers, const RunOptions& options) const {
-  return gs::any_outside(plan, buffers, 0, plan.index_space.count(), options.interrupted);
+  return stoppable(*machine_, options, false, [&] { return !scan(*machine_, plan, buffers).is_clean(); });
 }
 
 std::optional<BadIndex> Queue::first_outside(const Plan& plan, const Buffers& buffers,
                                              const RunOptions& options) const {
-  return gs::first_outside(plan, buffers, options.interrupted);
+  return stoppable(*machine_, options, std::optional<BadIndex>(),
+                   [&] { return device::first_outside(*machine_, plan, buffers); });
 }
 
 std::optional<Duplicate> Queue::first_duplicate(const Plan& plan, const Buffers& buffers,
                                                 const RunOptions& options) const {
-  return gs::first_duplicate(plan, buffers, options.interrupted);
+  return stoppable(*machine_, options, std::optional<Duplicate>(),
+                   [&] { return device::first_duplicate(*machine_, plan, buffers); });
 }
 
 std::string Queue::kernel(const Plan& plan, Direction direction) const {

@@ -1,0 +1,159 @@
+// runs.h: scatters that combine: all values of one target in ascending order by one thread, or by atomics where no
+// order can be told from the result.
+#pragma once
+
+#include <cstdint>
+
+#include "backends/device/scatter.h"
+#include "backends/device/slots.h"
+#include "backends/device/table.h"
+#include "backends/device/thread.h"
+#include "core/combine.h"
+
+namespace gs::device {
+
+// The parameters of all bodies of this file.
+struct Combination {
+  Table table = {};
+  Slots slots = {};
+  Sorted sorted = {};  // without keys: no two points meet
+  Status* status = nullptr;
+  int64_t items = 1;  // of a unit
+  int64_t work = 0;   // items of all points
+  Divider by_items = {};
+  Reduce reduce = Reduce::add;
+  bool include_self = true;
+  bool aligned = true;  // all addresses are multiples of the item
+};
+
+// The first point of a run of equal targets combines the whole run, each item of the unit by a thread of its own.
+template <class T>
+struct CombineRuns : Combination {
+  static constexpr const char* kName = "runs";
+  static constexpr uint64_t kVariant = sizeof(T);
+  static constexpr int kAhead = sizeof(T) > 8 ? 4 : 8;  // values that are asked for together
+
+  GS_HD void operator()(Thread thread) const {
+    for (int64_t w = thread.number; w < work; w += thread.count) {
+      const int64_t i = by_items.divide(w);
+      const int64_t at = (w - i * items) * static_cast<int64_t>(sizeof(T));
+      if (!begins_run(i)) continue;
+      switch (reduce) {
+        case Reduce::set: break;
+        case Reduce::add: combine_run<Reduce::add>(i, at); break;
+        case Reduce::mul: combine_run<Reduce::mul>(i, at); break;
+        case Reduce::min: combine_run<Reduce::min>(i, at); break;
+        case Reduce::max: combine_run<Reduce::max>(i, at); break;
+        case Reduce::mean: combine_run<Reduce::mean>(i, at); break;
+      }
+    }
+  }
+
+ private:
+  GS_HD bool begins_run(int64_t i) const {
+    if (sorted.keys != nullptr) return sorted.is_there(i) && sorted.begins(i);
+    return table.mask == nullptr || load_shared<1>(table.mask + table.offset_of(kMask, i)) != 0;
+  }
+
+  template <Reduce kReduce>
+  GS_HD void combine_run(int64_t i, int64_t at) const {
+    if constexpr (has_reduction<T>(kReduce)) {
+      const int64_t offset = sorted.keys != nullptr ? slots.offset(sorted.slot(i)) : table.offset_of(kIndexed, i);
+      std::byte* target = table.indexed + offset + at;
+      if constexpr (kDirect<T, kReduce>) {
+        if (include_self) {
+          T total = load(target);
+          for_each_value(i, at, [&](T value) { total = combined<kReduce>(total, value); });
+          return store(target, total);
+        }
+      }
+      Wide<T> total = {};
+      if (include_self) total = widen_number(load(target));
+      int64_t hits = 0;
+      for_each_value(i, at, [&](T value) { combine_total<T, kReduce>(&value, &total, &hits, include_self); });
+      T result = {};
+      finish_wide<T, kReduce == Reduce::mean>(&result, total, &hits, include_self);
+      store(target, result);
+    }
+  }
+
+  // In ascending order. There is one at least.
+  template <class Use>
+  GS_HD void for_each_value(int64_t i, int64_t at, Use&& use) const {
+    const std::byte* values = table.dense + at;
+    if (sorted.keys == nullptr) return use(load(values + table.offset_of(kDense, i)));
+    const uint64_t key = sorted.keys[i];
+    for (bool more = true; more; i += kAhead) {
+      T value[kAhead] = {};
+      bool there[kAhead];
+      GS_UNROLL
+      for (int k = 0; k < kAhead; ++k) {
+        there[k] = i + k < sorted.count && sorted.keys[i + k] == key;
+        if (there[k]) value[k] = load(values + table.offset_of(kDense, sorted.point(i + k)));
+      }
+      GS_UNROLL
+      for (int k = 0; k < kAhead; ++k) {
+        if (there[k]) use(value[k]);
+      }
+      more = there[kAhead - 1];
+    }
+  }
+
+  GS_HD T load(const std::byte* from) const {
+    if (!aligned) return load_number<T>(from);
+    const Word<sizeof(T)> word = load_plain<sizeof(T)>(from);
+    return load_number<T>(&word);
+  }
+  GS_HD void store(std::byte* to, T value) const {
+    if (!aligned) return store_number(to, value);
+    Word<sizeof(T)> word;
+    store_number(&word, value);
+    store_plain<sizeof(T)>(to, word);
+  }
+};
+
+// Sums, minima and maxima of integers, where all orders give the same bytes.
+template <class T>
+struct CombineAtomically : Combination {
+  static constexpr const char* kName = "atomics";
+  static constexpr uint64_t kVariant = sizeof(T);
+
+  GS_HD void operator()(Thread thread) const {
+    for (int64_t w = thread.number; w < work; w += thread.count) {
+      const int64_t flat = by_items.divide(w);
+      Spot spot = table.look(flat);
+      if (!table.settle(flat, spot)) {
+        if (status != nullptr && w == flat * items) status->report(flat);
+        continue;
+      }
+      if (spot.indexed == kNowhere) continue;
+      const int64_t at = (w - flat * items) * static_cast<int64_t>(sizeof(T));
+      const Word<sizeof(T)> value = load_stream<sizeof(T)>(table.dense + spot.dense + at);
+      combine(table.indexed + spot.indexed + at, static_cast<T>(value));
+    }
+  }
+
+ private:
+  GS_HD void combine(std::byte* at, T value) const {
+#ifdef __CUDA_ARCH__
+    using Signed = std::conditional_t<sizeof(T) == 8, long long, int>;
+    using Unsigned = std::conditional_t<sizeof(T) == 8, unsigned long long, unsigned int>;
+    using Native = std::conditional_t<std::is_signed_v<T>, Signed, Unsigned>;
+    auto* target = reinterpret_cast<Native*>(at);
+    if (reduce == Reduce::add) {
+      atomicAdd(reinterpret_cast<Unsigned*>(at), static_cast<Unsigned>(value));
+    } else if (reduce == Reduce::min) {
+      atomicMin(target, static_cast<Native>(value));
+    } else {
+      atomicMax(target, static_cast<Native>(value));
+    }
+#else
+    const T before = load_number<T>(at);
+    store_number(at, reduce == Reduce::add   ? combined<Reduce::add>(before, value)
+                     : reduce == Reduce::min ? combined<Reduce::min>(before, value)
+                                             : combined<Reduce::max>(before, value));
+#endif
+  }
+};
+
+}  // namespace gs::device

@@ -1,0 +1,41 @@
+// sorted_points.cpp: see sorted_points.h.
+#include "backends/device/sorted_points.h"
+
+#include <bit>
+#include <cstdlib>
+#include <numeric>
+
+#include "backends/device/bodies.h"
+
+namespace gs::device {
+
+Slots slots_of(const Plan& plan) {
+  const Span span = indexed_span(plan);
+  int64_t cell = 0;
+  for (int axis = 0; axis < plan.space.rank(); ++axis) cell = std::gcd(cell, plan.space.stride(kIndexed, axis));
+  if (plan.fold.empty()) {
+    for (const IndexArray& index : plan.index) cell = std::gcd(cell, index.step);
+  } else {
+    for (const FoldAxis& fold : plan.fold) cell = std::gcd(cell, fold.stride);
+  }
+  Slots slots;
+  slots.low = span.low;
+  slots.cell = cell == 0 ? 1 : std::abs(cell);  // 0: there is one place only
+  slots.count = (span.high - span.low - plan.unit) / slots.cell + 1;
+  slots.by_cell = Divider(slots.cell);
+  return slots;
+}
+
+SortedPoints::SortedPoints(Machine& machine, const Plan& plan, const Buffers& buffers, Status* status)
+    : table_(machine, plan, buffers),
+      slots_(slots_of(plan)),
+      keys_(machine, table_->count * static_cast<int64_t>(sizeof(uint64_t))),
+      points_(machine, table_->count * static_cast<int64_t>(sizeof(uint64_t))) {
+  const int64_t count = table_->count;
+  const auto nowhere = static_cast<uint64_t>(slots_.count);
+  launch(machine, MakeKeys{*table_, slots_, keys_.as<uint64_t>(), points_.as<uint64_t>(), status}, count);
+  machine.sort(keys_.as<uint64_t>(), points_.as<uint64_t>(), count, static_cast<int>(std::bit_width(nowhere)));
+  sorted_ = {keys_.as<uint64_t>(), points_.as<uint64_t>(), count, nowhere};
+}
+
+}  // namespace gs::device

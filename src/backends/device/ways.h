@@ -1,0 +1,14 @@
+// ways.h: what decides how a plan is run.
+#pragma once
+
+#include "core/plan.h"
+
+namespace gs::device {
+
+// Every address of both sides is a multiple of so many bytes, 16 at most.
+int common_word(const Plan& plan, const Buffers& buffers);
+
+enum class Way : uint8_t { plain, elements, units, winners, sorted };
+Way way_of(const Plan& plan, Direction direction);
+
+}  // namespace gs::device

@@ -1,0 +1,161 @@
+// words.h: words of 1 to 16 bytes on their way between memory and registers, with what the caches are told about them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "core/hd.h"
+#include "core/index_type.h"
+
+#ifdef __CUDA_ARCH__
+#define GS_UNROLL _Pragma("unroll")
+#else
+#define GS_UNROLL
+#endif
+
+namespace gs::device {
+
+struct alignas(16) Pair {
+  uint64_t low = 0;
+  uint64_t high = 0;
+};
+
+// What a word of so many bytes is, here and for the device's intrinsics.
+template <int kBytes>
+struct WordOf;
+#define GS_WORD(kBytes, Ours, Native) \
+  template <>                         \
+  struct WordOf<kBytes> {             \
+    using Type = Ours;                \
+    using NativeType = Native;        \
+  };
+GS_WORD(1, uint8_t, unsigned char)
+GS_WORD(2, uint16_t, unsigned short)
+GS_WORD(4, uint32_t, unsigned int)
+GS_WORD(8, uint64_t, unsigned long long)
+#undef GS_WORD
+template <>
+struct WordOf<16> {
+  using Type = Pair;
+#ifdef __CUDACC__
+  using NativeType = ulonglong2;
+#endif
+};
+template <int kBytes>
+using Word = typename WordOf<kBytes>::Type;
+
+#ifdef __CUDA_ARCH__
+template <int kBytes>
+__device__ const typename WordOf<kBytes>::NativeType* native(const std::byte* at) {
+  return reinterpret_cast<const typename WordOf<kBytes>::NativeType*>(at);
+}
+template <int kBytes, class Native>
+__device__ Word<kBytes> from_native(Native value) {
+  if constexpr (kBytes == 16) {
+    return {value.x, value.y};
+  } else {
+    return value;
+  }
+}
+template <int kBytes>
+__device__ typename WordOf<kBytes>::NativeType to_native(Word<kBytes> word) {
+  if constexpr (kBytes == 16) {
+    return {word.low, word.high};
+  } else {
+    return word;
+  }
+}
+#endif
+
+// On a device every address is a multiple of kBytes.
+
+// Memory that is read by many and that no thread of the launch writes to.
+template <int kBytes>
+GS_HD inline Word<kBytes> load_shared(const std::byte* at) {
+#ifdef __CUDA_ARCH__
+  return from_native<kBytes>(__ldg(native<kBytes>(at)));
+#else
+  Word<kBytes> word;
+  std::memcpy(&word, at, kBytes);
+  return word;
+#endif
+}
+
+// The same, read once: not worth a place in the caches.
+template <int kBytes>
+GS_HD inline Word<kBytes> load_stream(const std::byte* at) {
+#ifdef __CUDA_ARCH__
+  return from_native<kBytes>(__ldcs(native<kBytes>(at)));
+#else
+  return load_shared<kBytes>(at);
+#endif
+}
+
+// Memory that the launch writes to.
+template <int kBytes>
+GS_HD inline Word<kBytes> load_plain(const std::byte* at) {
+#ifdef __CUDA_ARCH__
+  return from_native<kBytes>(*native<kBytes>(at));
+#else
+  return load_shared<kBytes>(at);
+#endif
+}
+
+template <int kBytes>
+GS_HD inline void store_plain(std::byte* at, Word<kBytes> word) {
+#ifdef __CUDA_ARCH__
+  *reinterpret_cast<typename WordOf<kBytes>::NativeType*>(at) = to_native<kBytes>(word);
+#else
+  std::memcpy(at, &word, kBytes);
+#endif
+}
+
+template <int kBytes>
+GS_HD inline void store_stream(std::byte* at, Word<kBytes> word) {
+#ifdef __CUDA_ARCH__
+  __stcs(reinterpret_cast<typename WordOf<kBytes>::NativeType*>(at), to_native<kBytes>(word));
+#else
+  store_plain<kBytes>(at, word);
+#endif
+}
+
+GS_HD inline bool is_aligned(const std::byte* at, int bytes) {
+  return (reinterpret_cast<uintptr_t>(at) & static_cast<uintptr_t>(bytes - 1)) == 0;
+}
+
+// An index in a register, which stays what it is whatever others do to the array: what is checked is what is used.
+GS_HD inline uint64_t pinned(uint64_t bits) {
+#ifdef __CUDA_ARCH__
+  asm volatile("" : "+l"(bits));
+#else
+  asm volatile("" : "+r"(bits));
+#endif
+  return bits;
+}
+
+// How an index is read: its type, and whether its address may be any.
+inline constexpr uint32_t kAnyAddress = 8;
+
+// The value as its 64 bits, sign-extended where the type has a sign.
+GS_HD inline uint64_t load_index(uint32_t form, const std::byte* at) {
+  const int size = 1 << (form & 3);
+  uint64_t bits = 0;
+  if ((form & kAnyAddress) != 0) {
+    for (int b = 0; b < size; ++b) bits |= uint64_t{load_shared<1>(at + b)} << (8 * b);
+  } else {
+    switch (form & 3) {
+      case 0: bits = load_shared<1>(at); break;
+      case 1: bits = load_shared<2>(at); break;
+      case 2: bits = load_shared<4>(at); break;
+      default: bits = load_shared<8>(at);
+    }
+  }
+  bits = pinned(bits);
+  const int unused = 64 - 8 * size;
+  const bool has_sign = (form & 4) == 0;
+  return has_sign ? static_cast<uint64_t>(static_cast<int64_t>(bits << unused) >> unused) : bits;
+}
+
+}  // namespace gs::device
