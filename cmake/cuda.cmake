@@ -50,6 +50,9 @@ if(NOT _architectures MATCHES "^[0-9]+(-real|-virtual)?(;[0-9]+(-real|-virtual)?
 endif()
 string(REPLACE ";" "," _architectures_text "${_architectures}")
 message(STATUS "CUDA: ${CMAKE_CUDA_COMPILER_VERSION}, for ${_architectures_text}")
+# PyPI's toolkit has no link named libcudart.so, by which CMake would know it.
+cmake_path(GET CMAKE_CUDA_COMPILER PARENT_PATH _nvcc_folder)
+find_library(CUDA_CUDART NAMES cudart cudart_static HINTS ${_nvcc_folder}/../lib64 ${_nvcc_folder}/../lib NO_DEFAULT_PATH)
 find_package(CUDAToolkit REQUIRED)
 
 file(GLOB _cuda_headers RELATIVE ${CMAKE_SOURCE_DIR}/src CONFIGURE_DEPENDS src/backends/cuda/*.h src/backends/cuda/*.cuh)

@@ -317,6 +317,24 @@ TEST_CASE("two streams, one after the other by events", "[cuda][gpu]") {
   }
 }
 
+TEST_CASE("an event of somebody else is waited for", "[cuda][gpu]") {
+  if (no_gpu()) return;
+  const Stream first;
+  const Stream second;
+  const auto writer = first.machine();
+  const auto reader = second.machine();
+  const std::vector<uint64_t> values = noise(1 << 20, 1);
+  const There<uint64_t> copy(*reader, std::vector<uint64_t>(values.size()));
+  const There<uint64_t> memory(*writer, values);
+  cudaEvent_t event = nullptr;
+  check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+  check(cudaEventRecord(event, first.get()), "cudaEventRecord");
+  reader->wait_for_event(&event);
+  reader->copy(copy.data(), memory.data(), bytes_of(values));
+  REQUIRE(copy.read() == values);
+  cudaEventDestroy(event);
+}
+
 TEST_CASE("several threads share a GPU", "[cuda][gpu]") {
   if (no_gpu()) return;
   std::vector<std::thread> threads;

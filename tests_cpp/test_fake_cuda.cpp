@@ -161,8 +161,10 @@ void move_kernels(Kernel* table) {
   mark_all(table);
 }
 void scatter_kernels(Kernel*) {}
-void reduce_kernels(Kernel*) {}
-void scan_kernels(Kernel*) {}
+void atomic_kernels(Kernel*) {}
+void integer_run_kernels(Kernel*) {}
+void float_run_kernels(Kernel*) {}
+void byte_float_run_kernels(Kernel*) {}
 void column_kernels(Kernel*) {}
 
 cudaError_t sort_pairs(void* work, std::size_t& bytes, Buffer& keys, Buffer& values, int64_t count, int bits,
