@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import importlib.metadata
 import os
@@ -10,6 +11,7 @@ import re
 import resource
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 CPU = Path("/sys/devices/system/cpu/cpu0/cache")
@@ -60,12 +62,16 @@ def commit() -> str | None:
 
 
 def versions() -> dict[str, str]:
-    found = {"python": platform.python_version()}
-    for name in PACKAGES:
-        try:
+    absent = dict.fromkeys(PACKAGES, "not installed")
+    return {"python": platform.python_version(), **absent, **versions_of(PACKAGES)}
+
+
+def versions_of(packages: Sequence[str]) -> dict[str, str]:
+    """Of those that are installed."""
+    found = {}
+    for name in packages:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            found[name] = "not installed"
     return found
 
 

@@ -210,11 +210,57 @@ def short_table_table(result: Entry) -> str:
     return "\n".join(lines)
 
 
+def gpu_table(result: Entry) -> str:
+    """One line per case: our times under the three rules, the best peer, the limit, and what that makes of ours."""
+    lines = [
+        "| case | raise | deferred | unchecked | best peer | peer / ours | limit | limit / ours | deferred / unchecked "
+        "| in a graph: ours, peer | empty kernel | best peer's form |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|",
+    ]
+
+    def of(case: Entry, role: str, word: str) -> float | None:
+        fitting = [form for form in case["forms"] if form["role"] == role and word in form["code"]]
+        return min((form["median"] for form in fitting), default=None)
+
+    for case in result["cases"]:
+        checked = [form for form in case["forms"] if form["role"] == "ours" and "'unchecked'" not in form["code"]]
+        ours = min((form["median"] for form in checked), default=None)
+        plain = [form["median"] for form in checked if "bounds=" not in form["code"]]
+        peer, limit = fastest(case["forms"], role="peer"), limit_of(case)[0]
+        deferred, unchecked = (of(case, "ours", f"'{rule}'") for rule in ("deferred", "unchecked"))
+        graphs = (seconds_text(of(case, role, "")) for role in ("ours, graph", "peer, graph"))
+        cells = [
+            f"{case['case']} {case['name']}",
+            *(seconds_text(seconds) for seconds in (min(plain, default=None), deferred, unchecked)),
+            seconds_text(None if peer is None else peer["median"]),
+            _ratio(None if peer is None else peer["median"], ours),
+            seconds_text(limit),
+            _ratio(limit, ours),
+            _ratio(deferred, unchecked),
+            ", ".join(graphs),
+            seconds_text(of(case, "floor", "")),
+            _code(peer),
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def gpu_markdown(result: Entry) -> str:
+    notes = [
+        f"* {line}" for line in (*result["missing"], *(note for case in result["cases"] for note in case["left_out"]))
+    ]
+    if result["quick"]:
+        notes.append("* --quick: shrunk sizes, two rounds; only good for checking that everything runs")
+    return "\n\n".join(part for part in (head(result), gpu_table(result), "\n".join(notes)) if part)
+
+
 def head(result: Entry) -> str:
     """What was measured where, by which command."""
     machine, versions = result["machine"], result["machine"]["versions"]
+    gpu = machine.get("gpu")
     return (
-        f"{machine['cpu']}, {machine['kernel']}, {result['threads']} threads; "
+        (f"{gpu['name']}, CUDA {gpu['cuda']}; " if gpu else "")
+        + f"{machine['cpu']}, {machine['kernel']}, {result['threads']} threads; "
         + ", ".join(f"{name} {version}" for name, version in versions.items())
         + f"; {machine['date']}; `{machine['command']}`. Medians of interleaved rounds."
     )

@@ -48,6 +48,11 @@ Scatter scattered(Case& test, Run run) {
   return result;
 }
 
+bool same(const BadIndex& a, const BadIndex& b) {
+  return a.flat == b.flat && a.count == b.count && a.size == b.size && a.axis == b.axis && a.type == b.type &&
+         a.bits == b.bits;
+}
+
 }  // namespace
 
 TEST_CASE("reductions give the same bytes on every level, with any number of threads, in windows of any size") {
@@ -196,7 +201,8 @@ TEST_CASE("a scan in pieces finds what one scan finds") {
     wish.extent = Dims{random.from(1, 6), random.from(1, 5), random.from(1, 900)};
     Case test = make_case(wish, random);
     const int64_t count = test.plan.index_space.count();
-    const bool expected = first_outside(test.plan, test.buffers()).has_value();
+    const auto bad = first_outside(test.plan, test.buffers(), 0, count);
+    const bool expected = bad.has_value();
     for (const int64_t piece : {int64_t{1}, int64_t{7}, random.from(1, count), count}) {
       bool found = false;
       for (int64_t begin = 0; begin < count; begin += piece) {
@@ -207,6 +213,31 @@ TEST_CASE("a scan in pieces finds what one scan finds") {
     cpu::Tuning tuning;
     tuning.serial_points = 0;
     REQUIRE(cpu::any_outside_with(tuning, test.plan, test.buffers(), {3, nullptr}) == expected);
+    const auto found = cpu::first_outside_with(test.plan, test.buffers(), {3, nullptr});
+    REQUIRE(found.has_value() == expected);
+    if (expected) REQUIRE(same(*found, *bad));
+  }
+}
+
+TEST_CASE("threads find the lowest bad index in any chunk, and count all of them") {
+  std::vector<int32_t> index(200000, 3);
+  Plan plan;
+  plan.index_shape = plan.result_shape = Dims{static_cast<int64_t>(index.size())};
+  plan.index_space = plan.space = Space(plan.index_shape, kIndex + 1);
+  plan.index_space.stride(kIndex, 0) = plan.space.stride(kIndex, 0) = sizeof(int32_t);
+  plan.index.push_back({IndexType::i32, 0, 100, 1});
+  plan.finish();
+  Buffers buffers;
+  buffers.index.push_back(reinterpret_cast<const std::byte*>(index.data()));
+  REQUIRE_FALSE(cpu::first_outside_with(plan, buffers, {4, nullptr}));
+  int64_t count = 0;
+  for (const std::size_t at : {199999, 123456, 123455, 16384, 16383, 0}) {
+    index[at] = 100 + static_cast<int32_t>(at);
+    const auto bad = cpu::first_outside_with(plan, buffers, {4, nullptr});
+    REQUIRE(bad);
+    REQUIRE(bad->flat == static_cast<int64_t>(at));
+    REQUIRE(bad->bits == 100 + at);
+    REQUIRE(bad->count == ++count);
   }
 }
 

@@ -11,6 +11,7 @@
 #include "backends/cpu/thread_pool.h"
 #include "catch.h"
 
+using gs::cpu::Asker;
 using gs::cpu::run_task;
 using gs::cpu::Task;
 
@@ -42,16 +43,17 @@ bool count_chunk(void* context, int64_t chunk) {
   return chunk != counts.fail_at;
 }
 
-bool proceed(void* context) {
-  auto& counts = *static_cast<Counts*>(context);
+Counts* asked_for = nullptr;  // those of the task that runs
+
+bool interrupted() {
+  Counts& counts = *asked_for;
   if (std::this_thread::get_id() != counts.caller) counts.asked_elsewhere = true;
-  const int asked = ++counts.asked;
-  return counts.stop_after == 0 || asked < counts.stop_after;
+  return ++counts.asked == counts.stop_after;
 }
 
 bool runs_every_chunk_once(int threads, int64_t chunks) {
   Counts counts(chunks);
-  return run_task(threads, Task{chunks, count_chunk, nullptr, &counts}) && counts.all_are(1);
+  return run_task(threads, Task{chunks, count_chunk, &counts}) && counts.all_are(1);
 }
 
 #if defined(__SANITIZE_THREAD__)
@@ -100,10 +102,10 @@ TEST_CASE("memory that runs out in a chunk, on any thread, is the caller's to he
       if (fails) throw std::bad_alloc();
       return true;
     };
-    REQUIRE_THROWS_AS(run_task(3, {100, run, nullptr, &context}), std::bad_alloc);
+    REQUIRE_THROWS_AS(run_task(3, {100, run, &context}), std::bad_alloc);
     REQUIRE(running == 0);
     Counts counts(50);
-    REQUIRE(run_task(3, {50, count_chunk, nullptr, &counts}));  // and the pool works on
+    REQUIRE(run_task(3, {50, count_chunk, &counts}));  // and the pool works on
     REQUIRE(counts.all_are(1));
   }
 }
@@ -126,7 +128,7 @@ TEST_CASE("helpers take part where there is enough to do") {
     for (int i = 0; i < 1000 && !seen.helped; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return true;
   };
-  REQUIRE(run_task(2, Task{8, run, nullptr, &shared}));
+  REQUIRE(run_task(2, Task{8, run, &shared}));
   REQUIRE(shared.helped);
 }
 
@@ -135,7 +137,7 @@ TEST_CASE("a failed chunk drops what nobody has begun") {
     for (int round = 0; round < 200; ++round) {
       Counts counts(500);
       counts.fail_at = round;
-      REQUIRE_FALSE(run_task(threads, Task{500, count_chunk, nullptr, &counts}));
+      REQUIRE_FALSE(run_task(threads, Task{500, count_chunk, &counts}));
       int64_t run = 0;
       bool twice = false;
       for (size_t i = 0; i < 500; ++i) {
@@ -153,14 +155,30 @@ TEST_CASE("the caller is asked between its chunks, on its own thread, and may st
   for (const int threads : {1, 2, 4}) {
     Counts counts(100000);
     counts.stop_after = 3;
-    REQUIRE_FALSE(run_task(threads, Task{100000, count_chunk, proceed, &counts}));
+    asked_for = &counts;
+    Asker asker(interrupted, {});
+    REQUIRE_FALSE(run_task(threads, Task{100000, count_chunk, &counts, &asker}));
+    REQUIRE(asker.stopped());
+    REQUIRE_FALSE(asker.proceed());  // and nobody is asked again
     REQUIRE(counts.asked == 3);
     REQUIRE_FALSE(counts.asked_elsewhere);
   }
   Counts counts(1000);
-  REQUIRE(run_task(2, Task{1000, count_chunk, proceed, &counts}));
+  asked_for = &counts;
+  Asker asker(interrupted, {});
+  REQUIRE(run_task(2, Task{1000, count_chunk, &counts, &asker}));
   REQUIRE(counts.all_are(1));
   REQUIRE(counts.asked > 0);
+}
+
+TEST_CASE("an asker waits between two questions, and asks nobody where there is no function") {
+  Counts counts(1);
+  asked_for = &counts;
+  Asker patient(interrupted, std::chrono::hours(1));
+  Asker silent(nullptr, {});
+  for (int i = 0; i < 100; ++i) REQUIRE((patient.proceed() && silent.proceed()));
+  REQUIRE(counts.asked == 0);
+  REQUIRE_FALSE(silent.stopped());
 }
 
 TEST_CASE("many callers at a time all make progress") {
@@ -181,7 +199,7 @@ TEST_CASE("a task within a chunk of another task runs") {
     return true;
   };
   std::atomic<int> good = 0;
-  REQUIRE(run_task(2, Task{20, outer, nullptr, &good}));
+  REQUIRE(run_task(2, Task{20, outer, &good}));
   REQUIRE(good == 20);
 }
 

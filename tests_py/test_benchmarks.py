@@ -201,3 +201,18 @@ def test_a_form_that_its_own_library_outdoes_is_not_timed(suite):
     harness._plan_rounds(runners, 10.0, False)
     assert [one.rounds for one in runners] == [5, 5, 0, 3]
     assert runners[2].summary()["rounds"] == 0 and runners[2].outdone
+
+
+@needs_suite
+def test_every_form_of_the_gpu_suite_is_right():
+    """On the CPU it checks results, and that nobody but ours is given our rules; there is nothing to time."""
+    pytest.importorskip("torch")
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.gpu", "--quick", "--device", "cpu"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "| 27 gather_nd |" in done.stdout and "Incompatible" not in done.stdout

@@ -4,7 +4,7 @@
 """
 
 # All at once: a module with a __getattr__ of its own makes every `gs.take` a third slower.
-from gatherscatter import compat, table
+from gatherscatter import compat, cuda, table
 from gatherscatter._config import get_num_threads, set_num_threads, show_config, thread_limit, trim
 from gatherscatter._version import __version__
 from gatherscatter.errors import OutOfBoundsError
@@ -22,6 +22,7 @@ __all__ = [
     "__version__",
     "compat",
     "compress",
+    "cuda",
     "explain",
     "gather",
     "gather_nd",

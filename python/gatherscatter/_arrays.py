@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gatherscatter import _core
+from gatherscatter._device import Values, back_to, has_interface, lend
 
 Wrap = Callable[[Any], Any]
 TABLES = ("pandas", "polars", "pyarrow", "duckdb", "_duckdb")
@@ -24,27 +25,35 @@ def adopt(op: str, role: str, obj: Any) -> tuple[Any, Wrap | None]:
     -------
     tuple
         A NumPy array, a torch tensor or a `_core.DLPackArray` on the same memory, and a function that turns a result of
-        that kind into the caller's own library (None where it is one already).
+        that kind into the caller's own library (None where it is one already). For an array on a GPU a `Lent`, which
+        brings such a function itself; for numbers that were written down perhaps `Values`.
 
     Raises
     ------
     TypeError
-        For objects that are no arrays in host memory.
+        For objects that are no arrays.
     """
     if isinstance(obj, np.ndarray):
         return _adopt_subclass(op, role, obj), None
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(obj, torch.Tensor):
         return _adopt_torch(op, role, obj)
+    if isinstance(obj, Values):
+        return obj, None
     library = type(obj).__module__.partition(".")[0]
-    if library in ("jax", "jaxlib"):
-        return _adopt_jax(op, role, obj)
     if library in TABLES:
         return _adopt_column(op, role, obj), None
     if isinstance(obj, (bool, int, float, complex, str, bytes, list, tuple, range, np.generic)):
         return _adopt_literal(op, role, obj), None
+    lent = lend(op, role, obj)
+    if lent is not None:
+        return lent, None
+    if library in ("jax", "jaxlib"):
+        return _adopt_jax(op, role, obj)
+    if isinstance(obj, _core.DLPackArray):
+        return obj, None
     if hasattr(obj, "__dlpack__"):
-        return import_dlpack(obj), _back_to(obj)
+        return import_dlpack(obj), back_to(obj)
     if hasattr(obj, "__array_interface__") or _has_buffer(obj):
         return np.asarray(obj), None
     if is_table(obj):
@@ -96,20 +105,10 @@ def has_values(array: Any) -> bool:
 
 def is_table(obj: Any) -> bool:
     """Whether an object is a table or column, and no array: it speaks Arrow, or it is a query."""
-    if hasattr(obj, "__dlpack__") or isinstance(getattr(obj, "dtype", None), np.dtype):
+    if hasattr(obj, "__dlpack__") or isinstance(getattr(obj, "dtype", None), np.dtype) or has_interface(obj):
         return False
     speaks_arrow = hasattr(obj, "__arrow_c_stream__") or hasattr(obj, "__arrow_c_array__")
     return speaks_arrow or type(obj).__module__.partition(".")[0] in TABLES
-
-
-def _back_to(obj: Any) -> Wrap:
-    """How an array library takes a result over: `from_dlpack` of its namespace, or of the module it comes from."""
-    if hasattr(obj, "__array_namespace__"):
-        namespace = obj.__array_namespace__()
-    else:
-        namespace = sys.modules.get(type(obj).__module__.partition(".")[0])
-    from_dlpack = getattr(namespace, "from_dlpack", None)
-    return from_dlpack if callable(from_dlpack) else np.from_dlpack
 
 
 def _adopt_subclass(op: str, role: str, obj: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -136,7 +135,7 @@ def _adopt_torch(op: str, role: str, obj: Any) -> tuple[Any, Wrap | None]:
     if type(obj) is torch.Tensor or type(obj) is torch.nn.Parameter:  # a torch without an exchange table
         if obj.device.type != "cpu":
             error = ValueError if role == "out" else TypeError
-            raise error(f"{op}: {role} is a tensor on device {obj.device}; only host memory is supported so far")
+            raise error(f"{op}: {role} is a tensor on device {obj.device}; this torch is too old to share it")
         if obj.is_conj() or obj.is_neg():
             raise TypeError(f"{op}: {role} is a tensor with a lazy bit; pass tensor.resolve_conj() or .resolve_neg()")
         forward_mode = torch.autograd.forward_ad
@@ -161,7 +160,7 @@ def _adopt_jax(op: str, role: str, obj: Any) -> tuple[Any, Wrap | None]:
         raise TypeError(f"{op}: cannot write to a JAX array, which is immutable")
     devices = obj.devices()
     if len(devices) != 1 or any(device.platform != "cpu" for device in devices):
-        raise TypeError(f"{op}: {role} is a JAX array on {obj.sharding}; only host memory is supported so far")
+        raise TypeError(f"{op}: {role} is a JAX array on {obj.sharding}; only one CPU or GPU is supported")
     return np.asarray(obj), lambda result: jax.device_put(result, obj.sharding)
 
 

@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from gatherscatter._arrays import has_values, import_dlpack, is_table
+from gatherscatter._device import has_interface, is_on_device, stand_in
 from gatherscatter.errors import shown
 
 __all__ = ["Numbers", "as_fill", "numbers_of"]
@@ -98,9 +99,11 @@ def as_fill(op: str, like: Any, fill_value: Any, what: str = "fill_value") -> An
     if fill_value is None:
         return None
     if not hasattr(like, "dtype"):
-        if not hasattr(like, "__dlpack__"):
+        if not hasattr(like, "__dlpack__") and not has_interface(like):
             raise TypeError(f"{op}: input is of type {type(like).__name__}, expected an array")
-        like = np.from_dlpack(cast(Any, import_dlpack(like)))
+        like = array_like_of(like)
+    if is_on_device(fill_value) and fill_value.ndim == 0 and _same_dtype(fill_value, like) and is_on_device(like):
+        return fill_value  # read there
     if is_table(like) or not has_values(like) or not has_values(fill_value):
         return None if not has_values(like) else fill_value  # refused by `_core`, which knows the words
     numbers = numbers_of(like)
@@ -115,6 +118,15 @@ def as_fill(op: str, like: Any, fill_value: Any, what: str = "fill_value") -> An
         text = shown(fill_value)
         text = text if len(text) <= 80 else text[:77] + "..."
         raise ValueError(f"{op}: {what} {text} does not fit dtype {dtype}") from None
+
+
+def array_like_of(array: Any) -> Any:
+    """An array of the same shape and dtype whose dtype can be asked for, for a bare producer of DLPack."""
+    return stand_in(array) if is_on_device(array) else np.from_dlpack(cast(Any, import_dlpack(array)))
+
+
+def _same_dtype(a: Any, b: Any) -> bool:
+    return type(a) is type(b) and bool(a.dtype == b.dtype)
 
 
 def _plain_number(value: Any, what: str) -> Any:
@@ -220,9 +232,10 @@ def _extension_numbers(dtype: np.dtype[Any], make: Callable[[Any], Any]) -> Numb
 def _torch_numbers(torch: Any, like: Any) -> Numbers:
     dtype = like.dtype
 
-    # Through the widest type of the category, because torch.full refuses what only just rounds into range.
+    # Through the widest type of the category, because torch.full refuses what only just rounds into range. In host
+    # memory also for a tensor on a GPU: the binding copies it there without waiting.
     def make_from(widest: Any) -> Callable[[Any], Any]:
-        return lambda value: torch.tensor(value, dtype=widest, device="cpu").to(dtype).to(like.device)
+        return lambda value: torch.tensor(value, dtype=widest, device="cpu").to(dtype)
 
     if dtype is torch.bool:
         return Numbers(bool, None, None, make_from(torch.bool))
@@ -260,7 +273,7 @@ def _namespace_numbers(like: Any) -> Numbers:
 
 def _in_library_of(like: Any, made: np.ndarray[Any, Any]) -> Any:
     """A NumPy value for a library that uses NumPy's dtypes, such as JAX. Never narrowed: x64 may be off by now."""
-    if isinstance(like, np.ndarray) or not hasattr(like, "__array_namespace__"):
+    if isinstance(like, np.ndarray) or not hasattr(like, "__array_namespace__") or is_on_device(like):
         return made
     there = like.__array_namespace__().asarray(made)
     return there if there.dtype == made.dtype else made

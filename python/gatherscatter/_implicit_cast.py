@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from gatherscatter._device import is_on_device
 from gatherscatter._fill import as_fill, numbers_of
 from gatherscatter.errors import TileTypeError, TileValueError, shown
 
@@ -147,6 +148,8 @@ def _widens(source: str, target: str) -> bool:
 
 def _converted(value: Any, array: Any) -> Any:
     torch = sys.modules.get("torch")
+    if is_on_device(value) and not (torch is not None and isinstance(value, torch.Tensor)):
+        return value if _same_dtype(value, array) and dtype_name(value) == dtype_name(array) else _by_itself(value, array)
     if torch is not None and isinstance(array, torch.Tensor):
         if isinstance(value, torch.Tensor):
             return value.to(array.dtype)
@@ -167,7 +170,14 @@ def _as_torch(torch: Any, value: np.ndarray[Any, Any], array: Any) -> Any:
         return native
     if native.dtype.kind not in "biufc":
         native = native.astype(np.float32)
-    return torch.from_numpy(native.copy()).to(array.dtype).to(array.device)
+    return torch.from_numpy(native.copy()).to(array.dtype)
+
+
+def _by_itself(value: Any, array: Any) -> Any:
+    """An array on a GPU, cast there by its own library."""
+    if not hasattr(value, "astype"):
+        raise TypeError(f"an array of type {type(value).__name__} is on a GPU and cannot be cast; pass one of the dtype")
+    return value.astype(array.dtype)
 
 
 def _other(op: str, what: str, value: Any, array: Any) -> Any:

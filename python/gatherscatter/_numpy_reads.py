@@ -10,6 +10,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from gatherscatter import _core
+from gatherscatter._device import is_on_device
 from gatherscatter._fill import as_fill
 from gatherscatter._numpy_rules import (
     NUMPYS_MODES,
@@ -20,11 +21,12 @@ from gatherscatter._numpy_rules import (
     memory_of,
     only_numpys_keywords,
     prefers_numpy,
+    true_positions,
     two_arrays,
     with_shape,
 )
 from gatherscatter._types import Bounds, Negative
-from gatherscatter.errors import EmptyAxisError, OutOfBoundsError
+from gatherscatter.errors import DeferredOutOfBoundsError, EmptyAxisError, OutOfBoundsError
 
 __all__ = ["compress_anything", "take_anything", "take_anything_along_axis"]
 
@@ -59,11 +61,12 @@ def compress_anything(condition: Any, a: Any, axis: Any, out: Any) -> Any:
         a = np.asarray(a)
     if prefers_numpy(a, "compress") and not isinstance(a, np.ma.MaskedArray):
         return np.compress(condition, a, axis=axis, out=out)
-    condition = np.asarray(with_shape("compress", "condition", condition))
-    if condition.ndim != 1:
+    condition = with_shape("compress", "condition", condition)
+    if not is_on_device(condition):
+        condition = np.asarray(condition)
+    if len(condition.shape) != 1:
         raise ValueError("condition must be a 1-d array")
-    # A copy, because NumPy counts first and then lists, and another thread may change the condition meanwhile.
-    indices = np.flatnonzero(np.array(condition, bool))
+    indices = true_positions("compress", "condition", condition)
     if isinstance(a, np.ma.MaskedArray):
         return _same_points_masked(again, a, indices, out, None)
     return again(a, indices, out, None)
@@ -88,7 +91,8 @@ def _take_from(
             op, base, indices, axis, 0, bounds, negative, as_fill(op, base, fill_value), mask, memory_of(out)
         )
     except OutOfBoundsError as error:
-        if error.size == 0 and _is_all_that_is_empty(error.axis, base, axis):
+        is_own = not isinstance(error, DeferredOutOfBoundsError)
+        if is_own and error.size == 0 and _is_all_that_is_empty(error.axis, base, axis):
             raise EmptyAxisError(*error.fields()) from None
         raise
     if isinstance(result, _core.Plan):

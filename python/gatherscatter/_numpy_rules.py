@@ -8,7 +8,9 @@ from typing import Any, Final, Literal, cast
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
+from gatherscatter import _core
 from gatherscatter._arrays import adopt, import_dlpack
+from gatherscatter._device import Lent, has_interface, is_on_device, truth_of
 from gatherscatter._types import Mode, Negative
 from gatherscatter.errors import ShapeMismatchError
 
@@ -23,6 +25,7 @@ __all__ = [
     "only_numpys_keywords",
     "prefers_numpy",
     "rule_of",
+    "true_positions",
     "two_arrays",
     "with_shape",
 ]
@@ -74,7 +77,9 @@ def only_numpys_keywords(op: str, a: Any, known: bool, *others: Any) -> None:
 
 def is_foreign(array: Any) -> bool:
     """Whether it is an array of a library other than NumPy: NumPy has no say in what its calls mean."""
-    return hasattr(array, "__dlpack__") and not isinstance(array, (np.ndarray, np.generic))
+    if isinstance(array, (np.ndarray, np.generic)):
+        return False
+    return hasattr(array, "__dlpack__") or has_interface(array)
 
 
 def with_shape(op: str, role: str, array: Any) -> Any:
@@ -82,8 +87,21 @@ def with_shape(op: str, role: str, array: Any) -> Any:
     if isinstance(array, _ndarray):
         return memory_of(array)
     if is_foreign(array):
-        return array if hasattr(array, "shape") else np.from_dlpack(cast(Any, import_dlpack(array)))
+        if hasattr(array, "shape"):
+            return array
+        if is_on_device(array):
+            lent = cast(Lent, adopt(op, role, array)[0])
+            return lent.borrow(lent.stream or 1)
+        return np.from_dlpack(cast(Any, import_dlpack(array)))
     return array if is_literal(array) else adopt(op, role, array)[0]
+
+
+def true_positions(op: str, role: str, mask: Any) -> Any:
+    """Flat positions of what is true in an array; those of one on a GPU lie there too."""
+    if is_on_device(mask):
+        return _core.positions(op, truth_of(op, role, mask))
+    # A copy, because NumPy counts first and then lists, and another thread may change the mask meanwhile.
+    return np.flatnonzero(np.array(mask, bool))
 
 
 def is_literal(value: Any) -> bool:
@@ -96,7 +114,7 @@ def cast_to_integers(op: str, indices: Any, casting: Literal["safe", "same_kind"
         if is_literal(indices):
             array = np.asarray(indices)
             return array if array.dtype.kind in "iu" else np.asarray(indices, dtype=np.intp)
-        if hasattr(indices, "__dlpack__"):
+        if is_foreign(indices):
             return indices
         indices = adopt(op, "index", indices)[0]
     indices = memory_of(indices)
@@ -115,7 +133,7 @@ def as_index_array(op: str, indices: Any) -> Any:
 
 def _is_column(indices: Any) -> bool:
     """Whether it is array-like without being an array: a Series, a memoryview."""
-    return not isinstance(indices, _ndarray) and not hasattr(indices, "__dlpack__")
+    return not isinstance(indices, _ndarray) and not is_foreign(indices)
 
 
 def memory_of(array: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from gatherscatter import _core
+from gatherscatter._device import Values, is_on_device, reshaped, truth_of
 from gatherscatter._numpy_rules import (
     NUMPYS_MODES,
     as_index_array,
@@ -19,12 +20,13 @@ from gatherscatter._numpy_rules import (
     only_numpys_keywords,
     prefers_numpy,
     rule_of,
+    true_positions,
     two_arrays,
     with_shape,
 )
 from gatherscatter._source import as_source
 from gatherscatter._types import Bounds, Negative, ScatterBounds
-from gatherscatter.errors import EmptyTargetError
+from gatherscatter.errors import DeferredOutOfBoundsError, EmptyTargetError, OutOfBoundsError
 
 __all__ = ["place_anything", "plan_in", "put_anything", "put_anything_along_axis", "putmask_anything"]
 
@@ -64,15 +66,20 @@ def _put(a: Any, ind: Any, v: Any, bounds: ScatterBounds, negative: Negative, ma
     base = _target("put", a)
     indices = with_shape("put", "index", cast_to_integers("put", ind, "safe"))
     shape = tuple(indices.shape)
-    if 0 in base.shape and 0 not in shape and mask is None and bounds != "drop":
+    if 0 in base.shape and 0 not in shape and mask is None and bounds != "drop" and not is_on_device(indices):
         raise _empty_target(indices, negative)
     values = _values("put", base, v, "v", "unsafe")
     if 0 in values.shape:
         return None  # NumPy repeats nothing at all, and does not look at the indices either
     values = _repeated("put", values, shape)
-    return plan_in(
-        _core.scatter_axis("put", base, indices, None, 0, values, bounds, negative, None, True, "last", mask, base)
-    )
+    try:
+        return plan_in(
+            _core.scatter_axis("put", base, indices, None, 0, values, bounds, negative, None, True, "last", mask, base)
+        )
+    except OutOfBoundsError as error:
+        if error.size or mask is not None or isinstance(error, DeferredOutOfBoundsError):
+            raise
+        raise EmptyTargetError(*error.fields()) from None
 
 
 def _empty_target(indices: Any, negative: Negative) -> EmptyTargetError:
@@ -181,9 +188,9 @@ def place_anything(arr: Any, mask: Any, vals: Any) -> Any:
     base = _target("place", arr)
     truth = _truth("place", mask, tuple(base.shape))
     values = _values("place", base, vals, "vals", "safe")
-    indices = np.flatnonzero(truth)
+    indices = true_positions("place", "mask", truth)
     if 0 in values.shape:
-        if indices.size:
+        if 0 not in indices.shape:
             raise ValueError("Cannot insert from an empty array!")
         return None
     values = _repeated("place", values, indices.shape)
@@ -225,6 +232,8 @@ def _repeated(op: str, values: Any, shape: tuple[int, ...]) -> Any:
         if own == shape[len(shape) - len(own) :]:
             return values
     count = math.prod(shape)
+    if isinstance(values, Values):
+        return Values(_repeated(op, values.array, shape))
     if isinstance(values, _ndarray):
         rounds = np.broadcast_to(values.reshape(-1), (-(-count // values.size), values.size))
         return rounds.reshape(-1)[:count].reshape(shape)
@@ -238,9 +247,14 @@ def _repeated(op: str, values: Any, shape: tuple[int, ...]) -> Any:
     return result if shape else result[0, ...]
 
 
-def _truth(op: str, mask: Any, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+def _truth(op: str, mask: Any, shape: tuple[int, ...]) -> Any:
+    mask = with_shape(op, "mask", mask)
+    if is_on_device(mask):
+        if math.prod(mask.shape) != math.prod(shape):
+            raise ValueError(f"{op}: mask and data must be the same size")
+        return reshaped(op, "mask", truth_of(op, "mask", mask), shape)
     # A copy, because NumPy counts first and then lists, and another thread may change the mask meanwhile.
-    truth = np.array(np.asarray(with_shape(op, "mask", mask)), dtype=bool)
+    truth = np.array(np.asarray(mask), dtype=bool)
     if truth.size != math.prod(shape):
         raise ValueError(f"{op}: mask and data must be the same size")
     return truth.reshape(shape)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
-from gatherscatter._arrays import has_values, import_dlpack, is_table
-from gatherscatter._fill import as_fill
+from gatherscatter._arrays import has_values, is_table
+from gatherscatter._device import Values, has_interface, is_on_device
+from gatherscatter._fill import array_like_of, as_fill
 
 __all__ = ["as_source", "zero_item"]
 
@@ -54,19 +55,22 @@ def as_source(op: str, like: Any, source: Any, what: str = "src") -> Any:
         natural = np.array(source)
         if natural.dtype == like.dtype:  # what NumPy reads as this dtype fits it
             return natural
-    readable = (hasattr(like, "dtype") or hasattr(like, "__dlpack__")) and not is_table(like) and has_values(like)
+    is_array = hasattr(like, "dtype") or hasattr(like, "__dlpack__") or has_interface(like)
+    readable = is_array and not is_table(like) and has_values(like)
     if not readable or not has_values(source):
         return np.zeros(()) if isinstance(source, list | tuple) else source  # `_core` refuses the target or the source
     if source is None:
         raise TypeError(f"{op}: {what} is None, expected a scalar, an array or a nested list")
-    if not hasattr(like, "dtype") and hasattr(like, "__dlpack__"):
-        like = np.from_dlpack(cast(Any, import_dlpack(like)))
+    there = is_on_device(like)
+    if not hasattr(like, "dtype"):
+        like = array_like_of(like)
     if type(source) is type(like) and source.dtype == like.dtype:
         return source
     if getattr(getattr(like, "dtype", None), "hasobject", False):
         return like  # references: `_core` refuses the target, whatever is written
     if _is_nested(like, source):
-        return _array_of_list(op, like, source, what)
+        values = _array_of_list(op, like, source, what)
+        return Values(values) if there else values
     return _item(op, like, source, what)
 
 
@@ -79,7 +83,9 @@ def zero_item(like: Any) -> Any:
 
 
 def _is_array_without_rank(source: Any) -> bool:
-    return not hasattr(source, "ndim") and (hasattr(source, "__dlpack__") or hasattr(source, "__array_interface__"))
+    if hasattr(source, "ndim"):
+        return False
+    return hasattr(source, "__dlpack__") or hasattr(source, "__array_interface__") or has_interface(source)
 
 
 def _is_nested(like: Any, value: Any) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 __all__ = [
     "BatchShapeError",
     "DataTypeError",
+    "DeferredOutOfBoundsError",
     "EmptyAxisError",
     "EmptyTargetError",
     "IndexTypeError",
@@ -122,6 +123,56 @@ class OutOfBoundsError(IndexError, ValueError, RuntimeError):
 
     def __hash__(self) -> int:
         return hash((type(self), self.fields()))
+
+
+class DeferredOutOfBoundsError(OutOfBoundsError):
+    """An index that lay outside in an earlier call, which did not wait for it (``bounds="deferred"`` on a GPU).
+
+    Nothing was written for that index, everything else was. `op` names the call.
+
+    Parameters
+    ----------
+    op, index, position, axis, size, count, total, from_end
+        As in `OutOfBoundsError`, found in the index array as it is when the error is raised.
+    changed : bool, default False
+        Whether that array holds no bad index any more. Then `position` is the one that was recorded, and `index` is 0.
+
+    Examples
+    --------
+    >>> from gatherscatter.errors import DeferredOutOfBoundsError
+    >>> print(str(DeferredOutOfBoundsError("take", 9, (1,), 0, 3, 1, 2)).partition("; ")[2])
+    deferred from an earlier call of take
+    """
+
+    changed: bool
+
+    def __init__(
+        self,
+        op: str,
+        index: int,
+        position: tuple[int, ...],
+        axis: int,
+        size: int,
+        count: int = 1,
+        total: int = 1,
+        from_end: bool = True,
+        changed: bool = False,
+    ) -> None:
+        self.changed = bool(changed)
+        super().__init__(op, index, position, axis, size, count, total, from_end)
+
+    def _message(self) -> str:
+        late = f"; deferred from an earlier call of {self.op}"
+        if not self.changed:
+            return super()._message() + late
+        return (
+            f"an index was out of bounds for axis {self.axis} with size {self.size}: at position {self.position} of the "
+            f"index, whose value has changed since{late}"
+        )
+
+    def fields(self) -> tuple[Any, ...]:
+        """The arguments that make an equal error."""
+        return (*super().fields(), self.changed)
 
 
 class EmptyAxisError(OutOfBoundsError):

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gatherscatter import _core
+from gatherscatter._device import is_on_device
 from gatherscatter._fill import as_fill
 from gatherscatter._types import Bounds, Negative
 from gatherscatter.errors import shown
@@ -336,6 +337,8 @@ def one_integer(op: str, what: str, value: Any) -> int:
         return int(value)
     if isinstance(value, (bool, float, str, bytes)) or not hasattr(value, "__array__"):
         raise TypeError(f"{op}: {what} is {shown(value)}, expected an integer")
+    if is_on_device(value):
+        raise TypeError(f"{op}: {what} lies on a GPU; pass an int, so that nothing has to wait for it")
     array = np.asarray(value)
     if array.dtype.kind not in "iu":
         raise TypeError(f"{op}: {what} has dtype {array.dtype}, expected an integer")

@@ -161,7 +161,7 @@ def take(
         try:
             return _take_axis("take", a, indices, axis, 0, _RAISE, _FROM_END, None, None, None)
         except OutOfBoundsError as error:
-            if error.size:
+            if error.size or type(error) is not OutOfBoundsError:
                 raise
         except (TypeError, ValueError):
             pass  # the long way finds NumPy's answer or NumPy's words

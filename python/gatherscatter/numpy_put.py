@@ -103,7 +103,7 @@ def put(
             result = _scatter_axis("put", a, ind, None, 0, v, _RAISE, _FROM_END, None, True, "last", None, a)
             return cast(None, plan_in(result))
         except OutOfBoundsError as error:
-            if error.size:
+            if error.size or type(error) is not OutOfBoundsError:
                 raise
         except (TypeError, ValueError):
             pass  # the long way finds NumPy's answer or NumPy's words; nothing was written

@@ -1,8 +1,9 @@
 """table.py: libcudf's gather, scatter and their neighbours on tables: rows in, a table of the same kind out.
 
 Every function takes tables and columns of pyarrow (`Table`, `RecordBatch`, `ChunkedArray`, `Array`), polars
-(`DataFrame`, `Series`, `LazyFrame`), pandas (`DataFrame`, `Series`) and DuckDB (relations), and any other object with
-``__arrow_c_stream__`` or ``__arrow_c_array__``. What comes back is of the kind that went in; a LazyFrame is served when
+(`DataFrame`, `Series`, `LazyFrame`), pandas (`DataFrame`, `Series`), DuckDB (relations) and, on GPUs, pylibcudf
+(`Table`, `Column`), and any other object with ``__arrow_c_stream__``, ``__arrow_c_array__`` or
+``__arrow_c_device_array__``. What comes back is of the kind that went in; a LazyFrame is served when
 it is collected, a relation is run when it is given, and objects of unknown libraries give one that speaks Arrow.
 """
 
@@ -123,7 +124,7 @@ def gather(
     numbers, valid = map_of(op, gather_map)
 
     def taken(frame: Any) -> Any:
-        rows = _core.Selection.gather(op, numbers, valid, frame.lengths, bounds, negative)
+        rows = _core.Selection.gather(op, numbers, valid, frame.lengths, bounds, negative, frame.device)
         return frame.take(rows, None, bounds == "nullify")
 
     if frame.lazy:
@@ -211,7 +212,8 @@ def scatter(
 
     def written(frame: Any) -> Any:
         other, one_row = rows_of(op, "source", frame, source, validate)
-        return frame.take(_core.Selection.scatter(op, numbers, valid, frame.lengths, other.lengths, one_row), other)
+        rows = _core.Selection.scatter(op, numbers, valid, frame.lengths, other.lengths, one_row, frame.device)
+        return frame.take(rows, other)
 
     numbers, valid = map_of(op, indices if scatter_map is None else scatter_map)
     if frame.lazy:
@@ -273,7 +275,8 @@ def boolean_mask_scatter(input: Any, target: Any, boolean_mask: Any, *, validate
 
     def written(frame: Any) -> Any:
         other, one_row = rows_of(op, "input", frame, input, validate)
-        return frame.take(_core.Selection.mask_scatter(op, mask, valid, frame.lengths, other.lengths, one_row), other)
+        rows = _core.Selection.mask_scatter(op, mask, valid, frame.lengths, other.lengths, one_row, frame.device)
+        return frame.take(rows, other)
 
     if frame.lazy:
         return frame.later(lambda whole: written(frame_of(op, "target", whole, validate)), False)
@@ -385,7 +388,8 @@ def copy_if_else(lhs: Any, rhs: Any, boolean_mask: Any, *, validate: Validate = 
 
     def chosen(frame: Any) -> Any:
         other = partner_of(op, ("lhs", "rhs"), frame, rhs, validate)
-        return frame.take(_core.Selection.choose(op, mask, valid, frame.lengths, other.lengths), other)
+        rows = _core.Selection.choose(op, mask, valid, frame.lengths, other.lengths, frame.device)
+        return frame.take(rows, other)
 
     if frame.lazy:
         return frame.later(lambda whole: chosen(frame_of(op, "lhs", whole, validate)), False)
@@ -434,7 +438,7 @@ def filter(source: Any, boolean_mask: Any, *, validate: Validate = "basic") -> A
     mask, valid = mask_of(op, boolean_mask)
 
     def kept(frame: Any) -> Any:
-        return frame.take(_core.Selection.filter(op, mask, valid, frame.lengths))
+        return frame.take(_core.Selection.filter(op, mask, valid, frame.lengths, frame.device))
 
     if frame.lazy:
         return frame.later(lambda whole: kept(frame_of(op, "source", whole, validate)), True)

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "backends/columns.h"
+#include "backends/device/machine.h"
 #include "backends/host_memory.h"
 #include "core/combine.h"
 #include "core/plan.h"
@@ -89,6 +90,8 @@ class Backend {
   // For tables: kernels of columns, and work that is shared by threads (`done` or `interrupted`).
   virtual const ColumnKernels& columns() const = 0;
   virtual Outcome share(const Share& work, const RunOptions& options) const = 0;
+  // One that runs the bodies of device kernels on the memory of the host, for one call; null where none does.
+  virtual std::unique_ptr<device::Machine> new_machine() const { return nullptr; }
 };
 
 // The backend that serves host arrays: GS_BACKEND=cpu (default) or reference. Throws std::invalid_argument for other

@@ -14,13 +14,6 @@
 namespace gs::dlpack {
 namespace {
 
-constexpr const char* kLegacyName = "dltensor";
-constexpr const char* kVersionedName = "dltensor_versioned";
-
-bool is_host(Device device) {
-  return device.type == kCpu || device.type == kCudaHost || device.type == kCudaManaged;
-}
-
 // One allocation holds the struct, its shape and strides, and small data; large data has a block of its own, which the
 // pool recycles.
 struct Block {
@@ -50,9 +43,9 @@ std::string dtype_name(DataType dtype) {
 }
 
 ArrayView checked_view(const Tensor& tensor, bool subbyte_padded) try {
-  if (!is_host(tensor.device)) {
+  if (!is_host(tensor.device) && tensor.device.type != kCuda) {
     throw ExchangeError("array lies on device type " + std::to_string(tensor.device.type) +
-                        "; only host memory is supported here");
+                        "; only host memory and CUDA devices are supported");
   }
   if (tensor.ndim < 0) throw ExchangeError("DLPack tensor with a negative number of dimensions");
   if (tensor.ndim > 0 && tensor.shape == nullptr) throw ExchangeError("DLPack tensor without a shape");
@@ -95,60 +88,6 @@ ArrayView checked_view(const Tensor& tensor, bool subbyte_padded) try {
   return view;
 } catch (const ShapeError& error) {
   throw ExchangeError(std::string("DLPack tensor whose extents make no sense: ") + error.what());
-}
-
-Array::Array(Array&& other)
-    : view_(other.view_),
-      dtype_(other.dtype_),
-      writable_(other.writable_),
-      legacy_(std::exchange(other.legacy_, nullptr)),
-      versioned_(std::exchange(other.versioned_, nullptr)),
-      memory_(std::exchange(other.memory_, nullptr)) {}
-
-Array::~Array() {
-  if (legacy_ != nullptr && legacy_->deleter != nullptr) legacy_->deleter(legacy_);
-  if (versioned_ != nullptr && versioned_->deleter != nullptr) versioned_->deleter(versioned_);
-  if (memory_ != nullptr) host::release(memory_);
-}
-
-Array Array::from_capsule(py::handle capsule) {
-  PyObject* object = capsule.ptr();
-  Array array;
-  // The capsule is renamed last: until then its own destructor is what frees the tensor.
-  if (PyCapsule_IsValid(object, kVersionedName)) {
-    auto* managed = static_cast<ManagedTensorVersioned*>(PyCapsule_GetPointer(object, kVersionedName));
-    if (managed->version.major != 1) {
-      throw ExchangeError("DLPack version " + std::to_string(managed->version.major) + "." +
-                          std::to_string(managed->version.minor) + " is not supported (expected 1.x)");
-    }
-    array.view_ = checked_view(managed->tensor, (managed->flags & kFlagSubbytePadded) != 0);
-    array.dtype_ = managed->tensor.dtype;
-    array.writable_ = (managed->flags & kFlagReadOnly) == 0;
-    if (PyCapsule_SetName(object, "used_dltensor_versioned") != 0) throw py::error_already_set();
-    array.versioned_ = managed;
-  } else if (PyCapsule_IsValid(object, kLegacyName)) {
-    auto* managed = static_cast<ManagedTensor*>(PyCapsule_GetPointer(object, kLegacyName));
-    array.view_ = checked_view(managed->tensor, false);
-    array.dtype_ = managed->tensor.dtype;
-    array.writable_ = false;  // the old form cannot say so; NumPy assumes the same
-    if (PyCapsule_SetName(object, "used_dltensor") != 0) throw py::error_already_set();
-    array.legacy_ = managed;
-  } else {
-    throw ExchangeError("__dlpack__ did not return an unused DLPack capsule");
-  }
-  return array;
-}
-
-Array Array::allocate(const Dims& shape, DataType dtype, int64_t item) {
-  Array array;
-  array.view_.item = item;
-  array.view_.extent = shape;
-  array.view_.stride = contiguous_strides(shape, item);
-  array.dtype_ = dtype;
-  array.writable_ = true;
-  array.memory_ = host::allocate(static_cast<std::size_t>(checked_mul(checked_count(shape), item)));
-  array.view_.data = static_cast<std::byte*>(array.memory_);
-  return array;
 }
 
 const Torch& torch() {
@@ -243,6 +182,31 @@ py::object to_torch(ManagedTensorVersioned* tensor) {
   void* object = nullptr;
   if (torch().api->managed_to_object(tensor, &object) != 0) throw py::error_already_set();
   return py::reinterpret_steal<py::object>(static_cast<PyObject*>(object));
+}
+
+ManagedTensorVersioned* allocate_torch(const Dims& shape, DataType dtype, int device) {
+  if (torch().api->allocate == nullptr) throw ExchangeError("this torch cannot be asked for memory on a GPU");
+  Dims extent = shape;
+  Tensor prototype{nullptr, {kCuda, device}, shape.size(), dtype, extent.data(), nullptr, 0};
+  ManagedTensorVersioned* tensor = nullptr;
+  std::string problem;
+  const auto set_error = [](void* context, const char*, const char* message) {
+    *static_cast<std::string*>(context) = message;
+  };
+  if (torch().api->allocate(&prototype, &tensor, &problem, set_error) != 0) {
+    PyErr_Clear();
+    if (problem.find("out of memory") != std::string::npos) throw std::bad_alloc();
+    throw std::runtime_error("torch could not allocate the result: " + problem);
+  }
+  return tensor;
+}
+
+uintptr_t torch_stream(int device) {
+  void* stream = nullptr;
+  const ExchangeApi* api = torch().api;
+  if (api->current_stream == nullptr) throw ExchangeError("this torch does not tell its current stream");
+  if (api->current_stream(kCuda, device, &stream) != 0) throw py::error_already_set();
+  return stream == nullptr ? kLegacyStream : reinterpret_cast<uintptr_t>(stream);
 }
 
 void mark_written(py::handle tensor) {

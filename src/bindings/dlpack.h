@@ -3,8 +3,17 @@
 
 #include <pybind11/pybind11.h>
 
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "bindings/dlpack_abi.h"
 #include "core/array_view.h"
+
+namespace gs {
+struct ElementType;  // from_python.h
+}
 
 namespace gs::dlpack {
 
@@ -15,13 +24,35 @@ ArrayView checked_view(const Tensor& tensor, bool subbyte_padded);
 
 std::string dtype_name(DataType dtype);  // "float32", "bfloat16", ..
 
-// An array in host memory that either another library lent us or we own; speaks the Python protocol of DLPack.
+inline constexpr bool is_host(Device device) {
+  return device.type == kCpu || device.type == kCudaHost || device.type == kCudaManaged;
+}
+inline constexpr uintptr_t kLegacyStream = 1;  // CUDA's default stream, by the number that needs no context
+
+// Memory on a GPU. It goes back in the order of a stream, once those that were given it have used it.
+struct DeviceMemory {
+  DeviceMemory(int number, uintptr_t handle, int64_t bytes);
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+  ~DeviceMemory();
+  int device;
+  uintptr_t stream;
+  std::vector<uintptr_t> consumers;  // streams of those it was exported to
+  std::byte* data;
+};
+
+// An array that either another library lent us or we own; speaks the Python protocol of DLPack.
 class Array {
  public:
-  // Takes over the tensor inside a capsule ("dltensor" or "dltensor_versioned") after checking it.
-  static Array from_capsule(py::handle capsule);
-  // Fresh memory of our own.
+  // Takes over the tensor inside a capsule ("dltensor" or "dltensor_versioned") after checking it. Memory of a GPU is
+  // for those who ask for it.
+  static Array from_capsule(py::handle capsule, bool on_device);
+  // What `__cuda_array_interface__` describes, of a dtype of NumPy's; strides are in bytes. `owner` keeps it alive.
+  static Array from_interface(py::object owner, uintptr_t data, const Dims& shape, const std::optional<Dims>& strides,
+                              py::object descr, bool writable, int device);
+  // Fresh memory of our own: in host memory, or on a GPU in the order of a stream.
   static Array allocate(const Dims& shape, DataType dtype, int64_t item);
+  static Array allocate(const Dims& shape, const ElementType& type, int64_t item, int device, uintptr_t stream);
 
   Array(Array&& other);
   Array(const Array&) = delete;
@@ -30,13 +61,19 @@ class Array {
 
   const ArrayView& view() const { return view_; }
   DataType dtype() const { return dtype_; }
+  const py::object& descr() const { return descr_; }  // NumPy's dtype, where it came with one
   bool writable() const { return writable_; }
+  Device device() const { return device_; }
+  DeviceMemory* device_memory() const { return device_memory_.get(); }  // ours on a GPU, else null
 
  private:
   Array() = default;
   ArrayView view_;
   DataType dtype_{};
+  Device device_{kCpu, 0};
   bool writable_ = false;
+  py::object owner_, descr_;
+  std::unique_ptr<DeviceMemory> device_memory_;
   ManagedTensor* legacy_ = nullptr;
   ManagedTensorVersioned* versioned_ = nullptr;
   void* memory_ = nullptr;
@@ -67,6 +104,9 @@ const Torch& torch();
 // takes it.
 ManagedTensorVersioned* allocate_tensor(const Dims& shape, DataType dtype, int64_t item);
 py::object to_torch(ManagedTensorVersioned* tensor);
+// The same on a GPU, by torch's own allocator for the stream that is current there; that stream.
+ManagedTensorVersioned* allocate_torch(const Dims& shape, DataType dtype, int device);
+uintptr_t torch_stream(int device);
 
 // Tells torch that the memory of a tensor was written to behind its back.
 void mark_written(py::handle tensor);

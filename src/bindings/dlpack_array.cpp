@@ -1,8 +1,10 @@
 // dlpack_array.cpp: the Python face of an array that only its memory layout is known of.
 #include <new>
 
+#include "backends/devices.h"
 #include "bindings/dlpack.h"
 #include "bindings/errors.h"
+#include "bindings/from_python.h"
 #include "core/error.h"
 
 namespace gs::dlpack {
@@ -47,7 +49,7 @@ py::object export_capsule(py::handle self, const Array& array) {
   managed.manager = exported.get();
   managed.deleter = delete_export<Managed>;
   managed.tensor =
-      Tensor{view.data, {kCpu, 0}, view.rank(), array.dtype(), exported->shape.data(), exported->stride.data(), 0};
+      Tensor{view.data, array.device(), view.rank(), array.dtype(), exported->shape.data(), exported->stride.data(), 0};
   const char* name = "dltensor";
   if constexpr (std::is_same_v<Managed, ManagedTensorVersioned>) {
     managed.version = {1, 1};
@@ -61,14 +63,33 @@ py::object export_capsule(py::handle self, const Array& array) {
   return py::reinterpret_steal<py::object>(capsule);
 }
 
+// Whoever reads on that stream gets what was written on ours, and the memory goes back after its work.
+void hand_over(const Array& array, py::handle stream) {
+  DeviceMemory* memory = array.device_memory();
+  if (memory == nullptr) throw py::buffer_error("only an array of gatherscatter itself can be handed on from a GPU");
+  const int64_t number = stream.is_none() ? static_cast<int64_t>(kLegacyStream) : py::cast<int64_t>(stream);
+  if (number == -1) return;  // the consumer knows what it does
+  if (number == 0 || number < -1) throw py::buffer_error("stream 0 is ambiguous: 1 is the default stream");
+  const auto consumer = static_cast<uintptr_t>(number);
+  if (consumer == memory->stream) return;
+  devices()->machine(memory->device, memory->stream)->go_before(consumer);
+  memory->consumers.push_back(consumer);
+}
+
 py::object export_array(py::handle self, py::object stream, py::object max_version, py::object dl_device,
                         py::object copy) {
-  if (!stream.is_none()) throw py::buffer_error("an array in host memory has no stream");
-  if (!dl_device.is_none() && py::cast<std::pair<int, int>>(dl_device) != std::pair<int, int>{kCpu, 0}) {
-    throw py::buffer_error("the array lies in host memory and cannot be exported to another device");
+  const Array& array = py::cast<const Array&>(self);
+  const Device device = array.device();
+  if (!dl_device.is_none() && py::cast<std::pair<int, int>>(dl_device) != std::pair<int, int>{device.type, device.id}) {
+    throw py::buffer_error(is_host(device) ? "the array lies in host memory and cannot be exported to another device"
+                                           : "the array lies on a GPU and cannot be exported to another device");
   }
   if (!copy.is_none() && py::cast<bool>(copy)) throw py::buffer_error("exporting a copy is not supported");
-  const Array& array = py::cast<const Array&>(self);
+  if (is_host(device)) {
+    if (!stream.is_none()) throw py::buffer_error("an array in host memory has no stream");
+  } else {
+    hand_over(array, stream);
+  }
   if (!max_version.is_none() && py::cast<int>(max_version[py::int_(0)]) >= 1) {
     return export_capsule<ManagedTensorVersioned>(self, array);
   }
@@ -76,14 +97,66 @@ py::object export_array(py::handle self, py::object stream, py::object max_versi
   return export_capsule<ManagedTensor>(self, array);
 }
 
+py::tuple shape_of(const Array& array) {
+  py::list shape;
+  for (const int64_t n : array.view().extent) shape.append(n);
+  return py::tuple(shape);
+}
+
+// For libraries that know no DLPack, such as numba. Its consumer waits for the stream that is named there.
+py::object interface_of(const Array& array) {
+  const DeviceMemory* memory = array.device_memory();
+  if (memory == nullptr) throw py::attribute_error("__cuda_array_interface__");
+  const DataType dtype = array.dtype();
+  const bool has_letter = dtype.code < 7 && dtype.code != kOpaque && dtype.code != kBfloat;
+  const std::string letter(1, has_letter ? "iufVVcb"[dtype.code] : 'V');
+  py::dict facts;
+  facts["shape"] = shape_of(array);
+  facts["typestr"] = (array.view().item > 1 ? "<" : "|") + letter + std::to_string(array.view().item);
+  facts["data"] = py::make_tuple(reinterpret_cast<uintptr_t>(array.view().data), false);
+  facts["strides"] = py::none();
+  facts["stream"] = memory->stream;
+  facts["version"] = 3;
+  return facts;
+}
+
+// NumPy's dtype, or its name where NumPy has none.
+py::object dtype_of(const Array& array) {
+  if (array.descr()) return array.descr();
+  const py::str name = dtype_name(array.dtype());
+  try {
+    return python_part("numpy", "dtype")(name);
+  } catch (py::error_already_set&) {
+    return name;
+  }
+}
+
+Array from_interface(py::object owner, uintptr_t data, const py::sequence& shape, const py::object& strides,
+                     py::object dtype, bool writable, int device) {
+  const auto dims = [](const py::handle& numbers) {
+    Dims read;
+    for (const py::handle n : numbers) read.push_back(n.cast<int64_t>());
+    return read;
+  };
+  std::optional<Dims> steps;
+  if (!strides.is_none()) steps = dims(strides);
+  return Array::from_interface(std::move(owner), data, dims(shape), steps, std::move(dtype), writable, device);
+}
+
 }  // namespace
 
 void bind_array(py::module_& module) {
-  py::class_<Array>(module, "DLPackArray", "Host memory of another library, or a result on its way there.")
-      .def_static("from_capsule", &Array::from_capsule, py::arg("capsule"))
+  py::class_<Array>(module, "DLPackArray", "Memory of another library, or a result on its way there.")
+      .def_static("from_capsule", &Array::from_capsule, py::arg("capsule"), py::arg("on_device") = false)
+      .def_static("from_interface", &from_interface, py::arg("owner"), py::arg("data"), py::arg("shape"),
+                  py::arg("strides"), py::arg("dtype"), py::arg("writable"), py::arg("device"))
+      .def_property_readonly("shape", &shape_of)
+      .def_property_readonly("dtype", &dtype_of)
+      .def_property_readonly("__cuda_array_interface__", &interface_of)
       .def("__dlpack__", &export_array, py::kw_only(), py::arg("stream") = py::none(),
            py::arg("max_version") = py::none(), py::arg("dl_device") = py::none(), py::arg("copy") = py::none())
-      .def("__dlpack_device__", [](const Array&) { return std::pair<int, int>{kCpu, 0}; });
+      .def("__dlpack_device__",
+           [](const Array& array) { return std::pair<int, int>{array.device().type, array.device().id}; });
   forbid_new(module.attr("DLPackArray"));
 }
 

@@ -25,7 +25,7 @@ void set_python_class(const char* module, const char* name, py::tuple arguments)
 
 }  // namespace
 
-void raise_out_of_bounds(py::handle op, const Plan& plan, const BadIndex& bad) {
+void raise_out_of_bounds(py::handle op, const Plan& plan, const BadIndex& bad, Moment moment) {
   const bool is_signed = index_is_signed(bad.type);
   const py::object index = is_signed ? py::object(py::int_(static_cast<int64_t>(bad.bits))) : py::int_(bad.bits);
   const Dims coordinates = unravel(bad.flat, plan.index_shape);
@@ -36,8 +36,10 @@ void raise_out_of_bounds(py::handle op, const Plan& plan, const BadIndex& bad) {
   const bool from_end = is_signed && plan.rule.negative == Negative::from_end;
   int64_t total = 1;
   for (const int64_t n : plan.index_shape) total *= n;
-  set_python_class("gatherscatter.errors", "OutOfBoundsError",
-                   py::make_tuple(op, index, position, bad.axis, bad.size, bad.count, total, from_end));
+  const char* name = moment == Moment::now ? "OutOfBoundsError" : "DeferredOutOfBoundsError";
+  py::tuple arguments = py::make_tuple(op, index, position, bad.axis, bad.size, bad.count, total, from_end);
+  if (moment == Moment::later_and_changed) arguments = arguments + py::make_tuple(true);
+  set_python_class("gatherscatter.errors", name, arguments);
   throw py::error_already_set();
 }
 

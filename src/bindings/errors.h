@@ -11,8 +11,13 @@ namespace gs {
 
 namespace py = pybind11;
 
+// When an error is raised: in its call, or later, then perhaps with the index array changed since, so that the value
+// that was bad is not known.
+enum class Moment : uint8_t { now, later, later_and_changed };
+
 // Raises OutOfBoundsError as a py::error_already_set.
-[[noreturn]] void raise_out_of_bounds(py::handle op, const Plan& plan, const BadIndex& bad);
+[[noreturn]] void raise_out_of_bounds(py::handle op, const Plan& plan, const BadIndex& bad,
+                                      Moment moment = Moment::now);
 
 // Objects of a class of ours are made by our functions only: `__new__` alone would leave one without a value.
 void forbid_new(py::handle type);

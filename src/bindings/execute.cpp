@@ -1,7 +1,6 @@
 // execute.cpp: see execute.h.
 #include "bindings/execute.h"
 
-#include "backends/host_memory.h"
 #include "bindings/overlap.h"
 #include "core/checked.h"
 #include "core/error.h"
@@ -43,23 +42,23 @@ Buffers buffers_of(const Request& request, const Operands& operands, std::byte* 
   return buffers;
 }
 
-Outcome run_copy(const ArrayView& source, const ArrayView& target, const RunOptions& options) {
+Outcome run_copy(const Backend& backend, const ArrayView& source, const ArrayView& target, const RunOptions& options) {
   Extras extras;
   extras.dense = &target;
   const Plan plan = elementwise(source, target.extent, extras);
   Buffers buffers;
   buffers.dense = target.data;
   buffers.indexed = source.data;
-  return host_backend().move(plan, buffers, Direction::gather, options);
+  return backend.move(plan, buffers, Direction::gather, options);
 }
 
-void copy_view(const ArrayView& source, const ArrayView& target) {
+void copy_view(const Backend& backend, const ArrayView& source, const ArrayView& target) {
   const RunOptions options{thread_count(), nullptr};  // never interrupted: it may be the copy into the caller's array
   if (bytes_of(target) < kKeepLockBytes) {
-    run_copy(source, target, options);
+    run_copy(backend, source, target, options);
   } else {
     const Unlocked unlocked;
-    run_copy(source, target, options);
+    run_copy(backend, source, target, options);
   }
 }
 
@@ -67,12 +66,13 @@ ArrayView contiguous_view(std::byte* data, const Dims& extent, int64_t item) {
   return {data, item, extent, contiguous_strides(extent, item)};
 }
 
-Scratch::Scratch(const ArrayView& like) : view(contiguous_view(nullptr, like.extent, like.item)) {
-  view.data = static_cast<std::byte*>(host::allocate(static_cast<std::size_t>(bytes_of(like))));
+Scratch::Scratch(const Backend& owner, const ArrayView& like)
+    : backend(owner), view(contiguous_view(nullptr, like.extent, like.item)) {
+  view.data = backend.allocate(bytes_of(like));
 }
 
 Scratch::~Scratch() {
-  if (view.data != nullptr) host::release(view.data);
+  if (view.data != nullptr) backend.release(view.data);
 }
 
 int64_t bytes_of(const ArrayView& view) {
@@ -81,8 +81,18 @@ int64_t bytes_of(const ArrayView& view) {
 
 void Detached::move_away(Operand& operand, const ArrayView& target) {
   if (!operand.given || !overlap(operand.view, target)) return;
-  copies_.emplace_back(operand.view);
-  copy_view(operand.view, copies_.back().view);
+  if (operands.place) {  // the copy goes with the operand: a deferred error looks at it once more
+    Place& place = *operands.place;
+    operand.elsewhere = std::make_shared<Elsewhere>(*operand.elsewhere);
+    operand.elsewhere->copy =
+        std::make_shared<dlpack::DeviceMemory>(place.device(), place.stream(), bytes_of(operand.view));
+    const ArrayView own = contiguous_view(operand.elsewhere->copy->data, operand.view.extent, operand.view.item);
+    copy_view(place.queue(), operand.view, own);
+    static_cast<ArrayView&>(operand.view) = own;
+    return;
+  }
+  copies_.emplace_back(host_backend(), operand.view);
+  copy_view(host_backend(), operand.view, copies_.back().view);
   static_cast<ArrayView&>(operand.view) = copies_.back().view;
 }
 
@@ -92,6 +102,18 @@ void Detached::detach(const ArrayView& target, bool input_too) {
   move_away(operands.source, target);
   move_away(operands.mask, target);
   move_away(operands.fill, target);
+}
+
+Outcome move_checked(const Operands& operands, bool is_checked, const Plan& plan, const Buffers& buffers,
+                     Direction direction, const RunOptions& options) {
+  if (!operands.place) return host_backend().move(plan, buffers, direction, options);
+  Place& place = *operands.place;
+  if (is_checked) {
+    place.queue().move_later(plan, buffers, direction);
+    return Outcome::done;
+  }
+  place.knows_of_end = plan.can_fail();
+  return place.queue().move(plan, buffers, direction, options);
 }
 
 void check_out(const Operands& operands) {

@@ -38,18 +38,19 @@ void run_work(bool keep_lock, Work&& work) {
 Buffers buffers_of(const Request& request, const Operands& operands, std::byte* dense, std::byte* indexed);
 
 // target[..] = source[..], of the same shape; `run_copy` with the lock as it is.
-void copy_view(const ArrayView& source, const ArrayView& target);
-Outcome run_copy(const ArrayView& source, const ArrayView& target, const RunOptions& options);
+void copy_view(const Backend& backend, const ArrayView& source, const ArrayView& target);
+Outcome run_copy(const Backend& backend, const ArrayView& source, const ArrayView& target, const RunOptions& options);
 
 ArrayView contiguous_view(std::byte* data, const Dims& extent, int64_t item);
 
-// Memory that lives for one call.
+// Memory that lives for one call, where a backend reaches it.
 struct Scratch {
-  explicit Scratch(const ArrayView& like);
-  Scratch(Scratch&& other) noexcept : view(other.view) { other.view.data = nullptr; }
+  Scratch(const Backend& owner, const ArrayView& like);
+  Scratch(Scratch&& other) noexcept : backend(other.backend), view(other.view) { other.view.data = nullptr; }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
   ~Scratch();
+  const Backend& backend;
   ArrayView view;
 };
 
@@ -68,6 +69,11 @@ class Detached {
   std::vector<Scratch> copies_;
 };
 
+// As Backend::move. On a GPU, indices that were checked already are not waited for again: a bad one, written meanwhile
+// by somebody else, moves nothing.
+Outcome move_checked(const Operands& operands, bool is_checked, const Plan& plan, const Buffers& buffers,
+                     Direction direction, const RunOptions& options);
+
 // Refuses an `out` that is read-only, of another dtype than the input, or that overlaps itself.
 void check_out(const Operands& operands);
 // What a call with `out` returns; tells the library that owns it that it was written to.
@@ -79,7 +85,8 @@ inline constexpr int kTries = 8;
 // Runs a gather along an axis tile by tile, into a fresh array.
 py::object execute_tiled(const Request& request, const Plan& plan, const Operands& operands);
 
-// Runs a scatter: into `out`, or into a copy of the input. `planned` was made for such a copy, or is null.
-py::object execute_scatter(const Request& request, const Operands& operands, const Plan* planned);
+// Runs a scatter, once host operands have been brought to its device: into `out`, or into a copy of the input.
+// `planned` was made for such a copy, or is null.
+py::object execute_scatter(const Request& request, Operands& operands, const Plan* planned);
 
 }  // namespace gs

@@ -3,22 +3,11 @@
 // NumPy's header first
 #include "bindings/from_python.h"
 #include "bindings/gil.h"
+#include "bindings/place.h"
 #include "core/error.h"
 
 namespace gs {
 namespace {
-
-const char* role_name(Role role) {
-  switch (role) {
-    case Role::data: return "input";
-    case Role::index: return "index";
-    case Role::mask: return "mask";
-    case Role::fill: return "fill_value";
-    case Role::source: return "src";
-    case Role::out: return "out";
-  }
-  return "";
-}
 
 PyArrayObject* as_ndarray(const py::object& object) {
   return reinterpret_cast<PyArrayObject*>(object.ptr());
@@ -37,14 +26,16 @@ dlpack::DataType dlpack_type(PyArray_Descr* descr) {
   }
 }
 
+void check_references(PyArray_Descr* descr, const char* what) {
+  if (!PyDataType_REFCHK(descr)) return;
+  throw DTypeError(std::string(what) + " has dtype " + py::str(py::handle((PyObject*)descr)).cast<std::string>() +
+                   ", whose items are references to Python objects; only items of plain bytes can be moved");
+}
+
 void borrow_ndarray(Role role, Operand& operand) {
   PyArrayObject* array = as_ndarray(operand.object);
   PyArray_Descr* descr = PyArray_DESCR(array);
-  if (PyDataType_REFCHK(descr)) {
-    throw DTypeError(std::string(role_name(role)) + " has dtype " +
-                     py::str(py::handle((PyObject*)descr)).cast<std::string>() +
-                     ", whose items are references to Python objects; only items of plain bytes can be moved");
-  }
+  check_references(descr, role_name(role));
   const int rank = PyArray_NDIM(array);
   ArrayView& view = operand.view;
   view.data = static_cast<std::byte*>(PyArray_DATA(array));
@@ -114,10 +105,12 @@ void borrow_torch(Role role, Operand& operand) {
     PyErr_Clear();
     throw DTypeError(std::string(role_name(role)) + " is a tensor without plain memory");
   }
-  if (tensor.device.type != dlpack::kCpu && tensor.device.type != dlpack::kCudaHost) {
+  const bool is_settled = operand.elsewhere != nullptr && tensor.device.type == operand.elsewhere->device.type &&
+                          tensor.device.id == operand.elsewhere->device.id;
+  if (tensor.device.type != dlpack::kCpu && tensor.device.type != dlpack::kCudaHost && !is_settled) {
     const std::string problem = std::string(role_name(role)) + " is a tensor on device " +
                                 py::str(operand.object.attr("device")).cast<std::string>() +
-                                "; only host memory is supported so far";
+                                "; only host memory and CUDA devices are supported";
     if (role == Role::out) throw ShapeError(problem);
     throw DTypeError(problem);
   }
@@ -140,6 +133,7 @@ void borrow_dlpack(Operand& operand) {
   operand.library = Library::dlpack;
   operand.writable = array.writable();
   operand.type.data = array.dtype();
+  operand.type.descr = array.descr();
 }
 
 // Integers in the other byte order are the one index that is copied: no processor reads them natively.
@@ -155,9 +149,9 @@ void make_native(Operand& operand) {
 IndexType index_type_of(const Operand& operand) {
   bool is_signed = false;
   bool is_integer = false;
-  if (operand.library == Library::numpy) {
-    const int type = PyArray_TYPE(as_ndarray(operand.object));
-    is_integer = PyTypeNum_ISINTEGER(type);
+  if (operand.type.descr) {
+    const int type = reinterpret_cast<PyArray_Descr*>(operand.type.descr.ptr())->type_num;
+    is_integer = PyTypeNum_ISINTEGER(type) && operand.type.data.code != dlpack::kOpaque;
     is_signed = PyTypeNum_ISSIGNED(type);
   } else {
     const dlpack::DataType type = operand.type.data;
@@ -175,7 +169,66 @@ IndexType index_type_of(const Operand& operand) {
                    (operand.type.data.code == dlpack::kBool ? "; a boolean array goes into mask=" : ""));
 }
 
+// A tensor that is not in plain host memory. What has none at all is found out when it is borrowed.
+void look_at_tensor(Operand& operand) {
+  dlpack::Tensor tensor{};
+  if (dlpack::torch().api->tensor_from_object(operand.object.ptr(), &tensor) != 0) {
+    PyErr_Clear();
+  } else if (tensor.device.type != dlpack::kCpu) {
+    operand.elsewhere = std::make_shared<Elsewhere>();
+    operand.elsewhere->device = tensor.device;
+  }
+}
+
+// What gatherscatter._arrays gives for an array that the binding does not know by type.
+void look_at_adopted(Operand& operand) {
+  static PyObject* const lent = python_part("gatherscatter._device", "Lent").release().ptr();
+  static PyObject* const values = python_part("gatherscatter._device", "Values").release().ptr();
+  if (reinterpret_cast<PyObject*>(Py_TYPE(operand.object.ptr())) == values) {
+    operand.object = operand.object.attr("array");
+    operand.is_value = true;
+  }
+  if (reinterpret_cast<PyObject*>(Py_TYPE(operand.object.ptr())) == lent) {
+    operand.elsewhere = std::make_shared<Elsewhere>();
+    operand.elsewhere->device = {dlpack::kCuda, operand.object.attr("device").cast<int>()};
+    operand.elsewhere->lent = operand.object;
+  } else if (py::isinstance<dlpack::Array>(operand.object)) {
+    const auto& array = py::cast<const dlpack::Array&>(operand.object);
+    if (array.device().type == dlpack::kCpu) return;
+    operand.elsewhere = std::make_shared<Elsewhere>();
+    operand.elsewhere->device = array.device();
+    // Managed memory was asked for without a stream, which means the default one.
+    operand.elsewhere->stream = array.device_memory() ? array.device_memory()->stream : dlpack::kLegacyStream;
+  }
+}
+
 }  // namespace
+
+const char* role_name(Role role) {
+  switch (role) {
+    case Role::data: return "input";
+    case Role::index: return "index";
+    case Role::mask: return "mask";
+    case Role::fill: return "fill_value";
+    case Role::source: return "src";
+    case Role::out: return "out";
+  }
+  return "";
+}
+
+bool Operand::on_device() const {
+  return elsewhere != nullptr && elsewhere->device.type == dlpack::kCuda;
+}
+
+dlpack::DataType type_of(py::handle descr) {
+  return dlpack_type(reinterpret_cast<PyArray_Descr*>(descr.ptr()));
+}
+
+int64_t item_of(py::handle descr) {
+  if (!PyArray_DescrCheck(descr.ptr())) throw DTypeError("not a dtype of NumPy's");
+  check_references(reinterpret_cast<PyArray_Descr*>(descr.ptr()), "array");
+  return PyDataType_ELSIZE(reinterpret_cast<PyArray_Descr*>(descr.ptr()));
+}
 
 Number number_of(const ElementType& type) {
   const dlpack::DataType data = type.data;
@@ -238,6 +291,7 @@ void adopt(py::handle op, Role role, py::handle object, Operand& operand) {
   } else if (dlpack::torch().is_tensor(object.ptr())) {
     operand.object = py::reinterpret_borrow<py::object>(object);
     operand.library = Library::torch;
+    look_at_tensor(operand);
     return;
   } else {
     static PyObject* const hook = python_part("gatherscatter._arrays", "adopt").release().ptr();
@@ -249,8 +303,10 @@ void adopt(py::handle op, Role role, py::handle object, Operand& operand) {
     operand.object = adopted[0];
     operand.original = py::reinterpret_borrow<py::object>(object);
     if (!adopted[1].is_none()) operand.wrap = adopted[1];
+    look_at_adopted(operand);
     if (dlpack::torch().is_tensor(operand.object.ptr())) {
       operand.library = Library::torch;
+      look_at_tensor(operand);
       return;
     }
     if (!PyArray_Check(operand.object.ptr())) {

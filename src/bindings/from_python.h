@@ -5,6 +5,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include <memory>
 #include <string>
 
 #include "bindings/dlpack.h"
@@ -28,6 +29,8 @@ struct ElementType {
   std::string name() const;
 };
 
+struct Elsewhere;  // place.h
+
 struct Operand {
   py::object object;    // keeps the memory alive
   py::object original;  // what the caller passed, where that is something else
@@ -37,7 +40,16 @@ struct Operand {
   ElementType type;
   bool writable = false;
   bool given = false;
+  bool is_value = false;                 // a number or a list, which came without a place of its own
+  std::shared_ptr<Elsewhere> elsewhere;  // null: plain host memory
+  bool on_device() const;
 };
+
+const char* role_name(Role role);
+
+// Of a dtype of NumPy's: its name in DLPack, and the bytes of an item.
+dlpack::DataType type_of(py::handle descr);
+int64_t item_of(py::handle descr);
 
 // What a reduction computes with; Number::none for every other dtype.
 Number number_of(const ElementType& type);

@@ -7,6 +7,7 @@
 #include "backends/backend.h"
 #include "backends/host_info.h"
 #include "backends/host_memory.h"
+#include "bindings/deferred.h"
 #include "bindings/dlpack.h"
 #include "bindings/fast_lane.h"
 #include "bindings/offer.h"
@@ -74,6 +75,7 @@ PYBIND11_MODULE(_core, module) {
   gs::dlpack::bind_array(module);
   gs::bind_table(module);
   gs::bind_selection(module);
+  gs::bind_device(module);
   module.def("config", &config);
   module.def("get_num_threads", &gs::thread_count);
   module.def("set_num_threads", &gs::set_thread_count, py::arg("count"));

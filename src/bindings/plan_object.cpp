@@ -24,17 +24,6 @@ struct Planning {
   ~Planning() { planning = false; }
 };
 
-// A copy of the fill value that nobody else can change, as items without a dtype: its bytes are what is moved, and
-// pickling may not turn their order round.
-Operand own_fill(const Operand& fill) {
-  Operand own;
-  if (!fill.given) return own;
-  own.given = true;
-  own.object = as_opaque_ndarray(fill.view).attr("copy")();
-  borrow(Role::fill, own);
-  return own;
-}
-
 const char* const kBoundsNames[] = {"raise", "deferred", "fill", "clip", "wrap", "unchecked"};
 const char* const kNegativeNames[] = {"from_end", "out_of_bounds"};
 const char* const kPlannerNames[] = {"take_axis", "along_axis", "at_points", "elementwise"};
@@ -45,6 +34,24 @@ py::tuple to_tuple(const Dims& dims) {
   py::tuple tuple(static_cast<std::size_t>(dims.size()));
   for (int axis = 0; axis < dims.size(); ++axis) tuple[static_cast<std::size_t>(axis)] = dims[axis];
   return tuple;
+}
+
+// A copy of the fill value that nobody else can change, as items without a dtype: its bytes are what is moved, and
+// pickling may not turn their order round.
+Operand own_fill(const Operands& operands) {
+  Operand own;
+  const Operand& fill = operands.fill;
+  if (!fill.given) return own;
+  own.given = true;
+  if (fill.on_device()) {
+    own.object = python_part("numpy", "empty")(to_tuple(fill.view.extent), "V" + std::to_string(fill.view.item));
+    borrow(Role::fill, own);
+    read_view(*operands.place, fill.view, own.view.data);
+    return own;
+  }
+  own.object = as_opaque_ndarray(fill.view).attr("copy")();
+  borrow(Role::fill, own);
+  return own;
 }
 
 Dims to_dims(const py::handle& tuple) {
@@ -181,7 +188,8 @@ PlanObject::PlanObject(const Request& request, const Plan& plan, const Operands&
       mask_(operands.mask),
       out_(operands.out),
       source_(operands.source),
-      fill_(own_fill(operands.fill)) {
+      fill_(own_fill(operands)),
+      device_(operands.place ? operands.place->device() : -1) {
   for (const Operand& index : operands.indices) indices_.emplace_back(index);
   decide();
 }
@@ -249,6 +257,7 @@ py::object PlanObject::call(py::handle input, py::handle indices, py::handle sou
       return execute_scatter(request_, operands, on_copy ? &plan_ : nullptr);
     }
     operands.fill = fill_;
+    const bool moved = bring(operands);
     // The plan's dense side is that of `out`, or a fresh array; another layout needs another plan.
     const bool as_planned =
         out_.given ? out_.matches(operands.out)
@@ -256,7 +265,8 @@ py::object PlanObject::call(py::handle input, py::handle indices, py::handle sou
                          (operands.out.view.extent == plan_.result_shape && operands.out.view.item == plan_.item &&
                           same_walk(plan_.result_shape, operands.out.view.stride,
                                     contiguous_strides(plan_.result_shape, plan_.item)));
-    return as_planned ? execute(request_, plan_, operands) : execute(request_, make_plan(request_, operands), operands);
+    const bool runs = as_planned && !moved;
+    return runs ? execute(request_, plan_, operands) : execute(request_, make_plan(request_, operands), operands);
   });
 }
 
@@ -279,7 +289,12 @@ py::object PlanObject::scatter(const Combine& combine, Duplicates duplicates, co
 }
 
 py::dict PlanObject::to_dict() const {
-  const Backend& backend = host_backend();
+  std::optional<Place> there;
+  if (device_ >= 0) {
+    there.emplace(device_, dlpack::kLegacyStream);
+    there->leave();
+  }
+  const Backend& backend = there ? static_cast<const Backend&>(there->queue()) : host_backend();
   py::dict facts;
   facts["op"] = request_.op;
   facts["planner"] = kPlannerNames[static_cast<int>(request_.planner)];

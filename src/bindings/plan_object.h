@@ -61,6 +61,7 @@ class PlanObject {
   Signature input_, mask_, out_, source_;
   std::vector<Signature> indices_;
   Operand fill_;
+  int device_ = -1;  // that it was made on; -1: the host
   Geometry geometry_;
   SmallCall small_;  // empty for all that small_call does not serve
 };

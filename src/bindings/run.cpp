@@ -26,21 +26,31 @@ std::atomic<int> process_threads{0};
 thread_local int python_thread_limit = 0;
 
 // Checks everything first where something could be half written, then moves. Raises; returns only if all went well.
-void move(const Request& request, const Plan& plan, const Buffers& buffers, bool check_first) {
+void move(const Request& request, const Plan& plan, const Operands& operands, const Buffers& buffers,
+          bool check_first) {
   const bool nothing_to_move = plan.space.count() == 0;
   if (nothing_to_move && (!plan.can_fail() || plan.index_space.count() == 0)) return;
-  const Backend& backend = host_backend();
+  check_may_wait(operands, plan);
+  if (defers(operands, plan)) {
+    Place& place = *operands.place;
+    run_work(false, [&](const RunOptions&) {
+      place.late = Late{place.queue().move_later(plan, buffers, Direction::gather), plan, buffers};
+    });
+    return;
+  }
+  const Backend& backend = backend_of(operands);
+  const bool keep_lock = !operands.place && keeps_lock(plan);
   for (int attempt = 0; attempt < kTries; ++attempt) {
     Outcome outcome = Outcome::done;
     std::optional<BadIndex> bad;
-    run_work(keeps_lock(plan), [&](const RunOptions& options) {
+    run_work(keep_lock, [&](const RunOptions& options) {
       if ((check_first || nothing_to_move) && plan.can_fail() && backend.any_outside(plan, buffers, options)) {
         outcome = Outcome::bad_index;
       }
       if (outcome == Outcome::done && !signalled()) {
-        outcome = backend.move(plan, buffers, Direction::gather, options);
+        outcome = move_checked(operands, check_first, plan, buffers, Direction::gather, options);
       }
-      if (outcome == Outcome::bad_index && !signalled()) bad = first_outside(plan, buffers, options.interrupted);
+      if (outcome == Outcome::bad_index && !signalled()) bad = backend.first_outside(plan, buffers, options);
     });
     if (bad) raise_out_of_bounds(request.op, Plan(plan), *bad);  // a copy: it may be the cache's, and Python code runs
     if (outcome == Outcome::done) return;
@@ -62,19 +72,25 @@ py::object execute_into(const Request& request, const Plan& plan, const Operands
   look(operands.fill);
 
   if (shared_bytes == 0) {
-    move(request, plan, buffers_of(request, operands, out.data, operands.input.view.data), true);
+    move(request, plan, operands, buffers_of(request, operands, out.data, operands.input.view.data), true);
+    leave(request, operands);
   } else if (shared_bytes < bytes_of(out)) {
     Detached own(operands);
     own.detach(out, true);
-    move(request, make_plan(request, own.operands),
+    move(request, make_plan(request, own.operands), own.operands,
          buffers_of(request, own.operands, out.data, own.operands.input.view.data), true);
+    leave(request, own.operands);
   } else {
     Operands separate = operands;
     separate.out = Operand{};
-    const Scratch fresh(out);
-    move(request, make_plan(request, separate),
+    const Backend& backend = backend_of(operands);
+    const Scratch fresh(backend, out);
+    if (operands.place) copy_view(backend, out, fresh.view);  // of a deferred error, only its point stays as it was
+    move(request, make_plan(request, separate), separate,
          buffers_of(request, separate, fresh.view.data, operands.input.view.data), false);
-    copy_view(fresh.view, out);
+    copy_view(backend, fresh.view, out);
+    if (operands.place) operands.place->knows_of_end = false;
+    leave(request, operands);
   }
   return written(operands);
 }
@@ -162,6 +178,7 @@ void adopt_all(const Request& request, const RawOperands& raw, Operands& operand
     if (!index.given) throw DTypeError("index is None, expected an array of integers");
   }
 
+  settle(operands);
   borrow(Role::data, operands.input);
   for (Operand& index : operands.indices) borrow(Role::index, index);
   if (operands.fill.given) {
@@ -226,9 +243,10 @@ Plan make_plan(const Request& request, const Operands& operands) {
 
 py::object execute(const Request& request, const Plan& plan, const Operands& operands) {
   if (operands.out.given) return execute_into(request, plan, operands);
-  if (!request.tile.empty()) return execute_tiled(request, plan, operands);
-  Result result(operands.input, plan.result_shape);
-  move(request, plan, buffers_of(request, operands, result.data(), operands.input.view.data), false);
+  if (!request.tile.empty() && !operands.place) return execute_tiled(request, plan, operands);
+  Result result(operands, plan.result_shape);
+  move(request, plan, operands, buffers_of(request, operands, result.data(), operands.input.view.data), false);
+  leave(request, operands);
   return result.take();
 }
 
@@ -261,8 +279,9 @@ py::object run(Request request, const RawOperands& raw) {
       if (plan_only) return make_plan_object(request, make_scatter_plan(request, operands), operands);
       return execute_scatter(request, operands, nullptr);
     }
-    const Plan plan = make_plan(request, operands);
+    Plan plan = make_plan(request, operands);
     if (plan_only) return make_plan_object(request, plan, operands);
+    if (bring(operands)) plan = make_plan(request, operands);
     return execute(request, plan, operands);
   } catch (...) {
     if (plan_only) ask_for_plan();  // the operator may try again in another way, and still owes a plan
@@ -275,14 +294,16 @@ py::object run_plain(const Request& request, py::handle input, py::handle index)
   adopt(request.op, Role::data, input, operands.input);
   operands.indices.resize(1);
   adopt(request.op, Role::index, index, operands.indices[0]);
+  settle(operands);
   borrow(Role::data, operands.input);
   if (operands.input.view.rank() == 0) throw ShapeError("a scalar");
   borrow(Role::index, operands.indices[0]);
-  const Plan plan = make_plan(request, operands);
+  Plan plan = make_plan(request, operands);
   if (is_planning()) {
     take_planning();
     return make_plan_object(request, plan, operands);
   }
+  if (bring(operands)) plan = make_plan(request, operands);
   return execute_nonempty(request, plan, operands);
 }
 

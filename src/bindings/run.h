@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "bindings/from_python.h"
+#include "bindings/place.h"
 #include "core/combine.h"
 #include "plans/plans.h"
 
@@ -75,6 +75,22 @@ struct Operands {
   Operand fill;
   Operand source;  // what a scatter reads
   Operand out;
+  std::shared_ptr<Place> place;  // null: on the host. Last, so that its work ends before memory is given up
+
+  // use(role, operand) for all of them, `given` or not.
+  template <class Use>
+  void each(Use&& use) {
+    use(Role::data, input);
+    for (Operand& index : indices) use(Role::index, index);
+    use(Role::source, source);
+    use(Role::out, out);
+    use(Role::mask, mask);
+    use(Role::fill, fill);
+  }
+  template <class Use>
+  void each(Use&& use) const {
+    const_cast<Operands*>(this)->each([&](Role role, const Operand& operand) { use(role, operand); });
+  }
 };
 
 // The raw arguments of an operator, positional: what Python's public functions hand over.

@@ -41,50 +41,65 @@ bool is_packed(const ArrayView& view) {
 }
 
 // `base`: what the target is filled with first; null if it is filled.
-Outcome run_scatter(const Request& request, const Plan& plan, Buffers buffers, const ArrayView* base,
-                    const ArrayView& target, const RunOptions& options) {
-  const Backend& backend = host_backend();
+Outcome run_scatter(const Request& request, const Plan& plan, const Operands& operands, const Buffers& indices,
+                    const ArrayView* base, const ArrayView& target, bool is_checked, const RunOptions& options) {
+  const Backend& backend = backend_of(operands);
+  Buffers buffers = indices;
   const bool sets = request.combine.reduce == Reduce::set;
   const bool turns = sets && request.duplicates == Duplicates::first && !plan.is_one_to_one();
   if (base != nullptr && sets && !turns && is_packed(*base) && is_packed(target)) {
     buffers.base = base->data;  // the backend copies only what is not written to
     buffers.base_bytes = bytes_of(*base);
   } else if (base != nullptr) {
-    const Outcome copied = run_copy(*base, target, options);
+    const Outcome copied = run_copy(backend, *base, target, options);
     if (copied != Outcome::done) return copied;
   }
-  if (!sets) return backend.reduce(plan, buffers, request.combine, options);
-  if (!turns) return backend.move(plan, buffers, Direction::scatter, options);
   // Of points in the opposite order the last one is the first.
-  const Plan turned = reversed(plan, buffers);
-  return backend.move(turned, buffers, Direction::scatter, options);
+  const Plan turned = turns ? reversed(plan, buffers) : Plan();
+  const Plan& run = turns ? turned : plan;
+  if (defers(operands, plan)) {
+    Place& place = *operands.place;
+    place.late = Late{sets ? place.queue().move_later(run, buffers, Direction::scatter)
+                           : place.queue().reduce_later(run, buffers, request.combine),
+                      plan, indices, turns};
+    return Outcome::done;
+  }
+  if (sets) return move_checked(operands, is_checked, run, buffers, Direction::scatter, options);
+  if (operands.place && is_checked) {
+    operands.place->queue().reduce_later(run, buffers, request.combine);
+    return Outcome::done;
+  }
+  return backend.reduce(run, buffers, request.combine, options);
 }
 
 // Writes into `target`, which holds the input already, or else is filled from `base` first. Raises; with `in_place`
 // nothing is written before everything is checked.
-void write(const Request& request, const Plan& plan, const Buffers& buffers, const ArrayView* base,
-           const ArrayView& target, bool in_place) {
+void write(const Request& request, const Plan& plan, const Operands& operands, const Buffers& buffers,
+           const ArrayView* base, const ArrayView& target, bool in_place) {
   const bool nothing_to_move = plan.space.count() == 0;
   const bool look_for_duplicates = request.duplicates == Duplicates::error;
-  const bool check_first = in_place || look_for_duplicates || nothing_to_move;
-  const bool keep_lock = keeps_lock(plan) && bytes_of(target) < kKeepLockBytes;
+  const bool check_first = (in_place && !defers(operands, plan)) || look_for_duplicates || nothing_to_move;
+  const bool keep_lock = !operands.place && keeps_lock(plan) && bytes_of(target) < kKeepLockBytes;
+  check_may_wait(operands, plan);
+  if (operands.place && look_for_duplicates) operands.place->must_not_capture("duplicates='error'");
+  const Backend& backend = backend_of(operands);
   for (int attempt = 0; attempt < kTries; ++attempt) {
     Outcome outcome = Outcome::done;
     std::optional<BadIndex> bad;
     std::optional<Duplicate> duplicate;
     bool wrote = false;
     run_work(keep_lock, [&](const RunOptions& options) {
-      if (check_first && plan.can_fail() && host_backend().any_outside(plan, buffers, options)) {
+      if (check_first && plan.can_fail() && backend.any_outside(plan, buffers, options)) {
         outcome = Outcome::bad_index;
       }
       if (outcome == Outcome::done && look_for_duplicates && !signalled()) {
-        duplicate = first_duplicate(plan, buffers, options.interrupted);
+        duplicate = backend.first_duplicate(plan, buffers, options);
       }
       if (outcome == Outcome::done && !duplicate && !signalled()) {
         wrote = true;
-        outcome = run_scatter(request, plan, buffers, base, target, options);
+        outcome = run_scatter(request, plan, operands, buffers, base, target, check_first, options);
       }
-      if (outcome == Outcome::bad_index && !signalled()) bad = first_outside(plan, buffers, options.interrupted);
+      if (outcome == Outcome::bad_index && !signalled()) bad = backend.first_outside(plan, buffers, options);
     });
     if (bad) raise_out_of_bounds(request.op, plan, *bad);
     if (duplicate) raise_duplicate(plan, *duplicate);
@@ -130,28 +145,34 @@ py::object scatter_into(const Request& request, const Operands& given) {
   const bool reduces = request.combine.reduce != Reduce::set;
   const bool keeps_totals = reduces && !combines_directly(request.combine);
   if ((!is_input && overlap(input, out)) || (reduces && !has_whole_items(out)) || (keeps_totals && is_sparse(out))) {
-    const Scratch fresh(out);
+    const Backend& backend = backend_of(given);
+    const Scratch fresh(backend, out);
     const Plan plan = plan_on(request, own.operands, fresh.view);
-    write(request, plan, buffers_of(request, own.operands, own.operands.source.view.data, fresh.view.data), &input,
-          fresh.view, false);
-    copy_view(fresh.view, out);
+    write(request, plan, own.operands,
+          buffers_of(request, own.operands, own.operands.source.view.data, fresh.view.data), &input, fresh.view, false);
+    copy_view(backend, fresh.view, out);
+    if (given.place) given.place->knows_of_end = false;
   } else {
     const Plan plan = plan_on(request, own.operands, out);
-    write(request, plan, buffers_of(request, own.operands, own.operands.source.view.data, out.data),
+    write(request, plan, own.operands, buffers_of(request, own.operands, own.operands.source.view.data, out.data),
           is_input ? nullptr : &input, out, true);
   }
+  leave(request, own.operands);
   return written(given);
 }
 
 }  // namespace
 
-py::object execute_scatter(const Request& request, const Operands& operands, const Plan* planned) {
+py::object execute_scatter(const Request& request, Operands& operands, const Plan* planned) {
+  if (bring(operands)) planned = nullptr;
   if (operands.out.given) return scatter_into(request, operands);
   const ArrayView& input = operands.input.view;
-  Result result(operands.input, input.extent);
+  Result result(operands, input.extent);
   const ArrayView target = contiguous_view(result.data(), input.extent, input.item);
   const Buffers buffers = buffers_of(request, operands, operands.source.view.data, target.data);
-  write(request, planned != nullptr ? *planned : plan_on(request, operands, target), buffers, &input, target, false);
+  write(request, planned != nullptr ? *planned : plan_on(request, operands, target), operands, buffers, &input, target,
+        false);
+  leave(request, operands);
   return result.take();
 }
 

@@ -3,42 +3,78 @@
 
 #include "bindings/errors.h"
 #include "bindings/numpy_api.h"
+#include "bindings/place.h"
+#include "bindings/run.h"
 #include "bindings/table.h"
 #include "core/error.h"
+#include "table/device/take.h"
 #include "table/take.h"
 
 namespace gs {
 namespace {
 
+using table::DeviceSelection;
 using table::Selection;
+using table::Worker;
 using Lengths = Selection::Lengths;
 
-// A selection, and the operator that it was made for.
+// A selection, and the operator that it was made for: on the host, or where kernels are, or both.
 struct Named {
-  Selection selection;
+  std::optional<Selection> host;
+  std::optional<DeviceSelection> device;
   std::string op;
+
+  int64_t count() const { return host ? host->count() : device->count(); }
+  int64_t missing() const { return host ? host->missing() : device->missing(); }
 };
+
+// Kernels run for the tables of a GPU, and for all where the backend has a machine for the host's memory.
+bool is_for_kernels(const Selection::Sharing& sharing, int device) {
+  return device != table::kHost || sharing.backend.new_machine() != nullptr;
+}
+
+// What the kernels have found out, for all that works on the host alone.
+const Selection& host_selection(Named& named) {
+  if (named.host) return *named.host;
+  named.host = with_sharing(named.op, false, [&](const Selection::Sharing& sharing) {
+    const Worker worker(sharing, named.device->device());
+    return Selection::of_numbers(sharing, named.device->numbers(worker), named.device->lengths());
+  });
+  return *named.host;
+}
 
 // What keeps the memory of a map or mask alive.
 struct Held {
   std::unique_ptr<ArrowTable> arrow;
-  Operand operand;
+  Operands operands;  // one of them: a map is an index
   Operand valid;
+
+  int device() const {
+    if (arrow != nullptr) return arrow->frame().device;
+    return operands.place != nullptr ? operands.place->device() : table::kHost;
+  }
 };
 
 std::unique_ptr<ArrowTable> as_column(const std::string& op, const py::handle& object) {
   return std::make_unique<ArrowTable>(object, py::bool_(false), false, op);
 }
 
-// A one-dimensional array in the memory of another library.
-void borrow_values(const std::string& op, Role role, const py::handle& object, Operand& operand) {
+void require_one_axis(Role role, const Operand& operand) {
+  if (operand.view.rank() == 1) return;
+  throw table::InvalidArgument(std::string(role == Role::index ? "a map" : "a mask") + " has one axis, got " +
+                               std::to_string(operand.view.rank()));
+}
+
+// A one-dimensional array in the memory of another library, which may be that of a GPU.
+const Operand& borrow_values(const std::string& op, Role role, const py::handle& object, Operands& operands) {
+  if (role == Role::index) operands.indices.resize(1);
+  Operand& operand = role == Role::index ? operands.indices[0] : operands.mask;
   const py::str name(op);
   adopt(name, role, object, operand);
+  settle(operands);
   borrow(role, operand);
-  if (operand.view.rank() != 1) {
-    throw table::InvalidArgument(std::string(role == Role::index ? "a map" : "a mask") + " has one axis, got " +
-                                 std::to_string(operand.view.rank()));
-  }
+  require_one_axis(role, operand);
+  return operand;
 }
 
 void require_bools(const Operand& mask) {
@@ -56,7 +92,10 @@ table::Nulls nulls_of(const table::Array& array) {
 table::Nulls nulls_of(const std::string& op, const py::handle& valid, int64_t count, Held& held) {
   table::Nulls nulls;
   if (valid.is_none()) return nulls;
-  borrow_values(op, Role::mask, valid, held.valid);
+  const py::str name(op);
+  adopt(name, Role::mask, valid, held.valid);
+  borrow(Role::mask, held.valid);
+  require_one_axis(Role::mask, held.valid);
   require_bools(held.valid);
   if (held.valid.view.extent[0] != count) {
     throw table::InvalidArgument("`valid` has " + std::to_string(held.valid.view.extent[0]) + " rows for " +
@@ -84,11 +123,11 @@ std::vector<table::MapPart> map_parts(const std::string& op, const py::handle& m
     return parts;
   }
   try {
-    borrow_values(op, Role::index, map, held.operand);
+    borrow_values(op, Role::index, map, held.operands);
   } catch (const DTypeError& error) {
     throw table::IndexTypeError(error.what());
   }
-  const IndexView& view = held.operand.view;
+  const IndexView& view = held.operands.indices[0].view;
   parts.push_back({view.data, view.stride[0], view.type, view.extent[0], nulls_of(op, valid, view.extent[0], held)});
   return parts;
 }
@@ -108,12 +147,12 @@ std::vector<table::MaskPart> mask_parts(const std::string& op, const py::handle&
     return parts;
   }
   try {
-    borrow_values(op, Role::mask, mask, held.operand);
+    borrow_values(op, Role::mask, mask, held.operands);
   } catch (const DTypeError& error) {
     throw table::DataTypeError(error.what());
   }
-  require_bools(held.operand);
-  const IndexView& view = held.operand.view;
+  require_bools(held.operands.mask);
+  const IndexView& view = held.operands.mask.view;
   parts.push_back({view.data, false, 0, view.stride[0], view.extent[0], nulls_of(op, valid, view.extent[0], held)});
   return parts;
 }
@@ -146,20 +185,41 @@ int64_t count_of(const Parts& parts) {
   return count;
 }
 
-// Reads a map or mask with `read`, then makes the selection with `make(sharing, parts)`.
-template <class Read, class Make>
-Named select(const std::string& op, const py::handle& given, const py::handle& valid, int64_t rows, const Read& read,
-             const Make& make) {
+std::string place_name(int device) {
+  return device == table::kHost ? "in host memory" : "on GPU " + std::to_string(device);
+}
+
+// Reads a map or mask with `read`, then makes the selection with `make(sharing, parts)`, or where kernels are with
+// `make_there(worker, parts, on_host)`.
+template <class Read, class Make, class MakeThere>
+Named select(const std::string& op, const py::handle& given, const py::handle& valid, int64_t rows, int device,
+             const Read& read, const Make& make, const MakeThere& make_there) {
   Held held;
   decltype(read(op, given, valid, held)) parts;
   try {
     parts = read(op, given, valid, held);
+    if (held.device() != table::kHost && held.device() != device) {
+      throw table::InvalidArgument("the map or mask lies " + place_name(held.device()) + ", the table " +
+                                   place_name(device));
+    }
   } catch (...) {
     raise_table_error(op);
   }
-  return {with_sharing(op, std::max(rows, count_of(parts)) < kFewRows,
-                       [&](const Selection::Sharing& sharing) { return make(sharing, parts); }),
-          op};
+  Named named;
+  named.op = op;
+  with_sharing(op, std::max(rows, count_of(parts)) < kFewRows, [&](const Selection::Sharing& sharing) {
+    if (is_for_kernels(sharing, device)) {
+      const Worker worker(sharing, device);
+      const auto& place = held.operands.place;
+      if (place != nullptr) worker.machine().wait_for(place->stream());
+      named.device.emplace(make_there(worker, parts, held.device() == table::kHost));
+      if (place != nullptr) worker.machine().go_before(place->stream());
+    } else {
+      named.host.emplace(make(sharing, parts));
+    }
+    return true;
+  });
+  return named;
 }
 
 Negative parse_negative(const std::string& op, const std::string& negative) {
@@ -169,49 +229,73 @@ Negative parse_negative(const std::string& op, const std::string& negative) {
 }
 
 Named gather(const std::string& op, const py::object& map, const py::object& valid, const py::tuple& lengths,
-             const std::string& bounds, const std::string& negative) {
+             const std::string& bounds, const std::string& negative, int device) {
   const table::RowBounds rule = parse_row_bounds(op, bounds);
   const Negative sign = parse_negative(op, negative);
   const Lengths rows = to_lengths(lengths);
-  return select(op, map, valid, 0, map_parts, [&](const Selection::Sharing& sharing, const auto& parts) {
-    return Selection::gather(sharing, parts, rows, rule, sign);
-  });
+  return select(
+      op, map, valid, 0, device, map_parts,
+      [&](const Selection::Sharing& sharing, const auto& parts) {
+        return Selection::gather(sharing, parts, rows, rule, sign);
+      },
+      [&](const Worker& worker, const auto& parts, bool on_host) {
+        return DeviceSelection::gather(worker, parts, on_host, rows, rule, sign);
+      });
 }
 
 Named scatter(const std::string& op, const py::object& map, const py::object& valid, const py::tuple& target,
-              const py::tuple& source, bool one_row) {
+              const py::tuple& source, bool one_row, int device) {
   const Lengths to = to_lengths(target);
   const Lengths from = to_lengths(source);
   if (one_row && rows_of(from) != 1) throw py::value_error("`one_row` needs a source of one row");
-  return select(op, map, valid, rows_of(to), map_parts, [&](const Selection::Sharing& sharing, const auto& parts) {
-    return Selection::scatter(sharing, parts, to, from, one_row);
-  });
+  return select(
+      op, map, valid, rows_of(to), device, map_parts,
+      [&](const Selection::Sharing& sharing, const auto& parts) {
+        return Selection::scatter(sharing, parts, to, from, one_row);
+      },
+      [&](const Worker& worker, const auto& parts, bool on_host) {
+        return DeviceSelection::scatter(worker, parts, on_host, to, from, one_row);
+      });
 }
 
 Named mask_scatter(const std::string& op, const py::object& mask, const py::object& valid, const py::tuple& target,
-                   const py::tuple& source, bool one_row) {
+                   const py::tuple& source, bool one_row, int device) {
   const Lengths to = to_lengths(target);
   const Lengths from = to_lengths(source);
   if (one_row && rows_of(from) != 1) throw py::value_error("`one_row` needs a source of one row");
-  return select(op, mask, valid, rows_of(to), mask_parts, [&](const Selection::Sharing& sharing, const auto& parts) {
-    return Selection::mask_scatter(sharing, parts, to, from, one_row);
-  });
+  return select(
+      op, mask, valid, rows_of(to), device, mask_parts,
+      [&](const Selection::Sharing& sharing, const auto& parts) {
+        return Selection::mask_scatter(sharing, parts, to, from, one_row);
+      },
+      [&](const Worker& worker, const auto& parts, bool on_host) {
+        return DeviceSelection::mask_scatter(worker, parts, on_host, to, from, one_row);
+      });
 }
 
-Named filter(const std::string& op, const py::object& mask, const py::object& valid, const py::tuple& lengths) {
+Named filter(const std::string& op, const py::object& mask, const py::object& valid, const py::tuple& lengths,
+             int device) {
   const Lengths rows = to_lengths(lengths);
-  return select(op, mask, valid, rows_of(rows), mask_parts, [&](const Selection::Sharing& sharing, const auto& parts) {
-    return Selection::filter(sharing, parts, rows);
-  });
+  return select(
+      op, mask, valid, rows_of(rows), device, mask_parts,
+      [&](const Selection::Sharing& sharing, const auto& parts) { return Selection::filter(sharing, parts, rows); },
+      [&](const Worker& worker, const auto& parts, bool on_host) {
+        return DeviceSelection::filter(worker, parts, on_host, rows);
+      });
 }
 
 Named choose(const std::string& op, const py::object& mask, const py::object& valid, const py::tuple& when_true,
-             const py::tuple& when_false) {
+             const py::tuple& when_false, int device) {
   const Lengths first = to_lengths(when_true);
   const Lengths second = to_lengths(when_false);
-  return select(op, mask, valid, rows_of(first), mask_parts, [&](const Selection::Sharing& sharing, const auto& parts) {
-    return Selection::choose(sharing, parts, first, second);
-  });
+  return select(
+      op, mask, valid, rows_of(first), device, mask_parts,
+      [&](const Selection::Sharing& sharing, const auto& parts) {
+        return Selection::choose(sharing, parts, first, second);
+      },
+      [&](const Worker& worker, const auto& parts, bool on_host) {
+        return DeviceSelection::choose(worker, parts, on_host, first, second);
+      });
 }
 
 // One plain array for each chunk, contiguous and of one dtype.
@@ -273,8 +357,8 @@ py::object to_ndarray(const table::Buffer& buffer, int64_t count, PyArray_Descr*
   return array;
 }
 
-py::object positions(const Named& named) {
-  const Selection& self = named.selection;
+py::object positions(Named& named) {
+  const Selection& self = host_selection(named);
   const table::Fresh numbers = table::allocate(self.count() * 8);
   with_sharing(named.op, self.count() < kFewRows, [&](const Selection::Sharing& sharing) {
     self.positions(sharing, reinterpret_cast<int64_t*>(numbers.data));
@@ -284,8 +368,8 @@ py::object positions(const Named& named) {
   return to_ndarray(numbers.buffer, self.count(), reinterpret_cast<PyArray_Descr*>(dtype.ptr()));
 }
 
-py::object take(const Named& named, const py::sequence& arrays) {
-  const Selection& self = named.selection;
+py::object take(Named& named, const py::sequence& arrays) {
+  const Selection& self = host_selection(named);
   const Columns columns = to_columns(self, arrays);
   std::vector<table::Array> chunks(columns.data.size());
   std::vector<const table::Array*> pointers;
@@ -301,13 +385,40 @@ py::object take(const Named& named, const py::sequence& arrays) {
   return to_ndarray(buffer, self.count(), PyArray_DESCR(reinterpret_cast<PyArrayObject*>(columns.held[0].ptr())));
 }
 
-ArrowTable take_rows(const ArrowTable& self, const Named& named, const ArrowTable* other, bool nullable) {
-  const Selection& selection = named.selection;
-  return ArrowTable(
-      with_sharing(named.op, is_short(selection.count(), self, other), [&](const Selection::Sharing& sharing) {
-        return table::take_rows(sharing, selection, self.frame(), other == nullptr ? nullptr : &other->frame(),
-                                nullable);
-      }));
+// Whether kernels take the rows; a table on a GPU that they cannot take, or two tables that lie apart, is an error.
+bool is_for_kernels(const Named& named, const ArrowTable& self, const ArrowTable* other) {
+  const table::Frame& first = self.frame();
+  const table::Frame* const second = other == nullptr ? nullptr : &other->frame();
+  if (second != nullptr && second->device != first.device) {
+    throw table::InvalidArgument("one table lies " + place_name(first.device) + ", the other " +
+                                 place_name(second->device));
+  }
+  if (!named.device || named.device->device() != first.device) return false;
+  std::string what;
+  const auto chunks = table::chunks_of(named.device->lengths(), first, second);
+  if (table::is_picked_by_kernels(*first.data.type, chunks, &what)) return true;
+  if (first.device == table::kHost) return false;
+  throw table::DataTypeError("a column of " + what + " on a GPU; the host takes such columns");
+}
+
+ArrowTable take_rows(const ArrowTable& self, Named& named, const ArrowTable* other, bool nullable) {
+  const table::Frame* const second = other == nullptr ? nullptr : &other->frame();
+  const bool keep_lock = is_short(named.count(), self, other);
+  bool for_kernels = false;
+  try {
+    for_kernels = is_for_kernels(named, self, other);
+  } catch (...) {
+    raise_table_error(named.op);
+  }
+  if (for_kernels) {
+    return ArrowTable(with_sharing(named.op, keep_lock, [&](const Selection::Sharing& sharing) {
+      return table::take_rows(Worker(sharing, named.device->device()), *named.device, self.frame(), second, nullable);
+    }));
+  }
+  const Selection& selection = host_selection(named);
+  return ArrowTable(with_sharing(named.op, keep_lock, [&](const Selection::Sharing& sharing) {
+    return table::take_rows(sharing, selection, self.frame(), second, nullable);
+  }));
 }
 
 }  // namespace
@@ -322,18 +433,23 @@ table::RowBounds parse_row_bounds(const std::string& op, const std::string& boun
 void bind_selection(py::module_& module) {
   py::class_<Named>(module, "Selection")
       .def_static("gather", &gather, py::arg("op"), py::arg("gather_map"), py::arg("valid"), py::arg("lengths"),
-                  py::arg("bounds"), py::arg("negative") = "from_end")
-      .def_static("scatter", &scatter)
-      .def_static("mask_scatter", &mask_scatter)
-      .def_static("filter", &filter)
-      .def_static("choose", &choose)
-      .def_property_readonly("count", [](const Named& self) { return self.selection.count(); })
-      .def_property_readonly("missing", [](const Named& self) { return self.selection.missing(); })
+                  py::arg("bounds"), py::arg("negative") = "from_end", py::arg("device") = table::kHost)
+      .def_static("scatter", &scatter, py::arg("op"), py::arg("scatter_map"), py::arg("valid"), py::arg("target"),
+                  py::arg("source"), py::arg("one_row"), py::arg("device") = table::kHost)
+      .def_static("mask_scatter", &mask_scatter, py::arg("op"), py::arg("mask"), py::arg("valid"), py::arg("target"),
+                  py::arg("source"), py::arg("one_row"), py::arg("device") = table::kHost)
+      .def_static("filter", &filter, py::arg("op"), py::arg("mask"), py::arg("valid"), py::arg("lengths"),
+                  py::arg("device") = table::kHost)
+      .def_static("choose", &choose, py::arg("op"), py::arg("mask"), py::arg("valid"), py::arg("when_true"),
+                  py::arg("when_false"), py::arg("device") = table::kHost)
+      .def_property_readonly("count", &Named::count)
+      .def_property_readonly("missing", &Named::missing)
       .def("positions", &positions)
       .def("take", &take, py::arg("arrays"));
   forbid_new(module.attr("Selection"));
   py::class_<ArrowTable> table(module.attr("ArrowTable"));
   table.def("take", &take_rows, py::arg("selection"), py::arg("other") = py::none(), py::arg("nullable") = false);
+  module.def("kernel_takes", &table::kernel_takes);
 }
 
 }  // namespace gs

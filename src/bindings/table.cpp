@@ -2,6 +2,7 @@
 // https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html
 #include "bindings/table.h"
 
+#include "bindings/device_table.h"
 #include "bindings/errors.h"
 #include "core/error.h"
 #include "table/arrow.h"
@@ -9,28 +10,6 @@
 
 namespace gs {
 namespace {
-
-template <class Struct>
-Struct* pointer_in(const py::handle& capsule, const char* name) {
-  void* const pointer = PyCapsule_GetPointer(capsule.ptr(), name);
-  if (pointer == nullptr) throw py::error_already_set();
-  return static_cast<Struct*>(pointer);
-}
-
-template <class Struct>
-py::capsule new_capsule(std::unique_ptr<Struct> filled, const char* name) {
-  PyObject* const capsule = PyCapsule_New(filled.get(), name, [](PyObject* self) {
-    auto* const owned = static_cast<Struct*>(PyCapsule_GetPointer(self, PyCapsule_GetName(self)));
-    if (owned->release != nullptr) owned->release(owned);  // nobody has taken it over
-    delete owned;
-  });
-  if (capsule == nullptr) {
-    filled->release(filled.get());
-    throw py::error_already_set();
-  }
-  filled.release();
-  return py::reinterpret_steal<py::capsule>(capsule);
-}
 
 py::object call_method(const py::handle& object, const char* name) {
   const py::str method(name);
@@ -86,7 +65,8 @@ bool is_short(int64_t rows, const ArrowTable& first, const ArrowTable* second) {
 }
 
 bool speaks_arrow(const py::handle& object) {
-  return has(object, "__arrow_c_stream__") || has(object, "__arrow_c_array__");
+  return has(object, "__arrow_c_stream__") || has(object, "__arrow_c_array__") ||
+         has(object, "__arrow_c_device_array__");
 }
 
 ArrowTable::ArrowTable(const py::handle& source, const py::handle& is_table, bool full, const std::string& op) {
@@ -95,19 +75,24 @@ ArrowTable::ArrowTable(const py::handle& source, const py::handle& is_table, boo
   if (!is_table.is_none()) wanted = is_table.cast<bool>();
   try {
     table::Chunked data;
+    int device = table::kHost;
     if (py::isinstance<ArrowTable>(source) && !full) {
       const table::Frame& frame = source.cast<const ArrowTable&>().frame();
       data = frame.data;
+      device = frame.device;
       if (!wanted) wanted = frame.is_table;
+    } else if (prefers_device(source)) {
+      data = read_device_array(call_method(source, "__arrow_c_device_array__"), check, device);
     } else if (has(source, "__arrow_c_stream__")) {
       data = read_stream(call_method(source, "__arrow_c_stream__"), check);
     } else if (has(source, "__arrow_c_array__")) {
       data = read_array(call_method(source, "__arrow_c_array__"), check);
     } else {
-      throw py::type_error("expected an object with __arrow_c_stream__ or __arrow_c_array__, got " +
-                           std::string(py::str(py::type::of(source))));
+      throw py::type_error(
+          "expected an object with __arrow_c_stream__, __arrow_c_array__ or __arrow_c_device_array__, got " +
+          std::string(py::str(py::type::of(source))));
     }
-    frame_ = std::make_shared<const table::Frame>(table::to_frame(std::move(data), wanted));
+    frame_ = std::make_shared<const table::Frame>(table::to_frame(std::move(data), wanted, device));
   } catch (const ExchangeError&) {
     raise_table_error(op);
   }
@@ -125,7 +110,14 @@ table::Selection::Lengths ArrowTable::lengths() const {
   return lengths;
 }
 
+// What lies on a GPU is not to be taken for memory of the host.
+void ArrowTable::require_host() const {
+  if (frame_->device == table::kHost) return;
+  throw py::buffer_error("the table lies on GPU " + std::to_string(frame_->device) + ": use __arrow_c_device_array__");
+}
+
 py::capsule ArrowTable::stream() const {
+  require_host();
   auto stream = std::make_unique<ArrowArrayStream>();
   table::export_stream(std::shared_ptr<const table::Chunked>(frame_, &frame_->data), stream.get());
   return new_capsule(std::move(stream), "arrow_array_stream");
@@ -138,18 +130,34 @@ py::capsule ArrowTable::schema() const {
 }
 
 py::tuple ArrowTable::array() const {
+  require_host();
+  auto array = std::make_unique<ArrowArray>();
+  fill_array(*array);
+  const py::capsule capsule = new_capsule(std::move(array), "arrow_array");
+  return py::make_tuple(schema(), capsule);
+}
+
+void ArrowTable::fill_array(ArrowArray& out) const {
   const table::Chunked& data = frame_->data;
   if (data.chunks.size() > 1) {
     throw py::value_error("the data lies in " + std::to_string(data.chunks.size()) + " chunks: use __arrow_c_stream__");
   }
-  auto array = std::make_unique<ArrowArray>();
   if (data.chunks.empty()) {
     const table::Array nothing = table::Taker({host_backend(), {}}).take(*data.type, {}, {});
-    table::export_array(nothing, *data.type, array.get());
+    table::export_array(nothing, *data.type, &out);
   } else {
-    table::export_array(data.chunks[0], *data.type, array.get());
+    table::export_array(data.chunks[0], *data.type, &out);
   }
-  const py::capsule capsule = new_capsule(std::move(array), "arrow_array");
+}
+
+py::tuple ArrowTable::device_array() const {
+  auto array = std::make_unique<ArrowDeviceArray>();
+  *array = {};
+  fill_array(array->array);
+  const bool on_host = frame_->device == table::kHost;
+  array->device_id = on_host ? -1 : frame_->device;
+  array->device_type = on_host ? table::kDeviceCpu : table::kDeviceCuda;
+  const py::capsule capsule = new_capsule(std::move(array), "arrow_device_array");
   return py::make_tuple(schema(), capsule);
 }
 
@@ -206,7 +214,18 @@ void bind_table(py::module_& module) {
             }
           },
           py::arg("other"), py::arg("op"), py::arg("target") = "the target", py::arg("source") = "the source")
+      .def_property_readonly("device", [](const ArrowTable& self) { return self.frame().device; })
+      .def("to_device", &to_device, py::arg("op"), py::arg("device"))
       .def("__arrow_c_schema__", &ArrowTable::schema)
+      .def(
+          "__arrow_c_device_array__",
+          [](const ArrowTable& self, const py::object&, const py::kwargs& words) {
+            for (const auto& [name, value] : words) {
+              if (!value.is_none()) throw py::type_error("unknown argument " + std::string(py::str(name)));
+            }
+            return self.device_array();
+          },
+          py::arg("requested_schema") = py::none())
       .def(
           "__arrow_c_array__", [](const ArrowTable& self, const py::object&) { return self.array(); },
           py::arg("requested_schema") = py::none())
@@ -218,6 +237,8 @@ void bind_table(py::module_& module) {
       "segmented_gather",
       [](const std::string& op, const ArrowTable& lists, const ArrowTable& maps, const std::string& bounds) {
         const table::RowBounds rule = parse_row_bounds(op, bounds);
+        lists.require_host();
+        maps.require_host();
         return ArrowTable(
             with_sharing(op, is_short(lists.rows(), lists, &maps), [&](const table::Selection::Sharing& sharing) {
               return table::segmented_gather(sharing, lists.frame(), maps.frame(), rule);

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "bindings/execute.h"
+#include "table/arrow_abi.h"
 #include "table/table.h"
 
 namespace gs {
@@ -16,8 +17,8 @@ namespace gs {
 class ArrowTable {
  public:
   explicit ArrowTable(table::Frame frame) : frame_(std::make_shared<const table::Frame>(std::move(frame))) {}
-  // Anything that has `__arrow_c_stream__` or `__arrow_c_array__`. `is_table`: None decides by the type. `op` for
-  // errors.
+  // Anything that has `__arrow_c_stream__`, `__arrow_c_array__` or `__arrow_c_device_array__`. `is_table`: None decides
+  // by the type. `op` for errors.
   ArrowTable(const py::handle& source, const py::handle& is_table, bool full, const std::string& op);
 
   const table::Frame& frame() const { return *frame_; }
@@ -25,9 +26,12 @@ class ArrowTable {
   table::Selection::Lengths lengths() const;
   py::capsule stream() const;
   py::tuple array() const;
+  py::tuple device_array() const;
   py::capsule schema() const;
+  void require_host() const;  // BufferError
 
  private:
+  void fill_array(ArrowArray& out) const;
   std::shared_ptr<const table::Frame> frame_;
 };
 

@@ -33,6 +33,8 @@ void raise_table_error(const std::string& op) {
     throw;
   } catch (const table::Interrupted&) {
     throw py::error_already_set();  // what the signal handler raised
+  } catch (const device::Interrupted&) {
+    throw py::error_already_set();
   } catch (const table::BadRow& bad) {
     const py::object index =
         bad.is_signed ? py::object(py::int_(static_cast<int64_t>(bad.bits))) : py::object(py::int_(bad.bits));

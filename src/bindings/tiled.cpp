@@ -38,7 +38,7 @@ bool move_tiles(const Request& request, const Operands& operands, const ArrayVie
 }  // namespace
 
 py::object execute_tiled(const Request& request, const Plan& plan, const Operands& operands) {
-  Result fresh(operands.input, plan.result_shape);
+  Result fresh(operands, plan.result_shape);
   const ArrayView result = contiguous_view(fresh.data(), plan.result_shape, plan.item);
   const Buffers buffers = buffers_of(request, operands, result.data, operands.input.view.data);
   for (int attempt = 0; attempt < kTries; ++attempt) {
@@ -46,7 +46,7 @@ py::object execute_tiled(const Request& request, const Plan& plan, const Operand
     std::optional<BadIndex> bad;
     run_work(keeps_lock(plan), [&](const RunOptions& options) {
       good = move_tiles(request, operands, result, options);
-      if (!good) bad = first_outside(plan, buffers, options.interrupted);
+      if (!good) bad = host_backend().first_outside(plan, buffers, options);
     });
     if (bad) raise_out_of_bounds(request.op, plan, *bad);
     if (good) return fresh.take();

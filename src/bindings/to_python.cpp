@@ -1,6 +1,8 @@
 // to_python.cpp: see to_python.h.
 #include "bindings/numpy_api.h"
 // NumPy's header first
+#include <tuple>
+
 #include "backends/host_memory.h"
 #include "bindings/to_python.h"
 #include "core/checked.h"
@@ -61,23 +63,50 @@ py::object allocate_ndarray(const Operand& source, const Dims& shape) {
 
 }  // namespace
 
-Result::Result(const Operand& source, const Dims& shape) : source_(source) {
-  switch (source.library) {
+Result::Result(const Operands& operands, const Dims& shape) : source_(maker_of(operands)) {
+  if (operands.place) {
+    make_there(*operands.place, operands.input, shape);
+  } else {
+    make_on_host(shape);
+  }
+}
+
+void Result::make_on_host(const Dims& shape) {
+  switch (source_.library) {
     case Library::numpy:
-      object_ = allocate_ndarray(source, shape);
+      object_ = allocate_ndarray(source_, shape);
       data_ = static_cast<std::byte*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(object_.ptr())));
       break;
     case Library::torch:
-      tensor_ = dlpack::allocate_tensor(shape, source.type.data, source.view.item);
+      tensor_ = dlpack::allocate_tensor(shape, source_.type.data, source_.view.item);
       data_ = static_cast<std::byte*>(tensor_->tensor.data);
       break;
     case Library::dlpack: {
-      dlpack::Array array = dlpack::Array::allocate(shape, source.type.data, source.view.item);
+      dlpack::Array array = dlpack::Array::allocate(shape, source_.type.data, source_.view.item);
       data_ = array.view().data;
       object_ = py::cast(std::move(array));
       break;
     }
   }
+}
+
+void Result::make_there(const Place& place, const Operand& input, const Dims& shape) {
+  const ElementType& type = input.type;
+  if (source_.library == Library::torch) {
+    if (type.data.code == dlpack::kOpaque) throw DTypeError("torch has no dtype " + type.name());
+    tensor_ = dlpack::allocate_torch(shape, type.data, place.device());
+    data_ = static_cast<std::byte*>(tensor_->tensor.data) + tensor_->tensor.byte_offset;
+    return;
+  }
+  const py::object& lent = source_.elsewhere->lent;
+  if (lent && !lent.attr("make").is_none()) {
+    std::tie(object_, data_) = make_array_there(lent, type, shape);
+    is_finished_ = true;
+    return;
+  }
+  dlpack::Array array = dlpack::Array::allocate(shape, type, input.view.item, place.device(), place.stream());
+  data_ = array.view().data;
+  object_ = py::cast(std::move(array));
 }
 
 Result::~Result() {
@@ -94,6 +123,8 @@ py::object Result::take() {
         py::reinterpret_steal<py::object>(PyArray_Return(reinterpret_cast<PyArrayObject*>(object_.release().ptr())));
     if (!object_) throw py::error_already_set();
   }
+  if (is_finished_) return object_;
+  if (source_.elsewhere && source_.elsewhere->lent) return source_.elsewhere->lent.attr("wrap")(object_);
   return source_.wrap ? source_.wrap(object_) : object_;
 }
 

@@ -3,15 +3,15 @@
 
 #include <pybind11/pybind11.h>
 
-#include "bindings/from_python.h"
+#include "bindings/run.h"
 
 namespace gs {
 
 // A fresh C-contiguous array that has not been handed out yet.
 class Result {
  public:
-  // Like `source` in library, dtype and array type.
-  Result(const Operand& source, const Dims& shape);
+  // Like the input in library, dtype and array type; where that is host memory read by a GPU, of the library there.
+  Result(const Operands& operands, const Dims& shape);
   Result(const Result&) = delete;
   Result& operator=(const Result&) = delete;
   ~Result();
@@ -21,10 +21,13 @@ class Result {
   py::object take();
 
  private:
-  const Operand& source_;
+  void make_on_host(const Dims& shape);
+  void make_there(const Place& place, const Operand& input, const Dims& shape);
+  const Operand& source_;  // gives the library
   py::object object_;
   dlpack::ManagedTensorVersioned* tensor_ = nullptr;
   std::byte* data_ = nullptr;
+  bool is_finished_ = false;  // its library made it
 };
 
 }  // namespace gs

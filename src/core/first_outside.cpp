@@ -149,8 +149,13 @@ bool any_outside(const Plan& plan, const Buffers& buffers, int64_t begin, int64_
 }
 
 std::optional<BadIndex> first_outside(const Plan& plan, const Buffers& buffers, bool (*stop)()) {
+  return first_outside(plan, buffers, 0, plan.index_space.count(), stop);
+}
+
+std::optional<BadIndex> first_outside(const Plan& plan, const Buffers& buffers, int64_t begin, int64_t end,
+                                      bool (*stop)()) {
   std::optional<BadIndex> found;
-  for_each_block(plan, buffers, 0, plan.index_space.count(), stop, [&](int64_t flat, const Buffers& at, int64_t count) {
+  for_each_block(plan, buffers, begin, end, stop, [&](int64_t flat, const Buffers& at, int64_t count) {
     if (!block_is_bad(plan, at, count)) return true;
     for (int64_t i = 0; i < count; ++i) {
       if (plan.masked && at.mask[i * inner_stride(plan, kMask)] == std::byte{0}) continue;

@@ -145,11 +145,14 @@ struct BadIndex {
   uint64_t bits = 0;  // the value as read; sign-extended for signed types
 };
 
-// Scans every index in flat order under the plan's rule. Nothing for rules that cannot fail. Reads each index once.
-// `stop`, if any, is asked every few milliseconds; once it says true the search ends without an answer.
+// Scans every index in flat order under the plan's rule, or those of the points [begin, end) of index_space. Nothing for
+// rules that cannot fail. `stop`, if any, is asked every few milliseconds; once it says true the search ends without an
+// answer.
 std::optional<BadIndex> first_outside(const Plan& plan, const Buffers& buffers, bool (*stop)() = nullptr);
+std::optional<BadIndex> first_outside(const Plan& plan, const Buffers& buffers, int64_t begin, int64_t end,
+                                      bool (*stop)() = nullptr);
 
-// The same question without the answer's details, at the speed of the memory, for points [begin, end) of index_space.
+// The same question without the answer's details, at the speed of the memory.
 bool any_outside(const Plan& plan, const Buffers& buffers, int64_t begin, int64_t end, bool (*stop)() = nullptr);
 
 // The lowest point that a scatter would write to a target which an earlier point has written to.

@@ -68,7 +68,8 @@ struct Array {
   int64_t length = 0;
   int64_t offset = 0;
   int64_t nulls = 0;  // -1: not counted
-  int64_t reach = 0;  // binary: how many bytes, and list: how many rows of the child the offsets may name
+  int64_t reach = 0;  // binary: how many bytes, and list: how many rows of the child the offsets may name; -1: what
+                      // the last offset says, which lies on a GPU
   Buffer validity;    // data null: every row is valid
   Buffer first;
   Buffer second;

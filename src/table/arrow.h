@@ -13,7 +13,9 @@ enum class Check : uint8_t { structure, full };
 // Takes over what it is given (release is null afterwards, in the case of an error too: then it was released).
 // Throws ExchangeError, which says what is wrong and where ("column 'a', child 0: ..").
 Type import_type(ArrowSchema* schema);
-Array import_array(ArrowArray* array, const Type& type, Check check);
+// `readable`: the buffers may be read here and now. Those of a GPU may not: what only they tell (how far offsets reach,
+// nulls that were not counted) is left to the kernels, and types whose structure lies in them are refused.
+Array import_array(ArrowArray* array, const Type& type, Check check, bool readable = true);
 // Reads all chunks. The caller has given away the interpreter lock if the stream may need it.
 Chunked import_stream(ArrowArrayStream* stream, Check check);
 

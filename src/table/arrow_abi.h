@@ -1,5 +1,5 @@
-// arrow_abi.h: the structs of Arrow's C data and C stream interfaces, declared as the specification intends it.
-// https://arrow.apache.org/docs/format/CDataInterface.html, CStreamInterface.html
+// arrow_abi.h: the structs of Arrow's C data, C stream and C device interfaces, declared as the specification intends
+// it. https://arrow.apache.org/docs/format/CDataInterface.html, CStreamInterface.html, CDeviceDataInterface.html
 #pragma once
 
 #include <cstdint>
@@ -38,9 +38,22 @@ struct ArrowArrayStream {
   void (*release)(ArrowArrayStream*);
   void* private_data;
 };
+
+struct ArrowDeviceArray {
+  ArrowArray array;
+  int64_t device_id;
+  int32_t device_type;
+  void* sync_event;
+  int64_t reserved[3];
+};
 }
 
 namespace gs::table {
+
+inline constexpr int32_t kDeviceCpu = 1;
+inline constexpr int32_t kDeviceCuda = 2;
+inline constexpr int32_t kDeviceCudaHost = 3;
+inline constexpr int32_t kDeviceCudaManaged = 13;
 
 inline constexpr int64_t kDictionaryOrdered = 1;
 inline constexpr int64_t kNullable = 2;

@@ -98,11 +98,15 @@ void check_counts(const ArrowArray& in, const Type& type, const Path& path) {
 
 class Reader {
  public:
-  Reader(std::shared_ptr<const Owner> owner, Check check) : owner_(std::move(owner)), check_(check) {}
+  Reader(std::shared_ptr<const Owner> owner, Check check, bool readable)
+      : owner_(std::move(owner)), check_(check), readable_(readable) {}
 
   void read(const ArrowArray* in, const Type& type, const Path& path, Array& out) const {
     if (in == nullptr) fail(path, "is a null pointer");
     check_counts(*in, type, path);
+    if (!readable_ && (type.layout == Layout::view || type.layout == Layout::run_end)) {
+      fail(path, "is " + type_name(type) + " on a GPU, which table operators do not take");
+    }
     out.length = in->length;
     out.offset = in->offset;
     if (in->n_buffers > 1 || (in->n_buffers == 1 && in->buffers[0] != nullptr)) check_addresses(type, path, out);
@@ -110,7 +114,7 @@ class Reader {
     read_children(*in, type, path, out);
     read_buffers(*in, type, path, out);
     check_children(type, path, out);
-    if (check_ == Check::full) {
+    if (check_ == Check::full && readable_) {
       check_nulls(path, out);
       check_rows(out, type, path);
     }
@@ -176,7 +180,8 @@ class Reader {
       case Layout::binary:
         read_offsets(in, type, path, out);
         out.second = buffer(in.buffers[2]);
-        if (out.second.data == nullptr && last_offset(type, out) > 0) fail(path, "its bytes are a null pointer");
+        if (readable_ && out.second.data == nullptr && last_offset(type, out) > 0)
+          fail(path, "its bytes are a null pointer");
         return;
       case Layout::list: read_offsets(in, type, path, out); return;
       case Layout::list_view:
@@ -202,6 +207,10 @@ class Reader {
   void read_offsets(const ArrowArray& in, const Type& type, const Path& path, Array& out) const {
     out.first = needed(in.buffers[1], in.length > 0 || in.offset > 0, "offsets", path);
     if (in.length == 0) return;
+    if (!readable_) {
+      out.reach = -1;
+      return;
+    }
     const int64_t first = load_offset(out.first.data, type.width, in.offset);
     const int64_t last = last_offset(type, out);
     if (first < 0 || last < first || last > kMostRows) {
@@ -292,16 +301,17 @@ class Reader {
 
   std::shared_ptr<const Owner> owner_;
   Check check_;
+  bool readable_;
 };
 
 }  // namespace
 
-Array import_array(ArrowArray* array, const Type& type, Check check) {
+Array import_array(ArrowArray* array, const Type& type, Check check, bool readable) {
   const Path root{nullptr, "Arrow array", type.name.c_str()};
   if (array == nullptr) fail(root, "is a null pointer");
   const std::shared_ptr<const Owner> owner = take_over(array);
   Array out;
-  Reader(owner, check).read(&owner->array, type, root, out);
+  Reader(owner, check, readable).read(&owner->array, type, root, out);
   return out;
 }
 

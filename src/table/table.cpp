@@ -52,18 +52,6 @@ void refuse_nulls(const Type& type, const Array& result) {
   for (std::size_t c = 0; c < type.children.size(); ++c) refuse_nulls(type.children[c], result.children[c]);
 }
 
-void refuse_new_nulls(const Frame& result, const Frame& target) {
-  const Type& type = *result.data.type;
-  for (const Array& chunk : result.data.chunks) {
-    if (!result.is_table) refuse_nulls(type, chunk);
-    for (std::size_t c = 0; result.is_table && c < type.children.size(); ++c) {
-      const auto had_nulls = [c](const Array& old) { return has_nulls(old.children[c]); };
-      if (std::any_of(target.data.chunks.begin(), target.data.chunks.end(), had_nulls)) continue;
-      refuse_nulls(type.children[c], chunk.children[c]);
-    }
-  }
-}
-
 class Rows {
  public:
   Rows(const Selection::Sharing& sharing, Pieces pieces, Frame& out)
@@ -103,27 +91,49 @@ class Rows {
 
 }  // namespace
 
-Frame take_rows(const Selection::Sharing& sharing, const Selection& selection, const Frame& first, const Frame* second,
-                bool nullable) {
+void refuse_new_nulls(const Frame& result, const Frame& target) {
+  const Type& type = *result.data.type;
+  for (const Array& chunk : result.data.chunks) {
+    if (!result.is_table) refuse_nulls(type, chunk);
+    for (std::size_t c = 0; result.is_table && c < type.children.size(); ++c) {
+      const auto had_nulls = [c](const Array& old) { return has_nulls(old.children[c]); };
+      if (std::any_of(target.data.chunks.begin(), target.data.chunks.end(), had_nulls)) continue;
+      refuse_nulls(type.children[c], chunk.children[c]);
+    }
+  }
+}
+
+std::vector<const Array*> chunks_of(const Selection::Lengths& lengths, const Frame& first, const Frame* second) {
   std::vector<const Array*> chunks;
   for (const Array& chunk : first.data.chunks) chunks.push_back(&chunk);
   if (second != nullptr) {
     check_like(first, *second);
     for (const Array& chunk : second->data.chunks) chunks.push_back(&chunk);
   }
-  if (chunks.size() != selection.lengths().size()) {
-    throw ShapeError("the selection was made for " + std::to_string(selection.lengths().size()) +
-                     " chunks, there are " + std::to_string(chunks.size()));
+  if (chunks.size() != lengths.size()) {
+    throw ShapeError("the selection was made for " + std::to_string(lengths.size()) + " chunks, there are " +
+                     std::to_string(chunks.size()));
   }
   for (std::size_t c = 0; c < chunks.size(); ++c) {
-    if (chunks[c]->length != selection.lengths()[c]) {
-      throw ShapeError("the selection was made for " + std::to_string(selection.lengths()[c]) + " rows in chunk " +
+    if (chunks[c]->length != lengths[c]) {
+      throw ShapeError("the selection was made for " + std::to_string(lengths[c]) + " rows in chunk " +
                        std::to_string(c) + ", there are " + std::to_string(chunks[c]->length));
     }
   }
+  return chunks;
+}
+
+Frame empty_like(const Frame& first, bool nullable) {
   Frame out;
   out.is_table = first.is_table;
   out.data.type = nullable ? nullable_type(first.data.type, first.is_table) : first.data.type;
+  return out;
+}
+
+Frame take_rows(const Selection::Sharing& sharing, const Selection& selection, const Frame& first, const Frame* second,
+                bool nullable) {
+  const std::vector<const Array*> chunks = chunks_of(selection.lengths(), first, second);
+  Frame out = empty_like(first, nullable);
   Rows(sharing, selection.pieces(chunks), out).add(selection.picks());
   if (second != nullptr) refuse_new_nulls(out, first);
   return out;
@@ -189,15 +199,16 @@ void check_names(const Frame& target, const Frame& source, const Roles& roles) {
   }
 }
 
-Frame to_frame(Chunked data, std::optional<bool> is_table) {
+Frame to_frame(Chunked data, std::optional<bool> is_table, int device) {
   const bool is_structure = data.type->layout == Layout::structure && data.type->dictionary == nullptr;
-  Frame frame{std::move(data), is_table.value_or(is_structure)};
+  Frame frame{std::move(data), is_table.value_or(is_structure), device};
   if (!frame.is_table) return frame;
   const Chunked& records = frame.data;
   if (!is_structure) throw ExchangeError("expected a table (format +s), got a column of " + type_name(*records.type));
   for (const Array& chunk : records.chunks) {
     if (!has_nulls(chunk)) continue;
-    if (chunk.nulls < 0 && count_nulls(chunk.validity.data, chunk.offset, chunk.length) == 0) continue;
+    if (chunk.nulls < 0 && device == kHost && count_nulls(chunk.validity.data, chunk.offset, chunk.length) == 0)
+      continue;
     throw ExchangeError("a table whose records are null");
   }
   return frame;

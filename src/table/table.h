@@ -9,16 +9,25 @@
 
 namespace gs::table {
 
+inline constexpr int kHost = -1;  // in place of the number of a GPU
+
 // A table (its root is a structure without nulls, whose fields are the columns) or one column.
 struct Frame {
   Chunked data;
   bool is_table = false;
+  int device = kHost;  // whose memory it is in: the number of a GPU
 };
 
 // The rows that `selection` names in the chunks of `first` and then of `second` (may be null), of the type of `first`;
 // `nullable`: what the user sees as columns may be null from now on.
 Frame take_rows(const Selection::Sharing& sharing, const Selection& selection, const Frame& first, const Frame* second,
                 bool nullable);
+
+// What all ways to take rows begin and end with: the chunks that a selection was made for (ShapeError if it was made
+// for others), a frame without rows, and DataTypeError for nulls that the target may not have.
+std::vector<const Array*> chunks_of(const Selection::Lengths& lengths, const Frame& first, const Frame* second);
+Frame empty_like(const Frame& first, bool nullable);
+void refuse_new_nulls(const Frame& result, const Frame& target);
 
 // What messages call the two sides.
 struct Roles {
@@ -34,7 +43,7 @@ void check_names(const Frame& target, const Frame& source, const Roles& roles = 
 
 // A table where the type is a structure, or a column; `is_table` where the caller knows. ExchangeError for a table
 // whose records are null.
-Frame to_frame(Chunked data, std::optional<bool> is_table);
+Frame to_frame(Chunked data, std::optional<bool> is_table, int device = kHost);
 
 // Whether rows of this are taken in no time, whichever they are, if there are few.
 bool is_short(const Frame& frame);

@@ -69,6 +69,9 @@ void overlay_items(const ColumnKernels& kernels, const Overlay& overlay, const S
 int64_t overlay_bits(const ColumnKernels& kernels, const Overlay& overlay, const SmallVector<BitSource, 2>& sources,
                      int64_t begin, int64_t end, uint64_t* words);
 
+// Whether two dictionaries are one, as far as is to be seen without a look at their values.
+bool same_dictionary(const Array& a, const Array& b);
+
 // Rows [offset, offset + length) of child `i` of a structure or a sparse union.
 Piece field_of(const Piece& piece, std::size_t i);
 

@@ -110,6 +110,10 @@ class Merged {
 
 }  // namespace
 
+bool same_dictionary(const Array& a, const Array& b) {
+  return identity_of(a) == identity_of(b);
+}
+
 void Taker::views(const Pieces& pieces, const Picks& picks, Array& out) const {
   constexpr int64_t kInline = 12;
   SmallVector<int32_t, 2> base;

@@ -26,7 +26,13 @@ FOR_ARRAYS = {
     "table.filter": "compress",
 }
 # The modules are imported when the first object of their library arrives, so the library is there already.
-LIBRARIES = {"pyarrow": "of_pyarrow", "polars": "of_polars", "pandas": "of_pandas", "duckdb": "of_duckdb"}
+LIBRARIES = {
+    "pyarrow": "of_pyarrow",
+    "polars": "of_polars",
+    "pandas": "of_pandas",
+    "duckdb": "of_duckdb",
+    "pylibcudf": "of_pylibcudf",
+}
 
 
 Roles: TypeAlias = tuple[str, str]  # what messages call a table and its partner
@@ -49,6 +55,11 @@ class Frame(ABC):
     @abstractmethod
     def lengths(self) -> tuple[int, ...]:
         """Rows of each chunk."""
+
+    @property
+    def device(self) -> int:
+        """The GPU whose memory it is in; -1: the host."""
+        return -1
 
     @property
     @abstractmethod
@@ -117,6 +128,10 @@ class ArrowFrame(Frame):
         return self.table.lengths
 
     @property
+    def device(self) -> int:
+        return self.table.device
+
+    @property
     def names(self) -> list[Any]:
         return self.table.column_names
 
@@ -133,13 +148,19 @@ class ArrowFrame(Frame):
     def adopt(self, op: str, source: Any, kind: Kind, full: bool) -> Any:
         arrow = isinstance(kind, type) and issubclass(kind, ArrowFrame)
         # Row labels of pandas are no column; a Series hands over none.
-        return kind(op, source, full) if arrow else ArrowFrame(op, source.reset_index(drop=True), full)
+        return self.near(op, kind(op, source, full) if arrow else ArrowFrame(op, source.reset_index(drop=True), full))
 
     def one_row(self, op: str, values: list[Any]) -> Any:
-        return ArrowFrame(op, arrow_scalars.one_row(op, self.table, values), False)
+        return self.near(op, ArrowFrame(op, arrow_scalars.one_row(op, self.table, values), False))
 
     def of_array(self, op: str, role: str, values: np.ndarray[Any, Any]) -> Any:
-        return ArrowFrame(op, arrow_scalars.column_of(op, role, self.table, values), False)
+        return self.near(op, ArrowFrame(op, arrow_scalars.column_of(op, role, self.table, values), False))
+
+    def near(self, op: str, other: Any) -> Any:
+        """The frame of a partner, copied to the GPU where this table lies on one."""
+        if self.table.device >= 0:
+            other.table = other.table.to_device(op, self.table.device)
+        return other
 
     def check_types(self, op: str, other: Any, roles: Roles) -> None:
         try:
@@ -225,7 +246,7 @@ def _library(kind: type) -> str:
 
 
 def _speaks_arrow(source: Any) -> bool:
-    return hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__")
+    return any(hasattr(source, f"__arrow_c_{way}__") for way in ("stream", "array", "device_array"))
 
 
 def _scalars(op: str, role: str, frame: Any, source: Any) -> list[Any]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
-from gatherscatter._arrays import import_dlpack
+from gatherscatter._fill import array_like_of
 from gatherscatter._implicit_cast import dtype_name
 from gatherscatter.errors import shown
 
@@ -34,7 +34,7 @@ INDEX = Dtypes("int32", "int64")
 def array_like(op: str, role: str, obj: Any) -> Any:
     """`obj`, or a view of it, with a dtype and a shape; TypeError for what is no array, lists and numbers included."""
     if not hasattr(obj, "dtype") and hasattr(obj, "__dlpack__"):
-        obj = np.from_dlpack(cast(Any, import_dlpack(obj)))
+        obj = array_like_of(obj)
     if not hasattr(obj, "dtype") or not hasattr(obj, "shape"):
         raise TypeError(f"{op}: {role} is of type {type(obj).__name__}, expected an array")
     return obj

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstring>
 #include <mutex>
 #include <vector>
@@ -15,8 +14,6 @@
 namespace gs::cpu {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-constexpr auto kAskEvery = std::chrono::milliseconds(10);
 constexpr int64_t kLineWords = 8;
 
 // Whether units lie at multiples of their length from the first one on, so that they either meet or do not overlap.
@@ -88,9 +85,6 @@ struct Work {
   int64_t count;
   int64_t step;  // of a chunk
   Bitmaps* maps;
-  bool (*interrupted)();
-  Clock::time_point asked;
-  bool stopped = false;
   std::atomic<bool> bad = false;
   std::atomic<bool> met = false;
 };
@@ -122,29 +116,18 @@ bool write_apart(void* context, int64_t chunk) {
   return good && !met;
 }
 
-bool proceed(void* context) {
-  auto& work = *static_cast<Work*>(context);
-  const auto now = Clock::now();
-  if (now - work.asked < kAskEvery) return true;
-  work.asked = now;
-  work.stopped = work.interrupted();
-  return !work.stopped;
-}
-
-bool run_all(Work& work, const RunOptions& options) {
-  work.interrupted = options.interrupted;
-  work.asked = Clock::now();
+bool run_all(Work& work, int threads, Asker& asker) {
   const auto run = work.maps == nullptr ? copy_chunk : write_apart;
-  return run_task(options.threads, {(work.count + work.step - 1) / work.step, run,
-                                    options.interrupted == nullptr ? nullptr : proceed, &work});
+  return run_task(threads, {(work.count + work.step - 1) / work.step, run, &work, &asker});
 }
 
 // Copies the slots that `job.marks` does not name from `job.base`.
 Outcome copy_rest(Run run, const Job& job, int64_t slots, const RunOptions& options) {
   if (slots == 0) return Outcome::done;
-  Work work{run, &job, slots, std::max(kMaxChunkBytes / job.unit / 64, int64_t{1}) * 64, nullptr, nullptr, {}};
+  Work work{run, &job, slots, std::max(kMaxChunkBytes / job.unit / 64, int64_t{1}) * 64, nullptr};
   work.step = std::max(work.step, (slots >> 31) + 1);
-  return run_all(work, options) ? Outcome::done : Outcome::interrupted;
+  Asker asker(options.interrupted);
+  return run_all(work, options.threads, asker) ? Outcome::done : Outcome::interrupted;
 }
 
 }  // namespace
@@ -165,9 +148,10 @@ Apart scatter_apart(Run run, const Tuning& tuning, const Plan& plan, const Buffe
   job.marks.first = reinterpret_cast<Address>(buffers.indexed) + static_cast<Address>(span.low);
   if (job.stream && job.whole_lines) job.block = kApartBlock;  // others ask for their targets in time
   Bitmaps maps(shares.threads, slots);
-  Work work{run, &job, plan.space.count(), shares.points, &maps, nullptr, {}};
-  const bool done = run_all(work, {shares.threads, options.interrupted});
-  if (work.stopped) return {Outcome::interrupted, false};  // asked again, nobody would say so any more
+  Work work{run, &job, plan.space.count(), shares.points, &maps};
+  Asker asker(options.interrupted);
+  const bool done = run_all(work, shares.threads, asker);
+  if (asker.stopped()) return {Outcome::interrupted, false};
   if (work.bad.load()) return {Outcome::bad_index, false};
   if (work.met.load()) return {};
   if (!done) return {Outcome::interrupted, false};

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
+#include <mutex>
 
 #include "backends/cpu/scatter.h"
 #include "backends/cpu/slab.h"
@@ -13,23 +13,10 @@
 namespace gs::cpu {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-constexpr auto kAskEvery = std::chrono::milliseconds(10);
-
-// Whether less than 10 ms have gone since the last question; else the next one counts from now.
-bool is_early(Clock::time_point& asked) {
-  const auto now = Clock::now();
-  if (now - asked < kAskEvery) return true;
-  asked = now;
-  return false;
-}
-
 struct Work {
   Run run;
   const Job* job;
   Cut cut;
-  bool (*interrupted)();
-  Clock::time_point asked;
   std::atomic<bool> bad = false;
 };
 
@@ -59,11 +46,6 @@ bool run_chunk(void* context, int64_t chunk) {
   }
   if (!good) work.bad.store(true, std::memory_order_relaxed);
   return good;
-}
-
-bool proceed(void* context) {
-  auto& work = *static_cast<Work*>(context);
-  return is_early(work.asked) || !work.interrupted();
 }
 
 class Cpu final : public Backend {
@@ -99,6 +81,11 @@ class Cpu final : public Backend {
 
   bool any_outside(const Plan& plan, const Buffers& buffers, const RunOptions& options) const override {
     return any_outside_with(tuning_, plan, buffers, options);
+  }
+
+  std::optional<BadIndex> first_outside(const Plan& plan, const Buffers& buffers,
+                                        const RunOptions& options) const override {
+    return first_outside_with(plan, buffers, options);
   }
 
   // The level is the one that was compiled into the kernels in use. Where the kernel of a kind does not serve the plan
@@ -192,13 +179,12 @@ Outcome move_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers
   Work work;
   work.run = run;
   work.job = &prepared.job;
-  work.interrupted = options.interrupted;
   work.cut = cut(plan, tuning, options.threads);
   if (work.cut.threads == 1 && (work.cut.chunks == 1 || options.interrupted == nullptr)) {
     return run(prepared.job, 0, prepared.job.count) ? Outcome::done : Outcome::bad_index;
   }
-  work.asked = Clock::now();
-  const Task task{work.cut.chunks, run_chunk, options.interrupted == nullptr ? nullptr : proceed, &work};
+  Asker asker(options.interrupted);
+  const Task task{work.cut.chunks, run_chunk, &work, &asker};
   if (run_task(work.cut.threads, task)) return Outcome::done;
   return work.bad.load() ? Outcome::bad_index : Outcome::interrupted;
 }
@@ -208,20 +194,36 @@ namespace {
 struct Scan {
   const Plan* plan;
   const Buffers* buffers;
+  int64_t count;
   int64_t chunk;
-  bool (*interrupted)();
-  Clock::time_point asked;
+  int64_t chunks;
+  std::mutex one;
+  std::optional<BadIndex> bad;  // the lowest so far, and all of them counted
+
+  Scan(const Plan& its_plan, const Buffers& its_buffers, int threads)
+      : plan(&its_plan), buffers(&its_buffers), count(its_plan.index_space.count()) {
+    chunk = std::clamp(count / (int64_t{threads} * kChunksPerThread), kMinScanPoints,
+                       std::max(kMaxScanPoints, (count >> 31) + 1));
+    chunks = (count + chunk - 1) / chunk;
+  }
 };
 
 bool scan_chunk(void* context, int64_t chunk) {
   const auto& scan = *static_cast<Scan*>(context);
   const int64_t begin = chunk * scan.chunk;
-  return !any_outside(*scan.plan, *scan.buffers, begin, std::min(begin + scan.chunk, scan.plan->index_space.count()));
+  return !any_outside(*scan.plan, *scan.buffers, begin, std::min(begin + scan.chunk, scan.count));
 }
 
-bool proceed_scan(void* context) {
+bool find_chunk(void* context, int64_t chunk) {
   auto& scan = *static_cast<Scan*>(context);
-  return is_early(scan.asked) || !scan.interrupted();
+  const int64_t begin = chunk * scan.chunk;
+  const auto bad = gs::first_outside(*scan.plan, *scan.buffers, begin, std::min(begin + scan.chunk, scan.count));
+  if (!bad) return true;
+  const std::lock_guard<std::mutex> lock(scan.one);
+  const int64_t counted = bad->count + (scan.bad ? scan.bad->count : 0);
+  if (!scan.bad || bad->flat < scan.bad->flat) scan.bad = bad;
+  scan.bad->count = counted;
+  return true;
 }
 
 }  // namespace
@@ -229,12 +231,16 @@ bool proceed_scan(void* context) {
 bool any_outside_with(const Tuning& tuning, const Plan& plan, const Buffers& buffers, const RunOptions& options) {
   const int64_t count = plan.index_space.count();
   if (count < tuning.serial_points) return any_outside(plan, buffers, 0, count);
-  const int64_t shares = int64_t{options.threads} * kChunksPerThread;
-  const int64_t chunk = std::clamp(count / shares, kMinScanPoints, std::max(kMaxScanPoints, (count >> 31) + 1));
-  Scan scan{&plan, &buffers, chunk, options.interrupted, Clock::now()};
-  const Task task{(count + chunk - 1) / chunk, scan_chunk, options.interrupted == nullptr ? nullptr : proceed_scan,
-                  &scan};
-  return !run_task(options.threads, task);
+  Scan scan(plan, buffers, options.threads);
+  Asker asker(options.interrupted);
+  return !run_task(options.threads, {scan.chunks, scan_chunk, &scan, &asker});
+}
+
+std::optional<BadIndex> first_outside_with(const Plan& plan, const Buffers& buffers, const RunOptions& options) {
+  Scan scan(plan, buffers, options.threads);
+  Asker asker(options.interrupted);
+  if (!run_task(options.threads, {scan.chunks, find_chunk, &scan, &asker})) return std::nullopt;
+  return scan.bad;
 }
 
 namespace {
@@ -242,8 +248,6 @@ namespace {
 struct Shared {
   const Share* work;
   int64_t chunk;
-  bool (*interrupted)();
-  Clock::time_point asked;
 };
 
 bool run_share(void* context, int64_t chunk) {
@@ -251,11 +255,6 @@ bool run_share(void* context, int64_t chunk) {
   const int64_t begin = chunk * shared.chunk;
   shared.work->run(shared.work->context, begin, std::min(begin + shared.chunk, shared.work->count));
   return true;
-}
-
-bool proceed_share(void* context) {
-  auto& shared = *static_cast<Shared*>(context);
-  return is_early(shared.asked) || !shared.interrupted();
 }
 
 }  // namespace
@@ -269,9 +268,9 @@ Outcome share_out(const Share& work, const RunOptions& options) {
   const int64_t most = std::max(work.least * kMostShares, (work.count >> 30) + 1);
   const int64_t wanted = std::clamp(even, work.least, most);
   const int64_t chunk = (wanted + work.grain - 1) / work.grain * work.grain;
-  Shared shared{&work, chunk, options.interrupted, Clock::now()};
-  const Task task{(work.count + chunk - 1) / chunk, run_share, options.interrupted == nullptr ? nullptr : proceed_share,
-                  &shared};
+  Shared shared{&work, chunk};
+  Asker asker(options.interrupted);
+  const Task task{(work.count + chunk - 1) / chunk, run_share, &shared, &asker};
   return run_task(options.threads, task) ? Outcome::done : Outcome::interrupted;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "backends/backend.h"
@@ -33,6 +34,7 @@ Outcome move_with(Run kernels, const Tuning& tuning, const Plan& plan, const Buf
 Outcome reduce_with(Run kernels, const Tuning& tuning, const Plan& plan, const Buffers& buffers, const Combine& combine,
                     const RunOptions& options);
 bool any_outside_with(const Tuning& tuning, const Plan& plan, const Buffers& buffers, const RunOptions& options);
+std::optional<BadIndex> first_outside_with(const Plan& plan, const Buffers& buffers, const RunOptions& options);
 
 std::unique_ptr<SmallMove> small_move_with(Run kernels, const Tuning& tuning, const Plan& plan, Direction direction);
 

@@ -21,7 +21,9 @@ void combine_units(const Job& job, const Address* target, const Address* value, 
   for (int j = 0; j < n; ++j) {
     std::byte* const to = pointer_to(target[j]);
     const std::byte* const from = pointer_to(value[j]);
+#if !defined(__clang__)
 #pragma GCC ivdep
+#endif
     for (int64_t i = 0; i < items; ++i) combine_direct<T, kReduce>(to + i * kSize, from + i * kSize);
   }
 }

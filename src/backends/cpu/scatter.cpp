@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -20,9 +19,6 @@
 
 namespace gs::cpu {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-constexpr auto kAskEvery = std::chrono::milliseconds(10);
 
 struct Range {
   Address low = 0;
@@ -60,7 +56,6 @@ struct Round {
   Sum sum;
   int64_t first;
   int64_t last;
-  Clock::time_point asked;
   std::atomic<bool> bad = false;
 };
 
@@ -110,14 +105,6 @@ bool run_part(void* context, int64_t chunk) {
   return good;
 }
 
-bool proceed(void* context) {
-  auto& round = *static_cast<Round*>(context);
-  const auto now = Clock::now();
-  if (now - round.asked < kAskEvery) return true;
-  round.asked = now;
-  return !round.scatter->options.interrupted();
-}
-
 // Slices of the outermost axis are many and run as they come. Other parts are few: they go through their points side by
 // side, in rounds, between which Ctrl-C is heard.
 Outcome run_parts(const Scatter& scatter, const std::vector<Part>& parts, const Sum& sum) {
@@ -131,16 +118,16 @@ Outcome run_parts(const Scatter& scatter, const std::vector<Part>& parts, const 
     const int64_t by_bytes = kRoundBytes / std::max<int64_t>(scatter.plan->unit, 1);
     step = std::max<int64_t>(std::min(scatter.tuning->round_points, by_bytes), 1);
   }
-  Round round{&scatter, &parts, sum, 0, 0, Clock::now()};
+  Round round{&scatter, &parts, sum, 0, 0};
+  Asker asker(scatter.options.interrupted);
   for (int64_t first = 0; first < count; first += step) {
     round.first = first;
     round.last = std::min(first + step, count);
-    const Task task{static_cast<int64_t>(parts.size()), run_part,
-                    many && scatter.options.interrupted != nullptr ? proceed : nullptr, &round};
+    const Task task{static_cast<int64_t>(parts.size()), run_part, &round, many ? &asker : nullptr};
     const bool done = run_task(scatter.threads, task);
     if (round.bad.load()) return Outcome::bad_index;
     if (!done) return Outcome::interrupted;
-    if (round.last < count && !proceed(&round)) return Outcome::interrupted;
+    if (round.last < count && !asker.proceed()) return Outcome::interrupted;
   }
   return Outcome::done;
 }
@@ -285,7 +272,7 @@ void sweep_window(const Scatter& scatter, Sweep sweep, const Window& totals, int
     all.sweep(part, std::min(kMaxChunkPoints, all.slots - begin));
     return true;
   };
-  run_task(scatter.threads, {(slots + kMaxChunkPoints - 1) / kMaxChunkPoints, run, nullptr, &work});
+  run_task(scatter.threads, {(slots + kMaxChunkPoints - 1) / kMaxChunkPoints, run, &work});
 }
 
 // Reductions with running totals, one window of the targets at a time.
@@ -306,7 +293,7 @@ Outcome reduce_in_windows(const Scatter& scatter, const Appliers& appliers, cons
   Sum sum;
   sum.stream = false;
   std::optional<Records> records;
-  auto asked = Clock::now();
+  Asker asker(scatter.options.interrupted);
   for (int64_t first = 0; first < slots; first += window) {
     if (!dense || !records) records.emplace(bytes, !dense);
     const int64_t here = std::min(window, slots - first);
@@ -329,9 +316,7 @@ Outcome reduce_in_windows(const Scatter& scatter, const Appliers& appliers, cons
       outcome = run_parts(scatter, parts, sum);
       if (outcome != Outcome::done) return outcome;
     }
-    if (scatter.options.interrupted == nullptr || Clock::now() - asked < kAskEvery) continue;
-    if (scatter.options.interrupted()) return Outcome::interrupted;
-    asked = Clock::now();
+    if (!asker.proceed()) return Outcome::interrupted;
   }
   return Outcome::done;
 }

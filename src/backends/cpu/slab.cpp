@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstring>
 #include <memory>
 
@@ -14,9 +13,6 @@
 namespace gs::cpu {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-constexpr auto kAskEvery = std::chrono::milliseconds(10);
-
 struct Slabs {
   Run run;
   const Tuning* tuning;
@@ -25,8 +21,6 @@ struct Slabs {
   int64_t columns;
   int64_t per_matrix;  // slabs
   bool stream;
-  bool (*interrupted)();
-  Clock::time_point asked;
   std::atomic<bool> bad = false;
 };
 
@@ -78,14 +72,6 @@ bool run_slab(void* context, int64_t chunk) {
   return good;
 }
 
-bool proceed(void* context) {
-  auto& slabs = *static_cast<Slabs*>(context);
-  const auto now = Clock::now();
-  if (now - slabs.asked < kAskEvery) return true;
-  slabs.asked = now;
-  return !slabs.interrupted();
-}
-
 }  // namespace
 
 int64_t slab_columns(const Plan& plan, const Tuning& tuning, Direction direction) {
@@ -113,11 +99,10 @@ Outcome gather_slabs(Run run, const Tuning& tuning, const Plan& plan, const Buff
               &buffers,
               columns,
               (space.extent(last) + columns - 1) / columns,
-              plan.bytes_moved() >= tuning.stream_bytes,
-              options.interrupted,
-              Clock::now()};
+              plan.bytes_moved() >= tuning.stream_bytes};
   const int64_t matrices = space.count() / space.extent(last) / space.extent(last - 1);
-  const Task task{matrices * slabs.per_matrix, run_slab, options.interrupted == nullptr ? nullptr : proceed, &slabs};
+  Asker asker(options.interrupted);
+  const Task task{matrices * slabs.per_matrix, run_slab, &slabs, &asker};
   if (run_task(options.threads, task)) return Outcome::done;
   return slabs.bad.load() ? Outcome::bad_index : Outcome::interrupted;
 }

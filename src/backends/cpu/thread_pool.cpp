@@ -71,7 +71,7 @@ const cpu_set_t& processors_at_start() {
 bool run_alone(const Task& task) {
   for (int64_t chunk = 0; chunk < task.chunks; ++chunk) {
     if (!task.run(task.context, chunk)) return false;
-    if (task.proceed != nullptr && !task.proceed(task.context)) return false;
+    if (task.asker != nullptr && !task.asker->proceed()) return false;
   }
   return true;
 }
@@ -96,7 +96,7 @@ class Pool {
     calls_.notify_all();
 
     for (int64_t chunk = 0; claim(0, chunk);) {
-      const bool good = run(task, chunk) && (task.proceed == nullptr || task.proceed(task.context));
+      const bool good = run(task, chunk) && (task.asker == nullptr || task.asker->proceed());
       report(good);
     }
     wait_for_others(static_cast<uint32_t>(task.chunks));

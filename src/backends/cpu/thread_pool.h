@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "backends/cpu/asker.h"
+
 namespace gs::cpu {
 
 // Chunks are independent of each other and may run in any order on any thread. The functions may throw std::bad_alloc
@@ -10,8 +12,8 @@ namespace gs::cpu {
 struct Task {
   int64_t chunks = 0;                                   // at most 2^31
   bool (*run)(void* context, int64_t chunk) = nullptr;  // false: the chunks that nobody has begun are dropped
-  bool (*proceed)(void* context) = nullptr;             // asked on the calling thread between chunks; false as above
   void* context = nullptr;
+  Asker* asker = nullptr;  // asked on the calling thread between chunks; to stop is as false above
 };
 
 // Runs the task on the calling thread and up to threads - 1 helpers; true if every chunk ran and returned true. When it

@@ -12,8 +12,10 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "backends/device/columns.h"
 #include "backends/device/elements.h"
 #include "backends/device/machine.h"
+#include "backends/device/rows.h"
 #include "backends/device/runs.h"
 #include "backends/device/scan.h"
 #include "backends/device/scatter.h"
@@ -41,7 +43,8 @@ using AtomicBodies = BodyList<CombineAtomically<int32_t>, CombineAtomically<int6
 using IntegerRuns = RunsOf<bool, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>;
 using FloatRuns = RunsOf<float, double, Complex<float>, Complex<double>, F16, BF16>;
 using ByteFloatRuns = RunsOf<F8E4M3FN, F8E4M3FNUZ, F8E4M3B11FNUZ, F8E4M3, F8E3M4, F8E5M2, F8E5M2FNUZ>;
-using ColumnBodies = BodyList<>;
+using ColumnBodies = BodyList<ResolveMap, ReplaceRows, MaskWords, CountWords, MaskRows, ElementRows, PickColumns,
+                              PickLong, CountNulls, FindSpans, NarrowOffsets, CopySpans, SpanRows>;
 
 template <class... List>
 struct Joined;

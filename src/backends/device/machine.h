@@ -26,6 +26,9 @@ class Receipt {
   virtual ~Receipt() = default;
   virtual bool is_ready() const = 0;  // whether `status` answers without waiting
   virtual Status status() = 0;        // waits
+  // Of a captured graph: each replay judges anew, so it is asked again and again. `status` does not wait then, but
+  // answers for the replays that have been waited for; a bad one is told once.
+  virtual bool is_lasting() const { return false; }
 };
 
 class Machine {
@@ -66,8 +69,9 @@ class Machine {
   // Streams, by the handles of their driver. A machine that is no GPU has nothing to do.
   virtual bool is_capturing() const { return false; }
   virtual void synchronize() {}
-  virtual void wait_for(uintptr_t) {}   // what is asked for next waits for what was asked for in that stream
-  virtual void go_before(uintptr_t) {}  // and the other way round
+  virtual void wait_for(uintptr_t) {}          // what is asked for next waits for what was asked for in that stream
+  virtual void go_before(uintptr_t) {}         // and the other way round
+  virtual void wait_for_event(const void*) {}  // a pointer to the driver's event, as Arrow hands it over
 };
 
 // Temporary memory of a machine for the time of a scope.

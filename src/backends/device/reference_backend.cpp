@@ -10,10 +10,14 @@ namespace {
 
 std::atomic<const Devices*> runner{nullptr};
 
-device::Queue queue() {
+std::unique_ptr<device::Machine> new_machine() {
   const Devices* devices = runner.load(std::memory_order_acquire);
   if (devices == nullptr) throw std::runtime_error("GS_BACKEND=reference: the module _reference was not loaded");
-  return device::Queue(devices->machine(0, 0));
+  return devices->machine(0, 0);
+}
+
+device::Queue queue() {
+  return device::Queue(new_machine());
 }
 
 class Reference final : public Backend {
@@ -42,6 +46,7 @@ class Reference final : public Backend {
   int threads(const Plan&, Direction, int) const override { return 1; }
   const ColumnKernels& columns() const override { return queue().columns(); }
   Outcome share(const Share& work, const RunOptions& options) const override { return queue().share(work, options); }
+  std::unique_ptr<device::Machine> new_machine() const override { return reference::new_machine(); }
 };
 
 }  // namespace

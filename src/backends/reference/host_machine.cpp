@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backends/device/bodies.h"
+#include "backends/reference/record.h"
 
 namespace gs::reference {
 namespace {
@@ -49,8 +50,11 @@ constexpr auto kRunners = runners_of(device::AllBodies());
 class KnownStatus final : public device::Receipt {
  public:
   explicit KnownStatus(device::Status status) : status_(status) {}
-  bool is_ready() const override { return true; }
-  device::Status status() override { return status_; }
+  bool is_ready() const override { return !record().holds_receipts; }
+  device::Status status() override {
+    if (!is_ready()) ++record().waits;
+    return status_;
+  }
 
  private:
   device::Status status_;
@@ -70,11 +74,17 @@ class HostDevices final : public Devices {
   int count() const override { return 2; }
   std::string description(int) const override { return "the CPU in the place of a GPU"; }
   MemoryPlace place_of(const void*) const override { return {MemoryPlace::Kind::device, 0}; }
-  std::unique_ptr<device::Machine> machine(int, uintptr_t) const override {
-    return std::make_unique<HostMachine>(settings_from_environment());
+  std::unique_ptr<device::Machine> machine(int device, uintptr_t stream) const override {
+    return std::make_unique<HostMachine>(settings_from_environment(), device, stream);
   }
-  std::byte* allocate(int, uintptr_t, int64_t bytes) const override { return aligned(bytes); }
-  void release(int, uintptr_t, std::byte* memory) const noexcept override { std::free(memory); }
+  std::byte* allocate(int, uintptr_t, int64_t bytes) const override {
+    ++record().live;
+    return aligned(bytes);
+  }
+  void release(int, uintptr_t, std::byte* memory) const noexcept override {
+    --record().live;
+    std::free(memory);
+  }
 };
 
 }  // namespace
@@ -86,10 +96,12 @@ Settings settings_from_environment() {
   return settings;
 }
 
-HostMachine::HostMachine(const Settings& settings) : settings_(settings), random_(settings.shuffle.value_or(0)) {}
+HostMachine::HostMachine(const Settings& settings, int device, uintptr_t stream)
+    : settings_(settings), device_(device), stream_(stream), random_(settings.shuffle.value_or(0)) {}
 
 void HostMachine::launch(int kernel, int64_t blocks, const void* body, std::size_t) {
   using Clock = std::chrono::steady_clock;
+  ++record().launches;
   std::vector<int64_t> order(static_cast<std::size_t>(blocks));
   std::iota(order.begin(), order.end(), 0);
   if (settings_.shuffle) std::shuffle(order.begin(), order.end(), random_);
@@ -120,18 +132,45 @@ void HostMachine::copy(void* target, const void* source, int64_t bytes) {
   if (bytes > 0) std::memcpy(target, source, static_cast<std::size_t>(bytes));
 }
 
+void HostMachine::write(void* target, const void* host, int64_t bytes) {
+  ++record().writes;
+  copy(target, host, bytes);
+}
+
+void HostMachine::read(void* host, const void* source, int64_t bytes) {
+  ++record().waits;
+  copy(host, source, bytes);
+}
+
+bool HostMachine::is_capturing() const {
+  return record().is_capturing;
+}
+
+void HostMachine::synchronize() {
+  ++record().waits;
+}
+
+void HostMachine::wait_for(uintptr_t other) {
+  record().add("wait_for", device_, stream_, other);
+}
+
+void HostMachine::go_before(uintptr_t other) {
+  record().add("go_before", device_, stream_, other);
+}
+
 device::Status* HostMachine::status() {
   return new device::Status();
 }
 
 device::Status HostMachine::read_status(device::Status* status) {
-  const device::Status found = *status;
-  delete status;
-  return found;
+  ++record().waits;
+  const std::unique_ptr<device::Status> mine(status);
+  return *mine;
 }
 
 std::unique_ptr<device::Receipt> HostMachine::later(device::Status* status) {
-  return std::make_unique<KnownStatus>(read_status(status));
+  const std::unique_ptr<device::Status> mine(status);
+  return std::make_unique<KnownStatus>(*mine);
 }
 
 void HostMachine::sort(uint64_t* keys, uint64_t* values, int64_t count, int bits) {

@@ -19,7 +19,7 @@ Settings settings_from_environment();
 
 class HostMachine final : public device::Machine {
  public:
-  explicit HostMachine(const Settings& settings = {});
+  explicit HostMachine(const Settings& settings = {}, int device = 0, uintptr_t stream = 0);
 
   const char* name() const override { return "reference"; }
   int64_t resident_blocks() const override { return settings_.blocks; }
@@ -29,16 +29,22 @@ class HostMachine final : public device::Machine {
   void release(std::byte* memory) noexcept override;
   void clear(void* memory, int64_t bytes) override;
   void copy(void* target, const void* source, int64_t bytes) override;
-  void write(void* target, const void* host, int64_t bytes) override { copy(target, host, bytes); }
-  void read(void* host, const void* source, int64_t bytes) override { copy(host, source, bytes); }
+  void write(void* target, const void* host, int64_t bytes) override;
+  void read(void* host, const void* source, int64_t bytes) override;
   device::Status* status() override;
   device::Status read_status(device::Status* status) override;
   std::unique_ptr<device::Receipt> later(device::Status* status) override;
   void sort(uint64_t* keys, uint64_t* values, int64_t count, int bits) override;
   void exclusive_sum(int64_t* values, int64_t count) override;
+  bool is_capturing() const override;
+  void synchronize() override;
+  void wait_for(uintptr_t other) override;
+  void go_before(uintptr_t other) override;
 
  private:
   Settings settings_;
+  int device_;
+  uintptr_t stream_;
   std::mt19937_64 random_;
   bool (*interrupted_)() = nullptr;
 };

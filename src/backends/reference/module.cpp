@@ -3,10 +3,34 @@
 
 #include "backends/device/bodies.h"
 #include "backends/reference/host_machine.h"
+#include "backends/reference/record.h"
 
 namespace py = pybind11;
+
+namespace {
+
+// For tests: what was asked for since the last time, and a switch or two.
+py::dict take_record() {
+  gs::reference::Record& record = gs::reference::record();
+  py::dict facts;
+  facts["launches"] = record.launches.exchange(0);
+  facts["waits"] = record.waits.exchange(0);
+  facts["writes"] = record.writes.exchange(0);
+  facts["live"] = record.live.load();
+  py::list orders;
+  for (const auto& order : record.take_orders()) {
+    orders.append(py::make_tuple(order.call, order.device, order.stream, order.other));
+  }
+  facts["orders"] = orders;
+  return facts;
+}
+
+}  // namespace
 
 PYBIND11_MODULE(_reference, module) {
   static const gs::Offer offer{gs::device::bodies_checksum(), &gs::reference::devices()};
   module.attr("devices") = py::capsule(&offer, gs::kOfferName);
+  module.def("take_record", &take_record);
+  module.def("hold_receipts", [](bool holds) { gs::reference::record().holds_receipts = holds; });
+  module.def("set_capturing", [](bool captures) { gs::reference::record().is_capturing = captures; });
 }

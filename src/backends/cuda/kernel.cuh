@@ -1,0 +1,27 @@
+// kernel.cuh: how a body becomes a kernel.
+#pragma once
+
+#include "backends/cuda/kernels.h"
+#include "backends/device/bodies.h"
+
+namespace gs::cuda {
+
+// The parameters stay in constant memory, where every thread reads them: nothing copies the body.
+template <class Body>
+__global__ void __launch_bounds__(device::kBlockThreads) run(const __grid_constant__ Body body) {
+  const int64_t thread = int64_t{blockIdx.x} * device::kBlockThreads + threadIdx.x;
+  const int64_t threads = int64_t{gridDim.x} * device::kBlockThreads;
+  if constexpr (device::kByWarps<Body>) {
+    body(device::Warp(thread / device::kLanes, threads / device::kLanes));
+  } else {
+    body(device::Thread{thread, threads});
+  }
+}
+
+template <class... Body>
+void fill(Kernel* table, device::BodyList<Body...> family) {
+  [[maybe_unused]] Kernel* at = table + device::first_number(family);
+  ((*at++ = Kernel{reinterpret_cast<const void*>(&run<Body>), sizeof(Body)}), ...);
+}
+
+}  // namespace gs::cuda

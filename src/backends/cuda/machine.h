@@ -1,0 +1,52 @@
+// machine.h: a stream of a GPU, as the machine that runs kernel bodies.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "backends/cuda/resources.h"
+#include "backends/device/machine.h"
+
+namespace gs::cuda {
+
+class CudaMachine final : public device::Machine {
+ public:
+  CudaMachine(Resources& resources, cudaStream_t stream) : resources_(resources), stream_(stream) {}
+  CudaMachine(const CudaMachine&) = delete;
+  CudaMachine& operator=(const CudaMachine&) = delete;
+  ~CudaMachine() override;
+
+  const char* name() const override { return "cuda"; }
+  int64_t resident_blocks() const override { return resources_.resident_blocks; }
+  void launch(int kernel, int64_t blocks, const void* body, std::size_t bytes) override;
+  std::byte* allocate(int64_t bytes) override;
+  void release(std::byte* memory) noexcept override;
+  void clear(void* memory, int64_t bytes) override;
+  void copy(void* target, const void* source, int64_t bytes) override;
+  void write(void* target, const void* host, int64_t bytes) override;
+  void read(void* host, const void* source, int64_t bytes) override;
+  device::Status* status() override;
+  device::Status read_status(device::Status* status) override;
+  std::unique_ptr<device::Receipt> later(device::Status* status) override;
+  void sort(uint64_t* keys, uint64_t* values, int64_t count, int bits) override;
+  void exclusive_sum(int64_t* values, int64_t count) override;
+  bool is_capturing() const override;
+  void synchronize() override;
+  void wait_for(uintptr_t stream) override;
+  void go_before(uintptr_t stream) override;
+
+ private:
+  void copy_to(void* target, const void* source, int64_t bytes);
+  void wait_here(const char* what);  // throws where the stream is captured
+  void give_staging() noexcept;
+  void forget(device::Status* status);
+  void order(cudaStream_t first, cudaStream_t second);
+
+  Resources& resources_;
+  cudaStream_t stream_;
+  Staging::Block staging_;  // of the last `write`; further ones fill it up
+  int64_t staged_ = 0;
+  std::vector<device::Status*> statuses_;  // handed out, not taken back
+};
+
+}  // namespace gs::cuda

@@ -1,0 +1,94 @@
+// deferred.cpp: see deferred.h.
+#include "bindings/deferred.h"
+
+#include <utility>
+#include <vector>
+
+#include "bindings/errors.h"
+#include "bindings/execute.h"
+
+namespace gs {
+namespace {
+
+// A call whose indices nobody has asked about yet. Without an operator: one that only keeps its arrays alive.
+struct Pending {
+  py::object op;
+  Late late;
+  Operands operands;
+};
+
+// Guarded by the GIL. Never destroyed: at exit, arrays of a library that is gone already would be given up.
+std::vector<Pending>& list() {
+  static auto& pending = *new std::vector<Pending>();
+  return pending;
+}
+
+// Its work is done, and its stream may be gone by now.
+void give_up_memory(Pending& done) {
+  done.operands.each([](Role, Operand& operand) {
+    if (operand.elsewhere && operand.elsewhere->copy) operand.elsewhere->copy->stream = dlpack::kLegacyStream;
+  });
+}
+
+// The position in the shape of the indices of a point of the plan's space.
+int64_t flat_of_index(const Plan& plan, int64_t point) {
+  const int64_t items = plan.item > 0 ? plan.unit / plan.item : 1;
+  const Dims at = unravel(point * items, plan.result_shape);
+  int64_t flat = 0;
+  for (int axis = 0; axis < plan.index_axes.size(); ++axis) {
+    flat = flat * plan.index_shape[axis] + at[plan.index_axes[axis]];
+  }
+  return flat;
+}
+
+[[noreturn]] void raise_late(const Pending& done, const device::Status& status) {
+  const Plan& plan = done.late.plan;
+  std::optional<BadIndex> bad;
+  {
+    Place place(done.operands.place->device(), dlpack::kLegacyStream);
+    run_work(false,
+             [&](const RunOptions& options) { bad = place.queue().first_outside(plan, done.late.buffers, options); });
+    place.leave();
+  }
+  if (bad) raise_out_of_bounds(done.op, plan, *bad, Moment::later);
+  const int64_t point = done.late.turned ? plan.space.count() - 1 - status.first() : status.first();
+  const IndexArray& array = plan.index[0];
+  raise_out_of_bounds(done.op, plan, {flat_of_index(plan, point), 1, array.extent, array.axis, array.type, 0},
+                      Moment::later_and_changed);
+}
+
+}  // namespace
+
+void remember(const Request& request, const Operands& operands) {
+  list().push_back({request.op, std::move(*operands.place->late), operands});
+}
+
+void keep_until_done(const Operands& operands) {
+  device::Machine& machine = operands.place->machine();
+  list().push_back({{}, {machine.later(machine.status()), {}, {}, false}, operands});
+}
+
+void raise_deferred(bool all, int device) {
+  std::vector<Pending>& pending = list();
+  for (std::size_t i = 0; i < pending.size();) {
+    const bool is_asked = device < 0 || pending[i].operands.place->device() == device;
+    if (!is_asked || (!all && !pending[i].late.receipt->is_ready())) {
+      ++i;
+      continue;
+    }
+    // Out of the list before anything may wait or run Python code.
+    Pending done = std::move(pending[i]);
+    pending.erase(pending.begin() + static_cast<std::ptrdiff_t>(i));
+    device::Status status;
+    run_work(!all, [&](const RunOptions&) { status = done.late.receipt->status(); });
+    give_up_memory(done);
+    if (done.op && !status.is_clean()) raise_late(done, status);
+    if (all) i = 0;  // other threads may have changed the list meanwhile
+  }
+}
+
+std::size_t pending_calls() {
+  return list().size();
+}
+
+}  // namespace gs

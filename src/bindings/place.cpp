@@ -1,0 +1,240 @@
+// place.cpp: see place.h.
+#include "bindings/place.h"
+
+#include <algorithm>
+#include <string>
+
+#include "backends/devices.h"
+#include "bindings/deferred.h"
+#include "bindings/execute.h"
+#include "core/error.h"
+
+namespace gs {
+namespace {
+
+std::string place_name(const Operand& operand) {
+  if (!operand.elsewhere) return "in host memory";
+  const dlpack::Device device = operand.elsewhere->device;
+  if (device.type == dlpack::kCudaHost) return "in pinned host memory";
+  if (device.type == dlpack::kCudaManaged) return "in managed memory";
+  return "on CUDA device " + std::to_string(device.id);
+}
+
+bool is_managed(const Operand& operand) {
+  return operand.elsewhere && operand.elsewhere->device.type == dlpack::kCudaManaged;
+}
+
+// Host memory that kernels reach over the bus.
+bool is_pinned(const Operand& operand) {
+  if (operand.elsewhere) return operand.elsewhere->device.type == dlpack::kCudaHost;
+  if (operand.library != Library::numpy) return false;
+  const auto address = operand.object.attr("ctypes").attr("data").cast<uintptr_t>();
+  return loaded_devices().place_of(reinterpret_cast<const void*>(address)).kind == MemoryPlace::Kind::pinned_host;
+}
+
+// Host operands of these roles are copied over.
+bool is_copied(Role role, const Operand& operand) {
+  return role == Role::index || role == Role::mask || role == Role::fill || operand.is_value ||
+         (role == Role::source && operand.library == Library::numpy && py::len(operand.object.attr("shape")) == 0) ||
+         (role == Role::source && operand.library == Library::torch && operand.object.attr("dim")().cast<int>() == 0);
+}
+
+void check_place(const Operands& operands, Role first_role, const Operand& first) {
+  operands.each([&](Role role, const Operand& operand) {
+    if (!operand.given || is_managed(operand)) return;
+    if (operand.on_device() ? operand.elsewhere->device.id == first.elsewhere->device.id : is_copied(role, operand)) {
+      return;
+    }
+    if (role == Role::data && !operand.on_device() && is_pinned(operand)) return;
+    const std::string problem = std::string(role_name(role)) + " lies " + place_name(operand) + ", " +
+                                role_name(first_role) + " " + place_name(first) +
+                                "; data, src and out must lie on one device" +
+                                (role == Role::data ? " (or the input in pinned host memory)" : "");
+    if (role == Role::out) throw ShapeError(problem);
+    throw DTypeError(problem);
+  });
+}
+
+// The stream that an operand's library uses now, where it says one.
+std::optional<uintptr_t> stream_of(const Operand& operand) {
+  if (!operand.given || !operand.elsewhere || operand.elsewhere->device.type == dlpack::kCudaHost) return std::nullopt;
+  if (operand.elsewhere->stream) return operand.elsewhere->stream;
+  if (operand.elsewhere->lent) {
+    const py::object stream = operand.elsewhere->lent.attr("stream");
+    if (stream.is_none()) return std::nullopt;
+    return stream.cast<uintptr_t>();
+  }
+  return operand.library == Library::torch ? dlpack::torch_stream(operand.elsewhere->device.id)
+                                           : std::optional<uintptr_t>();
+}
+
+}  // namespace
+
+Place::Place(int device, uintptr_t stream)
+    : device_(device), stream_(stream), queue_(loaded_devices().machine(device, stream)) {}
+
+// Where a call ends early, its arrays may be gone before the work that it has asked for is done.
+Place::~Place() {
+  if (!at_work_) return;
+  try {
+    if (!machine().is_capturing()) machine().synchronize();
+  } catch (...) {  // the device has failed: nothing runs there any more
+  }
+}
+
+const device::Queue& Place::queue() {
+  at_work_ = true;
+  return queue_;
+}
+
+void Place::come_after(uintptr_t stream) {
+  if (stream == stream_ || std::find(others_.begin(), others_.end(), stream) != others_.end()) return;
+  machine().wait_for(stream);
+  others_.push_back(stream);
+}
+
+void Place::leave() {
+  for (const uintptr_t other : others_) machine().go_before(other);
+  at_work_ = false;
+}
+
+void Place::must_not_capture(const char* what) const {
+  if (!machine().is_capturing()) return;
+  throw std::runtime_error("the stream is being captured into a CUDA graph, where " + std::string(what) +
+                           " is not possible because it has to wait for the device");
+}
+
+const Devices& loaded_devices() {
+  if (devices() == nullptr) {
+    const py::object why = python_part("gatherscatter._device", "load")();
+    if (devices() == nullptr) {
+      throw DTypeError("an array lies on a CUDA device, and gatherscatter cannot reach it: " + why.cast<std::string>());
+    }
+  }
+  return *devices();
+}
+
+void settle(Operands& operands) {
+  const Operand* first = nullptr;
+  Role first_role = Role::data;
+  operands.each([&](Role role, const Operand& operand) {
+    if (first != nullptr || !operand.on_device()) return;
+    first = &operand;
+    first_role = role;
+  });
+  if (first == nullptr) return;
+  loaded_devices();
+  check_place(operands, first_role, *first);
+  std::optional<uintptr_t> stream;
+  operands.each([&](Role, const Operand& operand) {
+    if (!stream) stream = stream_of(operand);
+  });
+  const int device = first->elsewhere->device.id;
+  operands.place = std::make_shared<Place>(device, stream.value_or(dlpack::kLegacyStream));
+  if (!operands.place->machine().is_capturing()) raise_deferred(false);
+  operands.each([&](Role, Operand& operand) {
+    if (!operand.given || !operand.elsewhere) return;
+    Elsewhere& elsewhere = *operand.elsewhere;
+    elsewhere.stream = stream_of(operand);
+    if (!elsewhere.lent || !operand.object.is(elsewhere.lent)) return;
+    operand.object = elsewhere.lent.attr("borrow")(operands.place->stream());
+    operand.library = Library::dlpack;
+    const auto& array = py::cast<const dlpack::Array&>(operand.object);
+    if (dlpack::is_host(array.device()) && array.device().type != dlpack::kCudaManaged) {
+      throw ExchangeError("array lies in host memory, which its __dlpack_device__ does not say");
+    }
+  });
+}
+
+namespace {
+
+bool bring_one(Place& place, Operand& operand) {
+  if (operand.on_device() || is_managed(operand)) return false;
+  place.must_not_capture("a copy of host memory");
+  const ArrayView compact = contiguous_view(nullptr, operand.view.extent, operand.view.item);
+  const bool is_compact = operand.view.stride == compact.stride;
+  const int64_t bytes = bytes_of(compact);
+  auto copy = std::make_shared<dlpack::DeviceMemory>(place.device(), place.stream(), bytes);
+  if (bytes > 0 && is_compact) {
+    place.queue().write(copy->data, operand.view.data, bytes);
+  } else if (bytes > 0) {
+    const Scratch packed(host_backend(), operand.view);
+    copy_view(host_backend(), operand.view, packed.view);
+    place.queue().write(copy->data, packed.view.data, bytes);
+  }
+  operand.view.data = copy->data;
+  operand.view.stride = compact.stride;
+  operand.elsewhere = std::make_shared<Elsewhere>();
+  operand.elsewhere->device = {dlpack::kCuda, place.device()};
+  operand.elsewhere->stream = place.stream();
+  operand.elsewhere->copy = std::move(copy);
+  return !is_compact;
+}
+
+}  // namespace
+
+bool bring(Operands& operands) {
+  if (!operands.place) return false;
+  Place& place = *operands.place;
+  bool moved = false;
+  operands.each([&](Role role, Operand& operand) {
+    if (!operand.given) return;
+    if (operand.elsewhere && operand.elsewhere->stream) place.come_after(*operand.elsewhere->stream);
+    if (role != Role::data && role != Role::out && bring_one(place, operand)) moved = true;
+  });
+  return moved;
+}
+
+void leave(const Request& request, const Operands& operands) {
+  if (!operands.place) return;
+  Place& place = *operands.place;
+  place.leave();
+  if (place.late && place.late->receipt) return remember(request, operands);
+  if (place.knows_of_end) return;
+  bool is_held = false;
+  operands.each([&](Role, const Operand& operand) {
+    is_held = is_held || (operand.given && operand.elsewhere && operand.elsewhere->lent && !operand.elsewhere->stream);
+  });
+  if (is_held) keep_until_done(operands);
+}
+
+void read_view(Place& place, const ArrayView& view, std::byte* host) {
+  const Scratch packed(place.queue(), view);
+  copy_view(place.queue(), view, packed.view);
+  place.machine().read(host, packed.view.data, bytes_of(view));
+}
+
+const Backend& backend_of(const Operands& operands) {
+  if (operands.place) return operands.place->queue();
+  return host_backend();
+}
+
+bool defers(const Operands& operands, const Plan& plan) {
+  return operands.place && plan.rule.bounds == Bounds::deferred && plan.can_fail() && plan.space.count() > 0;
+}
+
+void check_may_wait(const Operands& operands, const Plan& plan) {
+  if (operands.place && plan.can_fail() && !defers(operands, plan)) {
+    operands.place->must_not_capture("bounds='raise' (bounds='deferred' is)");
+  }
+}
+
+const Operand& maker_of(const Operands& operands) {
+  const Operand& input = operands.input;
+  if (!operands.place || input.on_device() || is_managed(input)) return input;
+  const Operand* maker = nullptr;
+  operands.each([&](Role, const Operand& operand) {
+    if (maker == nullptr && operand.on_device() && !operand.elsewhere->copy) maker = &operand;
+  });
+  return *maker;
+}
+
+std::pair<py::object, std::byte*> make_array_there(const py::object& lent, const ElementType& type, const Dims& shape) {
+  py::tuple extents(static_cast<std::size_t>(shape.size()));
+  for (int axis = 0; axis < shape.size(); ++axis) extents[static_cast<std::size_t>(axis)] = shape[axis];
+  const py::object made = lent.attr("make")(extents, type.descr ? type.descr : py::str(type.name()));
+  const auto pair = py::cast<py::tuple>(made);
+  return {pair[0], reinterpret_cast<std::byte*>(pair[1].cast<uintptr_t>())};
+}
+
+}  // namespace gs

@@ -1,0 +1,221 @@
+// launches.cpp: the columns of a level in as few launches as their descriptors fit into.
+#include <algorithm>
+#include <array>
+
+#include "core/error.h"
+#include "table/device/level.h"
+#include "table/fault.h"
+#include "table/take.h"
+
+namespace gs::table {
+namespace {
+
+using device::launch;
+
+constexpr int64_t kLongItem = 16;  // bytes from which on a row is copied by several threads
+
+template <class T>
+std::size_t batch_end(std::size_t begin, const T& jobs, int most) {
+  return std::min(jobs.size(), begin + static_cast<std::size_t>(most));
+}
+
+}  // namespace
+
+void Level::run() {
+  pick_columns();
+  const std::size_t nulls = nullable_.size();
+  const std::size_t facts = nulls + 2 * spans_.size() + 2;
+  if (facts > 2) {
+    auto* const found = temporary<uint64_t>(static_cast<int64_t>(facts));
+    machine_.clear(found, static_cast<int64_t>(facts * 8));
+    auto* const wrong = reinterpret_cast<device::Status*>(found + facts - 2);
+    count_nulls(found);
+    find_spans(wrong, found + nulls + spans_.size());
+    add_up(found + nulls);
+    std::vector<uint64_t> host(facts);
+    machine_.read(host.data(), found, static_cast<int64_t>(facts * 8));
+    for (std::size_t n = 0; n < nulls; ++n) nullable_[n]->nulls = static_cast<int64_t>(host[n]);
+    device::Status status;
+    status.lowest = host[facts - 2];
+    status.count = host[facts - 1];
+    if (!status.is_clean()) {
+      const Type& type = *spans_[static_cast<std::size_t>(status.first())].type;
+      throw ExchangeError("offsets of '" + type.name + "' (" + type_name(type) + ") are not in order");
+    }
+    check_totals(host.data() + nulls);
+    narrow_offsets();
+  }
+  for (const Spans& spans : spans_) spans.plain ? copy(spans) : take_children(spans);
+  for (const Fixed& fixed : fixed_) take_elements(fixed);
+}
+
+void Level::pick_columns() {
+  const auto is_long = [](const Items& items) { return items.width > kLongItem; };
+  for (const Items& items : items_) {
+    if (is_long(items)) pick_long(items);
+  }
+  std::vector<Items> short_ones;
+  for (Items& items : items_) {
+    if (is_long(items)) items.column.target = nullptr;
+    if (items.column.target != nullptr || items.column.valid != nullptr) short_ones.push_back(items);
+  }
+  device::PickColumns body;
+  body.rows = rows_;
+  body.pieces = pieces_;
+  for (std::size_t begin = 0; begin < short_ones.size();) {
+    const std::size_t end = batch_end(begin, short_ones, device::kColumns);
+    body.count = static_cast<int32_t>(end - begin);
+    body.all = table_of<device::PieceColumn>(short_ones, begin, end);
+    for (std::size_t c = begin; c < end; ++c) {
+      Items& items = short_ones[c];
+      items.column.width = static_cast<int32_t>(items.width);
+      for (int p = 0; p < std::min(items.pieces.size(), 2); ++p) items.column.piece[p] = items.pieces[p];
+      body.column[c - begin] = items.column;
+    }
+    launch(machine_, body, (rows_.count + device::kLanes - 1) / device::kLanes);
+    begin = end;
+  }
+}
+
+void Level::pick_long(const Items& items) {
+  device::PickLong body;
+  body.rows = rows_;
+  body.pieces = pieces_;
+  body.all = table_of<device::PieceColumn>(std::array<Items, 1>{items}, 0, 1);
+  for (int p = 0; p < std::min(items.pieces.size(), 2); ++p) body.piece[p] = items.pieces[p];
+  body.target = items.column.target;
+  body.width = items.width;
+  body.unit = items.column.unit;
+  launch(machine_, body, rows_.count * (items.width / body.unit));
+}
+
+void Level::count_nulls(uint64_t* nulls) {
+  device::CountNulls body;
+  body.bits = rows_.count;
+  for (std::size_t begin = 0; begin < nullable_.size();) {
+    const std::size_t end = batch_end(begin, nullable_, device::kWordLists);
+    body.count = static_cast<int32_t>(end - begin);
+    for (std::size_t c = begin; c < end; ++c) {
+      body.words[c - begin] = reinterpret_cast<const uint32_t*>(nullable_[c]->validity.data);
+      body.nulls[c - begin] = nulls + c;
+    }
+    launch(machine_, body, (rows_.count + int64_t{32} * device::kLanes - 1) / (int64_t{32} * device::kLanes));
+    begin = end;
+  }
+}
+
+void Level::find_spans(device::Status* wrong, uint64_t* long_rows) {
+  device::FindSpans body;
+  body.rows = rows_;
+  body.pieces = pieces_;
+  body.wrong = wrong;
+  body.most = static_cast<uint64_t>(INT64_MAX / 2 / std::max<int64_t>(rows_.count, 1));
+  for (std::size_t begin = 0; begin < spans_.size();) {
+    const std::size_t end = batch_end(begin, spans_, device::kSpans);
+    body.count = static_cast<int32_t>(end - begin);
+    body.all = table_of<device::PieceSpans>(spans_, begin, end);
+    for (std::size_t c = begin; c < end; ++c) {
+      Spans& spans = spans_[c];
+      spans.offsets = worker_.allocate((rows_.count + 1) * spans.type->width);
+      // Sums are 64 bits wide: where offsets are as well, they are the result.
+      spans.sums =
+          spans.type->width == 8 ? reinterpret_cast<int64_t*>(spans.offsets.data) : temporary<int64_t>(rows_.count + 1);
+      spans.column.length = spans.sums;
+      spans.column.long_rows = long_rows + c;
+      spans.column.start = temporary<uint64_t>(rows_.count);
+      for (int p = 0; p < std::min(spans.pieces.size(), 2); ++p) spans.column.piece[p] = spans.pieces[p];
+      body.column[c - begin] = spans.column;
+    }
+    launch(machine_, body, rows_.count);
+    begin = end;
+  }
+}
+
+void Level::add_up(uint64_t* totals) {
+  for (std::size_t c = 0; c < spans_.size(); ++c) {
+    machine_.exclusive_sum(spans_[c].sums, rows_.count);
+    machine_.copy(totals + c, spans_[c].sums + rows_.count, 8);
+  }
+}
+
+void Level::check_totals(const uint64_t* totals) {
+  for (std::size_t c = 0; c < spans_.size(); ++c) {
+    Spans& spans = spans_[c];
+    spans.total = static_cast<int64_t>(totals[c]);
+    const bool is_long = totals[spans_.size() + c] >= uint64_t{1} << 30;  // with all others, perhaps 2^63
+    if (spans.total < 0 || is_long) throw ShapeError("a result of more than 2**63 values");
+    if (spans.type->width == 4 && spans.total > offset_limit()) throw OffsetOverflow{};
+    spans.out->first = spans.offsets.buffer;
+    spans.out->reach = spans.total;
+  }
+}
+
+void Level::narrow_offsets() {
+  std::vector<device::OffsetColumn> narrow;
+  for (const Spans& spans : spans_) {
+    if (spans.type->width == 4) narrow.push_back({spans.sums, reinterpret_cast<int32_t*>(spans.offsets.data)});
+  }
+  device::NarrowOffsets body;
+  body.offsets = rows_.count + 1;
+  for (std::size_t begin = 0; begin < narrow.size();) {
+    const std::size_t end = batch_end(begin, narrow, device::kOffsetColumns);
+    body.count = static_cast<int32_t>(end - begin);
+    std::copy(narrow.begin() + static_cast<std::ptrdiff_t>(begin), narrow.begin() + static_cast<std::ptrdiff_t>(end),
+              body.column);
+    launch(machine_, body, body.offsets);
+    begin = end;
+  }
+}
+
+void Level::copy(const Spans& spans) {
+  device::CopySpans body;
+  body.spans = {spans.sums, spans.column.start, rows_.count};
+  body.item = spans.column.item;
+  if (__builtin_mul_overflow(spans.total, body.item, &body.bytes)) {
+    throw ShapeError("a result of more than 2**63 bytes");
+  }
+  const Fresh fresh = worker_.allocate(body.bytes);
+  body.target = reinterpret_cast<uint64_t*>(fresh.data);
+  launch(machine_, body, (body.bytes + 7) / 8);
+  if (spans.type->layout == Layout::binary) {
+    spans.out->second = fresh.buffer;
+    return;
+  }
+  Array& child = spans.out->children[0];
+  child.length = spans.total;
+  child.first = fresh.buffer;
+}
+
+void Level::take_children(const Spans& spans) {
+  Array& child = spans.out->children[0];
+  if (spans.type->children[0].layout == Layout::null) {  // no buffers, and perhaps more rows than numbers fit anywhere
+    child.length = child.nulls = spans.total;
+    return;
+  }
+  int64_t rows = 0;
+  for (const Piece& piece : spans.children) rows += piece.length;
+  const Numbers numbers = allocate_numbers(worker_, spans.total, rows >= wide_rows);
+  device::SpanRows body;
+  body.spans = {spans.sums, spans.column.start, rows_.count};
+  body.rows = numbers.list;
+  launch(machine_, body, spans.total);
+  pick_rows(worker_, {{&spans.type->children[0], spans.children, &child}}, numbers.list, false);
+}
+
+void Level::take_elements(const Fixed& fixed) {
+  if (fixed.type->layout == Layout::null) {
+    fixed.out->nulls = fixed.out->length;
+    return;
+  }
+  int64_t rows = 0;
+  for (const Piece& piece : fixed.children) rows += piece.length;
+  const Numbers numbers = allocate_numbers(worker_, fixed.out->length, rows >= wide_rows);
+  device::ElementRows body;
+  body.lists = rows_;
+  body.size = rows_.count == 0 ? 1 : fixed.out->length / rows_.count;
+  body.rows = numbers.list;
+  launch(machine_, body, fixed.out->length);
+  pick_rows(worker_, {{fixed.type, fixed.children, fixed.out}}, numbers.list, has_missing_);
+}
+
+}  // namespace gs::table

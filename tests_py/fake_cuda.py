@@ -1,0 +1,242 @@
+"""fake_cuda.py: arrays that lie in host memory and say that they lie on a GPU, for tests with GS_DEVICES=reference.
+
+Each class speaks to gatherscatter as one real library does, and notes which streams it was handed. None of them lets
+NumPy see its values: whoever looks at them from the host fails, as with real memory of a GPU.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import sys
+import types
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+import hostile_dlpack as structs
+
+CUDA = 2
+STREAMS = {"cupy": 0x1000, "interface": 0x2000}
+
+
+class _Hidden:
+    """Memory on a GPU that is played. `host` gives a test what lies there."""
+
+    def __init__(self, host: np.ndarray, device: int = 0) -> None:
+        self.host = host
+        self.device_number = device
+        self.streams: list[Any] = []
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise AssertionError("memory of a GPU was looked at from the host")
+
+    __iter__ = __len__ = __bool__ = __float__ = __int__ = __index__ = __array__  # type: ignore[assignment]
+
+
+class DLPackOnly(_Hidden):
+    """Speaks DLPack and nothing else: no shape, no dtype."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return CUDA, self.device_number
+
+    def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None) -> Any:
+        self.streams.append(stream)
+        return _export(self.host, device_type=CUDA, device_id=self.device_number)
+
+
+_exports: list[structs.Export] = []
+
+
+def _export(host: np.ndarray, **fields: Any) -> Any:
+    """A capsule whose struct lives until its consumer is done with it, and no longer."""
+    _exports[:] = [export for export in _exports if not export.calls[0]]
+    _exports.append(structs.Export(host, **fields))
+    structs._alive.remove(_exports[-1])
+    return _exports[-1].capsule
+
+
+class Namespaced(DLPackOnly):
+    """Speaks DLPack and the array-API standard, as JAX and others do; results come back through `from_dlpack`."""
+
+    def __init__(self, host: np.ndarray, device: int = 0) -> None:
+        super().__init__(host, device)
+        self.shape, self.dtype, self.ndim = host.shape, host.dtype, host.ndim
+
+    def __array_namespace__(self, *, api_version: Any = None) -> Any:
+        return _namespace
+
+    def reshape(self, shape: Any) -> Namespaced:
+        return type(self)(self.host.reshape(shape), self.device_number)
+
+    def astype(self, dtype: Any) -> Namespaced:
+        return type(self)(self.host.astype(dtype), self.device_number)
+
+    def __ne__(self, other: Any) -> Any:
+        return type(self)(np.asarray(self.host != other), self.device_number)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def host_of(array: Any) -> np.ndarray:
+    """What lies in an array of ours, or of one of these classes."""
+    if isinstance(array, _Hidden):
+        return array.host
+    facts = array.__cuda_array_interface__
+    return from_address(facts["data"][0], facts["shape"], np.dtype(array.dtype), array)
+
+
+def from_address(address: int, shape: tuple[int, ...], dtype: np.dtype, owner: Any) -> np.ndarray:
+    count = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    if count == 0:
+        return np.empty(shape, dtype)
+    memory = (ctypes.c_uint8 * count).from_address(address)
+    memory._owner = owner
+    return np.frombuffer(memory, dtype).reshape(shape)
+
+
+def _from_dlpack(array: Any) -> Namespaced:
+    array.__dlpack__(stream=0x3000, max_version=(1, 1))  # the capsule is given back at once; the memory stays with it
+    result = Namespaced(host_of(array), array.__dlpack_device__()[1])
+    result.streams.append(0x3000)
+    return result
+
+
+_namespace = types.SimpleNamespace(from_dlpack=_from_dlpack)
+
+
+class Interface(_Hidden):
+    """Speaks `__cuda_array_interface__` and nothing else, and names its stream in it."""
+
+    stream: int | None = STREAMS["interface"]
+
+    def __init__(self, host: np.ndarray, device: int = 0) -> None:
+        super().__init__(host, device)
+        self.shape, self.dtype = host.shape, host.dtype
+
+    def reshape(self, shape: Any) -> Interface:
+        return Interface(self.host.reshape(shape), self.device_number)
+
+    def __ne__(self, other: Any) -> Any:
+        return Interface(np.asarray(self.host != other), self.device_number)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        facts = dict(self.host.__array_interface__)
+        contiguous = self.host.flags.c_contiguous
+        facts["strides"] = None if contiguous else self.host.strides
+        facts["version"] = 3
+        facts["stream"] = self.stream
+        return facts
+
+
+class FakeCupyArray(Interface):
+    """cupy.ndarray as far as gatherscatter sees it."""
+
+    @property
+    def device(self) -> Any:
+        return types.SimpleNamespace(id=self.device_number)
+
+    @property
+    def ndim(self) -> int:
+        return self.host.ndim
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return CUDA, self.device_number
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        raise AssertionError("cupy's arrays are read through their interface")
+
+    def reshape(self, shape: Any) -> FakeCupyArray:
+        return FakeCupyArray(self.host.reshape(shape), self.device_number)
+
+    def astype(self, dtype: Any) -> FakeCupyArray:
+        return FakeCupyArray(self.host.astype(dtype), self.device_number)
+
+    def __ne__(self, other: Any) -> Any:
+        return FakeCupyArray(np.asarray(self.host != other), self.device_number)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+FakeCupyArray.__module__ = "cupy"
+
+
+class _Device:
+    current = 0
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __enter__(self) -> _Device:
+        self.before, _Device.current = _Device.current, self.number
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        _Device.current = self.before
+
+
+def fake_cupy() -> Any:
+    """A module with cupy's surface: ndarray, empty, cuda.Device, cuda.get_current_stream."""
+    module: Any = types.ModuleType("cupy")
+    module.ndarray = FakeCupyArray
+    module.made = []
+    module.stream = STREAMS["cupy"]
+
+    def empty(shape: Any, dtype: Any = float) -> FakeCupyArray:
+        fresh = FakeCupyArray(np.full(shape, 0, dtype), _Device.current)
+        fresh.host.view("u1").reshape(-1)[...] = 0xA5 if fresh.host.ndim and fresh.host.dtype.itemsize else 0
+        module.made.append(fresh)
+        return fresh
+
+    module.empty = empty
+    module.cuda = types.SimpleNamespace(
+        Device=_Device, get_current_stream=lambda: types.SimpleNamespace(ptr=module.stream)
+    )
+    return module
+
+
+@contextmanager
+def installed_cupy() -> Any:
+    """The fake module in the place of cupy's."""
+    before = sys.modules.get("cupy")
+    sys.modules["cupy"] = module = fake_cupy()
+    try:
+        yield module
+    finally:
+        del sys.modules["cupy"]
+        if before is not None:
+            sys.modules["cupy"] = before
+
+
+LIBRARIES: dict[str, Any] = {
+    "dlpack": DLPackOnly,
+    "namespace": Namespaced,
+    "interface": Interface,
+    "cupy": FakeCupyArray,
+}
+
+
+@contextmanager
+def played_gpu() -> Any:
+    """The CPU in the place of a GPU, whoever serves real ones. Gives the module that plays it."""
+    from gatherscatter import _core, _reference
+
+    before, os.environ["GS_DEVICES"] = os.environ.get("GS_DEVICES"), "reference"
+    _core.offer_devices(_reference.devices)
+    _reference.take_record()
+    try:
+        with installed_cupy():
+            yield _reference
+    finally:
+        gc.collect()
+        _core.synchronize(-1)
+        del os.environ["GS_DEVICES"]
+        if before is not None:
+            os.environ["GS_DEVICES"] = before
+        if "gatherscatter._cuda" in sys.modules:
+            _core.offer_devices(sys.modules["gatherscatter._cuda"].devices)
