@@ -26,6 +26,9 @@ class Receipt {
   virtual ~Receipt() = default;
   virtual bool is_ready() const = 0;  // whether `status` answers without waiting
   virtual Status status() = 0;        // waits
+  // Of a captured graph: each replay judges anew, so it is asked again and again. `status` does not wait then, but
+  // answers for the replays that have been waited for; a bad one is told once.
+  virtual bool is_lasting() const { return false; }
 };
 
 class Machine {
