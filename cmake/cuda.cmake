@@ -3,7 +3,7 @@
 set(GS_CUDA AUTO CACHE STRING "Build the CUDA module: AUTO (where nvcc is found), ON or OFF")
 set_property(CACHE GS_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(GS_CUDA_ARCHITECTURES "" CACHE STRING
-    "GPUs to compile for, as CMAKE_CUDA_ARCHITECTURES, or `native`; empty: all that a wheel serves")
+    "GPUs to compile for, such as 80-real,90-real, or native; empty: all that a wheel serves")
 set(_oldest_nvcc 12.8)
 
 set(GS_HAVE_CUDA FALSE)
@@ -38,26 +38,29 @@ endif()
 
 # Machine code runs on its own generation from its number on (80: also 86 to 89); that is what -real means. What a plain
 # number has besides is compiled by the driver for all newer ones.
-set(_architectures "${GS_CUDA_ARCHITECTURES}")
+string(REPLACE "," ";" _architectures "${GS_CUDA_ARCHITECTURES}")
 if(_architectures STREQUAL "")
   set(_architectures 75-real 80-real 90-real 100 120)
 elseif(_architectures STREQUAL "native")
   set(_architectures ${CMAKE_CUDA_ARCHITECTURES_NATIVE})
 endif()
 if(NOT _architectures MATCHES "^[0-9]+(-real|-virtual)?(;[0-9]+(-real|-virtual)?)*$")
-  message(FATAL_ERROR "GS_CUDA_ARCHITECTURES=${GS_CUDA_ARCHITECTURES}: expected numbers such as 90 or 80-real;90-real, "
-                      "or `native` where there is a GPU")
+  message(FATAL_ERROR "GS_CUDA_ARCHITECTURES=${GS_CUDA_ARCHITECTURES}: expected numbers such as 90 or 80-real,90-real, "
+                      "or native where there is a GPU")
 endif()
 string(REPLACE ";" "," _architectures_text "${_architectures}")
 message(STATUS "CUDA: ${CMAKE_CUDA_COMPILER_VERSION}, for ${_architectures_text}")
+# PyPI's toolkit has no link named libcudart.so, by which CMake would know it.
+cmake_path(GET CMAKE_CUDA_COMPILER PARENT_PATH _nvcc_folder)
+find_library(CUDA_CUDART NAMES cudart cudart_static HINTS ${_nvcc_folder}/../lib64 ${_nvcc_folder}/../lib NO_DEFAULT_PATH)
 find_package(CUDAToolkit REQUIRED)
 
 file(GLOB _cuda_headers RELATIVE ${CMAKE_SOURCE_DIR}/src CONFIGURE_DEPENDS src/backends/cuda/*.h src/backends/cuda/*.cuh)
 gs_expose(cuda ${_cuda_headers})
-file(GLOB _cuda_sources CONFIGURE_DEPENDS src/backends/cuda/*.cu src/backends/cuda/*.cpp)
-list(FILTER _cuda_sources EXCLUDE REGEX "/module\\.cpp$")
-
-add_library(gs_cuda STATIC ${_cuda_sources})
+file(GLOB _cuda_kernels CONFIGURE_DEPENDS src/backends/cuda/*.cu)
+set(GS_CUDA_HOST_SOURCES src/backends/cuda/call.cpp src/backends/cuda/devices.cpp src/backends/cuda/driver.cpp
+                         src/backends/cuda/kernels.cpp src/backends/cuda/machine.cpp src/backends/cuda/resources.cpp)
+add_library(gs_cuda STATIC ${_cuda_kernels} ${GS_CUDA_HOST_SOURCES})
 set_target_properties(gs_cuda PROPERTIES
   CUDA_ARCHITECTURES "${_architectures}" CUDA_RUNTIME_LIBRARY Static CUDA_STANDARD 20 CUDA_STANDARD_REQUIRED ON
   CUDA_EXTENSIONS OFF CUDA_VISIBILITY_PRESET hidden)

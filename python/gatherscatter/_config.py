@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from operator import index
@@ -100,7 +102,7 @@ def trim() -> int:
     """Give memory that is kept for reuse back to the system.
 
     Results from 256 KiB on live in blocks that are used again once a result is gone, because fresh memory costs more
-    time than most gathers.
+    time than most gathers. Temporary memory on GPUs is kept in the same way.
 
     Returns
     -------
@@ -113,7 +115,20 @@ def trim() -> int:
     >>> gs.trim() >= 0
     True
     """
-    return _core.trim()
+    cuda = sys.modules.get("gatherscatter._cuda")
+    freed = _core.trim()
+    return freed if cuda is None else freed + int(cuda.trim())
+
+
+def _cuda_facts() -> dict[str, Any]:
+    """What the CUDA module says of itself and of the GPUs here."""
+    try:
+        cuda = importlib.import_module("gatherscatter._cuda")
+    except ModuleNotFoundError:
+        return {"built": False, "reason": "this installation was built without CUDA: nvcc was not found, or not wanted"}
+    except ImportError as error:
+        return {"built": False, "reason": f"the CUDA module cannot be loaded: {error}"}
+    return {"built": True, **cuda.facts()}
 
 
 def show_config() -> dict[str, Any]:
@@ -125,7 +140,13 @@ def show_config() -> dict[str, Any]:
         ``version``, ``backend`` (who serves host arrays), ``isa`` (instruction set level in use), ``isa_supported``,
         ``cpu_model``, ``processors``, ``threads``, ``l2_bytes``, ``llc_bytes``, the thresholds that
         ``python -m gatherscatter tune`` measures (``far_table_bytes`` and so on), the state of the memory pool, and
-        ``cuda`` (whether a CUDA module is part of this installation).
+        ``cuda``: whether a CUDA module was ``built``, for which ``architectures``, with which ``runtime``; the version
+        of CUDA that the ``driver`` speaks; the ``devices``; and the ``reason`` where no GPU can be used.
+
+    Notes
+    -----
+    Asks the CUDA driver, if there is one, but takes no memory of a GPU. Processes that are forked later cannot use CUDA
+    then, as after any use of it.
 
     Examples
     --------
@@ -133,4 +154,4 @@ def show_config() -> dict[str, Any]:
     >>> gs.show_config()["isa"] in ("baseline", "v3", "v4")
     True
     """
-    return {"version": __version__, **_core.config(), "cuda": False}
+    return {"version": __version__, **_core.config(), "cuda": _cuda_facts()}

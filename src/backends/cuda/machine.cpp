@@ -290,6 +290,11 @@ void CudaMachine::go_before(uintptr_t stream) {
   order(stream_, stream_of(stream));
 }
 
+void CudaMachine::wait_for_event(const void* event) {
+  const DeviceGuard guard(resources_.device);
+  check(cudaStreamWaitEvent(stream_, *static_cast<const cudaEvent_t*>(event), 0), "cudaStreamWaitEvent");
+}
+
 void CudaMachine::order(cudaStream_t first, cudaStream_t second) {
   if (first == second) return;
   const DeviceGuard guard(resources_.device);

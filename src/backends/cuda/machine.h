@@ -34,6 +34,7 @@ class CudaMachine final : public device::Machine {
   void synchronize() override;
   void wait_for(uintptr_t stream) override;
   void go_before(uintptr_t stream) override;
+  void wait_for_event(const void* event) override;
 
  private:
   void copy_to(void* target, const void* source, int64_t bytes);

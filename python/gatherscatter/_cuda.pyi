@@ -1,0 +1,9 @@
+"""Types of the extension module for GPUs; it is there only where gatherscatter was built with CUDA."""
+
+from typing import Any
+
+devices: object
+
+def facts() -> dict[str, Any]: ...
+def counts() -> dict[str, int]: ...
+def trim() -> int: ...

@@ -1,0 +1,30 @@
+// test_machine.cpp: the CPU in the place of a GPU keeps the contract of machines, in whatever order blocks run.
+#include "backends/reference/host_machine.h"
+#include "machine_contract.h"
+
+using namespace gs;
+using namespace gs::test;
+
+TEST_CASE("the machine of the CPU keeps the contract", "[machine]") {
+  reference::Settings settings;
+  settings.blocks = GENERATE(1, 64);
+  if (GENERATE(false, true)) settings.shuffle = 1;
+  reference::HostMachine machine(settings);
+  SECTION("memory") {
+    check_memory(machine);
+  }
+  SECTION("sort") {
+    check_sort(machine);
+  }
+  SECTION("sum") {
+    check_sum(machine);
+  }
+}
+
+TEST_CASE("the machine of the CPU reports bad indices", "[machine]") {
+  reference::Settings settings;
+  settings.blocks = 4;
+  settings.shuffle = 1;
+  reference::HostMachine machine(settings);
+  check_status(machine);
+}
