@@ -42,7 +42,7 @@ class DLPackOnly(_Hidden):
     def __dlpack_device__(self) -> tuple[int, int]:
         return CUDA, self.device_number
 
-    def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None) -> Any:
+    def __dlpack__(self, *, stream: Any = None, max_version: Any = None) -> Any:
         self.streams.append(stream)
         return _export(self.host, device_type=CUDA, device_id=self.device_number)
 

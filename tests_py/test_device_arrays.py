@@ -9,7 +9,9 @@ import gatherscatter as gs
 from device_calls import BAD_CALLS, BAD_WRITES, CALLS, X
 from fake_cuda import LIBRARIES, host_of, played_gpu
 
-TYPES_OF_RESULTS = {"dlpack": "DLPackArray", "namespace": "Namespaced", "interface": "DLPackArray", "cupy": "FakeCupyArray"}
+TYPES_OF_RESULTS = {"dlpack": "DLPackArray", "interface": "DLPackArray", "cupy": "FakeCupyArray"} | {
+    "namespace": "Namespaced"
+}
 
 
 @pytest.fixture(autouse=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import pickle
 import subprocess
@@ -25,12 +26,9 @@ def gpu():
         yield module
         module.hold_receipts(False)
         module.set_capturing(False)
-        gs_errors = 0
-        while _core.pending_calls():  # those that a failed test left behind
-            try:
+        for _ in range(_core.pending_calls()):  # those that a failed test left behind
+            with contextlib.suppress(gs.OutOfBoundsError):
                 gs.cuda.synchronize()
-            except gs.OutOfBoundsError:
-                gs_errors += 1
 
 
 def bad_take(make=FakeCupyArray, index=BAD, **keywords):
@@ -289,14 +287,7 @@ def test_what_waits_is_refused_inside_of_a_graph(gpu):
             lambda: gs.scatter(x, 0, FakeCupyArray(np.zeros((1, 5), int)), 1.0),
         ],
         "duplicates='error'": [
-            lambda: gs.scatter(
-                x, 0, FakeCupyArray(np.zeros((1, 5), int)), x, duplicates="error", bounds="unchecked"
-            ),
-        ],
-        "a copy of host memory": [
-            lambda: gs.take(x, ROWS, axis=0, bounds="clip"),
-            lambda: gs.gather(x, i, axis=0, bounds="fill", fill_value=2.0),
-            lambda: gs.put(x, i, 2.0, bounds="drop"),
+            lambda: gs.scatter(x, 0, FakeCupyArray(np.zeros((1, 5), int)), x, duplicates="error", bounds="unchecked"),
         ],
         "true elements": [lambda: gs.compress(FakeCupyArray(np.ones(6, bool)), x, axis=0)],
     }
@@ -310,7 +301,16 @@ def test_what_waits_is_refused_inside_of_a_graph(gpu):
     assert x.host.tolist() == X.tolist()
 
 
-def test_what_does_not_wait_can_be_captured(gpu):
+def test_what_does_not_wait_can_be_captured():
+    """In a process of its own: what a graph uses stays for good."""
+    code = "import test_device_deferred as t, fake_cuda\nwith fake_cuda.played_gpu() as gpu: t.check_captured(gpu)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={"PYTHONPATH": ":".join(sys.path), "PATH": "/usr/bin"}, timeout=120
+    )
+    assert done.returncode == 0
+
+
+def check_captured(gpu):
     gpu.set_capturing(True)
     x, i = FakeCupyArray(X), FakeCupyArray(ROWS)
     out = FakeCupyArray(np.zeros((5, 5), np.float32))
@@ -318,7 +318,8 @@ def test_what_does_not_wait_can_be_captured(gpu):
     for bounds in ("clip", "wrap", "unchecked", "fill", "deferred"):
         gs.take(x, i, axis=0, bounds=bounds, out=out)
         assert out.host.tolist() == X[ROWS].tolist()
-        assert gs.gather(x, i, axis=0, bounds=bounds).host.tolist() == X[ROWS].tolist()
+        assert gs.gather(x, i, axis=0, bounds=bounds, fill_value=1.0).host.tolist() == X[ROWS].tolist()
+        assert gs.gather(x, ROWS[::-1], axis=0, bounds=bounds).host.tolist() == X[ROWS[::-1]].tolist()
     gs.putmask(x, FakeCupyArray(X > 0), FakeCupyArray(X * 2))
     gs.take(x, FakeCupyArray(BAD), axis=0, bounds="deferred", out=out)
     assert gpu.take_record()["waits"] == 0
@@ -326,6 +327,8 @@ def test_what_does_not_wait_can_be_captured(gpu):
     gpu.set_capturing(False)
     with pytest.raises(DeferredOutOfBoundsError):
         gs.cuda.synchronize()
+    gs.cuda.synchronize()
+    assert _core.pending_calls() > 0, "a graph may be replayed, so that its arrays stay"
 
 
 def test_a_bad_call_leaves_others_alone():

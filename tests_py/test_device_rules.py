@@ -15,7 +15,7 @@ from fake_cuda import LIBRARIES, STREAMS, DLPackOnly, FakeCupyArray, Interface, 
 from hostile_dlpack import CUDA_HOST, Export, Producer
 
 X = np.arange(12.0).reshape(4, 3)
-I = np.array([2, 0, -1])
+ROWS = np.array([2, 0, -1])
 
 
 @pytest.fixture(autouse=True)
@@ -35,29 +35,29 @@ libraries = pytest.mark.parametrize("library", LIBRARIES)
 def test_two_devices_do_not_meet(library):
     make = LIBRARIES[library]
     with pytest.raises(TypeError, match="index lies on CUDA device 1, input on CUDA device 0"):
-        gs.gather(make(X), make(I, 1), axis=0)
+        gs.gather(make(X), make(ROWS, 1), axis=0)
     with pytest.raises(ValueError, match="out lies on CUDA device 1, input on CUDA device 0"):
-        gs.gather(make(X), make(I), axis=0, out=make(np.zeros((3, 3)), 1))
+        gs.gather(make(X), make(ROWS), axis=0, out=make(np.zeros((3, 3)), 1))
     with pytest.raises(TypeError, match="mask lies on CUDA device 1"):
-        gs.gather(make(X), I, axis=0, mask=make(np.ones(3, bool), 1))
-    assert host_of(gs.gather(make(X, 1), make(I, 1), axis=0)).tolist() == X[I].tolist()
+        gs.gather(make(X), ROWS, axis=0, mask=make(np.ones(3, bool), 1))
+    assert host_of(gs.gather(make(X, 1), make(ROWS, 1), axis=0)).tolist() == X[ROWS].tolist()
 
 
 @libraries
 def test_host_data_does_not_meet_indices_on_a_gpu(library):
     make = LIBRARIES[library]
     with pytest.raises(TypeError, match="input lies in host memory, index on CUDA device 0"):
-        gs.gather(X, make(I), axis=0)
+        gs.gather(X, make(ROWS), axis=0)
     with pytest.raises(TypeError, match="src lies in host memory"):
         gs.scatter(make(X), 0, make(np.zeros((2, 3), int)), np.zeros((2, 3)))
     with pytest.raises(ValueError, match="out lies in host memory"):
-        gs.gather(make(X), make(I), axis=0, out=np.zeros((3, 3)))
+        gs.gather(make(X), make(ROWS), axis=0, out=np.zeros((3, 3)))
     with pytest.raises(TypeError, match="input lies in host memory, mask on CUDA device 0"):
-        gs.gather(X, I, axis=0, mask=make(np.ones(3, bool)))
+        gs.gather(X, ROWS, axis=0, mask=make(np.ones(3, bool)))
 
 
 @libraries
-@pytest.mark.parametrize("index", [I, I[::-1], I.astype(np.uint8) % 3, I.astype(">i2"), [2, 0, -1], (2, 0)])
+@pytest.mark.parametrize("index", [ROWS, ROWS[::-1], ROWS.astype(np.uint8) % 3, ROWS.astype(">i2"), [2, 0, -1], (2, 0)])
 def test_host_indices_and_masks_are_copied_once(library, index, gpu):
     make = LIBRARIES[library]
     expected = gs.gather(X, index, axis=0)
@@ -73,20 +73,20 @@ def test_host_indices_and_masks_are_copied_once(library, index, gpu):
 def test_pinned_input_is_read_where_it_lies(gpu):
     pinned = Producer(X, device_type=CUDA_HOST)
     with fake_cuda.installed_cupy() as cupy:
-        index = FakeCupyArray(I)
+        index = FakeCupyArray(ROWS)
         result = gs.gather(pinned, index, axis=0)
         assert type(result) is FakeCupyArray and result is cupy.made[-1], "the result lies where the index lies"
-        assert result.host.tolist() == X[I].tolist()
-    assert gs.gather(pinned, I, axis=0).tolist() == X[I].tolist(), "on the host it is host memory"
+        assert result.host.tolist() == X[ROWS].tolist()
+    assert gs.gather(pinned, ROWS, axis=0).tolist() == X[ROWS].tolist(), "on the host it is host memory"
     with pytest.raises(TypeError, match="src lies in pinned host memory"):
         gs.scatter(DLPackOnly(X), 0, [[0, 1, 2]], Producer(X[:1], device_type=CUDA_HOST))
 
 
 def test_managed_memory_belongs_to_whoever_asks(gpu):
     managed = Producer(X, device_type=13)
-    assert host_of(gs.gather(managed, DLPackOnly(I), axis=0)).tolist() == X[I].tolist()
-    assert np.from_dlpack(gs.gather(managed, I, axis=0)).tolist() == X[I].tolist()
-    assert host_of(gs.gather(DLPackOnly(X), Producer(I, device_type=13), axis=0)).tolist() == X[I].tolist()
+    assert host_of(gs.gather(managed, DLPackOnly(ROWS), axis=0)).tolist() == X[ROWS].tolist()
+    assert np.from_dlpack(gs.gather(managed, ROWS, axis=0)).tolist() == X[ROWS].tolist()
+    assert host_of(gs.gather(DLPackOnly(X), Producer(ROWS, device_type=13), axis=0)).tolist() == X[ROWS].tolist()
 
 
 def test_written_numbers_are_no_arrays_of_the_host():
@@ -94,7 +94,7 @@ def test_written_numbers_are_no_arrays_of_the_host():
     gs.put(y, [0, 1], [5, 6])
     gs.put(y, [3], 7)
     assert y.host.tolist() == [5, 6, 0, 7]
-    with pytest.raises(TypeError, match="v lies in host memory|src lies in host memory"):
+    with pytest.raises(TypeError, match="src lies in host memory"):
         gs.put(y, [0, 1], np.zeros(2))
 
 
@@ -137,27 +137,27 @@ def orders(gpu):
 
 
 def test_the_first_library_with_a_stream_decides(gpu):
-    x, index = DLPackOnly(X), FakeCupyArray(I)
+    x, index = DLPackOnly(X), FakeCupyArray(ROWS)
     gs.gather(x, index, axis=0)
     assert x.streams == [STREAMS["cupy"]], "whoever has none is asked to let that one wait"
     assert orders(gpu) == []
     y = DLPackOnly(X)
-    gs.gather(y, I, axis=0)
+    gs.gather(y, ROWS, axis=0)
     assert y.streams == [1], "else it is the default stream"
 
 
 def test_other_streams_go_before_and_come_after(gpu):
-    gs.gather(FakeCupyArray(X), Interface(I), axis=0)
+    gs.gather(FakeCupyArray(X), Interface(ROWS), axis=0)
     cupy, numba = STREAMS["cupy"], STREAMS["interface"]
     assert orders(gpu) == [("wait_for", 0, cupy, numba), ("go_before", 0, cupy, numba)]
     out = Interface(np.zeros((3, 3)))
-    gs.gather(FakeCupyArray(X), FakeCupyArray(I), axis=0, out=out)
+    gs.gather(FakeCupyArray(X), FakeCupyArray(ROWS), axis=0, out=out)
     assert orders(gpu) == [("wait_for", 0, cupy, numba), ("go_before", 0, cupy, numba)]
 
 
 def test_the_null_stream_has_a_number(gpu):
     sys.modules["cupy"].stream = 0
-    gs.gather(FakeCupyArray(X), Interface(I), axis=0)
+    gs.gather(FakeCupyArray(X), Interface(ROWS), axis=0)
     assert orders(gpu) == [("wait_for", 0, 1, STREAMS["interface"]), ("go_before", 0, 1, STREAMS["interface"])]
 
 
@@ -165,18 +165,18 @@ def test_an_interface_without_a_stream_means_the_default_one(gpu):
     class Old(Interface):
         stream = None
 
-    gs.gather(FakeCupyArray(X), Old(I), axis=0)
+    gs.gather(FakeCupyArray(X), Old(ROWS), axis=0)
     assert orders(gpu)[0] == ("wait_for", 0, STREAMS["cupy"], 1)
 
     class Wrong(Interface):
         stream = 0
 
     with pytest.raises(BufferError, match="stream 0"):
-        gs.gather(FakeCupyArray(X), Wrong(I), axis=0)
+        gs.gather(FakeCupyArray(X), Wrong(ROWS), axis=0)
 
 
 def test_a_result_of_ours_waits_for_its_consumer_and_the_other_way_round(gpu):
-    result = gs.gather(DLPackOnly(X), I, axis=0)
+    result = gs.gather(DLPackOnly(X), ROWS, axis=0)
     orders(gpu)
     assert result.__dlpack_device__() == (2, 0)
     result.__dlpack__(stream=0x77)
@@ -200,11 +200,11 @@ def test_a_result_of_ours_waits_for_its_consumer_and_the_other_way_round(gpu):
 
 
 def test_our_result_is_an_argument_like_any_other(gpu):
-    first = gs.gather(DLPackOnly(X), I, axis=0)
+    first = gs.gather(DLPackOnly(X), ROWS, axis=0)
     again = gs.gather(first, [0, 2], axis=0)
-    assert host_of(again).tolist() == X[I][[0, 2]].tolist()
+    assert host_of(again).tolist() == X[ROWS][[0, 2]].tolist()
     picked = gs.compress(DLPackOnly(np.array([True, False, True])), first, axis=0)
-    assert host_of(picked).tolist() == X[I][[0, 2]].tolist()
+    assert host_of(picked).tolist() == X[ROWS][[0, 2]].tolist()
 
 
 def test_what_no_stream_knows_of_stays_alive_until_the_work_is_done(gpu):
@@ -214,15 +214,15 @@ def test_what_no_stream_knows_of_stays_alive_until_the_work_is_done(gpu):
     try:
         x = DLPackOnly(X.copy())
         gone = weakref.ref(x)
-        result = gs.gather(x, I, axis=0, bounds="clip")
+        result = gs.gather(x, ROWS, axis=0, bounds="clip")
         del x
         assert gone() is not None, "its library could give the memory to somebody else"
-        gs.gather(FakeCupyArray(X), I, axis=0)
+        gs.gather(FakeCupyArray(X), ROWS, axis=0)
         assert gone() is not None
         gpu.hold_receipts(False)
-        gs.gather(FakeCupyArray(X), I, axis=0)
+        gs.gather(FakeCupyArray(X), ROWS, axis=0)
         assert gone() is None
-        assert host_of(result).tolist() == X[I].tolist()
+        assert host_of(result).tolist() == X[ROWS].tolist()
     finally:
         gpu.hold_receipts(False)
 
@@ -235,7 +235,7 @@ def test_what_no_stream_knows_of_stays_alive_until_the_work_is_done(gpu):
 @pytest.mark.parametrize("index", ["there", "host"])
 def test_no_call_waits_that_need_not(library, bounds, index, gpu):
     make = LIBRARIES[library]
-    x, i, y = make(X), make(I) if index == "there" else I, make(X.copy())
+    x, i, y = make(X), make(ROWS) if index == "there" else ROWS, make(X.copy())
     out = make(np.zeros((3, 3)))
     gpu.take_record()
     gs.gather(x, i, axis=0, bounds=bounds)
@@ -252,7 +252,7 @@ def test_no_call_waits_that_need_not(library, bounds, index, gpu):
 @libraries
 def test_an_error_costs_one_wait(library, gpu):
     make = LIBRARIES[library]
-    x, i, out = make(X), make(I), make(np.zeros((3, 3)))
+    x, i, out = make(X), make(ROWS), make(np.zeros((3, 3)))
     gpu.take_record()
     gs.gather(x, i, axis=0)
     assert gpu.take_record()["waits"] == 1
@@ -287,7 +287,7 @@ def test_interfaces_that_contradict_themselves(lie):
             return super().__cuda_array_interface__ | lie
 
     with pytest.raises((BufferError, TypeError, ValueError)):
-        gs.gather(Liar(X), I, axis=0)
+        gs.gather(Liar(X), ROWS, axis=0)
 
 
 def test_a_producer_that_lies_about_its_device():
@@ -296,14 +296,14 @@ def test_a_producer_that_lies_about_its_device():
             return Export(self.host).capsule
 
     with pytest.raises(BufferError, match="does not say"):
-        gs.gather(Liar(X), I, axis=0)
+        gs.gather(Liar(X), ROWS, axis=0)
 
     class Other(DLPackOnly):
         def __dlpack_device__(self):
             return 1, 0
 
     with pytest.raises(BufferError, match="does not say"):
-        gs.gather(Other(X), I, axis=0)
+        gs.gather(Other(X), ROWS, axis=0)
 
 
 def test_a_legacy_producer_is_read():
@@ -313,7 +313,7 @@ def test_a_legacy_producer_is_read():
             return Export(self.host, versioned=False, device_type=2).capsule
 
     x = Legacy(X)
-    assert host_of(gs.gather(x, I, axis=0)).tolist() == X[I].tolist()
+    assert host_of(gs.gather(x, ROWS, axis=0)).tolist() == X[ROWS].tolist()
     assert x.streams == [1]
 
 

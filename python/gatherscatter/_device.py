@@ -190,7 +190,10 @@ def _lend_jax(jax: Any, op: str, role: str, obj: Any) -> Lent | None:
 
 def _lend_interface(op: str, role: str, obj: Any) -> Lent | None:
     facts = obj.__cuda_array_interface__
-    kind, device = _core.place_of(int(facts["data"][0] or 0))
+    address = int(facts["data"][0] or 0)
+    kind, device = _core.place_of(address)
+    if kind == "host" and address:
+        raise BufferError(f"{op}: {role} describes memory in its __cuda_array_interface__ that no GPU knows of")
     if kind == "pinned_host" and role == "out":
         raise ValueError(f"{op}: out lies in pinned host memory, expected memory of a GPU")
     if facts.get("mask") is not None:

@@ -149,7 +149,8 @@ def _widens(source: str, target: str) -> bool:
 def _converted(value: Any, array: Any) -> Any:
     torch = sys.modules.get("torch")
     if is_on_device(value) and not (torch is not None and isinstance(value, torch.Tensor)):
-        return value if _same_dtype(value, array) and dtype_name(value) == dtype_name(array) else _by_itself(value, array)
+        is_same = _same_dtype(value, array) and dtype_name(value) == dtype_name(array)
+        return value if is_same else _by_itself(value, array)
     if torch is not None and isinstance(array, torch.Tensor):
         if isinstance(value, torch.Tensor):
             return value.to(array.dtype)
@@ -176,7 +177,7 @@ def _as_torch(torch: Any, value: np.ndarray[Any, Any], array: Any) -> Any:
 def _by_itself(value: Any, array: Any) -> Any:
     """An array on a GPU, cast there by its own library."""
     if not hasattr(value, "astype"):
-        raise TypeError(f"an array of type {type(value).__name__} is on a GPU and cannot be cast; pass one of the dtype")
+        raise TypeError(f"an array of type {type(value).__name__} on a GPU cannot be cast; pass one of the same dtype")
     return value.astype(array.dtype)
 
 

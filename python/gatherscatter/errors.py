@@ -166,8 +166,8 @@ class DeferredOutOfBoundsError(OutOfBoundsError):
         if not self.changed:
             return super()._message() + late
         return (
-            f"an index was out of bounds for axis {self.axis} with size {self.size}: at position {self.position} of the "
-            f"index, whose value has changed since{late}"
+            f"an index was out of bounds for axis {self.axis} with size {self.size}: at position {self.position} of "
+            f"the index, whose value has changed since{late}"
         )
 
     def fields(self) -> tuple[Any, ...]:

@@ -215,8 +215,8 @@ def gather(
     Parameters
     ----------
     input : array, shape (n_0, .., n_r)
-        Any array in host memory: NumPy, torch, JAX, or anything with ``__dlpack__``. Any dtype whose items are plain
-        bytes, any strides; it is never copied.
+        Any array in host memory or on a CUDA device: NumPy, torch, CuPy, JAX, or anything with ``__dlpack__``. Any
+        dtype whose items are plain bytes, any strides; it is never copied.
     dim : int
         Dimension of the elementwise form, in [-rank, rank).
     index : array of integers
@@ -229,9 +229,9 @@ def gather(
         Number of leading axes that `input` and `indices` share; at most `axis` and at most the rank of `indices`. A
         negative number counts from the rank of `indices`.
     bounds : {"raise", "deferred", "fill", "clip", "wrap", "unchecked"}, default "raise"
-        What happens to an index outside: an error (``"deferred"`` is the same on a CPU), `fill_value`, the nearest
-        position, the position modulo the size, or no check at all: with ``"unchecked"`` the caller vouches for every
-        index.
+        What happens to an index outside: an error (``"deferred"``: on a GPU without waiting for it, raised by a later
+        call or by `gatherscatter.cuda.synchronize`; the same on a CPU), `fill_value`, the nearest position, the
+        position modulo the size, or no check at all: with ``"unchecked"`` the caller vouches for every index.
     negative : {"from_end", "out_of_bounds"}, default "from_end"
         Whether -1 is the last position or lies outside.
     fill_value : scalar, optional

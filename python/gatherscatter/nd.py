@@ -62,7 +62,7 @@ def gather_nd(
     Parameters
     ----------
     input : array of rank r
-        Any array in host memory, as in `gather`.
+        Any array, as in `gather`.
     indices : array of integers, shape (B.., I.., k)
         Coordinates along the last axis, with 0 <= k <= r - batch_dims. Any integer dtype, any library, or lists.
     batch_dims : int, default 0
@@ -168,7 +168,7 @@ def scatter_nd(
     Parameters
     ----------
     input : array of rank r
-        Any array in host memory, as in `gather`. Elements that no coordinate names are copied to the result.
+        Any array, as in `gather`. Elements that no coordinate names are copied to the result.
     indices : array of integers, shape (B.., I.., k)
         Coordinates along the last axis, as in `gather_nd`.
     updates : scalar, array or nested list

@@ -73,7 +73,7 @@ def scatter(
     Parameters
     ----------
     input : array, shape (n_0, .., n_r)
-        Any array in host memory, as in `gather`. Elements that no index names are copied to the result.
+        Any array, as in `gather`. Elements that no index names are copied to the result.
     dim : int
         In [-rank, rank).
     index : array of integers
@@ -91,7 +91,7 @@ def scatter(
         Without `reduce`: which of several values for one element stays, by flat position in the index, or that there
         may not be several.
     bounds : {"raise", "deferred", "drop", "clip", "wrap", "unchecked"}, default "raise"
-        What happens to an index outside: an error (``"deferred"`` is the same on a CPU), nothing at all, a write to the
+        What happens to an index outside: an error (``"deferred"``: as in `gather`), nothing at all, a write to the
         nearest position or to the position modulo the size, or no check: with ``"unchecked"`` the caller vouches for
         every index.
     negative : {"from_end", "out_of_bounds"}, default "from_end"

@@ -76,6 +76,16 @@ void raise_deferred(bool all, int device) {
       ++i;
       continue;
     }
+    if (pending[i].late.receipt->is_lasting()) {  // of a graph: it stays, for the next replay
+      const device::Status status = pending[i].late.receipt->status();
+      if (pending[i].op && !status.is_clean()) {
+        const Late& late = pending[i].late;
+        const Pending bad{pending[i].op, {nullptr, late.plan, late.buffers, late.turned}, pending[i].operands};
+        raise_late(bad, status);
+      }
+      ++i;
+      continue;
+    }
     // Out of the list before anything may wait or run Python code.
     Pending done = std::move(pending[i]);
     pending.erase(pending.begin() + static_cast<std::ptrdiff_t>(i));

@@ -72,7 +72,7 @@ py::object positions(const py::str& op, const py::object& mask) {
     }
     Place& place = *operands.place;
     place.must_not_capture("a list of the true elements of a mask");
-    bring(operands);
+    bring(Request(), operands);
     std::optional<dlpack::Array> found;
     run_work(false,
              [&](const RunOptions& options) { found.emplace(positions_of(place, operands.mask.view, options)); });

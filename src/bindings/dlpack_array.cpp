@@ -5,6 +5,7 @@
 #include "bindings/dlpack.h"
 #include "bindings/errors.h"
 #include "bindings/from_python.h"
+#include "bindings/to_python.h"
 #include "core/error.h"
 
 namespace gs::dlpack {
@@ -98,9 +99,7 @@ py::object export_array(py::handle self, py::object stream, py::object max_versi
 }
 
 py::tuple shape_of(const Array& array) {
-  py::list shape;
-  for (const int64_t n : array.view().extent) shape.append(n);
-  return py::tuple(shape);
+  return to_tuple(array.view().extent);
 }
 
 // For libraries that know no DLPack, such as numba. Its consumer waits for the stream that is named there.

@@ -7,6 +7,7 @@
 #include "backends/devices.h"
 #include "bindings/deferred.h"
 #include "bindings/execute.h"
+#include "bindings/to_python.h"
 #include "core/error.h"
 
 namespace gs {
@@ -87,6 +88,12 @@ const device::Queue& Place::queue() {
   return queue_;
 }
 
+std::byte* Place::temporary(int64_t bytes) {
+  at_work_ = true;
+  temporaries_.push_back(std::make_unique<device::Temporary>(machine(), bytes));
+  return temporaries_.back()->data();
+}
+
 void Place::come_after(uintptr_t stream) {
   if (stream == stream_ || std::find(others_.begin(), others_.end(), stream) != others_.end()) return;
   machine().wait_for(stream);
@@ -143,44 +150,53 @@ void settle(Operands& operands) {
     if (dlpack::is_host(array.device()) && array.device().type != dlpack::kCudaManaged) {
       throw ExchangeError("array lies in host memory, which its __dlpack_device__ does not say");
     }
+    // A kernel that follows a wrong address takes the whole context with it.
+    const std::byte* const data = array.view().data;
+    if (!elsewhere.stream && data != nullptr && loaded_devices().place_of(data).kind == MemoryPlace::Kind::host) {
+      throw ExchangeError("array says that it lies on a GPU, and no GPU knows of its memory");
+    }
   });
 }
 
 namespace {
 
-bool bring_one(Place& place, Operand& operand) {
+// `stays`: for as long as the operand, not only for the call.
+bool bring_one(Place& place, Operand& operand, bool stays) {
   if (operand.on_device() || is_managed(operand)) return false;
-  place.must_not_capture("a copy of host memory");
   const ArrayView compact = contiguous_view(nullptr, operand.view.extent, operand.view.item);
   const bool is_compact = operand.view.stride == compact.stride;
   const int64_t bytes = bytes_of(compact);
-  auto copy = std::make_shared<dlpack::DeviceMemory>(place.device(), place.stream(), bytes);
-  if (bytes > 0 && is_compact) {
-    place.queue().write(copy->data, operand.view.data, bytes);
-  } else if (bytes > 0) {
-    const Scratch packed(host_backend(), operand.view);
-    copy_view(host_backend(), operand.view, packed.view);
-    place.queue().write(copy->data, packed.view.data, bytes);
+  std::shared_ptr<dlpack::DeviceMemory> copy;
+  if (stays) copy = std::make_shared<dlpack::DeviceMemory>(place.device(), place.stream(), bytes);
+  std::byte* const target = copy ? copy->data : place.temporary(bytes);
+  if (bytes > 0) {
+    const bool keep_lock = bytes <= kKeepLockBytes;
+    std::optional<Scratch> packed;
+    if (!is_compact) copy_view(host_backend(), operand.view, packed.emplace(host_backend(), operand.view).view);
+    const std::byte* const source = packed ? packed->view.data : operand.view.data;
+    run_work(keep_lock, [&](const RunOptions&) { place.queue().write(target, source, bytes); });
   }
-  operand.view.data = copy->data;
+  operand.view.data = target;
   operand.view.stride = compact.stride;
   operand.elsewhere = std::make_shared<Elsewhere>();
   operand.elsewhere->device = {dlpack::kCuda, place.device()};
   operand.elsewhere->stream = place.stream();
+  operand.elsewhere->is_copy = true;
   operand.elsewhere->copy = std::move(copy);
   return !is_compact;
 }
 
 }  // namespace
 
-bool bring(Operands& operands) {
+bool bring(const Request& request, Operands& operands) {
   if (!operands.place) return false;
   Place& place = *operands.place;
+  const bool defers = request.rule.bounds == Bounds::deferred;
   bool moved = false;
   operands.each([&](Role role, Operand& operand) {
     if (!operand.given) return;
     if (operand.elsewhere && operand.elsewhere->stream) place.come_after(*operand.elsewhere->stream);
-    if (role != Role::data && role != Role::out && bring_one(place, operand)) moved = true;
+    if (role != Role::data && role != Role::out && bring_one(place, operand, defers)) moved = true;
   });
   return moved;
 }
@@ -198,10 +214,23 @@ void leave(const Request& request, const Operands& operands) {
   if (is_held) keep_until_done(operands);
 }
 
-void read_view(Place& place, const ArrayView& view, std::byte* host) {
-  const Scratch packed(place.queue(), view);
-  copy_view(place.queue(), view, packed.view);
-  place.machine().read(host, packed.view.data, bytes_of(view));
+Operand own_fill(const Operands& operands) {
+  Operand own;
+  const Operand& fill = operands.fill;
+  if (!fill.given) return own;
+  own.given = true;
+  if (fill.on_device()) {
+    own.object = python_part("numpy", "empty")(to_tuple(fill.view.extent), "V" + std::to_string(fill.view.item));
+    borrow(Role::fill, own);
+    Place& place = *operands.place;
+    const Scratch packed(place.queue(), fill.view);
+    copy_view(place.queue(), fill.view, packed.view);
+    place.machine().read(own.view.data, packed.view.data, bytes_of(fill.view));
+    return own;
+  }
+  own.object = as_opaque_ndarray(fill.view).attr("copy")();
+  borrow(Role::fill, own);
+  return own;
 }
 
 const Backend& backend_of(const Operands& operands) {
@@ -224,15 +253,13 @@ const Operand& maker_of(const Operands& operands) {
   if (!operands.place || input.on_device() || is_managed(input)) return input;
   const Operand* maker = nullptr;
   operands.each([&](Role, const Operand& operand) {
-    if (maker == nullptr && operand.on_device() && !operand.elsewhere->copy) maker = &operand;
+    if (maker == nullptr && operand.on_device() && !operand.elsewhere->is_copy) maker = &operand;
   });
   return *maker;
 }
 
 std::pair<py::object, std::byte*> make_array_there(const py::object& lent, const ElementType& type, const Dims& shape) {
-  py::tuple extents(static_cast<std::size_t>(shape.size()));
-  for (int axis = 0; axis < shape.size(); ++axis) extents[static_cast<std::size_t>(axis)] = shape[axis];
-  const py::object made = lent.attr("make")(extents, type.descr ? type.descr : py::str(type.name()));
+  const py::object made = lent.attr("make")(to_tuple(shape), type.descr ? type.descr : py::str(type.name()));
   const auto pair = py::cast<py::tuple>(made);
   return {pair[0], reinterpret_cast<std::byte*>(pair[1].cast<uintptr_t>())};
 }

@@ -20,7 +20,8 @@ struct Elsewhere {
   dlpack::Device device{};
   py::object lent;                  // gatherscatter._device.Lent, for all but torch's tensors
   std::optional<uintptr_t> stream;  // in whose order its memory is used; none: its library handed it to the call's
-  std::shared_ptr<dlpack::DeviceMemory> copy;  // of a host array
+  bool is_copy = false;             // of a host array
+  std::shared_ptr<dlpack::DeviceMemory> copy;  // its memory, where that outlives the call
 };
 
 // What a call that did not wait leaves to be asked later.
@@ -48,6 +49,8 @@ class Place {
   void leave();
   std::optional<Late> late;   // under Bounds::deferred
   bool knows_of_end = false;  // the last launch has been waited for
+  // Memory for the time of the call.
+  std::byte* temporary(int64_t bytes);
   // Throws where the stream is being captured into a graph.
   void must_not_capture(const char* what) const;
 
@@ -55,6 +58,7 @@ class Place {
   int device_;
   uintptr_t stream_;
   device::Queue queue_;
+  std::vector<std::unique_ptr<device::Temporary>> temporaries_;
   std::vector<uintptr_t> others_;
   bool at_work_ = false;
 };
@@ -67,12 +71,13 @@ const Devices& loaded_devices();
 void settle(Operands& operands);
 // Before the first launch: streams wait for each other, and host indices, masks and values are copied over. True where
 // that changed the strides that a plan was made for.
-bool bring(Operands& operands);
+bool bring(const Request& request, Operands& operands);
 // After the last one: other streams may go on, and what is still in use stays alive.
 void leave(const Request& request, const Operands& operands);
 
-// The elements of a view on a GPU, in C order. Waits.
-void read_view(Place& place, const ArrayView& view, std::byte* host);
+// A copy of the fill value in host memory that nobody else can change, as items without a dtype: its bytes are what is
+// moved, and pickling may not turn their order round. Waits for one on a GPU.
+Operand own_fill(const Operands& operands);
 
 const Backend& backend_of(const Operands& operands);
 // Whether the call leaves without knowing of its indices.

@@ -7,6 +7,7 @@
 #include "backends/backend.h"
 #include "bindings/errors.h"
 #include "bindings/execute.h"
+#include "bindings/to_python.h"
 #include "bindings/words.h"
 #include "core/error.h"
 #include "plans/checks.h"
@@ -29,30 +30,6 @@ const char* const kNegativeNames[] = {"from_end", "out_of_bounds"};
 const char* const kPlannerNames[] = {"take_axis", "along_axis", "at_points", "elementwise"};
 const char* const kReduceNames[] = {"", "add", "mul", "min", "max", "mean"};
 const char* const kDuplicatesNames[] = {"last", "first", "error"};
-
-py::tuple to_tuple(const Dims& dims) {
-  py::tuple tuple(static_cast<std::size_t>(dims.size()));
-  for (int axis = 0; axis < dims.size(); ++axis) tuple[static_cast<std::size_t>(axis)] = dims[axis];
-  return tuple;
-}
-
-// A copy of the fill value that nobody else can change, as items without a dtype: its bytes are what is moved, and
-// pickling may not turn their order round.
-Operand own_fill(const Operands& operands) {
-  Operand own;
-  const Operand& fill = operands.fill;
-  if (!fill.given) return own;
-  own.given = true;
-  if (fill.on_device()) {
-    own.object = python_part("numpy", "empty")(to_tuple(fill.view.extent), "V" + std::to_string(fill.view.item));
-    borrow(Role::fill, own);
-    read_view(*operands.place, fill.view, own.view.data);
-    return own;
-  }
-  own.object = as_opaque_ndarray(fill.view).attr("copy")();
-  borrow(Role::fill, own);
-  return own;
-}
 
 Dims to_dims(const py::handle& tuple) {
   if (!PyTuple_Check(tuple.ptr())) throw py::value_error("not the state of a plan");
@@ -257,7 +234,7 @@ py::object PlanObject::call(py::handle input, py::handle indices, py::handle sou
       return execute_scatter(request_, operands, on_copy ? &plan_ : nullptr);
     }
     operands.fill = fill_;
-    const bool moved = bring(operands);
+    const bool moved = bring(request_, operands);
     // The plan's dense side is that of `out`, or a fresh array; another layout needs another plan.
     const bool as_planned =
         out_.given ? out_.matches(operands.out)

@@ -281,7 +281,7 @@ py::object run(Request request, const RawOperands& raw) {
     }
     Plan plan = make_plan(request, operands);
     if (plan_only) return make_plan_object(request, plan, operands);
-    if (bring(operands)) plan = make_plan(request, operands);
+    if (bring(request, operands)) plan = make_plan(request, operands);
     return execute(request, plan, operands);
   } catch (...) {
     if (plan_only) ask_for_plan();  // the operator may try again in another way, and still owes a plan
@@ -303,7 +303,7 @@ py::object run_plain(const Request& request, py::handle input, py::handle index)
     take_planning();
     return make_plan_object(request, plan, operands);
   }
-  if (bring(operands)) plan = make_plan(request, operands);
+  if (bring(request, operands)) plan = make_plan(request, operands);
   return execute_nonempty(request, plan, operands);
 }
 

@@ -164,7 +164,7 @@ py::object scatter_into(const Request& request, const Operands& given) {
 }  // namespace
 
 py::object execute_scatter(const Request& request, Operands& operands, const Plan* planned) {
-  if (bring(operands)) planned = nullptr;
+  if (bring(request, operands)) planned = nullptr;
   if (operands.out.given) return scatter_into(request, operands);
   const ArrayView& input = operands.input.view;
   Result result(operands, input.extent);

@@ -215,6 +215,7 @@ void bind_table(py::module_& module) {
           },
           py::arg("other"), py::arg("op"), py::arg("target") = "the target", py::arg("source") = "the source")
       .def_property_readonly("device", [](const ArrowTable& self) { return self.frame().device; })
+      .def_property_readonly("is_cpu", [](const ArrowTable& self) { return self.frame().device == table::kHost; })
       .def("to_device", &to_device, py::arg("op"), py::arg("device"))
       .def("__arrow_c_schema__", &ArrowTable::schema)
       .def(

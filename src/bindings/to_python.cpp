@@ -63,6 +63,12 @@ py::object allocate_ndarray(const Operand& source, const Dims& shape) {
 
 }  // namespace
 
+py::tuple to_tuple(const Dims& dims) {
+  py::tuple tuple(static_cast<std::size_t>(dims.size()));
+  for (int axis = 0; axis < dims.size(); ++axis) tuple[static_cast<std::size_t>(axis)] = dims[axis];
+  return tuple;
+}
+
 Result::Result(const Operands& operands, const Dims& shape) : source_(maker_of(operands)) {
   if (operands.place) {
     make_there(*operands.place, operands.input, shape);

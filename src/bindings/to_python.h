@@ -7,6 +7,8 @@
 
 namespace gs {
 
+py::tuple to_tuple(const Dims& dims);
+
 // A fresh C-contiguous array that has not been handed out yet.
 class Result {
  public:

@@ -145,8 +145,8 @@ struct BadIndex {
   uint64_t bits = 0;  // the value as read; sign-extended for signed types
 };
 
-// Scans every index in flat order under the plan's rule, or those of the points [begin, end) of index_space. Nothing for
-// rules that cannot fail. `stop`, if any, is asked every few milliseconds; once it says true the search ends without an
+// Scans every index in flat order under the plan's rule, or those of the points [begin, end) of index_space. Nothing if
+// the rule cannot fail. `stop`, if any, is asked every few milliseconds; once it says true the search ends without an
 // answer.
 std::optional<BadIndex> first_outside(const Plan& plan, const Buffers& buffers, bool (*stop)() = nullptr);
 std::optional<BadIndex> first_outside(const Plan& plan, const Buffers& buffers, int64_t begin, int64_t end,

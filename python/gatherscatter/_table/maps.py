@@ -208,7 +208,8 @@ def _known(kind: type) -> Callable[[str, Any, bool], Read] | None:
 def _is_column(given: Any) -> bool:
     if isinstance(given, (np.generic, int, float, complex, str, bytes)):
         return False
+    arrow = ("__arrow_c_array__", "__arrow_c_stream__", "__arrow_c_device_array__")
     return any(
         hasattr(given, way)
-        for way in ("__arrow_c_array__", "__arrow_c_stream__", "__dlpack__", "__array_interface__", "__array__")
+        for way in (*arrow, "__dlpack__", "__array_interface__", "__cuda_array_interface__", "__array__")
     )

@@ -31,21 +31,14 @@ template <class T>
 struct CombineRuns : Combination {
   static constexpr const char* kName = "runs";
   static constexpr uint64_t kVariant = sizeof(T);
-  static constexpr int kAhead = sizeof(T) > 8 ? 4 : 8;  // values that are asked for together
+  static constexpr int kAhead = 4;  // values that are asked for together
 
   GS_HD void operator()(Thread thread) const {
     for (int64_t w = thread.number; w < work; w += thread.count) {
       const int64_t i = by_items.divide(w);
       const int64_t at = (w - i * items) * static_cast<int64_t>(sizeof(T));
       if (!begins_run(i)) continue;
-      switch (reduce) {
-        case Reduce::set: break;
-        case Reduce::add: combine_run<Reduce::add>(i, at); break;
-        case Reduce::mul: combine_run<Reduce::mul>(i, at); break;
-        case Reduce::min: combine_run<Reduce::min>(i, at); break;
-        case Reduce::max: combine_run<Reduce::max>(i, at); break;
-        case Reduce::mean: combine_run<Reduce::mean>(i, at); break;
-      }
+      combine_run(i, at);
     }
   }
 
@@ -55,33 +48,40 @@ struct CombineRuns : Combination {
     return table.mask == nullptr || load_shared<1>(table.mask + table.offset_of(kMask, i)) != 0;
   }
 
-  template <Reduce kReduce>
+  // In the wide type, which ends in the same bytes as the dtype itself where that would do.
   GS_HD void combine_run(int64_t i, int64_t at) const {
-    if constexpr (has_reduction<T>(kReduce)) {
-      const int64_t offset = sorted.keys != nullptr ? slots.offset(sorted.slot(i)) : table.offset_of(kIndexed, i);
-      std::byte* target = table.indexed + offset + at;
-      if constexpr (kDirect<T, kReduce>) {
-        if (include_self) {
-          T total = load(target);
-          for_each_value(i, at, [&](T value) { total = combined<kReduce>(total, value); });
-          return store(target, total);
-        }
-      }
-      Wide<T> total = {};
-      if (include_self) total = widen_number(load(target));
-      int64_t hits = 0;
-      for_each_value(i, at, [&](T value) { combine_total<T, kReduce>(&value, &total, &hits, include_self); });
-      T result = {};
-      finish_wide<T, kReduce == Reduce::mean>(&result, total, &hits, include_self);
-      store(target, result);
+    const int64_t offset = sorted.keys != nullptr ? slots.offset(sorted.slot(i)) : table.offset_of(kIndexed, i);
+    std::byte* target = table.indexed + offset + at;
+    Wide<T> total = {};
+    int64_t values = 0;
+    if (include_self) {
+      total = widen_number(load(target));
+      values = 1;
     }
+    for_each_value(i, at, [&](Wide<T> value) {
+      total = values == 0 ? value : meet(total, value);
+      ++values;
+    });
+    if constexpr (has_reduction<T>(Reduce::mean)) {
+      if (reduce == Reduce::mean) total = mean_of(total, values);
+    }
+    store(target, narrow_number<T>(total));
+  }
+
+  GS_HD Wide<T> meet(Wide<T> total, Wide<T> value) const {
+    if (reduce == Reduce::mul) return combined<Reduce::mul>(total, value);
+    if constexpr (has_reduction<T>(Reduce::min)) {
+      if (reduce == Reduce::min) return combined<Reduce::min>(total, value);
+      if (reduce == Reduce::max) return combined<Reduce::max>(total, value);
+    }
+    return combined<Reduce::add>(total, value);
   }
 
   // In ascending order. There is one at least.
   template <class Use>
   GS_HD void for_each_value(int64_t i, int64_t at, Use&& use) const {
     const std::byte* values = table.dense + at;
-    if (sorted.keys == nullptr) return use(load(values + table.offset_of(kDense, i)));
+    if (sorted.keys == nullptr) return use(widen_number(load(values + table.offset_of(kDense, i))));
     const uint64_t key = sorted.keys[i];
     for (bool more = true; more; i += kAhead) {
       T value[kAhead] = {};
@@ -93,7 +93,7 @@ struct CombineRuns : Combination {
       }
       GS_UNROLL
       for (int k = 0; k < kAhead; ++k) {
-        if (there[k]) use(value[k]);
+        if (there[k]) use(widen_number(value[k]));
       }
       more = there[kAhead - 1];
     }

@@ -60,6 +60,18 @@ class KnownStatus final : public device::Receipt {
   device::Status status_;
 };
 
+// Of a graph whose launches, since nothing is recorded here, were its first replay.
+class LastingStatus final : public device::Receipt {
+ public:
+  explicit LastingStatus(device::Status status) : status_(status) {}
+  bool is_ready() const override { return !status_.is_clean(); }
+  device::Status status() override { return std::exchange(status_, device::Status()); }
+  bool is_lasting() const override { return true; }
+
+ private:
+  device::Status status_;
+};
+
 std::byte* aligned(int64_t bytes) {
   constexpr std::size_t kAlign = 256;
   const std::size_t size = (static_cast<std::size_t>(bytes) + kAlign) / kAlign * kAlign;
@@ -170,6 +182,7 @@ device::Status HostMachine::read_status(device::Status* status) {
 
 std::unique_ptr<device::Receipt> HostMachine::later(device::Status* status) {
   const std::unique_ptr<device::Status> mine(status);
+  if (is_capturing()) return std::make_unique<LastingStatus>(*mine);
   return std::make_unique<KnownStatus>(*mine);
 }
 

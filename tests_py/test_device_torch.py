@@ -1,0 +1,20 @@
+"""test_device_torch.py: tensors of torch on a GPU, by its exchange table, with a torch that is played."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+RUN = Path(__file__).with_name("device_torch_run.py")
+CHECKS = ["results", "layouts", "streams", "errors", "writes", "pinned"]
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_played(check):
+    env = {"PYTHONPATH": ":".join(sys.path), "PATH": "/usr/bin"}
+    done = subprocess.run([sys.executable, str(RUN), check], env=env, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "done\n"
