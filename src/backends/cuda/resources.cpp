@@ -94,7 +94,7 @@ Staging::Block Staging::take(int64_t bytes) {
   std::optional<Lent> oldest;
   {
     const std::lock_guard lock(mutex_);
-    collect();
+    collect(size);
     if (free_[size].empty() && bytes_ >= kInAll) {
       const auto found = std::find_if(lent_.begin(), lent_.end(),
                                       [&](const Lent& lent) { return size_class(lent.block.bytes) == size; });
@@ -137,16 +137,20 @@ void Staging::keep(Block block) noexcept {
   bytes_ -= block.bytes;
 }
 
-void Staging::collect() noexcept {
-  try {
-    while (!lent_.empty() && is_done(lent_.front().event)) {
-      const auto [block, event] = lent_.front();
-      free_[size_class(block.bytes)].push_back(block);
-      lent_.pop_front();
-      events_.give(event);
+void Staging::collect(std::size_t size) noexcept {
+  const auto came_back = [&](const Lent& lent) {
+    if (!is_done(lent.event)) return false;
+    try {
+      free_[size_class(lent.block.bytes)].push_back(lent.block);
+    } catch (const std::bad_alloc&) {
+      return false;
     }
-  } catch (const std::bad_alloc&) {
-  }
+    events_.give(lent.event);
+    return true;
+  };
+  while (!lent_.empty() && came_back(lent_.front())) lent_.pop_front();
+  // A stream with much to do may hold up those of others.
+  if (free_[size].empty()) std::erase_if(lent_, came_back);
 }
 
 // ---- status words

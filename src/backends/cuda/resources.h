@@ -53,7 +53,7 @@ class Staging {
     cudaEvent_t event;
   };
   static constexpr int kSizes = 7;  // powers of two from kLeast to kMost
-  void collect() noexcept;
+  void collect(std::size_t size) noexcept;
 
   Events& events_;
   std::mutex mutex_;
