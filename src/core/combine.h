@@ -64,7 +64,7 @@ template <class T, Reduce kReduce>
 inline constexpr bool kDirect = !is_narrow<T> && kReduce != Reduce::mean;
 
 template <class T>
-constexpr bool has_reduction(Reduce reduce) {
+GS_HD constexpr bool has_reduction(Reduce reduce) {
   if (std::is_void_v<T>) return reduce == Reduce::set;
   if (is_complex<T>) return reduce != Reduce::min && reduce != Reduce::max;
   if (std::is_same_v<T, bool>) return reduce != Reduce::mean;
