@@ -25,11 +25,11 @@ const Sharing& sharing() {
 }
 
 // Numbers of 64 bits from the first row on.
-struct Wide {
-  explicit Wide(bool is_wide) : before(wide_rows) {
+struct WideNumbers {
+  explicit WideNumbers(bool is_wide) : before(wide_rows) {
     if (is_wide) wide_rows = 0;
   }
-  ~Wide() { wide_rows = before; }
+  ~WideNumbers() { wide_rows = before; }
   int64_t before;
 };
 
@@ -109,7 +109,7 @@ TEST_CASE("selections are those of the host, whatever the width of their numbers
   const Lengths target{70, 0, 130};
   const Lengths source{300};
   for (const bool is_wide : {false, true}) {
-    const Wide wide(is_wide);
+    const WideNumbers wide(is_wide);
     std::vector<int32_t> map(250);
     for (int32_t& value : map) value = static_cast<int32_t>(random() % 400) - 200;
     std::vector<uint64_t> bits(8);
@@ -161,7 +161,7 @@ TEST_CASE("lists of lists of texts, with numbers of 32 and 64 bits and rows that
   const auto host = Selection::gather(sharing(), parts, {150}, RowBounds::nullify);
   const std::vector<std::string> expected = values_of(take_rows(sharing(), host, nested.frame, nullptr, true));
   for (const bool is_wide : {false, true}) {
-    const Wide wide(is_wide);
+    const WideNumbers wide(is_wide);
     const int64_t before = kernel_takes();
     const auto rows = DeviceSelection::gather(worker, parts, true, {150}, RowBounds::nullify, Negative::from_end);
     REQUIRE(values_of(take_rows(worker, rows, nested.frame, nullptr, true)) == expected);

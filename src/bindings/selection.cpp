@@ -189,11 +189,11 @@ std::string place_name(int device) {
   return device == table::kHost ? "in host memory" : "on GPU " + std::to_string(device);
 }
 
-// Reads a map or mask with `read`, then makes the selection with `make(sharing, parts)`, or where kernels are with
-// `make_there(worker, parts, on_host)`.
-template <class Read, class Make, class MakeThere>
+// Reads a map or mask with `read`, then makes the selection: make<Selection>(sharing, parts), or where kernels are
+// make<DeviceSelection>(worker, parts, on_host).
+template <class Read, class Make>
 Named select(const std::string& op, const py::handle& given, const py::handle& valid, int64_t rows, int device,
-             const Read& read, const Make& make, const MakeThere& make_there) {
+             const Read& read, const Make& make) {
   Held held;
   decltype(read(op, given, valid, held)) parts;
   try {
@@ -212,10 +212,10 @@ Named select(const std::string& op, const py::handle& given, const py::handle& v
       const Worker worker(sharing, device);
       const auto& place = held.operands.place;
       if (place != nullptr) worker.machine().wait_for(place->stream());
-      named.device.emplace(make_there(worker, parts, held.device() == table::kHost));
+      named.device.emplace(make.template operator()<DeviceSelection>(worker, parts, held.device() == table::kHost));
       if (place != nullptr) worker.machine().go_before(place->stream());
     } else {
-      named.host.emplace(make(sharing, parts));
+      named.host.emplace(make.template operator()<Selection>(sharing, parts));
     }
     return true;
   });
@@ -233,14 +233,8 @@ Named gather(const std::string& op, const py::object& map, const py::object& val
   const table::RowBounds rule = parse_row_bounds(op, bounds);
   const Negative sign = parse_negative(op, negative);
   const Lengths rows = to_lengths(lengths);
-  return select(
-      op, map, valid, 0, device, map_parts,
-      [&](const Selection::Sharing& sharing, const auto& parts) {
-        return Selection::gather(sharing, parts, rows, rule, sign);
-      },
-      [&](const Worker& worker, const auto& parts, bool on_host) {
-        return DeviceSelection::gather(worker, parts, on_host, rows, rule, sign);
-      });
+  return select(op, map, valid, 0, device, map_parts,
+                [&]<class Made>(const auto&... what) { return Made::gather(what..., rows, rule, sign); });
 }
 
 Named scatter(const std::string& op, const py::object& map, const py::object& valid, const py::tuple& target,
@@ -248,14 +242,8 @@ Named scatter(const std::string& op, const py::object& map, const py::object& va
   const Lengths to = to_lengths(target);
   const Lengths from = to_lengths(source);
   if (one_row && rows_of(from) != 1) throw py::value_error("`one_row` needs a source of one row");
-  return select(
-      op, map, valid, rows_of(to), device, map_parts,
-      [&](const Selection::Sharing& sharing, const auto& parts) {
-        return Selection::scatter(sharing, parts, to, from, one_row);
-      },
-      [&](const Worker& worker, const auto& parts, bool on_host) {
-        return DeviceSelection::scatter(worker, parts, on_host, to, from, one_row);
-      });
+  return select(op, map, valid, rows_of(to), device, map_parts,
+                [&]<class Made>(const auto&... what) { return Made::scatter(what..., to, from, one_row); });
 }
 
 Named mask_scatter(const std::string& op, const py::object& mask, const py::object& valid, const py::tuple& target,
@@ -263,39 +251,23 @@ Named mask_scatter(const std::string& op, const py::object& mask, const py::obje
   const Lengths to = to_lengths(target);
   const Lengths from = to_lengths(source);
   if (one_row && rows_of(from) != 1) throw py::value_error("`one_row` needs a source of one row");
-  return select(
-      op, mask, valid, rows_of(to), device, mask_parts,
-      [&](const Selection::Sharing& sharing, const auto& parts) {
-        return Selection::mask_scatter(sharing, parts, to, from, one_row);
-      },
-      [&](const Worker& worker, const auto& parts, bool on_host) {
-        return DeviceSelection::mask_scatter(worker, parts, on_host, to, from, one_row);
-      });
+  return select(op, mask, valid, rows_of(to), device, mask_parts,
+                [&]<class Made>(const auto&... what) { return Made::mask_scatter(what..., to, from, one_row); });
 }
 
 Named filter(const std::string& op, const py::object& mask, const py::object& valid, const py::tuple& lengths,
              int device) {
   const Lengths rows = to_lengths(lengths);
-  return select(
-      op, mask, valid, rows_of(rows), device, mask_parts,
-      [&](const Selection::Sharing& sharing, const auto& parts) { return Selection::filter(sharing, parts, rows); },
-      [&](const Worker& worker, const auto& parts, bool on_host) {
-        return DeviceSelection::filter(worker, parts, on_host, rows);
-      });
+  return select(op, mask, valid, rows_of(rows), device, mask_parts,
+                [&]<class Made>(const auto&... what) { return Made::filter(what..., rows); });
 }
 
 Named choose(const std::string& op, const py::object& mask, const py::object& valid, const py::tuple& when_true,
              const py::tuple& when_false, int device) {
   const Lengths first = to_lengths(when_true);
   const Lengths second = to_lengths(when_false);
-  return select(
-      op, mask, valid, rows_of(first), device, mask_parts,
-      [&](const Selection::Sharing& sharing, const auto& parts) {
-        return Selection::choose(sharing, parts, first, second);
-      },
-      [&](const Worker& worker, const auto& parts, bool on_host) {
-        return DeviceSelection::choose(worker, parts, on_host, first, second);
-      });
+  return select(op, mask, valid, rows_of(first), device, mask_parts,
+                [&]<class Made>(const auto&... what) { return Made::choose(what..., first, second); });
 }
 
 // One plain array for each chunk, contiguous and of one dtype.

@@ -69,7 +69,7 @@ struct MoveElements {
         skipped |= 1u << i;
         if (status != nullptr) status->report(number * row + at);
       } else if (table.fill != nullptr) {
-        std::memcpy(&words[i], table.fill + fill_offset + at * table.stride(kFill, table.rank - 1), kUnit);
+        words[i] = load_anywhere<kUnit>(table.fill + fill_offset + at * table.stride(kFill, table.rank - 1));
       }
     }
     if (whole && skipped == 0) {

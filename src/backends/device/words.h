@@ -125,6 +125,15 @@ GS_HD inline bool is_aligned(const std::byte* at, int bytes) {
   return (reinterpret_cast<uintptr_t>(at) & static_cast<uintptr_t>(bytes - 1)) == 0;
 }
 
+// Shared memory at any address.
+template <int kBytes>
+GS_HD inline Word<kBytes> load_anywhere(const std::byte* at) {
+  if (is_aligned(at, kBytes)) return load_shared<kBytes>(at);
+  Word<kBytes> word;
+  std::memcpy(&word, at, kBytes);
+  return word;
+}
+
 // An index in a register, which stays what it is whatever others do to the array: what is checked is what is used.
 GS_HD inline uint64_t pinned(uint64_t bits) {
 #ifdef __CUDA_ARCH__
