@@ -215,7 +215,8 @@ def _lend_interface(op: str, role: str, obj: Any) -> Lent | None:
 
 def _dtype_of(facts: dict[str, Any]) -> np.dtype[Any]:
     plain = np.dtype(facts["typestr"])
-    return np.dtype(facts["descr"]) if plain.kind == "V" and len(facts["descr"]) > 1 else plain
+    fields: np.dtype[Any] = np.dtype(facts["descr"]) if plain.kind == "V" and len(facts["descr"]) > 1 else plain
+    return fields
 
 
 def _from_interface(obj: Any, facts: dict[str, Any], dtype: Any, device: int) -> _core.DLPackArray:
