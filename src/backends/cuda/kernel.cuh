@@ -6,9 +6,10 @@
 
 namespace gs::cuda {
 
-// The parameters stay in constant memory, where every thread reads them: nothing copies the body.
+// The parameters stay in constant memory, where every thread reads them: nothing copies the body. "One block at a
+// time": without it ptxas stops at 64 registers for the sake of more, and spills.
 template <class Body>
-__global__ void __launch_bounds__(device::kBlockThreads) run(const __grid_constant__ Body body) {
+__global__ void __launch_bounds__(device::kBlockThreads, 1) run(const __grid_constant__ Body body) {
   const int64_t thread = int64_t{blockIdx.x} * device::kBlockThreads + threadIdx.x;
   const int64_t threads = int64_t{gridDim.x} * device::kBlockThreads;
   if constexpr (device::kByWarps<Body>) {
