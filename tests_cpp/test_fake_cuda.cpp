@@ -40,6 +40,7 @@ struct CUstream_st {
   uint64_t asked = 0;
   uint64_t done = 0;
   CUgraph_st* graph = nullptr;  // being captured
+  bool is_gone = false;         // to use it then is anybody's guess: here the process ends
 };
 struct CUevent_st {
   int device = 0;
@@ -90,6 +91,7 @@ int device_now() {
 }
 
 CUstream_st& stream_of(cudaStream_t stream) {
+  if (stream != nullptr && stream->is_gone) std::abort();
   if (stream != nullptr) return *stream;
   CUstream_st& found = legacy[device_now()];
   found.device = device_now();
@@ -346,6 +348,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {  // what was asked for is still done
   const std::lock_guard lock(mutex);
   run_until(*stream, stream->asked);
+  stream->is_gone = true;
   return cudaSuccess;
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t handle) {

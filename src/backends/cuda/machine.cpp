@@ -220,6 +220,7 @@ std::unique_ptr<device::Receipt> CudaMachine::later(device::Status* status) {
   const DeviceGuard guard(resources_.device);
   const StatusWords::Word word = resources_.words.of(status);
   copy_to(word.near, word.far, sizeof(device::Status));
+  give_staging();  // whoever keeps this machine until the answer is known may outlive the stream
   if (is_capturing()) {
     forget(status);
     return std::make_unique<GraphReceipt>(word.near);
