@@ -329,6 +329,10 @@ cudaError_t cudaMemcpyAsync(void* target, const void* source, std::size_t bytes,
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes*, const void*) {
   return is_forbidden() ? spoils(cudaErrorStreamCaptureUnsupported) : cudaSuccess;
 }
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void*, int, std::size_t) {
+  *blocks = 2;
+  return is_forbidden() ? spoils(cudaErrorStreamCaptureUnsupported) : cudaSuccess;
+}
 cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3, void** arguments, std::size_t,
                              cudaStream_t stream) {
   const std::lock_guard lock(mutex);
