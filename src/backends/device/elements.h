@@ -122,8 +122,10 @@ struct MoveElements {
     }
     GS_UNROLL
     for (int i = 0; i < kEach; ++i) {
-      if (begin + i >= first && begin + i < last) bits[i] = load_index(form, index + (begin + i) * size);
+      if (begin + i >= first && begin + i < last) bits[i] = load_raw_index(form, index + (begin + i) * size);
     }
+    GS_UNROLL
+    for (int i = 0; i < kEach; ++i) bits[i] = extended_index(form, bits[i]);
   }
 
   template <class Index>

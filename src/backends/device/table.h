@@ -18,8 +18,8 @@ namespace gs::device {
 struct Spot {
   int64_t dense = 0;
   int64_t indexed = 0;  // kNowhere: nothing, because of the mask or an index
-  uint64_t bits = 0;    // the index of the first array
-  bool there = true;    // what the mask says
+  uint64_t raw = 0;     // the index of the first array
+  uint8_t mask = 1;     // 0: nothing is there
 };
 
 struct Table {
@@ -73,10 +73,13 @@ struct Table {
     if (axes > 0) visit(axis_at(0), flat);
   }
 
-  // The index of array `a` at its byte offset.
-  GS_HD uint64_t index_bits(int a, int64_t offset) const {
+  // The index of array `a` at its byte offset, and its value.
+  GS_HD uint64_t raw_index(int a, int64_t offset) const {
     const int at = array_at(a);
-    return load_index(static_cast<uint32_t>(word(at + 3)), reinterpret_cast<const std::byte*>(word(at)) + offset);
+    return load_raw_index(static_cast<uint32_t>(word(at + 3)), reinterpret_cast<const std::byte*>(word(at)) + offset);
+  }
+  GS_HD uint64_t index_of(int a, uint64_t raw) const {
+    return extended_index(static_cast<uint32_t>(word(array_at(a) + 3)), raw);
   }
 
   // Byte offset of one operand at a point: those that not every point needs are found one by one.
@@ -115,7 +118,8 @@ struct Table {
     return offset;
   }
 
-  // First half of finding a point: asks for its first index, so that several points can be on their way.
+  // First half of finding a point: asks for its first index, so that several points can be on their
+  // way: it does nothing with what it loads.
   GS_HD Spot look(int64_t flat) const {
     Spot spot;
     int64_t mask_offset = 0;
@@ -126,19 +130,20 @@ struct Table {
       if (mask != nullptr) mask_offset += c * number(at + kMask);
       if (arrays > 0) index_at += c * number(at + kIndex);
     });
-    if (mask != nullptr) spot.there = load_shared<1>(mask + mask_offset) != 0;
-    if (arrays > 0) spot.bits = index_bits(0, index_at);
+    if (mask != nullptr) spot.mask = load_shared<1>(mask + mask_offset);
+    if (arrays > 0) spot.raw = raw_index(0, index_at);
     return spot;
   }
 
   // Second half: the place on the indexed side. False where an index is outside and may not be.
   GS_HD bool settle(int64_t flat, Spot& spot) const {
-    if (!spot.there) {
+    if (spot.mask == 0) {
       spot.indexed = kNowhere;
       return true;
     }
     for (int a = 0; a < arrays; ++a) {
-      const int64_t at = position(a, a == 0 ? spot.bits : index_bits(a, offset_of(kIndex + a, flat)));
+      const uint64_t raw = a == 0 ? spot.raw : raw_index(a, offset_of(kIndex + a, flat));
+      const int64_t at = position(a, index_of(a, raw));
       if (at == kNowhere) {
         spot.indexed = kNowhere;
         return rule.fills();

@@ -147,8 +147,8 @@ GS_HD inline uint64_t pinned(uint64_t bits) {
 // How an index is read: its type, and whether its address may be any.
 inline constexpr uint32_t kAnyAddress = 8;
 
-// The value as its 64 bits, sign-extended where the type has a sign.
-GS_HD inline uint64_t load_index(uint32_t form, const std::byte* at) {
+// Its bytes as they lie there: nothing is done with them, so that nobody waits for the load.
+GS_HD inline uint64_t load_raw_index(uint32_t form, const std::byte* at) {
   const int size = 1 << (form & 3);
   uint64_t bits = 0;
   if ((form & kAnyAddress) != 0) {
@@ -161,8 +161,12 @@ GS_HD inline uint64_t load_index(uint32_t form, const std::byte* at) {
       default: bits = load_shared<8>(at);
     }
   }
-  bits = pinned(bits);
-  const int unused = 64 - 8 * size;
+  return pinned(bits);
+}
+
+// The value of such bytes in 64 bits, sign-extended where the type has a sign.
+GS_HD inline uint64_t extended_index(uint32_t form, uint64_t bits) {
+  const int unused = 64 - (8 << (form & 3));
   const bool has_sign = (form & 4) == 0;
   return has_sign ? static_cast<uint64_t>(static_cast<int64_t>(bits << unused) >> unused) : bits;
 }
