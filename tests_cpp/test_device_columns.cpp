@@ -195,6 +195,8 @@ TEST_CASE("long items, unit by unit") {
     body.target = target.data();
     body.width = width;
     body.unit = std::min(unit_of(width), 16);
+    body.units = width / body.unit;
+    body.by_units = Divider(body.units);
     auto machine = machine_of(random());
     launch(machine, body, 300 * (width / body.unit));
     for (int64_t i = 0; i < 300; ++i) {
@@ -385,6 +387,7 @@ TEST_CASE("what lies between offsets, for rows of any length, and offsets out of
         CopySpans copy;
         copy.spans = {sums.data(), starts.data(), count};
         copy.item = item;
+        copy.by_item = Divider(item);
         copy.bytes = static_cast<int64_t>(expected.size());
         copy.target = reinterpret_cast<uint64_t*>(found.data());
         launch(machine, copy, (copy.bytes + 7) / 8);

@@ -169,11 +169,12 @@ struct PickLong {
   std::byte* target = nullptr;
   int64_t width = 0;
   int32_t unit = 1;
+  int64_t units = 0;  // of an item
+  Divider by_units;
 
   GS_HD void operator()(Thread thread) const {
-    const int64_t units = width / unit;
     for (int64_t t = thread.number; t < rows.count * units; t += thread.count) {
-      const int64_t i = t / units;
+      const int64_t i = by_units.divide(t);
       const int64_t part = (t - i * units) * unit;
       const RowPlace at = pieces.find(rows.at(i));
       const std::byte* source = nullptr;
@@ -336,6 +337,7 @@ struct CopySpans {
 
   Spans spans;
   int64_t item = 1;
+  Divider by_item;
   int64_t bytes = 0;
   uint64_t* target = nullptr;
 
@@ -343,7 +345,7 @@ struct CopySpans {
     for (int64_t unit = thread.number; unit * 8 < bytes; unit += thread.count) {
       const int64_t first = unit * 8;
       const int64_t end = bytes - first < 8 ? bytes : first + 8;
-      int64_t row = spans.row_at(first / item);
+      int64_t row = spans.row_at(by_item.divide(first));
       uint64_t word = 0;
       for (int64_t at = first; at < end;) {
         while (spans.sum[row + 1] * item <= at) ++row;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "backends/device/divider.h"
 #include "backends/device/thread.h"
 #include "core/index_type.h"
 #include "core/rule.h"
@@ -242,11 +243,12 @@ struct ElementRows {
 
   RowList lists;
   int64_t size = 1;
+  Divider by_size;
   RowList rows;
 
   GS_HD void operator()(Thread thread) const {
     for (int64_t i = thread.number; i < rows.count; i += thread.count) {
-      const int64_t list = i / size;
+      const int64_t list = by_size.divide(i);
       const uint64_t number = lists.at(list);
       const auto place = static_cast<uint64_t>(i - list * size);
       rows.set(i, number == kMissingRow ? kMissingRow : number * static_cast<uint64_t>(size) + place);

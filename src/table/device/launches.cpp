@@ -86,7 +86,9 @@ void Level::pick_long(const Items& items) {
   body.target = items.column.target;
   body.width = items.width;
   body.unit = items.column.unit;
-  launch(machine_, body, rows_.count * (items.width / body.unit));
+  body.units = body.width / body.unit;
+  body.by_units = device::Divider(body.units);
+  launch(machine_, body, rows_.count * body.units);
 }
 
 void Level::count_nulls(uint64_t* nulls) {
@@ -171,6 +173,7 @@ void Level::copy(const Spans& spans) {
   device::CopySpans body;
   body.spans = {spans.sums, spans.column.start, rows_.count};
   body.item = spans.column.item;
+  body.by_item = device::Divider(body.item);
   if (__builtin_mul_overflow(spans.total, body.item, &body.bytes)) {
     throw ShapeError("a result of more than 2**63 bytes");
   }
@@ -213,6 +216,7 @@ void Level::take_elements(const Fixed& fixed) {
   device::ElementRows body;
   body.lists = rows_;
   body.size = rows_.count == 0 ? 1 : fixed.out->length / rows_.count;
+  body.by_size = device::Divider(std::max<int64_t>(body.size, 1));
   body.rows = numbers.list;
   launch(machine_, body, fixed.out->length);
   pick_rows(worker_, {{fixed.type, fixed.children, fixed.out}}, numbers.list, has_missing_);
