@@ -31,7 +31,14 @@ class DeviceLibrary:
 
 
 def _plain(dtype: np.dtype) -> bool:
-    return dtype.kind in "biufc" and dtype.isnative and dtype.itemsize <= 16 and dtype.char not in "gG"
+    """NumPy's own numbers, of the sizes that DLPack knows."""
+    return (
+        dtype.kind in "biufc"
+        and dtype.isbuiltin == 1
+        and dtype.isnative
+        and dtype.itemsize <= 16
+        and dtype.char not in "gG"
+    )
 
 
 def _missing(module: str, has_gpu: Callable[[Any], bool]) -> str | None:
