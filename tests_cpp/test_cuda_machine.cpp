@@ -178,6 +178,24 @@ TEST_CASE("a machine asks the driver for nothing that takes long once it is warm
   REQUIRE(cuda::counts().waits == waits + 1);
 }
 
+TEST_CASE("a call that is judged later does not touch its stream once that may be gone", "[cuda][gpu]") {
+  if (no_gpu()) return;
+  std::byte* const memory = gpus().allocate(0, 0, 8);
+  std::unique_ptr<Machine> machine;
+  std::unique_ptr<device::Receipt> receipt;
+  {
+    const Stream stream;
+    machine = stream.machine();
+    const int64_t value = 1;
+    machine->write(memory, &value, 8);
+    receipt = machine->later(machine->status());
+  }
+  REQUIRE(receipt->status().is_clean());
+  receipt.reset();
+  machine.reset();
+  gpus().release(0, 0, memory);
+}
+
 TEST_CASE("a captured lookup judges every replay anew", "[cuda][gpu]") {
   if (no_gpu()) return;
   const Stream stream;

@@ -40,6 +40,7 @@ struct CUstream_st {
   uint64_t asked = 0;
   uint64_t done = 0;
   CUgraph_st* graph = nullptr;  // being captured
+  bool is_gone = false;         // to use it then is anybody's guess: here the process ends
 };
 struct CUevent_st {
   int device = 0;
@@ -90,6 +91,7 @@ int device_now() {
 }
 
 CUstream_st& stream_of(cudaStream_t stream) {
+  if (stream != nullptr && stream->is_gone) std::abort();
   if (stream != nullptr) return *stream;
   CUstream_st& found = legacy[device_now()];
   found.device = device_now();
@@ -327,6 +329,10 @@ cudaError_t cudaMemcpyAsync(void* target, const void* source, std::size_t bytes,
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes*, const void*) {
   return is_forbidden() ? spoils(cudaErrorStreamCaptureUnsupported) : cudaSuccess;
 }
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void*, int, std::size_t) {
+  *blocks = 2;
+  return is_forbidden() ? spoils(cudaErrorStreamCaptureUnsupported) : cudaSuccess;
+}
 cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3, void** arguments, std::size_t,
                              cudaStream_t stream) {
   const std::lock_guard lock(mutex);
@@ -346,6 +352,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {  // what was asked for is still done
   const std::lock_guard lock(mutex);
   run_until(*stream, stream->asked);
+  stream->is_gone = true;
   return cudaSuccess;
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t handle) {

@@ -103,6 +103,7 @@ void Place::come_after(uintptr_t stream) {
 }
 
 void Place::leave() {
+  temporaries_.clear();  // in the order of the stream, which may be gone when the last of a call's arrays is
   for (const uintptr_t other : others_) machine().go_before(other);
   at_work_ = false;
 }

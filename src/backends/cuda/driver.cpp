@@ -47,7 +47,6 @@ DeviceFacts ask_device(int device) {
   facts.minor = found.minor;
   facts.memory = static_cast<int64_t>(found.totalGlobalMem);
   facts.processors = found.multiProcessorCount;
-  facts.processor_threads = found.maxThreadsPerMultiProcessor;
   facts.has_pools = found.memoryPoolsSupported != 0;
   if (!serves(architectures(), found.major, found.minor))
     facts.reason = "its compute capability is " + std::to_string(found.major) + "." + std::to_string(found.minor) +

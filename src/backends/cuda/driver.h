@@ -13,7 +13,6 @@ struct DeviceFacts {
   int minor = 0;
   int64_t memory = 0;
   int processors = 0;
-  int processor_threads = 0;
   bool has_pools = false;
   std::string reason;  // why it does not serve; empty where it does
 };

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <string>
 #include <utility>
 
@@ -94,15 +93,21 @@ void CudaMachine::launch(int number, int64_t blocks, const void* body, std::size
   const Kernel& found = kernel(number);
   if (found.bytes != bytes) throw device::DeviceError("kernel " + std::to_string(number) + " takes another body");
   const DeviceGuard guard(resources_.device);
-  std::atomic<bool>& loaded = resources_.loaded[static_cast<std::size_t>(number)];
-  if (!loaded.load(std::memory_order_relaxed)) {  // the driver loads a kernel at its first use, which no graph can hold
+  std::atomic<int>& at_a_time = resources_.at_a_time[static_cast<std::size_t>(number)];
+  if (at_a_time.load(std::memory_order_relaxed) == 0) {  // the driver loads a kernel at its first use: no graph can
     const BesideCapture beside;
     cudaFuncAttributes attributes{};
     check(cudaFuncGetAttributes(&attributes, found.function), "cudaFuncGetAttributes");
-    loaded.store(true, std::memory_order_relaxed);
+    int of_processor = 0;
+    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&of_processor, found.function, device::kBlockThreads, 0),
+          "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+    at_a_time.store(std::max(of_processor, 1) * resources_.processors, std::memory_order_relaxed);
   }
-  constexpr int64_t kMostBlocks = std::numeric_limits<int32_t>::max();
-  const dim3 grid(static_cast<unsigned>(std::min(blocks, kMostBlocks)));
+  // Whole rounds of what the GPU runs at a time, so that none is idle in the last; several, so that a slow block does
+  // not hold up the rest.
+  constexpr int64_t kRounds = 4;
+  const int64_t most = kRounds * at_a_time.load(std::memory_order_relaxed);
+  const dim3 grid(static_cast<unsigned>(std::min(blocks, most)));
   void* arguments[] = {const_cast<void*>(body)};
   counts().launches.fetch_add(1, std::memory_order_relaxed);
   check(cudaLaunchKernel(found.function, grid, dim3(device::kBlockThreads), arguments, 0, stream_), "cudaLaunchKernel");
@@ -220,6 +225,7 @@ std::unique_ptr<device::Receipt> CudaMachine::later(device::Status* status) {
   const DeviceGuard guard(resources_.device);
   const StatusWords::Word word = resources_.words.of(status);
   copy_to(word.near, word.far, sizeof(device::Status));
+  give_staging();  // whoever keeps this machine until the answer is known may outlive the stream
   if (is_capturing()) {
     forget(status);
     return std::make_unique<GraphReceipt>(word.near);

@@ -1,6 +1,7 @@
 // machine.h: a stream of a GPU, as the machine that runs kernel bodies.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -17,7 +18,8 @@ class CudaMachine final : public device::Machine {
   ~CudaMachine() override;
 
   const char* name() const override { return "cuda"; }
-  int64_t resident_blocks() const override { return resources_.resident_blocks; }
+  // `launch` knows how many of a kernel it takes, which its registers decide.
+  int64_t resident_blocks() const override { return std::numeric_limits<int32_t>::max(); }
   void launch(int kernel, int64_t blocks, const void* body, std::size_t bytes) override;
   std::byte* allocate(int64_t bytes) override;
   void release(std::byte* memory) noexcept override;

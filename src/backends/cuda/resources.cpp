@@ -293,7 +293,7 @@ int64_t Memory::trim() {
 
 Resources::Resources(int number, const DeviceFacts& facts)
     : device(number),
-      resident_blocks(int64_t{facts.processors} * std::max(facts.processor_threads / device::kBlockThreads, 1)),
+      processors(facts.processors),
       aside(new_stream()),
       memory(number, facts) {}
 

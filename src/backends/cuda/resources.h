@@ -127,13 +127,13 @@ struct Resources {
   Resources(int number, const DeviceFacts& facts);  // the device must be the current one
 
   const int device;
-  const int64_t resident_blocks;
+  const int processors;
   const cudaStream_t aside;  // for what must not wait for anybody's work
   Events events;
   Staging staging{events};
   StatusWords words{events, aside};
   Memory memory;
-  std::array<std::atomic<bool>, device::kBodies> loaded{};  // kernels that the driver has here
+  std::array<std::atomic<int>, device::kBodies> at_a_time{};  // blocks of a kernel on all processors; 0: not loaded
 };
 
 // Those of a device that serves this process, else throws device::DeviceError. Made at the first call, never destroyed:

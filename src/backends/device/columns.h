@@ -201,14 +201,15 @@ struct CountNulls {
   GS_HD void operator()(Warp warp) const {
     const int64_t all = (bits + kLanes - 1) / kLanes;
     for (int c = 0; c < count; ++c) {
-      warp.each([&](int lane) {
-        int64_t zeros = 0;
+      const int64_t zeros = warp.sum([&](int lane) {
+        int64_t own = 0;
         for (int64_t w = warp.number() * kLanes + lane; w < all; w += warp.count() * kLanes) {
           const int64_t rows = bits - w * kLanes < kLanes ? bits - w * kLanes : kLanes;
-          zeros += rows - count_bits(words[c][w]);
+          own += rows - count_bits(words[c][w]);
         }
-        if (zeros > 0) atomic_add(nulls[c], static_cast<uint64_t>(zeros));
+        return own;
       });
+      if (zeros > 0) warp.once([&] { atomic_add(nulls[c], static_cast<uint64_t>(zeros)); });
     }
   }
 };

@@ -56,6 +56,23 @@ struct MoveElements {
     const int64_t step = table.number(table.array_at(0) + 2);
     const int64_t advance = table.stride(kIndexed, table.rank - 1);
     Word<kUnit> words[kEach] = {};
+    if (whole && table.mask == nullptr) {  // the usual case: all loads are asked for before one is waited for
+      const int64_t size = table.number(table.array_at(0) + 1);
+      const int64_t from_end = table.from_end_of(0);
+      bool inside = true;
+      GS_UNROLL
+      for (int i = 0; i < kEach; ++i) {
+        inside = inside && is_inside(gs::from_end(static_cast<int64_t>(bits[i]), from_end), size);
+      }
+      if (inside) {
+        GS_UNROLL
+        for (int i = 0; i < kEach; ++i) {
+          const int64_t position = gs::from_end(static_cast<int64_t>(bits[i]), from_end);
+          words[i] = load_shared<kUnit>(source + position * step + (begin + i) * advance);
+        }
+        return store_piece(dense + begin * kUnit, words);
+      }
+    }
     uint32_t skipped = 0;
     GS_UNROLL
     for (int i = 0; i < kEach; ++i) {
@@ -72,17 +89,18 @@ struct MoveElements {
         words[i] = load_anywhere<kUnit>(table.fill + fill_offset + at * table.stride(kFill, table.rank - 1));
       }
     }
-    if (whole && skipped == 0) {
-      Word<kBytes> all;
-      std::memcpy(&all, words, kBytes);
-      store_stream<kBytes>(dense + begin * kUnit, all);
-      return;
-    }
+    if (whole && skipped == 0) return store_piece(dense + begin * kUnit, words);
     GS_UNROLL
     for (int i = 0; i < kEach; ++i) {
       const int64_t at = begin + i;
       if (at >= first && at < last && (skipped >> i & 1) == 0) store_plain<kUnit>(dense + at * kUnit, words[i]);
     }
+  }
+
+  GS_HD static void store_piece(std::byte* target, const Word<kUnit>* words) {
+    Word<kBytes> all;
+    std::memcpy(static_cast<void*>(&all), words, kBytes);
+    store_stream<kBytes>(target, all);
   }
 
   // One load of up to 16 bytes for several indices, where all are there and lie well.

@@ -85,10 +85,19 @@ struct Table {
     return offset;
   }
 
-  // The position that the bits of array `a` stand for, or kNowhere.
+  // What a negative index of array `a` has added to it.
+  GS_HD int64_t from_end_of(int a) const {
+    const int at = array_at(a);
+    const bool counts = rule.negative == Negative::from_end && (word(at + 3) & 4) == 0;
+    return counts ? number(at + 1) : 0;
+  }
+  // The position that the bits of array `a` stand for, or kNowhere. Most lie inside, where no rule matters.
   GS_HD int64_t position(int a, uint64_t bits) const {
     const int at = array_at(a);
     const int64_t size = number(at + 1);
+    const int64_t usual = from_end(static_cast<int64_t>(bits), from_end_of(a));
+    if (is_inside(usual, size)) [[likely]]
+      return usual;
     if ((word(at + 3) & 7) == static_cast<uint64_t>(IndexType::u64)) return resolve(bits, size, rule);
     return resolve(static_cast<int64_t>(bits), size, rule);
   }

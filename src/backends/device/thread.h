@@ -50,6 +50,19 @@ class Warp {
 #endif
   }
 
+  // The sum of ask(lane) over all lanes; every lane gets it.
+  template <class Ask>
+  GS_HD int64_t sum(Ask&& ask) const {
+#ifdef __CUDA_ARCH__
+    long long total = ask(lane());
+    for (int apart = kLanes / 2; apart > 0; apart /= 2) total += __shfl_xor_sync(0xFFFFFFFFu, total, apart);
+#else
+    int64_t total = 0;
+    for (int i = 0; i < kLanes; ++i) total += ask(i);
+#endif
+    return total;
+  }
+
   // use() on one lane.
   template <class Use>
   GS_HD void once(Use&& use) const {
