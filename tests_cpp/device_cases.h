@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "core/combine_point.h"
 #include "cpu_cases.h"
+#include "points.h"
 #include "reference.h"
 
 namespace gs::test {
@@ -17,40 +17,6 @@ inline std::vector<reference::Settings> machines() {
 
 inline device::Queue queue_on(const reference::Settings& settings) {
   return device::Queue(std::make_unique<reference::HostMachine>(settings));
-}
-
-struct Loop {
-  device::Status status;  // of the bad points, which are skipped
-};
-
-inline Loop move_by_points(const Plan& plan, const Buffers& buffers, Direction direction) {
-  if (buffers.base_bytes > 0) std::memcpy(buffers.indexed, buffers.base, static_cast<size_t>(buffers.base_bytes));
-  const PlanView view = view_of(plan, buffers);
-  Loop loop;
-  for (int64_t flat = 0; flat < view.count; ++flat) {
-    if (!move_point(view, direction, flat)) loop.status.report(flat);
-  }
-  return loop;
-}
-
-inline Loop reduce_by_points(const Plan& plan, const Buffers& buffers, const Combine& combine) {
-  const PlanView view = view_of(plan, buffers);
-  const Span span = indexed_span(plan);
-  Totals totals;
-  std::vector<std::byte> sums;
-  std::vector<int64_t> hits;
-  if (view.count > 0 && !combines_directly(combine)) {
-    const auto slots = static_cast<size_t>((span.high - span.low) / plan.item) + 1;
-    sums.resize(slots * kWidestNumber);
-    hits.resize(slots);
-    totals = {sums.data(), hits.data(), span.low};
-  }
-  Loop loop;
-  for (int64_t flat = 0; flat < view.count; ++flat) {
-    if (!combine_point(view, combine, totals, flat)) loop.status.report(flat);
-  }
-  for (int64_t flat = 0; flat < view.count && totals.hits != nullptr; ++flat) finish_point(view, combine, totals, flat);
-  return loop;
 }
 
 // Moves an array to an address that is a multiple of nothing in particular.

@@ -3,7 +3,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "core/combine_point.h"
+#include "core/point.h"
+#include "core/reductions.h"
 #include "cpu_cases.h"
 #include "reference.h"
 

@@ -12,7 +12,8 @@ fake_torch.install()
 
 import fake_cuda  # noqa: E402
 import gatherscatter as gs  # noqa: E402
-from fake_torch import Parameter, Tensor, log  # noqa: E402
+from fake_torch import PINNED, Parameter, Tensor, log  # noqa: E402
+from gatherscatter import _core  # noqa: E402
 from gatherscatter.errors import DeferredOutOfBoundsError  # noqa: E402
 
 X = np.arange(12, dtype=np.float32).reshape(4, 3)
@@ -103,6 +104,13 @@ def pinned(gpu):
 
     result = gs.gather(Producer(X, device_type=CUDA_HOST), Tensor(ROWS, 1), axis=0)
     assert type(result) is Tensor and result.number == 1 and result.host.tolist() == X[ROWS].tolist()
+    for bounds in ("raise", "clip"):
+        result = gs.gather(Tensor(X, PINNED), Tensor(np.abs(ROWS), 1), axis=0, bounds=bounds)
+        assert type(result) is Tensor and result.number == 1 and result.host.tolist() == X[np.abs(ROWS)].tolist()
+    # Nobody has waited for the last call: its rows stay where they are until it is known to be done.
+    assert _core.pending_calls() == 1
+    gs.cuda.synchronize()
+    assert _core.pending_calls() == 0
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import numpy as np
 
 from hostile_dlpack import CODES, Deleter, DLTensor, Versioned
 
-CUDA = 2
+CPU, CUDA = 1, 2
 _LETTERS = {code: letter for letter, code in CODES.items()}
 _alive: dict[int, Any] = {}
 log: dict[str, Any] = {"stream": {0: 0x5000, 1: 0x5001}, "allocated": [], "written": [], "full": False}
@@ -34,7 +34,7 @@ class Tensor:
 
     @property
     def device(self) -> Any:
-        return types.SimpleNamespace(type="cuda", index=self.number)
+        return types.SimpleNamespace(type="cuda" if self.number >= 0 else "cpu", index=self.number)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -50,6 +50,9 @@ class Tensor:
 
     def dim(self) -> int:
         return self.host.ndim
+
+    def is_pinned(self) -> bool:
+        return self.number < 0
 
     def is_neg(self) -> bool:
         return False
@@ -71,9 +74,13 @@ class Parameter(Tensor):
     pass
 
 
+PINNED = -1  # in the place of a device's number
+
+
 def _describe(tensor: Any, host: np.ndarray, device: int, shape: Any, strides: Any) -> None:
     tensor.data, tensor.byte_offset, tensor.ndim = host.ctypes.data if host.size else None, 0, host.ndim
-    tensor.device_type, tensor.device_id = CUDA, device
+    # Of pinned memory torch's table says no more than that it is the host's.
+    tensor.device_type, tensor.device_id = (CUDA, device) if device != PINNED else (CPU, 0)
     tensor.code, tensor.bits, tensor.lanes = CODES[host.dtype.kind], 8 * host.itemsize, 1
     tensor.shape, tensor.strides = shape, strides
 

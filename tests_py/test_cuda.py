@@ -270,6 +270,32 @@ def test_nothing_waits_but_raise(bounds):
 
 
 @needs_gpu
+def test_nothing_is_allocated_and_only_raise_waits():
+    """What the module asks of the driver itself, once it is warm; the rest belongs to torch."""
+    from gatherscatter import _cuda
+
+    _, x = random((1000, 64))
+    _, i = places((5000,), 1000)
+    asked = {}
+    for bounds in ("raise", "fill", "clip", "wrap", "unchecked", "deferred"):
+        for _ in range(3):
+            gs.gather(x, i, axis=0, bounds=bounds)
+        gs.cuda.synchronize()
+        before = _cuda.counts()
+        for _ in range(20):
+            gs.gather(x, i, axis=0, bounds=bounds)
+        asked[bounds] = {name: number - before[name] for name, number in _cuda.counts().items()}
+        gs.cuda.synchronize()
+    assert {one["allocations"] for one in asked.values()} == {0}
+    assert {one["launches"] for one in asked.values()} == {20}
+    # Under "deferred" an answer that is there already is fetched, which counts too.
+    assert {bounds: asked[bounds]["waits"] for bounds in asked if bounds != "deferred"} == {
+        "raise": 20,
+        **dict.fromkeys(("fill", "clip", "wrap", "unchecked"), 0),
+    }
+
+
+@needs_gpu
 @pytest.mark.parametrize("bounds", ["deferred", "fill", "unchecked"])
 def test_graphs_replay_on_new_values(bounds):
     host, x = random((500, 16))
@@ -292,6 +318,7 @@ def test_graphs_replay_on_new_values(bounds):
     if bounds == "deferred":
         i[3] = 5000
         graph.replay()
+        torch.cuda.synchronize()  # nobody else waits for a replay
         with pytest.raises(gs.OutOfBoundsError):
             gs.cuda.synchronize()
         i[3] = 3

@@ -91,3 +91,11 @@ def test_dtypes_that_only_interfaces_have(dtype):
     result = gs.take(LIBRARIES["cupy"](x), [2, 0])
     assert host_of(result).dtype == x.dtype
     assert host_of(result).tobytes() == x[[2, 0]].tobytes()
+
+
+def test_padding_of_short_rows_repeats_the_item():
+    """Rows of two bytes move as one unit, the padding is an item of one."""
+    x, index = np.arange(20, dtype=np.uint8).reshape(10, 2), np.arange(-3, 61)
+    with played_gpu():
+        result = gs.gather(FakeCupyArray(x), FakeCupyArray(index), axis=0, bounds="fill", fill_value=7)
+    assert host_of(result).tolist() == gs.gather(x, index, axis=0, bounds="fill", fill_value=7).tolist()

@@ -28,6 +28,8 @@ bool is_managed(const Operand& operand) {
 // Host memory that kernels reach over the bus.
 bool is_pinned(const Operand& operand) {
   if (operand.elsewhere) return operand.elsewhere->device.type == dlpack::kCudaHost;
+  // torch's table calls all of its host memory plain.
+  if (operand.library == Library::torch) return operand.object.attr("is_pinned")().cast<bool>();
   if (operand.library != Library::numpy) return false;
   const auto address = operand.object.attr("ctypes").attr("data").cast<uintptr_t>();
   return loaded_devices().place_of(reinterpret_cast<const void*>(address)).kind == MemoryPlace::Kind::pinned_host;
@@ -208,7 +210,9 @@ void leave(const Request& request, const Operands& operands) {
   place.leave();
   if (place.late && place.late->receipt) return remember(request, operands);
   if (place.knows_of_end) return;
-  bool is_held = false;
+  // No library keeps these back until the stream is done with them: what was lent without a stream, and pinned rows.
+  const Operand& input = operands.input;
+  bool is_held = !input.on_device() && !is_managed(input);
   operands.each([&](Role, const Operand& operand) {
     is_held = is_held || (operand.given && operand.elsewhere && operand.elsewhere->lent && !operand.elsewhere->stream);
   });
@@ -245,7 +249,7 @@ bool defers(const Operands& operands, const Plan& plan) {
 
 void check_may_wait(const Operands& operands, const Plan& plan) {
   if (operands.place && plan.can_fail() && !defers(operands, plan)) {
-    operands.place->must_not_capture("bounds='raise' (bounds='deferred' is)");
+    operands.place->must_not_capture("bounds='raise' (instead of 'deferred')");
   }
 }
 

@@ -14,8 +14,8 @@
 #include "bindings/overlap.h"
 #include "bindings/plan_object.h"
 #include "bindings/to_python.h"
-#include "core/combine_point.h"
 #include "core/error.h"
+#include "core/reductions.h"
 #include "plans/checks.h"
 #include "plans/tiles.h"
 

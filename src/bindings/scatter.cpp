@@ -7,8 +7,8 @@
 #include "bindings/execute.h"
 #include "bindings/overlap.h"
 #include "bindings/to_python.h"
-#include "core/combine_point.h"
 #include "core/error.h"
+#include "core/reductions.h"
 #include "plans/checks.h"
 
 namespace gs {

@@ -1,17 +1,16 @@
-// point.h: one point of an indexed move, for host and device: the body of the general kernel.
+// point.h: where the operands of one point of a move lie.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
-#include "core/hd.h"
 #include "core/plan.h"
 #include "core/rule.h"
 
 namespace gs {
 
-// A plan and its memory as plain pointers, fit to be handed to a device. The tables belong to whoever made the view.
+// A plan and its memory as plain pointers. The tables belong to whoever made the view.
 struct PlanView {
   int rank = 0;
   int operands = 0;
@@ -60,16 +59,14 @@ inline PlanView view_of(const Plan& plan, const Buffers& buffers) {
 PlanView view_of(const Plan&, const Buffers&&) = delete;
 
 template <class Index>
-GS_HD int64_t resolve_at(const std::byte* at, int64_t extent, Rule rule) {
+int64_t resolve_at(const std::byte* at, int64_t extent, Rule rule) {
   Index value;
   memcpy(&value, at, sizeof(Index));
-#ifndef __CUDA_ARCH__
   asm volatile("" : "+r"(value));  // another thread may write to the array: what is checked is what is used
-#endif
   return resolve(value, extent, rule);
 }
 
-GS_HD inline int64_t resolve_any(IndexType type, const std::byte* at, int64_t extent, Rule rule) {
+inline int64_t resolve_any(IndexType type, const std::byte* at, int64_t extent, Rule rule) {
   switch (type) {
     case IndexType::i8: return resolve_at<int8_t>(at, extent, rule);
     case IndexType::i16: return resolve_at<int16_t>(at, extent, rule);
@@ -84,7 +81,7 @@ GS_HD inline int64_t resolve_any(IndexType type, const std::byte* at, int64_t ex
 }
 
 // Byte offset of a position on the folded axis: the axes are unrolled from the innermost one.
-GS_HD inline int64_t unfold(int64_t position, const FoldAxis* fold, int count) {
+inline int64_t unfold(int64_t position, const FoldAxis* fold, int count) {
   int64_t offset = 0;
   for (int f = count - 1; f >= 0; --f) {
     const int64_t rest = position / fold[f].extent;
@@ -102,7 +99,7 @@ struct PointOffsets {
   bool bad = false;  // nothing because of an index, where the rule allows no such index
 };
 
-GS_HD inline PointOffsets locate(const PlanView& plan, int64_t flat) {
+inline PointOffsets locate(const PlanView& plan, int64_t flat) {
   PointOffsets at;
   int64_t mask_offset = 0;
   constexpr int kInlineIndices = 4;
@@ -143,30 +140,6 @@ GS_HD inline PointOffsets locate(const PlanView& plan, int64_t flat) {
     at.indexed += plan.fold_count > 0 ? unfold(position, plan.fold, plan.fold_count) : position * index.step;
   }
   return at;
-}
-
-// Moves one point; false where a bad index forbids it. Each index is loaded once.
-GS_HD inline bool move_point(const PlanView& plan, Direction direction, int64_t flat) {
-  const PointOffsets at = locate(plan, flat);
-  if (at.bad) return false;
-  std::byte* dense = plan.dense + at.dense;
-  if (at.indexed != kNowhere) {
-    std::byte* indexed = plan.indexed + at.indexed;
-    if (direction == Direction::gather) {
-      memcpy(dense, indexed, static_cast<std::size_t>(plan.unit));
-    } else {
-      memcpy(indexed, dense, static_cast<std::size_t>(plan.unit));
-    }
-  } else if (direction == Direction::gather) {
-    if (plan.fill == nullptr) {
-      memset(dense, 0, static_cast<std::size_t>(plan.unit));
-    } else {
-      for (int64_t done = 0; done < plan.unit; done += plan.item) {
-        memcpy(dense + done, plan.fill + at.fill, static_cast<std::size_t>(plan.item));
-      }
-    }
-  }
-  return true;
 }
 
 }  // namespace gs

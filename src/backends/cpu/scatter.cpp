@@ -15,7 +15,8 @@
 #include "backends/cpu/apart.h"
 #include "backends/cpu/thread_pool.h"
 #include "backends/host_memory.h"
-#include "core/combine_point.h"
+#include "core/point.h"
+#include "core/reductions.h"
 
 namespace gs::cpu {
 namespace {

@@ -9,7 +9,6 @@
 #include "backends/device/machine.h"
 #include "backends/device/words.h"
 #include "core/plan.h"
-#include "core/point.h"
 #include "core/rule.h"
 
 namespace gs::device {

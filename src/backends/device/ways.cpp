@@ -27,7 +27,8 @@ Way way_of(const Plan& plan, Direction direction) {
   if (is_plain(plan)) return Way::plain;
   if (direction == Direction::gather) {
     const bool small = plan.kind == Kind::elements || plan.kind == Kind::axis;
-    return small && fills_pieces(plan) ? Way::elements : Way::units;
+    const bool pads_items = (plan.masked || plan.rule.fills()) && plan.unit != plan.item;  // elements pad whole units
+    return small && fills_pieces(plan) && !pads_items ? Way::elements : Way::units;
   }
   if (plan.is_one_to_one()) return Way::units;
   const int64_t slots = slots_of(plan).count;
