@@ -88,7 +88,8 @@ void move(Machine& machine, const Plan& plan, const Buffers& buffers, Direction 
                           plan.unit);
     }
     case Way::elements:
-      if (word < plan.unit) break;
+      // Its padding is one item, not the several that a unit may hold.
+      if (word < plan.unit || (buffers.fill != nullptr && plan.item < plan.unit)) break;
       return with_word(static_cast<int>(plan.unit),
                        [&]<int kUnit>() { move_elements<kUnit>(machine, plan, buffers, status); });
     case Way::winners:
