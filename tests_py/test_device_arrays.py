@@ -93,9 +93,42 @@ def test_dtypes_that_only_interfaces_have(dtype):
     assert host_of(result).tobytes() == x[[2, 0]].tobytes()
 
 
-def test_padding_of_short_rows_repeats_the_item():
-    """Rows of two bytes move as one unit, the padding is an item of one."""
-    x, index = np.arange(20, dtype=np.uint8).reshape(10, 2), np.arange(-3, 61)
-    with played_gpu():
-        result = gs.gather(FakeCupyArray(x), FakeCupyArray(index), axis=0, bounds="fill", fill_value=7)
-    assert host_of(result).tolist() == gs.gather(x, index, axis=0, bounds="fill", fill_value=7).tolist()
+@libraries
+def test_values_that_are_cut_or_reshaped(library):
+    make = LIBRARIES[library]
+    target = make(np.array(1, "f4"))
+    gs.put(target, 0, make(np.array([7, 8, 9], "f4")))
+    assert target.host == 7
+    gs.putmask(target, make(np.array(True)), make(np.array([5, 6], "f4")))
+    assert target.host == 5
+
+
+def test_values_lose_leading_axes_of_one():
+    target = LIBRARIES["interface"](X.copy())
+    index = np.array([[0], [1], [0], [2], [3], [4]])
+    gs.put_along_axis(target, index, LIBRARIES["interface"](np.ones((1, 1, 6, 1), np.float32)), 1)
+    expected = X.copy()
+    np.put_along_axis(expected, index, 1, 1)
+    assert target.host.tolist() == expected.tolist()
+
+
+def test_a_fill_value_that_does_not_say_its_rank():
+    make = LIBRARIES["interface"]
+    result = gs.gather(make(X), [0, 9], axis=0, bounds="fill", fill_value=make(np.array(3, "f4")))
+    assert host_of(result).tolist() == [X[0].tolist(), [3.0] * 5]
+    with pytest.raises(ValueError, match="does not fit dtype"):
+        gs.gather(make(X), [0, 9], axis=0, bounds="fill", fill_value=LIBRARIES["dlpack"](np.array(3, "f4")))
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i2", "V3", "f4", "f8"])
+@pytest.mark.parametrize("count", [1, 2, 4, 8])
+@pytest.mark.parametrize("rows", [1, 5])
+def test_padding_of_units_of_several_items(dtype, count, rows):
+    x = np.arange(1, 2 * count * np.dtype(dtype).itemsize + 1, dtype=np.uint8).view(dtype).reshape(2, count)
+    fill = np.frombuffer(b"\xe1\xe2\xe3\xe4\xe5\xe6\xe7\xe8"[: x.itemsize], dtype)[0]
+    index, mask = np.arange(rows) % 2, np.arange(rows) % 2 == 1
+    make = LIBRARIES["cupy"]
+    result = gs.gather(make(x), make(index), axis=0, mask=make(mask), fill_value=fill)
+    expected = x[index]
+    expected[~mask] = fill
+    assert host_of(result).tobytes() == expected.tobytes()

@@ -76,6 +76,17 @@ def test_only_what_is_ready_is_asked(gpu):
     assert gpu.take_record()["waits"] >= 1, "that one waits"
 
 
+def test_many_that_are_not_ready_are_asked_for_by_stream(gpu):
+    gpu.hold_receipts(True)
+    for _ in range(30):
+        bad_take(index=ROWS)
+    gpu.take_record()
+    bad_take(index=ROWS)
+    assert gpu.take_record()["asks"] == 1
+    gpu.hold_receipts(False)
+    gs.take(FakeCupyArray(X), FakeCupyArray(ROWS), axis=0)
+    assert _core.pending_calls() == 0
+
 def test_of_one_device():
     gs.take(FakeCupyArray(X, 1), FakeCupyArray(BAD, 1), axis=0, bounds="deferred")
     gs.cuda.synchronize(0)

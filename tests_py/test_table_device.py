@@ -352,3 +352,13 @@ def test_pylibcudf():
         del sys.modules["pylibcudf"]
         if before is not None:
             sys.modules["pylibcudf"] = before
+
+
+def test_text_whose_bytes_are_a_null_pointer():
+    def make():
+        field, column = samples.large_text()
+        column.addresses[2] = None
+        return field, column
+
+    with pytest.raises(BufferError, match="offset"):
+        table.gather(Handmade(make), [0, 1])

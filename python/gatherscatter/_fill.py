@@ -102,7 +102,7 @@ def as_fill(op: str, like: Any, fill_value: Any, what: str = "fill_value") -> An
         if not hasattr(like, "__dlpack__") and not has_interface(like):
             raise TypeError(f"{op}: input is of type {type(like).__name__}, expected an array")
         like = array_like_of(like)
-    if is_on_device(fill_value) and fill_value.ndim == 0 and _same_dtype(fill_value, like) and is_on_device(like):
+    if is_on_device(fill_value) and _is_item_of(like, fill_value) and is_on_device(like):
         return fill_value  # read there
     if is_table(like) or not has_values(like) or not has_values(fill_value):
         return None if not has_values(like) else fill_value  # refused by `_core`, which knows the words
@@ -125,8 +125,8 @@ def array_like_of(array: Any) -> Any:
     return stand_in(array) if is_on_device(array) else np.from_dlpack(cast(Any, import_dlpack(array)))
 
 
-def _same_dtype(a: Any, b: Any) -> bool:
-    return type(a) is type(b) and bool(a.dtype == b.dtype)
+def _is_item_of(like: Any, value: Any) -> bool:
+    return type(value) is type(like) and getattr(value, "shape", None) == () and bool(value.dtype == like.dtype)
 
 
 def _plain_number(value: Any, what: str) -> Any:

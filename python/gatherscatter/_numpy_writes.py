@@ -128,7 +128,9 @@ def _put_along(
         _check_broadcast(tuple(values.shape), base.shape, tuple(indices.shape), axis)
     rank = 1 if axis is None else max(len(base.shape), 1)
     while len(values.shape) > rank and values.shape[0] == 1:
-        values = values[0]  # an assignment of NumPy drops leading axes of one element
+        # An assignment of NumPy drops leading axes of one element.
+        fewer = tuple(values.shape[1:])
+        values = reshaped("put_along_axis", "values", values, fewer) if is_on_device(values) else values[0]
     return plan_in(
         _core.scatter_along(
             "put_along_axis",
@@ -237,14 +239,14 @@ def _repeated(op: str, values: Any, shape: tuple[int, ...]) -> Any:
     if isinstance(values, _ndarray):
         rounds = np.broadcast_to(values.reshape(-1), (-(-count // values.size), values.size))
         return rounds.reshape(-1)[:count].reshape(shape)
-    order = np.arange(count).reshape(shape or (1,))
+    order = np.arange(count).reshape(shape)
     result = _core.take_axis(op, values, order, None, 0, "wrap", "from_end", None, None, None)
     if isinstance(result, _core.Plan):
         raise TypeError(
             f"{op}: values of shape {tuple(values.shape)} are first repeated to shape {shape}, which is a move of its "
             "own; plan with values of that shape"
         )
-    return result if shape else result[0, ...]
+    return result
 
 
 def _truth(op: str, mask: Any, shape: tuple[int, ...]) -> Any:

@@ -79,6 +79,8 @@ def synchronize(device: Any = None) -> None:
         An index of one of these calls was outside. It is an OutOfBoundsError that names the call.
     TypeError
         `device` is no integer.
+    ValueError
+        There is no such device.
 
     Notes
     -----
@@ -91,4 +93,8 @@ def synchronize(device: Any = None) -> None:
     """
     if isinstance(device, bool):
         raise TypeError("synchronize: device is a bool, expected an integer")
-    _core.synchronize(-1 if device is None else max(_index(device), 0))
+    number = -1 if device is None else _index(device)
+    count = len(devices())
+    if device is not None and not 0 <= number < max(count, 1):
+        raise ValueError(f"synchronize: there is no device {number}, only {count}")
+    _core.synchronize(number)

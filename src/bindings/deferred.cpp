@@ -1,6 +1,8 @@
 // deferred.cpp: see deferred.h.
 #include "bindings/deferred.h"
 
+#include <algorithm>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -18,8 +20,9 @@ struct Pending {
 };
 
 // Guarded by the GIL. Never destroyed: at exit, arrays of a library that is gone already would be given up.
-std::vector<Pending>& list() {
-  static auto& pending = *new std::vector<Pending>();
+using List = std::vector<std::unique_ptr<Pending>>;
+List& list() {
+  static auto& pending = *new List();
   return pending;
 }
 
@@ -60,34 +63,41 @@ int64_t flat_of_index(const Plan& plan, int64_t point) {
 }  // namespace
 
 void remember(const Request& request, const Operands& operands) {
-  list().push_back({request.op, std::move(*operands.place->late), operands});
+  list().push_back(std::make_unique<Pending>(Pending{request.op, std::move(*operands.place->late), operands}));
 }
 
 void keep_until_done(const Operands& operands) {
   device::Machine& machine = operands.place->machine();
-  list().push_back({{}, {machine.later(machine.status()), {}, {}, false}, operands});
+  list().push_back(std::make_unique<Pending>(Pending{{}, {machine.later(machine.status()), {}, {}, false}, operands}));
 }
 
 void raise_deferred(bool all, int device) {
-  std::vector<Pending>& pending = list();
+  List& pending = list();
+  std::vector<std::pair<int, uintptr_t>> busy;  // what comes later in such a stream is not ready either
   for (std::size_t i = 0; i < pending.size();) {
-    const bool is_asked = device < 0 || pending[i].operands.place->device() == device;
-    if (!is_asked || (!all && !pending[i].late.receipt->is_ready())) {
+    const Place& place = *pending[i]->operands.place;
+    const device::Receipt& receipt = *pending[i]->late.receipt;
+    const std::pair<int, uintptr_t> stream{place.device(), place.stream()};
+    const bool is_asked = device < 0 || place.device() == device;
+    const bool is_busy = !all && !receipt.is_lasting() && std::find(busy.begin(), busy.end(), stream) != busy.end();
+    if (!is_asked || is_busy || (!all && !receipt.is_ready())) {
+      if (is_asked && !is_busy && !receipt.is_lasting()) busy.push_back(stream);
       ++i;
       continue;
     }
-    if (pending[i].late.receipt->is_lasting()) {  // of a graph: it stays, for the next replay
-      const device::Status status = pending[i].late.receipt->status();
-      if (pending[i].op && !status.is_clean()) {
-        const Late& late = pending[i].late;
-        const Pending bad{pending[i].op, {nullptr, late.plan, late.buffers, late.turned}, pending[i].operands};
+    if (receipt.is_lasting()) {  // of a graph: it stays, for the next replay
+      const device::Status status = pending[i]->late.receipt->status();
+      if (pending[i]->op && !status.is_clean()) {
+        const Late& late = pending[i]->late;
+        const Pending bad{pending[i]->op, {nullptr, late.plan, late.buffers, late.turned}, pending[i]->operands};
         raise_late(bad, status);
       }
       ++i;
       continue;
     }
     // Out of the list before anything may wait or run Python code.
-    Pending done = std::move(pending[i]);
+    const std::unique_ptr<Pending> taken = std::move(pending[i]);
+    Pending& done = *taken;
     pending.erase(pending.begin() + static_cast<std::ptrdiff_t>(i));
     device::Status status;
     run_work(!all, [&](const RunOptions&) { status = done.late.receipt->status(); });

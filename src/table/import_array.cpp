@@ -182,6 +182,7 @@ class Reader {
         out.second = buffer(in.buffers[2]);
         if (readable_ && out.second.data == nullptr && last_offset(type, out) > 0)
           fail(path, "its bytes are a null pointer");
+        if (!readable_ && out.second.data == nullptr) out.reach = 0;  // kernels refuse any other offset
         return;
       case Layout::list: read_offsets(in, type, path, out); return;
       case Layout::list_view:

@@ -50,7 +50,10 @@ constexpr auto kRunners = runners_of(device::AllBodies());
 class KnownStatus final : public device::Receipt {
  public:
   explicit KnownStatus(device::Status status) : status_(status) {}
-  bool is_ready() const override { return !record().holds_receipts; }
+  bool is_ready() const override {
+    ++record().asks;
+    return !record().holds_receipts;
+  }
   device::Status status() override {
     if (!is_ready()) ++record().waits;
     return status_;

@@ -15,6 +15,7 @@ py::dict take_record() {
   py::dict facts;
   facts["launches"] = record.launches.exchange(0);
   facts["waits"] = record.waits.exchange(0);
+  facts["asks"] = record.asks.exchange(0);
   facts["writes"] = record.writes.exchange(0);
   facts["live"] = record.live.load();
   py::list orders;

@@ -23,6 +23,7 @@ struct Record {
   std::atomic<int64_t> launches{0};
   std::atomic<int64_t> waits{0};   // read, read_status, synchronize, a receipt that was not ready
   std::atomic<int64_t> writes{0};  // copies from the host
+  std::atomic<int64_t> asks{0};    // whether a receipt is ready
   std::atomic<int64_t> live{0};    // blocks of memory that are allocated
   std::atomic<bool> holds_receipts{false};
   std::atomic<bool> is_capturing{false};
