@@ -87,6 +87,7 @@ def test_many_that_are_not_ready_are_asked_for_by_stream(gpu):
     gs.take(FakeCupyArray(X), FakeCupyArray(ROWS), axis=0)
     assert _core.pending_calls() == 0
 
+
 def test_of_one_device():
     gs.take(FakeCupyArray(X, 1), FakeCupyArray(BAD, 1), axis=0, bounds="deferred")
     gs.cuda.synchronize(0)

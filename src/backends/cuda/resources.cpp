@@ -292,10 +292,7 @@ int64_t Memory::trim() {
 // ---- devices
 
 Resources::Resources(int number, const DeviceFacts& facts)
-    : device(number),
-      processors(facts.processors),
-      aside(new_stream()),
-      memory(number, facts) {}
+    : device(number), processors(facts.processors), aside(new_stream()), memory(number, facts) {}
 
 Resources& resources(int device) {
   const DeviceFacts& facts = usable(device);
