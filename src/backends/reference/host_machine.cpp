@@ -115,17 +115,15 @@ HostMachine::HostMachine(const Settings& settings, int device, uintptr_t stream)
     : settings_(settings), device_(device), stream_(stream), random_(settings.shuffle.value_or(0)) {}
 
 void HostMachine::launch(int kernel, int64_t blocks, const void* body, std::size_t) {
-  using Clock = std::chrono::steady_clock;
   ++record().launches;
   std::vector<int64_t> order(static_cast<std::size_t>(blocks));
   std::iota(order.begin(), order.end(), 0);
   if (settings_.shuffle) std::shuffle(order.begin(), order.end(), random_);
-  auto asked = Clock::now();
   for (const int64_t block : order) {
     kRunners.run[kernel](body, block, blocks, settings_.shuffle && random_() % 2 != 0);
-    if (interrupted_ == nullptr || Clock::now() - asked < std::chrono::milliseconds(10)) continue;
+    if (interrupted_ == nullptr || Clock::now() - asked_ < std::chrono::milliseconds(10)) continue;
     if (interrupted_()) throw device::Interrupted();
-    asked = Clock::now();
+    asked_ = Clock::now();
   }
 }
 

@@ -1,6 +1,7 @@
 // host_machine.h: the CPU in the place of a GPU: kernel bodies run block by block and thread by thread.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <random>
@@ -42,11 +43,14 @@ class HostMachine final : public device::Machine {
   void go_before(uintptr_t other) override;
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   Settings settings_;
   int device_;
   uintptr_t stream_;
   std::mt19937_64 random_;
   bool (*interrupted_)() = nullptr;
+  Clock::time_point asked_ = Clock::now();
 };
 
 // The CPU as two GPUs: any address is memory of theirs.
