@@ -33,17 +33,6 @@ void give_up_memory(Pending& done) {
   });
 }
 
-// The position in the shape of the indices of a point of the plan's space.
-int64_t flat_of_index(const Plan& plan, int64_t point) {
-  const int64_t items = plan.item > 0 ? plan.unit / plan.item : 1;
-  const Dims at = unravel(point * items, plan.result_shape);
-  int64_t flat = 0;
-  for (int axis = 0; axis < plan.index_axes.size(); ++axis) {
-    flat = flat * plan.index_shape[axis] + at[plan.index_axes[axis]];
-  }
-  return flat;
-}
-
 [[noreturn]] void raise_late(const Pending& done, const device::Status& status) {
   const Plan& plan = done.late.plan;
   std::optional<BadIndex> bad;
@@ -56,7 +45,8 @@ int64_t flat_of_index(const Plan& plan, int64_t point) {
   if (bad) raise_out_of_bounds(done.op, plan, *bad, Moment::later);
   const int64_t point = done.late.turned ? plan.space.count() - 1 - status.first() : status.first();
   const IndexArray& array = plan.index[0];
-  raise_out_of_bounds(done.op, plan, {flat_of_index(plan, point), 1, array.extent, array.axis, array.type, 0},
+  const int64_t flat = index_position(plan, point * plan.unit_items());
+  raise_out_of_bounds(done.op, plan, {flat, 1, array.extent, array.axis, array.type, 0},
                       Moment::later_and_changed);
 }
 

@@ -23,10 +23,7 @@ Plan plan_on(const Request& request, const Operands& operands, const ArrayView& 
 
 [[noreturn]] void raise_duplicate(const Plan& plan, const Duplicate& found) {
   const auto position = [&](int64_t flat) {
-    const Dims coordinates = unravel(flat, plan.result_shape);
-    Dims of_index;
-    for (const int axis : plan.index_axes) of_index.push_back(coordinates[axis]);
-    return to_string(of_index);
+    return to_string(unravel(index_position(plan, flat), plan.index_shape));
   };
   throw ShapeError("duplicate indices: positions " + position(found.first) + " and " + position(found.second) +
                    " write to the same element, which duplicates='error' forbids");

@@ -57,8 +57,7 @@ std::optional<Duplicate> first_duplicate(const Plan& plan, const Buffers& buffer
     for (int64_t earlier = 0; earlier < flat; ++earlier) {
       if (asked(earlier)) return std::nullopt;
       if (slot_at(earlier) != slot) continue;
-      const int64_t items = plan.unit / plan.item;
-      return Duplicate{earlier * items, flat * items};
+      return Duplicate{earlier * plan.unit_items(), flat * plan.unit_items()};
     }
     // Somebody is changing the indices: whoever came first is gone.
   }

@@ -150,4 +150,13 @@ Dims unravel(int64_t flat, const Dims& shape) {
   return position;
 }
 
+int64_t index_position(const Plan& plan, int64_t flat) {
+  const Dims at = unravel(flat, plan.result_shape);
+  int64_t position = 0;
+  for (int axis = 0; axis < plan.index_axes.size(); ++axis) {
+    position = position * plan.index_shape[axis] + at[plan.index_axes[axis]];
+  }
+  return position;
+}
+
 }  // namespace gs

@@ -104,6 +104,7 @@ struct Plan {
   Space index_space;  // the same, coalesced, with the strides of mask and index arrays (dense, indexed, fill unused)
 
   int64_t bytes_moved() const { return space.count() * unit; }
+  int64_t unit_items() const { return item > 0 ? unit / item : 1; }
   bool can_fail() const {  // whether any index value can be an error
     for (const IndexArray& array : index) {
       if (rule.forbids(array.extent) && may_miss(array.type, array.extent, rule.negative)) return true;
@@ -177,5 +178,8 @@ Plan reversed(const Plan& plan, Buffers& buffers);
 
 // Coordinates of a flat position in C order.
 Dims unravel(int64_t flat, const Dims& shape);
+
+// Which index decides about an element of the result: flat positions in result_shape and in index_shape.
+int64_t index_position(const Plan& plan, int64_t flat);
 
 }  // namespace gs

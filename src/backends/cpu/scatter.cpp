@@ -248,7 +248,7 @@ class Records {
 
 // Whether there is a target wherever a target could be between the lowest and the highest address.
 bool is_gapless(const Plan& plan, int64_t slots) {
-  double targets = static_cast<double>(plan.unit / plan.item);
+  double targets = static_cast<double>(plan.unit_items());
   for (int axis = 0; axis < plan.space.rank(); ++axis) {
     if (plan.space.stride(kIndexed, axis) != 0) targets *= static_cast<double>(plan.space.extent(axis));
   }
@@ -281,7 +281,7 @@ Outcome reduce_in_windows(const Scatter& scatter, const Appliers& appliers, cons
   const Plan& plan = *scatter.plan;
   const Span span = indexed_span(plan);
   const int64_t slots = (span.high - span.low) / plan.item;
-  const int64_t per_unit = plan.unit / plan.item;
+  const int64_t per_unit = plan.unit_items();
   const int64_t window = std::min(slots, std::max(scatter.tuning->totals_window, per_unit));
   const bool many = combine.reduce == Reduce::mean && plan.space.count() > scatter.tuning->short_counts;
   // Memory between the targets is not ours to read, and few values do not pay for a look at every target.

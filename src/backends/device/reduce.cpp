@@ -26,7 +26,7 @@ void reduce(Machine& machine, const Plan& plan, const Buffers& buffers, const Co
   if (plan.space.count() == 0) return;
   Combination body;
   body.status = status;
-  body.items = plan.unit / plan.item;
+  body.items = plan.unit_items();
   body.work = plan.space.count() * body.items;
   body.by_items = Divider(body.items);
   body.reduce = combine.reduce;

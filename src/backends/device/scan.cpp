@@ -62,7 +62,7 @@ std::optional<Duplicate> first_duplicate(Machine& machine, const Plan& plan, con
   launch(machine, body, plan.space.count());
   int64_t earlier = 0;
   machine.read(&earlier, first.data(), sizeof(earlier));
-  const int64_t items = plan.unit / plan.item;
+  const int64_t items = plan.unit_items();
   return Duplicate{earlier * items, found.first() * items};
 }
 
