@@ -328,9 +328,7 @@ inline std::vector<Way> ways() {
   Way whole = threads;  // no slices: threads look at all points
   whole.name = "threads by ranges";
   whole.tuning.min_slice_bytes = INT64_MAX;
-  Way loads{"without gather instructions", {}, 1};
-  loads.tuning.gathers = false;
-  std::vector<Way> all = {usual, general, ahead, runs, stream, both, threads, whole, loads};
+  std::vector<Way> all = {usual, general, ahead, runs, stream, both, threads, whole};
   for (Way& way : all) {
     way.tuning.byte_tables = host::has_byte_permutations();
     way.tuning.byte_run = 1;

@@ -59,7 +59,6 @@ class Cpu final : public Backend {
     tuning_.serial_points = host.serial_points;
     tuning_.serial_points_far = host.serial_points_far;
     tuning_.serial_row_bytes = host.serial_row_bytes;
-    tuning_.gathers = host.fast_gathers;
     tuning_.byte_tables = host.byte_tables;
   }
 

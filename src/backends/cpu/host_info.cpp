@@ -70,8 +70,6 @@ HostInfo ask() {
   info.isa_supported = supported_level();
   info.isa = level_setting("GS_CPU", std::getenv("GS_CPU"), info.isa_supported);
   info.byte_tables = info.isa == "v4" && has_byte_permutations();
-  info.fast_gathers =
-      read_file("/sys/devices/system/cpu/vulnerabilities/gather_data_sampling").rfind("Mitigation", 0) != 0;
   const int64_t l2 = cache_bytes(2);
   const int64_t l3 = cache_bytes(3);
   info.l2_bytes = bytes_of("GS_L2_BYTES", l2 > 0 ? l2 : kUsualL2);

@@ -7,7 +7,8 @@
 namespace gs::cpu::GS_ISA {
 namespace {
 
-inline constexpr int64_t kIndexAhead = 2048;  // bytes; 1.6 times faster than none for int64 from an L1 table
+inline constexpr int64_t kIndexAhead = 8192;  // bytes, into L2
+inline constexpr int64_t kIndexNear = 1024;   // the same, into L1
 
 inline constexpr int kMaxAhead = 64;  // rows that are fetched ahead of the one that is moved
 
@@ -28,12 +29,15 @@ struct Scratch {
   alignas(64) int64_t offset[kMaxBlock];
 };
 
-// Reading a block of indices in one burst leaves the memory idle while the block is moved, unless the bytes of a later
-// block are asked for now.
+// Reading a block of indices in one burst leaves the memory idle while the block is moved, unless the bytes of later
+// ones are asked for now. In two steps: what comes from memory straight into L1 keeps the table's lines out of it (1.5
+// times slower from a table of 16 KiB), and from L2 alone indices wait behind the table's lines (1.4 times from 512
+// KiB).
 inline void prefetch_ahead(Address source, int64_t bytes) {
   keep_prefetches();
-  for (int64_t i = 0; i < bytes; i += 64) {
-    __builtin_prefetch(pointer_to(source + static_cast<uint64_t>(kIndexAhead + i)), 0, 3);
+  for (int64_t i = 0; i < bytes; i += kLine) {
+    prefetch(source + static_cast<uint64_t>(kIndexAhead + i));
+    prefetch_near(source + static_cast<uint64_t>(kIndexNear + i));
   }
 }
 

@@ -69,11 +69,9 @@ bool is_elements(const Plan& plan, const Job& job) {
   return job.stride[(job.rank - 1) * job.operands + kIndex] == index_size(index.type);
 }
 
-// Gathers of 4 or 8 bytes whose positions, in units, are 32-bit numbers: from a table that the caches hold, or row by
-// row of a matrix.
-bool is_vectors(const Plan& plan, const Tuning& tuning, const Job& job) {
+// Gathers of 4 or 8 bytes whose positions, in units, are 32-bit numbers.
+bool is_vectors(const Plan& plan, const Job& job) {
   if (job.general || job.scatter || (job.unit != 4 && job.unit != 8)) return false;
-  if (!tuning.gathers && (job.stream || job.masked || job.rule.fills())) return false;  // all else is single loads
   if (job.indices != 1 || job.folds != 0 || job.rule.bounds == Bounds::wrap) return false;
   if (job.nowhere != Nowhere::never && job.nowhere != Nowhere::read_one) return false;
   const IndexArray& index = plan.index[0];
@@ -85,9 +83,7 @@ bool is_vectors(const Plan& plan, const Tuning& tuning, const Job& job) {
   if (job.rank > 1 && length < kShortVectorRun) return false;
   const int64_t units = index.step / job.unit;
   if (index.extent <= 0 || units <= 0 || index.step != units * job.unit || (units & (units - 1)) != 0) return false;
-  if (index.extent > INT32_MAX / units || index.extent * units > INT32_MAX - length) return false;
-  if (job.ahead == Ahead::runs) return true;
-  return job.ahead == Ahead::none || job.masked || job.rule.fills();
+  return index.extent <= INT32_MAX / units && index.extent * units <= INT32_MAX - length;
 }
 
 // Look-up tables: bytes by bytes.
@@ -200,7 +196,7 @@ void prepare(const Plan& plan, const Buffers& buffers, Direction direction, cons
   job.elements = is_elements(plan, job);
   choose_ahead(plan, tuning, job);
   job.byte_table = is_byte_table(plan, tuning, job);
-  job.vectors = is_vectors(plan, tuning, job);
+  job.vectors = is_vectors(plan, job);
   job.block = block_size(job);
 }
 

@@ -41,7 +41,7 @@ inline constexpr int kBlockAhead = 64;         // with prefetch: the distance th
 inline constexpr int kRowBlock = 128;          // rows
 inline constexpr int64_t kShortRun = 32;       // shorter innermost axes are walked several runs at a time
 inline constexpr int64_t kByteRun = 256;       // the same where the whole table is loaded for every run
-inline constexpr int64_t kShortVectorRun = 8;  // the same where gather instructions leave lanes empty
+inline constexpr int64_t kShortVectorRun = 8;  // the same where a register holds them
 inline constexpr int kApartBlock = 64;  // rows that threads share by position: the memory idles while one is placed
 
 // ---- caches
