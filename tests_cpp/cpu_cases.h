@@ -330,6 +330,7 @@ inline std::vector<Way> ways() {
   whole.tuning.min_slice_bytes = INT64_MAX;
   std::vector<Way> all = {usual, general, ahead, runs, stream, both, threads, whole};
   for (Way& way : all) {
+    way.tuning.vectors = true;
     way.tuning.byte_tables = host::has_byte_permutations();
     way.tuning.byte_run = 1;
   }

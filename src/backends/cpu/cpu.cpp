@@ -59,6 +59,7 @@ class Cpu final : public Backend {
     tuning_.serial_points = host.serial_points;
     tuning_.serial_points_far = host.serial_points_far;
     tuning_.serial_row_bytes = host.serial_row_bytes;
+    tuning_.vectors = host.isa == "v4";
     tuning_.byte_tables = host.byte_tables;
   }
 

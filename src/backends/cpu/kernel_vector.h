@@ -19,6 +19,7 @@ namespace {
 
 inline constexpr bool kHasVectors = true;
 inline constexpr int kRunsAhead = 4;  // of short runs, whose indices are far apart: so many of them later is asked for
+inline constexpr int64_t kTableAhead = 4096;    // bytes, of units side by side
 inline constexpr int64_t kShortRunBytes = 512;  // of indices
 
 // Which lines a group reads: those of neighbours once, none of units side by side, which the processor foresees.
@@ -120,6 +121,7 @@ GS_INLINE void move_vectors(const Lanes& lanes, const VectorGroup& group, const 
   if (in_order(group)) {
     const std::byte* const source = group.table + uint64_t{group.at[0]} * kUnit;
     const int64_t bytes = group.n * kUnit;
+    if (next != nullptr) prefetch_unit(address_of(source) + kTableAhead, bytes);
     group.stream ? stream_bytes(group.target, source, bytes) : copy_bytes(group.target, source, bytes);
     fetched = 0;
   } else if (!group.all_inside) {

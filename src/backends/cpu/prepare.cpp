@@ -70,8 +70,8 @@ bool is_elements(const Plan& plan, const Job& job) {
 }
 
 // Gathers of 4 or 8 bytes whose positions, in units, are 32-bit numbers.
-bool is_vectors(const Plan& plan, const Job& job) {
-  if (job.general || job.scatter || (job.unit != 4 && job.unit != 8)) return false;
+bool is_vectors(const Plan& plan, const Tuning& tuning, const Job& job) {
+  if (!tuning.vectors || job.general || job.scatter || (job.unit != 4 && job.unit != 8)) return false;
   if (job.indices != 1 || job.folds != 0 || job.rule.bounds == Bounds::wrap) return false;
   if (job.nowhere != Nowhere::never && job.nowhere != Nowhere::read_one) return false;
   const IndexArray& index = plan.index[0];
@@ -101,12 +101,19 @@ bool is_byte_table(const Plan& plan, const Tuning& tuning, const Job& job) {
   return job.extent[job.rank - 1] >= tuning.byte_run;
 }
 
+int64_t indexed_bytes(const Plan& plan) {
+  const Span span = indexed_span(plan);
+  return span.high - span.low;
+}
+
 // A long innermost axis whose whole table fits into L2 (one row of a matrix, say) is fetched line by line, one run
 // ahead; otherwise the targets of the next block are.
 void choose_ahead(const Plan& plan, const Tuning& tuning, Job& job) {
   job.ahead = Ahead::none;
   job.run_span = 0;
   if (job.general || job.indices == 0 || job.count <= kBlockAhead || !is_far(plan, tuning)) return;
+  if (job.vectors && static_cast<double>(indexed_bytes(plan)) < kVectorsFar * static_cast<double>(tuning.far_bytes))
+    return;
   job.ahead = job.scatter ? Ahead::units : Ahead::points;
   if (job.scatter || !job.elements || job.rank < 2) return;
   const IndexArray& index = plan.index[0];
@@ -137,8 +144,7 @@ int block_size(const Job& job) {
 }  // namespace
 
 bool is_far(const Plan& plan, const Tuning& tuning) {
-  const Span span = indexed_span(plan);
-  return span.high - span.low >= tuning.far_bytes;
+  return indexed_bytes(plan) >= tuning.far_bytes;
 }
 
 void prepare(const Plan& plan, const Buffers& buffers, Direction direction, const Tuning& tuning, Prepared& prepared) {
@@ -194,9 +200,9 @@ void prepare(const Plan& plan, const Buffers& buffers, Direction direction, cons
   job.marks = {};
   job.base = nullptr;
   job.elements = is_elements(plan, job);
+  job.vectors = is_vectors(plan, tuning, job);
   choose_ahead(plan, tuning, job);
   job.byte_table = is_byte_table(plan, tuning, job);
-  job.vectors = is_vectors(plan, job);
   job.block = block_size(job);
 }
 

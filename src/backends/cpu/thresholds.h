@@ -46,6 +46,7 @@ inline constexpr int kApartBlock = 64;  // rows that threads share by position: 
 
 // ---- caches
 inline constexpr int64_t kFarTablePerL2 = 4;    // prefetch from a table of so many L2 caches on (GS_FAR_TABLE_BYTES)
+inline constexpr double kVectorsFar = 1.5;      // .. times this where more loads are under way at once: level v4
 inline constexpr int64_t kStreamPartOfLlc = 2;  // bypass the caches from a result of LLC / this on (GS_STREAM_BYTES)
 
 // ---- slabs: columns of a table packed for a gather along another axis
