@@ -97,6 +97,9 @@ def test_of_one_device():
     for wrong in (True, 1.5, "0"):
         with pytest.raises(TypeError):
             gs.cuda.synchronize(wrong)
+    for wrong in (-1, len(gs.cuda.devices()), 2**40, 2**70):
+        with pytest.raises(ValueError, match=f"there is no device {wrong}"):
+            gs.cuda.synchronize(wrong)
 
 
 def test_many_are_raised_one_by_one_in_order(gpu):

@@ -266,28 +266,67 @@ def test_an_error_costs_one_wait(library, gpu):
 
 
 @pytest.mark.parametrize(
-    "lie",
+    ("lie", "words"),
     [
-        {"shape": (-1,)},
-        {"shape": (2**62, 8)},
-        {"strides": (8,)},
-        {"strides": (2**62, 2**62)},
-        {"data": (0, False)},
-        {"typestr": "|O"},
-        {"typestr": "nonsense"},
-        {"shape": None},
-        {"mask": object()},
-        {"stream": 0},
+        ({"shape": (-1,)}, "gather: input: .* negative extent"),
+        ({"shape": (2**62, 8)}, "gather: input: array is too big"),
+        ({"shape": (2**70,)}, "malformed .* shape is .* 64 bits"),
+        ({"shape": 6}, "malformed .* shape is 6, expected a tuple of integers"),
+        ({"shape": (6.0, 5)}, "malformed .* shape says 6.0, expected an integer"),
+        ({"shape": None}, "malformed .* shape is None"),
+        ({"strides": (8,)}, "malformed .* strides have 1 axes, shape has 2"),
+        ({"strides": (2**62, 2**62)}, "gather: input: array is too big"),
+        ({"strides": "ab"}, "malformed .* strides"),
+        ({"data": (0, False)}, "gather: input: .* without data"),
+        ({"data": 7}, "malformed .* data is 7"),
+        ({"data": (1,)}, "malformed .* data is"),
+        ({"data": ("x", False)}, "malformed .* data says 'x'"),
+        ({"data": (-8, False)}, "malformed .* data begins at -8"),
+        ({"typestr": "|O"}, "dtype object"),
+        ({"typestr": "nonsense"}, "malformed .* typestr 'nonsense'"),
+        ({"mask": object()}, "mask"),
+        ({"stream": 0}, "ambiguous"),
+        ({"stream": "s"}, "malformed .* stream says 's'"),
     ],
 )
-def test_interfaces_that_contradict_themselves(lie):
+def test_interfaces_that_contradict_themselves(lie, words):
     class Liar(Interface):
+        def __init__(self, host):
+            super().__init__(host)
+            del self.dtype
+
         @property
         def __cuda_array_interface__(self):
             return super().__cuda_array_interface__ | lie
 
-    with pytest.raises((BufferError, TypeError, ValueError)):
+    with pytest.raises((BufferError, TypeError, ValueError), match=words):
         gs.gather(Liar(X), ROWS, axis=0)
+
+
+@pytest.mark.parametrize("key", ["data", "shape", "typestr"])
+def test_interfaces_that_lack_something(key):
+    class Lacking(Interface):
+        @property
+        def __cuda_array_interface__(self):
+            facts = super().__cuda_array_interface__
+            return {name: value for name, value in facts.items() if name != key}
+
+    with pytest.raises(BufferError, match=f"gather: input has a malformed __cuda_array_interface__: no '{key}'"):
+        gs.gather(Lacking(X), ROWS, axis=0)
+
+
+@pytest.mark.parametrize("typestr", ["<V2", "<f1"])
+def test_dtypes_without_a_letter_come_from_the_array(typestr):
+    bfloat16 = np.dtype(pytest.importorskip("ml_dtypes").bfloat16)
+
+    class Narrow(Interface):
+        @property
+        def __cuda_array_interface__(self):
+            return super().__cuda_array_interface__ | {"typestr": typestr}
+
+    x = X.astype(bfloat16)
+    result = gs.gather(Narrow(x), ROWS, axis=0, bounds="fill", fill_value=1.5)
+    assert host_of(result).tobytes() == x[ROWS].tobytes()
 
 
 def test_a_producer_that_lies_about_its_device():

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -158,7 +159,7 @@ def _lend_cupy(cupy: Any, obj: Any) -> Lent:
     device = int(obj.device.id)
 
     def borrow(_: int) -> _core.DLPackArray:
-        return _from_interface(obj, obj.__cuda_array_interface__, obj.dtype, device)
+        return _from_described(obj, _described(obj.__cuda_array_interface__, obj), device)
 
     def make(shape: tuple[int, ...], dtype: Any) -> tuple[Any, int]:
         with cupy.cuda.Device(device):
@@ -188,41 +189,113 @@ def _lend_jax(jax: Any, op: str, role: str, obj: Any) -> Lent | None:
     return Lent(int(obj.__dlpack_device__()[1]), None, lambda stream: _import(obj, stream), None, wrap)
 
 
+@dataclass(frozen=True, slots=True)
+class _Described:
+    """What a ``__cuda_array_interface__`` says, checked."""
+
+    address: int
+    read_only: bool
+    shape: tuple[int, ...]
+    strides: tuple[int, ...] | None
+    dtype: np.dtype[Any]
+    stream: int | None
+
+
 def _lend_interface(op: str, role: str, obj: Any) -> Lent | None:
     facts = obj.__cuda_array_interface__
-    address = int(facts["data"][0] or 0)
-    kind, device = _core.place_of(address)
-    if kind == "host" and address:
+    if facts.get("mask") is not None:
+        raise TypeError(f"{op}: {role} carries a mask in its __cuda_array_interface__, which is not supported")
+    try:
+        described = _described(facts, obj)
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        problem = f"no {error}" if isinstance(error, KeyError) else str(error)
+        raise BufferError(f"{op}: {role} has a malformed __cuda_array_interface__: {problem}") from None
+    kind, device = _core.place_of(described.address)
+    if kind == "host" and described.address:
         raise BufferError(f"{op}: {role} describes memory in its __cuda_array_interface__ that no GPU knows of")
     if kind == "pinned_host" and role == "out":
         raise ValueError(f"{op}: out lies in pinned host memory, expected memory of a GPU")
-    if facts.get("mask") is not None:
-        raise TypeError(f"{op}: {role} carries a mask in its __cuda_array_interface__, which is not supported")
-    stream = facts.get("stream")
-    if stream == 0:
+    if described.stream == 0:
         raise BufferError(f"{op}: {role} names stream 0, which is ambiguous: 1 is the default stream")
-    dtype = np.dtype(facts["typestr"]) if "descr" not in facts else _dtype_of(facts)
 
     def borrow(_: int) -> _core.DLPackArray:
-        return _from_interface(obj, facts, dtype, int(device))
+        try:
+            return _from_described(obj, described, int(device))
+        except (BufferError, ValueError) as error:  # it contradicts itself
+            raise type(error)(f"{op}: {role}: {error}") from None
 
     numba = sys.modules.get("numba.cuda")
     is_numbas = type(obj).__module__.startswith("numba") and numba is not None
     wrap = numba.as_cuda_array if is_numbas and numba is not None else (lambda result: result)
     # Without a stream the producer says that there is nothing to wait for; then the default one stands for it.
-    return Lent(int(device), 1 if stream is None else int(stream), borrow, None, wrap)
+    return Lent(int(device), 1 if described.stream is None else described.stream, borrow, None, wrap)
 
 
-def _dtype_of(facts: dict[str, Any]) -> np.dtype[Any]:
-    plain = np.dtype(facts["typestr"])
-    fields: np.dtype[Any] = np.dtype(facts["descr"]) if plain.kind == "V" and len(facts["descr"]) > 1 else plain
-    return fields
+def _described(facts: dict[str, Any], obj: Any) -> _Described:
+    data = facts["data"]
+    if not isinstance(data, tuple | list) or len(data) != 2:
+        raise ValueError(f"data is {data!r}, expected an address and whether it is read-only")
+    address = 0 if data[0] is None else _integer("data", data[0])
+    if not 0 <= address < 2**64:
+        raise ValueError(f"data begins at {address}, expected an address of 64 bits")
+    shape = _extents("shape", facts["shape"])
+    strides = None if facts.get("strides") is None else _extents("strides", facts["strides"])
+    if strides is not None and len(strides) != len(shape):
+        raise ValueError(f"strides have {len(strides)} axes, shape has {len(shape)}")
+    stream = facts.get("stream")
+    return _Described(
+        address,
+        bool(data[1]),
+        shape,
+        strides,
+        _dtype_of(facts, obj),
+        None if stream is None else _integer("stream", stream),
+    )
 
 
-def _from_interface(obj: Any, facts: dict[str, Any], dtype: Any, device: int) -> _core.DLPackArray:
-    address, read_only = facts["data"]
+def _integer(name: str, number: Any) -> int:
+    try:
+        return index(number)
+    except TypeError:
+        raise TypeError(f"{name} says {number!r}, expected an integer") from None
+
+
+def _extents(name: str, numbers: Any) -> tuple[int, ...]:
+    if not isinstance(numbers, tuple | list):
+        raise TypeError(f"{name} is {numbers!r}, expected a tuple of integers")
+    extents = tuple(_integer(name, number) for number in numbers)
+    if any(abs(number) >= 2**63 for number in extents):
+        raise ValueError(f"{name} is {numbers!r}, expected integers of 64 bits")
+    return extents
+
+
+def _dtype_of(facts: dict[str, Any], obj: Any) -> np.dtype[Any]:
+    """Fields come from `descr`; of dtypes that a type string has no letter for (bfloat16), only the array knows."""
+    typestr = facts["typestr"]
+    own = getattr(obj, "dtype", None)
+    try:
+        plain: np.dtype[Any] = np.dtype(typestr)
+    except TypeError:
+        if not isinstance(own, np.dtype):
+            raise TypeError(f"typestr {typestr!r} is no dtype of NumPy") from None
+        return own
+    if plain.kind != "V":
+        return plain
+    if len(facts.get("descr", ())) > 1:
+        fields: np.dtype[Any] = np.dtype(facts["descr"])
+        return fields
+    return own if isinstance(own, np.dtype) and own.itemsize == plain.itemsize else plain
+
+
+def _from_described(obj: Any, described: _Described, device: int) -> _core.DLPackArray:
     return _core.DLPackArray.from_interface(
-        obj, int(address or 0), facts["shape"], facts.get("strides"), np.dtype(dtype), not read_only, device
+        obj,
+        described.address,
+        described.shape,
+        described.strides,
+        described.dtype,
+        not described.read_only,
+        device,
     )
 
 

@@ -53,10 +53,6 @@ class Backend {
   virtual Outcome move(const Plan& plan, const Buffers& buffers, Direction direction,
                        const RunOptions& options) const = 0;
 
-  // For plans with one index array and neither mask nor fill value. Null where every call is decided anew: threads may
-  // pay, there is nothing to move, or the backend has no such thing.
-  virtual std::unique_ptr<SmallMove> small_move(const Plan&, Direction) const { return nullptr; }
-
   // Combines every dense value with its target, in ascending flat position, so that the result depends on nothing else.
   // The dtype must have the reduction, and the strides of the indexed side must be multiples of the item.
   virtual Outcome reduce(const Plan& plan, const Buffers& buffers, const Combine& combine,
@@ -66,28 +62,43 @@ class Backend {
   virtual bool any_outside(const Plan& plan, const Buffers& buffers, const RunOptions& options) const = 0;
   // Which index that is, and which target has several values: as in plan.h, where the memory of this backend is.
   virtual std::optional<BadIndex> first_outside(const Plan& plan, const Buffers& buffers,
-                                                const RunOptions& options) const {
-    return gs::first_outside(plan, buffers, options.interrupted);
-  }
+                                                const RunOptions& options) const = 0;
   virtual std::optional<Duplicate> first_duplicate(const Plan& plan, const Buffers& buffers,
-                                                   const RunOptions& options) const {
-    return gs::first_duplicate(plan, buffers, options.interrupted);
-  }
+                                                   const RunOptions& options) const = 0;
 
   // Memory for the time of a call, where this backend reaches it, and copies from the host's. std::bad_alloc.
-  virtual std::byte* allocate(int64_t bytes) const {
-    return static_cast<std::byte*>(host::allocate(static_cast<std::size_t>(bytes)));
-  }
-  virtual void release(std::byte* memory) const noexcept { host::release(memory); }
-  virtual void write(std::byte* target, const std::byte* host, int64_t bytes) const {
-    std::memcpy(target, host, static_cast<std::size_t>(bytes));
-  }
+  virtual std::byte* allocate(int64_t bytes) const = 0;
+  virtual void release(std::byte* memory) const noexcept = 0;
+  virtual void write(std::byte* target, const std::byte* host, int64_t bytes) const = 0;
 
   // Name of the kernel that `move` would pick, and the number of threads it would use.
   virtual std::string kernel(const Plan& plan, Direction direction) const = 0;
   virtual int threads(const Plan& plan, Direction direction, int available) const = 0;
+};
 
-  // For tables: kernels of columns, and work that is shared by threads (`done` or `interrupted`).
+// One whose memory is the host's, so that tables may look into it as well.
+class HostBackend : public Backend {
+ public:
+  std::optional<BadIndex> first_outside(const Plan& plan, const Buffers& buffers,
+                                        const RunOptions& options) const override {
+    return gs::first_outside(plan, buffers, options.interrupted);
+  }
+  std::optional<Duplicate> first_duplicate(const Plan& plan, const Buffers& buffers,
+                                           const RunOptions& options) const override {
+    return gs::first_duplicate(plan, buffers, options.interrupted);
+  }
+  std::byte* allocate(int64_t bytes) const override {
+    return static_cast<std::byte*>(host::allocate(static_cast<std::size_t>(bytes)));
+  }
+  void release(std::byte* memory) const noexcept override { host::release(memory); }
+  void write(std::byte* target, const std::byte* host, int64_t bytes) const override {
+    std::memcpy(target, host, static_cast<std::size_t>(bytes));
+  }
+
+  // For plans with one index array and neither mask nor fill value. Null where every call is decided anew: threads may
+  // pay, there is nothing to move, or the backend has no such thing.
+  virtual std::unique_ptr<SmallMove> small_move(const Plan&, Direction) const { return nullptr; }
+  // Kernels of columns, and work that is shared by threads (`done` or `interrupted`).
   virtual const ColumnKernels& columns() const = 0;
   virtual Outcome share(const Share& work, const RunOptions& options) const = 0;
   // One that runs the bodies of device kernels on the memory of the host, for one call; null where none does.
@@ -96,13 +107,13 @@ class Backend {
 
 // The backend that serves host arrays: GS_BACKEND=cpu (default) or reference. Throws std::invalid_argument for other
 // names.
-const Backend& host_backend();
+const HostBackend& host_backend();
 
 namespace reference {
-const Backend& backend();  // kernel bodies for one point, run thread by thread: the check for every other kernel
+const HostBackend& backend();  // kernel bodies for one point, run thread by thread: the check for every other kernel
 }
 namespace cpu {
-const Backend& backend();
+const HostBackend& backend();
 }
 
 }  // namespace gs

@@ -10,7 +10,7 @@
 namespace gs {
 namespace {
 
-const Backend& chosen() {
+const HostBackend& chosen() {
   const char* setting = std::getenv("GS_BACKEND");
   const std::string_view name = setting == nullptr ? "cpu" : setting;
   if (name == "cpu") return cpu::backend();
@@ -20,8 +20,8 @@ const Backend& chosen() {
 
 }  // namespace
 
-const Backend& host_backend() {
-  static const Backend& backend = chosen();
+const HostBackend& host_backend() {
+  static const HostBackend& backend = chosen();
   return backend;
 }
 

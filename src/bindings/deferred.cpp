@@ -46,8 +46,7 @@ void give_up_memory(Pending& done) {
   const int64_t point = done.late.turned ? plan.space.count() - 1 - status.first() : status.first();
   const IndexArray& array = plan.index[0];
   const int64_t flat = index_position(plan, point * plan.unit_items());
-  raise_out_of_bounds(done.op, plan, {flat, 1, array.extent, array.axis, array.type, 0},
-                      Moment::later_and_changed);
+  raise_out_of_bounds(done.op, plan, {flat, 1, array.extent, array.axis, array.type, 0}, Moment::later_and_changed);
 }
 
 }  // namespace

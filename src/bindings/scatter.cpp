@@ -22,9 +22,7 @@ Plan plan_on(const Request& request, const Operands& operands, const ArrayView& 
 }
 
 [[noreturn]] void raise_duplicate(const Plan& plan, const Duplicate& found) {
-  const auto position = [&](int64_t flat) {
-    return to_string(unravel(index_position(plan, flat), plan.index_shape));
-  };
+  const auto position = [&](int64_t flat) { return to_string(unravel(index_position(plan, flat), plan.index_shape)); };
   throw ShapeError("duplicate indices: positions " + position(found.first) + " and " + position(found.second) +
                    " write to the same element, which duplicates='error' forbids");
 }

@@ -9,7 +9,7 @@ namespace gs::table {
 struct Interrupted {};
 
 struct Sharing {
-  const Backend& backend;
+  const HostBackend& backend;
   RunOptions options;
 };
 

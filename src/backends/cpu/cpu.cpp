@@ -48,7 +48,7 @@ bool run_chunk(void* context, int64_t chunk) {
   return good;
 }
 
-class Cpu final : public Backend {
+class Cpu final : public HostBackend {
  public:
   Cpu() : run_(kernels(host::info().isa)), columns_(columns_of(run_)) {
     const host::HostInfo& host = host::info();
@@ -274,7 +274,7 @@ Outcome share_out(const Share& work, const RunOptions& options) {
   return run_task(options.threads, task) ? Outcome::done : Outcome::interrupted;
 }
 
-const Backend& backend() {
+const HostBackend& backend() {
   static const Cpu& instance = *new Cpu;  // never destroyed: a thread may outlive the static objects of the program
   return instance;
 }

@@ -2,7 +2,6 @@
 #include "backends/device/queue.h"
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 #include "backends/device/move.h"
@@ -102,53 +101,6 @@ std::optional<Duplicate> Queue::first_duplicate(const Plan& plan, const Buffers&
 
 std::string Queue::kernel(const Plan& plan, Direction direction) const {
   return std::string(name()) + " " + kernel_name(plan, direction);
-}
-
-namespace {
-
-void pick_items(const std::byte* const* items, int64_t width, RowNumbers rows, int64_t begin, int64_t end, bool,
-                std::byte* target) {
-  for (int64_t i = begin; i < end; ++i) pick_item(items, width, rows, i, target + i * width);
-}
-
-int64_t pick_words(const BitSource* bits, RowNumbers rows, int64_t begin, int64_t end, const uint64_t* mask,
-                   uint64_t* target) {
-  int64_t ones = 0;
-  for (int64_t i = begin; i < end; i += 64) {
-    const uint64_t word = pick_bits(bits, rows, i, std::min<int64_t>(end - i, 64));
-    target[i / 64] = mask == nullptr ? word : word & mask[i / 64];
-    ones += std::popcount(target[i / 64]);
-  }
-  return ones;
-}
-
-void put_items(const std::byte* const* items, int64_t width, RowNumbers rows, int64_t first, const uint64_t* places,
-               int64_t begin, int64_t end, std::byte* target) {
-  for_each_set_place(places, begin, end, first,
-                     [&](int64_t k, int64_t i) { pick_item(items, width, rows, k, target + i * width); });
-}
-
-void put_bits(const BitSource* bits, RowNumbers rows, int64_t first, const uint64_t* places, int64_t begin, int64_t end,
-              uint64_t* target) {
-  for_each_set_place(places, begin, end, first, [&](int64_t k, int64_t i) {
-    target[i / 64] = (target[i / 64] & ~(uint64_t{1} << (i & 63))) | pick_bits(bits, rows, k, 1) << (i & 63);
-  });
-}
-
-}  // namespace
-
-const ColumnKernels& Queue::columns() const {
-  static const ColumnKernels kernels{pick_items, pick_words, put_items, put_bits};
-  return kernels;
-}
-
-Outcome Queue::share(const Share& work, const RunOptions& options) const {
-  const int64_t piece = (work.least + work.grain - 1) / work.grain * work.grain;
-  for (int64_t begin = 0; begin < work.count; begin += piece) {
-    if (begin > 0 && options.interrupted != nullptr && options.interrupted()) return Outcome::interrupted;
-    work.run(work.context, begin, std::min(begin + piece, work.count));
-  }
-  return Outcome::done;
 }
 
 }  // namespace gs::device

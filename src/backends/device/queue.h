@@ -42,8 +42,6 @@ class Queue final : public Backend {
 
   std::string kernel(const Plan& plan, Direction direction) const override;
   int threads(const Plan&, Direction, int) const override { return 1; }
-  const ColumnKernels& columns() const override;
-  Outcome share(const Share& work, const RunOptions& options) const override;
 
  private:
   std::unique_ptr<Machine> machine_;
