@@ -52,14 +52,15 @@ inline void copy_bytes(std::byte* target, const std::byte* source, int64_t n) {
 }
 
 // Copies the bytes of rows [begin, end), whose running totals in `offsets` become offsets from `base` on; the rows
-// behind them are somebody else's. False: the offsets of the source have changed since their lengths were summed.
+// behind them are somebody else's. False: the offsets of the source have changed since their lengths were summed, which
+// is seen where they are read again: not of rows by number, whose `starts` were kept.
 template <class Offset>
 class Copier {
  public:
   // `item`: bytes between one offset and the next. No row of a result is longer than 2^63 bytes, as no source is.
   Copier(const SmallVector<Ends, 2>& ends, const SmallVector<const std::byte*, 2>& bytes, int64_t item,
-         const Picks& picks, bool far)
-      : ends_(ends), bytes_(bytes), item_(item), picks_(picks), far_(far) {}
+         const Picks& picks, const std::byte* starts, bool far)
+      : ends_(ends), bytes_(bytes), item_(item), picks_(picks), starts_(starts), far_(far) {}
 
   bool copy(int64_t begin, int64_t end, int64_t base, std::byte* offsets, std::byte* target) const {
     if (begin == end) return true;
@@ -127,11 +128,11 @@ class Copier {
         const auto piece = static_cast<int>(picks_.rows.chunk_of(i + k));
         group.piece[k] = &ends_[piece];
         group.bytes[k] = bytes_[piece];
-        group.from[k] = offset_at<Offset>(ends_[piece], picks_.rows.row[i + k]);
+        group.from[k] = start_of(i + k);
         group.end[k] = base + static_cast<int64_t>(load<Offset>(offsets, i + k + 1));
         store(offsets, i + k + 1, static_cast<Offset>(group.end[k]));
       }
-      if (far_) ask_ahead(i + n, end);
+      if (far_) ask_ahead(i + n, end, group.end[n - 1] - base, offsets);
       if (!copy_group(group, n, at, last, target)) return false;
       at = group.end[n - 1];
     }
@@ -201,18 +202,20 @@ class Copier {
     return true;
   }
 
-  // The bytes of the next group: the first and the last line of each row. The prefetcher finds those between.
-  void ask_ahead(int64_t begin, int64_t end) const {
+  uint64_t start_of(int64_t i) const { return static_cast<uint64_t>(static_cast<int64_t>(load<Offset>(starts_, i))); }
+
+  // The bytes of the next group, whose running total begins with `total`: the first and the last line of each row. The
+  // prefetcher finds those between.
+  void ask_ahead(int64_t begin, int64_t end, int64_t total, const std::byte* offsets) const {
     const int64_t next = std::min(begin + kGroup, end);
+    const auto item = static_cast<uint64_t>(item_);
     for (int64_t i = begin; i < next; ++i) {
-      const auto piece = static_cast<int>(picks_.rows.chunk_of(i));
-      const int64_t row = picks_.rows.row[i];
-      const auto bytes = reinterpret_cast<uintptr_t>(bytes_[piece]);
-      const auto item = static_cast<uint64_t>(item_);
-      const uintptr_t first = bytes + offset_at<Offset>(ends_[piece], row) * item;
-      const uintptr_t behind = bytes + offset_at<Offset>(ends_[piece], row + 1) * item;
+      const auto upto = static_cast<int64_t>(load<Offset>(offsets, i + 1));
+      const auto bytes = reinterpret_cast<uintptr_t>(bytes_[static_cast<int>(picks_.rows.chunk_of(i))]);
+      const uintptr_t first = bytes + start_of(i) * item;
       ask(first);
-      ask(behind - 1);
+      ask(first + static_cast<uint64_t>(upto - total) * item - 1);
+      total = upto;
     }
   }
 
@@ -220,6 +223,7 @@ class Copier {
   const SmallVector<const std::byte*, 2>& bytes_;
   const int64_t item_;
   const Picks& picks_;
+  const std::byte* const starts_;  // of rows by number: the offsets that they begin at
   const bool far_;
 };
 

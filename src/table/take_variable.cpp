@@ -26,10 +26,11 @@ inline bool is_null(const uint64_t* valid, int64_t i) {
   return valid != nullptr && !bit_at(valid, i);
 }
 
-// The lengths of rows [begin, end) as running totals from 0 on; gives the sum. Negative: offsets out of order.
+// The lengths of rows [begin, end) as running totals from 0 on; gives the sum. Negative: offsets out of order. Where
+// rows begin goes to `starts`, unless that is null.
 template <class Offset>
 int64_t sum_lengths(const SmallVector<Ends, 2>& ends, const Picks& picks, const uint64_t* valid, int64_t begin,
-                    int64_t end, std::byte* target) {
+                    int64_t end, std::byte* target, std::byte* starts) {
   uint64_t total = 0;
   int64_t wrong = 0;
   const auto add = [&](const Ends& piece, int64_t row, int64_t i) {
@@ -39,6 +40,7 @@ int64_t sum_lengths(const SmallVector<Ends, 2>& ends, const Picks& picks, const 
     wrong |= disorder(piece, low, high) & static_cast<int64_t>(keep);
     total += (high - low) & keep;
     store(target, i + 1, static_cast<Offset>(total));
+    if (starts != nullptr) store(starts, i, static_cast<Offset>(low));
   };
   if (picks.by_rows()) {
     const uint32_t* const row = picks.rows.row;
@@ -120,17 +122,19 @@ const uint64_t* words_of(const Buffer& validity) {
 // Offsets of a result, not yet final: those of a block of rows count from the block's own beginning.
 struct Lengths {
   Fresh offsets;
-  Scratch<int64_t> base;  // of each block
+  Scratch<int64_t> base;      // of each block
+  Scratch<std::byte> starts;  // of each row in its source, where rows have numbers: looked up at random only once
   int64_t blocks = 0;
   int64_t total = 0;
 };
 
 Lengths find_lengths(const Sharing& sharing, const Type& type, const Pieces& pieces, const Picks& picks,
-                     const Buffer& validity, bool far) {
+                     const Buffer& validity, bool far, bool keeps_starts) {
   Lengths lengths;
   lengths.offsets = allocate((picks.count + 1) * type.width);
   lengths.blocks = (picks.count + kBlockRows - 1) / kBlockRows;
   lengths.base = Scratch<int64_t>(lengths.blocks);
+  if (keeps_starts && picks.by_rows()) lengths.starts = Scratch<std::byte>(picks.count * type.width);
   std::atomic<bool> wrong = false;
   with_offset(type.width, [&](auto kind) {
     using Offset = decltype(kind);
@@ -142,7 +146,8 @@ Lengths find_lengths(const Sharing& sharing, const Type& type, const Pieces& pie
         const int64_t end = std::min(begin + kBlockRows, picks.count);
         if (far && picks.by_rows()) ask_for_offsets<Offset>(ends, picks, begin, end);
         const uint64_t* const valid = validity.data == nullptr ? picks.valid : words_of(validity);
-        const int64_t total = sum_lengths<Offset>(ends, picks, valid, begin, end, lengths.offsets.data);
+        const int64_t total =
+            sum_lengths<Offset>(ends, picks, valid, begin, end, lengths.offsets.data, lengths.starts.get());
         if (total < 0) wrong = true;
         lengths.base[b] = total;
       }
@@ -159,7 +164,7 @@ Lengths find_lengths(const Sharing& sharing, const Type& type, const Pieces& pie
 Buffer Taker::spans(const Type& type, const Pieces& pieces, const SmallVector<const std::byte*, 2>& sources,
                     int64_t item, const Picks& picks, Array& out) const {
   const bool far = is_far(pieces, type.width, near_bytes_);
-  const Lengths lengths = find_lengths(sharing_, type, pieces, picks, out.validity, far);
+  const Lengths lengths = find_lengths(sharing_, type, pieces, picks, out.validity, far, true);
   int64_t size = 0;
   if (__builtin_mul_overflow(lengths.total, item, &size)) throw ShapeError("a result of more than 2**63 bytes");
   const Fresh bytes = allocate(size);
@@ -169,7 +174,7 @@ Buffer Taker::spans(const Type& type, const Pieces& pieces, const SmallVector<co
     const SmallVector<Ends, 2> ends = ends_of<Offset>(pieces);
     int64_t source_bytes = 0;
     for (const Ends& piece : ends) source_bytes += (piece.high - piece.low) * item;
-    const Copier<Offset> copier(ends, sources, item, picks, source_bytes > near_bytes_);
+    const Copier<Offset> copier(ends, sources, item, picks, lengths.starts.get(), source_bytes > near_bytes_);
     share(sharing_, lengths.blocks, 1, kLeastBlocks, [&](int64_t first, int64_t last) {
       for (int64_t b = first; b < last; ++b) {
         const int64_t begin = b * kBlockRows;
@@ -209,7 +214,7 @@ void Taker::list(const Type& type, const Pieces& pieces, const Picks& picks, Arr
     return;
   }
   const Lengths lengths =
-      find_lengths(sharing_, type, pieces, picks, out.validity, is_far(pieces, type.width, near_bytes_));
+      find_lengths(sharing_, type, pieces, picks, out.validity, is_far(pieces, type.width, near_bytes_), false);
   std::vector<RangeList> parts(static_cast<std::size_t>(lengths.blocks));
   std::atomic<bool> wrong = false;
   with_offset(type.width, [&](auto kind) {
