@@ -330,7 +330,6 @@ inline std::vector<Way> ways() {
   whole.tuning.min_slice_bytes = INT64_MAX;
   std::vector<Way> all = {usual, general, ahead, runs, stream, both, threads, whole};
   for (Way& way : all) {
-    way.tuning.vectors = true;
     way.tuning.byte_tables = host::has_byte_permutations();
     way.tuning.byte_run = 1;
   }
@@ -346,8 +345,10 @@ inline bool agrees(Case& test, Direction direction, const std::string& level, co
   target.bytes = before;
   RunOptions options;
   options.threads = way.threads;
-  const Outcome outcome =
-      cpu::move_with(cpu::kernels(level), way.tuning, test.plan, test.buffers(), direction, options);
+  cpu::Tuning tuning = way.tuning;
+  tuning.vectors = level == "v4";
+  tuning.far_vector_bytes = tuning.far_bytes;
+  const Outcome outcome = cpu::move_with(cpu::kernels(level), tuning, test.plan, test.buffers(), direction, options);
   const bool same = target.bytes == expected;
   const bool guarded = std::equal(before.begin(), before.begin() + kGuard, target.bytes.begin()) &&
                        std::equal(before.end() - kGuard, before.end(), target.bytes.end() - kGuard);

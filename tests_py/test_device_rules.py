@@ -283,7 +283,9 @@ def test_an_error_costs_one_wait(library, gpu):
         ({"data": ("x", False)}, "malformed .* data says 'x'"),
         ({"data": (-8, False)}, "malformed .* data begins at -8"),
         ({"typestr": "|O"}, "dtype object"),
-        ({"typestr": "nonsense"}, "malformed .* typestr 'nonsense'"),
+        ({"typestr": "nonsense"}, "malformed .* typestr is 'nonsense'"),
+        ({"typestr": ","}, "malformed .* typestr is ','"),
+        ({"typestr": None}, "malformed .* typestr is None"),
         ({"mask": object()}, "mask"),
         ({"stream": 0}, "ambiguous"),
         ({"stream": "s"}, "malformed .* stream says 's'"),
@@ -315,7 +317,7 @@ def test_interfaces_that_lack_something(key):
         gs.gather(Lacking(X), ROWS, axis=0)
 
 
-@pytest.mark.parametrize("typestr", ["<V2", "<f1"])
+@pytest.mark.parametrize("typestr", ["<V2", "<y2"])
 def test_dtypes_without_a_letter_come_from_the_array(typestr):
     bfloat16 = np.dtype(pytest.importorskip("ml_dtypes").bfloat16)
 
@@ -327,6 +329,14 @@ def test_dtypes_without_a_letter_come_from_the_array(typestr):
     x = X.astype(bfloat16)
     result = gs.gather(Narrow(x), ROWS, axis=0, bounds="fill", fill_value=1.5)
     assert host_of(result).tobytes() == x[ROWS].tobytes()
+
+    class Lying(Interface):
+        @property
+        def __cuda_array_interface__(self):
+            return super().__cuda_array_interface__ | {"typestr": "<y4"}
+
+    with pytest.raises(BufferError, match="no dtype of NumPy"):
+        gs.gather(Lying(x), ROWS, axis=0)
 
 
 def test_a_producer_that_lies_about_its_device():

@@ -139,7 +139,8 @@ def show_config() -> dict[str, Any]:
     dict
         ``version``, ``backend`` (who serves host arrays), ``isa`` (instruction set level in use), ``isa_supported``,
         ``cpu_model``, ``processors``, ``threads``, ``l2_bytes``, ``llc_bytes``, the thresholds that
-        ``python -m gatherscatter tune`` measures (``far_table_bytes`` and so on), the state of the memory pool, and
+        ``python -m gatherscatter tune`` measures (``far_table_bytes`` and so on; ``far_vector_bytes`` is the first of
+        them for units of 4 and 8 bytes), the state of the memory pool, and
         ``cuda``: whether a CUDA module was ``built``, for which ``architectures``, with which ``runtime``; the version
         of CUDA that the ``driver`` speaks; the ``devices``; and the ``reason`` where no GPU can be used.
 

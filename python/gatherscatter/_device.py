@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -202,7 +203,7 @@ class _Described:
 
 
 def _lend_interface(op: str, role: str, obj: Any) -> Lent | None:
-    facts = obj.__cuda_array_interface__
+    facts: dict[str, Any] = obj.__cuda_array_interface__
     if facts.get("mask") is not None:
         raise TypeError(f"{op}: {role} carries a mask in its __cuda_array_interface__, which is not supported")
     try:
@@ -272,13 +273,16 @@ def _extents(name: str, numbers: Any) -> tuple[int, ...]:
 def _dtype_of(facts: dict[str, Any], obj: Any) -> np.dtype[Any]:
     """Fields come from `descr`; of dtypes that a type string has no letter for (bfloat16), only the array knows."""
     typestr = facts["typestr"]
+    match = re.fullmatch(r"[<>|=]?[a-zA-Z]([0-9]*)(\[[a-z0-9]+\])?", typestr) if isinstance(typestr, str) else None
     own = getattr(obj, "dtype", None)
     try:
+        if match is None:
+            raise TypeError
         plain: np.dtype[Any] = np.dtype(typestr)
     except TypeError:
-        if not isinstance(own, np.dtype):
-            raise TypeError(f"typestr {typestr!r} is no dtype of NumPy") from None
-        return own
+        if match is not None and isinstance(own, np.dtype) and str(own.itemsize) == match[1]:
+            return own
+        raise TypeError(f"typestr is {typestr!r}, which is no dtype of NumPy") from None
     if plain.kind != "V":
         return plain
     if len(facts.get("descr", ())) > 1:

@@ -40,6 +40,7 @@ class Threshold:
     call: Callable[[int], tuple[int, int, int]]  # size -> items of the table, items of a row, rows taken
     threads: bool = False  # needs more than one
     besides: tuple[str, ...] = ()  # settings that are to stay out of it
+    in_force: str = ""  # what show_config calls the value that holds for these calls, where that is another one
 
     @property
     def variable(self) -> str:
@@ -93,6 +94,7 @@ THRESHOLDS = (
         "fetch in advance from a table of",
         _sizes(512 * Ki, 256 * Mi),
         lambda size: (size // 4, 1, Mi),
+        in_force="far_vector_bytes",
     ),
     Threshold(
         "stream_bytes",
@@ -242,7 +244,7 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"{threshold.variable}: left out, there is one thread", file=sys.stderr)
             continue
         print(f"{threshold.variable} ...", file=sys.stderr, flush=True)
-        results.append(measure(threshold, config[threshold.name], arguments.quick))
+        results.append(measure(threshold, config[threshold.in_force or threshold.name], arguments.quick))
     print(report(results))
     if arguments.quick:
         print("# --quick: two sizes say nothing about thresholds")

@@ -15,6 +15,7 @@ struct HostInfo {
   int64_t llc_bytes = 0;      // GS_LLC_BYTES overrides
   // Where a way of running begins to pay (thresholds.h); GS_FAR_TABLE_BYTES and so on override.
   int64_t far_table_bytes = 0;    // tables from here on come from main memory: fetched in advance
+  int64_t far_vector_bytes = 0;   // the same for 4- and 8-byte units, of which level v4 has more loads under way
   int64_t stream_bytes = 0;       // results from here on bypass the caches
   int64_t serial_points = 0;      // fewer are left to one thread: short units, table in a cache
   int64_t serial_points_far = 0;  // the same, table in main memory

@@ -35,6 +35,7 @@ py::dict config() {
   facts["l2_bytes"] = host.l2_bytes;
   facts["llc_bytes"] = host.llc_bytes;
   facts["far_table_bytes"] = host.far_table_bytes;
+  facts["far_vector_bytes"] = host.far_vector_bytes;
   facts["stream_bytes"] = host.stream_bytes;
   facts["serial_points"] = host.serial_points;
   facts["serial_points_far"] = host.serial_points_far;

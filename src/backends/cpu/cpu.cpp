@@ -55,6 +55,7 @@ class Cpu final : public HostBackend {
     tuning_.l2_bytes = host.l2_bytes;
     tuning_.llc_bytes = host.llc_bytes;
     tuning_.far_bytes = host.far_table_bytes;
+    tuning_.far_vector_bytes = host.far_vector_bytes;
     tuning_.stream_bytes = host.stream_bytes;
     tuning_.serial_points = host.serial_points;
     tuning_.serial_points_far = host.serial_points_far;

@@ -74,8 +74,12 @@ HostInfo ask() {
   const int64_t l3 = cache_bytes(3);
   info.l2_bytes = bytes_of("GS_L2_BYTES", l2 > 0 ? l2 : kUsualL2);
   info.llc_bytes = bytes_of("GS_LLC_BYTES", l3 > 0 ? l3 : std::max(l2, kUsualLlc));
-  const int64_t far = info.l2_bytes > INT64_MAX / cpu::kFarTablePerL2 ? INT64_MAX : info.l2_bytes * cpu::kFarTablePerL2;
-  info.far_table_bytes = bytes_of("GS_FAR_TABLE_BYTES", far);
+  const auto per_l2 = [&](int64_t factor) {
+    return info.l2_bytes > INT64_MAX / factor ? INT64_MAX : info.l2_bytes * factor;
+  };
+  info.far_table_bytes = bytes_of("GS_FAR_TABLE_BYTES", per_l2(cpu::kFarTablePerL2));
+  info.far_vector_bytes =
+      info.isa == "v4" ? bytes_of("GS_FAR_TABLE_BYTES", per_l2(cpu::kFarVectorsPerL2)) : info.far_table_bytes;
   info.stream_bytes = bytes_of("GS_STREAM_BYTES", std::max<int64_t>(info.llc_bytes / cpu::kStreamPartOfLlc, 1));
   info.serial_points = points_of("GS_SERIAL_POINTS", cpu::kSerialPoints);
   info.serial_points_far = points_of("GS_SERIAL_POINTS_FAR", cpu::kSerialPointsFar);

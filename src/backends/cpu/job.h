@@ -26,7 +26,7 @@ enum class Nowhere : uint8_t {
 enum class Ahead : uint8_t {
   none,
   points,  // the targets of the next block
-  runs,    // elements only: what the next run of the innermost axis may read
+  runs,    // elements and vectors only: what the next run of the innermost axis may read
   units,   // scatters of longer units: the targets of the next ones of the same block
 };
 
@@ -135,8 +135,8 @@ struct Job {
   const std::byte* base;  // not null: nothing is scattered; the units that are not marked come from here, slot by slot
 };
 
-// Moves the points [first, last) in ascending order. False: the rule forbids an index; the rest of the range is not
-// done.
+// Moves the points [first, last) in ascending order. False: the rule forbids an index; how much of the rest is done is
+// not said.
 using Run = bool (*)(const Job& job, int64_t first, int64_t last);
 
 // Gathers of single units along one contiguous axis by one contiguous index array, with no decision left: the rule is

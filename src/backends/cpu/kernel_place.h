@@ -3,12 +3,10 @@
 #pragma once
 
 #include "backends/cpu/kernel_walk.h"
+#include "backends/cpu/thresholds.h"
 
 namespace gs::cpu::GS_ISA {
 namespace {
-
-inline constexpr int64_t kIndexAhead = 8192;  // bytes, into L2
-inline constexpr int64_t kIndexNear = 1024;   // the same, into L1
 
 inline constexpr int kMaxAhead = 64;  // rows that are fetched ahead of the one that is moved
 

@@ -18,36 +18,33 @@ namespace {
 #if defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
 
 inline constexpr bool kHasVectors = true;
-inline constexpr int kRunsAhead = 4;  // of short runs, whose indices are far apart: so many of them later is asked for
-inline constexpr int64_t kTableAhead = 4096;    // bytes, of units side by side
-inline constexpr int64_t kShortRunBytes = 512;  // of indices
 
 // Which lines a group reads: those of neighbours once, none of units side by side, which the processor foresees.
 template <int kUnit>
 inline void list_lines(VectorGroup& group) {
   constexpr int kShift = kUnit == 4 ? 4 : 3;
   group.lines = 0;
-  if (in_order(group)) return;
+  if (group.in_order) return;
   __m512i before = _mm512_set1_epi32(-1);
   const auto start = static_cast<int>(address_of(group.table) % kLine / kUnit);
   for (int64_t i = 0; i < group.n; i += kVectorStep) {
-    const __mmask16 inside = group.all_inside ? 0xFFFF : group.inside[i / kVectorStep];
+    const __mmask16 inside = group.inside[i / kVectorStep];
     const __m512i position = _mm512_load_si512(group.at + i);
     const __m512i line = _mm512_mask_srli_epi32(_mm512_set1_epi32(-1), inside,
                                                 _mm512_add_epi32(position, _mm512_set1_epi32(start)), kShift);
     const __mmask16 other = _mm512_mask_cmpneq_epi32_mask(inside, line, _mm512_alignr_epi32(line, before, 15));
-    _mm512_storeu_si512(group.line + group.lines, _mm512_maskz_compress_epi32(other, position));
+    _mm512_storeu_si512(group.wanted + group.lines, _mm512_maskz_compress_epi32(other, position));
     group.lines += __builtin_popcount(other);
     before = line;
   }
-  settle_reads(group.line);
+  settle_reads(group.wanted);
 }
 
-// Fetches a sixteenth part of them.
+// Fetches sixteen of them, from `first` on.
 template <int kUnit>
 GS_INLINE void fetch_lines(const VectorGroup& group, int64_t first) {
   const int64_t end = first + kVectorStep < group.lines ? first + kVectorStep : group.lines;
-  for (int64_t j = first; j < end; ++j) prefetch(address_of(group.table) + uint64_t{group.line[j]} * kUnit);
+  for (int64_t j = first; j < end; ++j) prefetch(address_of(group.table) + uint64_t{group.wanted[j]} * kUnit);
 }
 
 // 16 bytes of units, one after the other into its lane: where the table is cached, in half the time of a gather
@@ -118,7 +115,7 @@ GS_INLINE void move_inside(const Lanes& lanes, const VectorGroup& group, const V
 template <int kUnit>
 GS_INLINE void move_vectors(const Lanes& lanes, const VectorGroup& group, const VectorGroup* next) {
   int64_t fetched = (group.n + kVectorStep - 1) / kVectorStep * kVectorStep;
-  if (in_order(group)) {
+  if (group.in_order) {
     const std::byte* const source = group.table + uint64_t{group.at[0]} * kUnit;
     const int64_t bytes = group.n * kUnit;
     if (next != nullptr) prefetch_unit(address_of(source) + kTableAhead, bytes);
@@ -134,6 +131,7 @@ GS_INLINE void move_vectors(const Lanes& lanes, const VectorGroup& group, const 
   for (; next != nullptr && fetched < kGroup; fetched += kVectorStep) fetch_lines<kUnit>(*next, fetched);
 }
 
+// The one copy that is not inline: what still waits in the end.
 template <int kUnit>
 void move_last(const Lanes& lanes, const VectorGroup& group) {
   move_vectors<kUnit>(lanes, group, nullptr);
@@ -156,19 +154,26 @@ bool vector_runs(const Lanes& given, const VectorRuns& given_runs) {
   VectorGroup groups[2];
   VectorGroup* group = &groups[0];
   VectorGroup* waiting = &groups[1];
+  // Short rows of indices that do not follow each other are asked for as a whole.
+  const bool apart = runs.count > 1 && index_bytes < kShortRunBytes && runs.index_stride != index_bytes;
+  const int64_t lines = (runs.span + kLine - 1) / kLine;  // of the next run's table, shared by the groups of this one
+  const int64_t share = lines == 0 ? 0 : (lines * kGroup + run.n - 1) / run.n;
   bool good = true;
   for (int64_t r = 0; r < runs.count; ++r) {
     const bool stream = runs.stream && address_of(run.target) % kUnit == 0;
-    if (runs.count > 1 && index_bytes < kShortRunBytes) {
+    if (apart) {
       prefetch_unit(address_of(run.index) + static_cast<uint64_t>(kRunsAhead * runs.index_stride), index_bytes);
     }
     const Address next_table = address_of(run.table) + static_cast<uint64_t>(runs.table_stride);
+    int64_t asked = 0;
     int64_t n = stream ? points_before_line<kUnit>(run) : 0;
     for (int64_t k = 0; k < run.n; k += n, n = 0) {
       const int64_t left = run.n - k;
       if (n == 0) n = left >= kGroup ? kGroup : left >= kVectorStep ? left / kVectorStep * kVectorStep : left;
-      prefetch_ahead(address_of(run.index) + static_cast<uint64_t>(k) * sizeof(Index), n * sizeof(Index));
-      if (runs.span > 0) prefetch_share(next_table, runs.span, k, kGroup, run.n);
+      if (!apart) prefetch_ahead(address_of(run.index) + static_cast<uint64_t>(k) * sizeof(Index), n * sizeof(Index));
+      for (const int64_t end = asked + share < lines ? asked + share : lines; asked < end; ++asked) {
+        prefetch(next_table + static_cast<uint64_t>(asked * kLine));
+      }
       group->n = n;
       group->table = run.table;
       group->target = run.target + k * kUnit;

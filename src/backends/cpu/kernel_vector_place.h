@@ -118,14 +118,15 @@ GS_INLINE void store_line(std::byte* target, __m512i value, bool stream) {
 
 // A group of points whose positions, in units of the table, are known.
 struct VectorGroup {
-  alignas(64) uint32_t at[kGroup];         // 0 for a point that is nowhere: a unit that may be read
-  __mmask16 inside[kGroup / kVectorStep];  // unless all are
+  alignas(64) uint32_t at[kGroup];  // 0 for a point that is nowhere: a unit that may be read
+  __mmask16 inside[kGroup / kVectorStep];
   bool all_inside = false;
+  bool in_order = false;  // the units lie side by side
   bool stream = false;
   int64_t n = 0;
   const std::byte* table = nullptr;
   std::byte* target = nullptr;
-  alignas(64) uint32_t line[kGroup + kVectorStep];  // a unit of each line that is to be fetched
+  alignas(64) uint32_t wanted[kGroup + kVectorStep];  // a unit of each line that is to be fetched
   int lines = 0;
 };
 
@@ -149,6 +150,19 @@ inline __m512i place_16(const Lanes& lanes, const std::byte* source, __mmask16 l
   return position;
 }
 
+// Whether the units of a group lie side by side. The two ends tell nearly always that they do not.
+inline bool are_in_order(const VectorGroup& group) {
+  if (!group.all_inside || group.at[group.n - 1] - group.at[0] != static_cast<uint32_t>(group.n - 1)) return false;
+  __m512i expected = _mm512_add_epi32(_mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0),
+                                      _mm512_set1_epi32(static_cast<int>(group.at[0])));
+  __mmask16 other = 0;
+  for (int64_t i = 0; i < group.n; i += kVectorStep) {
+    other |= _mm512_cmpneq_epi32_mask(_mm512_load_si512(group.at + i), expected);
+    expected = _mm512_add_epi32(expected, _mm512_set1_epi32(kVectorStep));
+  }
+  return other == 0;
+}
+
 // Points [k, k + n) of a run without a mask, n a multiple of 16; false if any is outside.
 template <class Index, class Count>
 GS_INLINE bool place_whole(const Lanes& lanes, const VectorRun& run, int64_t k, Count n, VectorGroup& group) {
@@ -168,6 +182,7 @@ GS_INLINE bool place_whole(const Lanes& lanes, const VectorRun& run, int64_t k, 
   }
   settle_reads(group.at);
   group.all_inside = any == 0;
+  group.in_order = are_in_order(group);
   return any == 0;
 }
 
@@ -190,21 +205,8 @@ inline bool place_some(const Lanes& lanes, const VectorRun& run, int64_t k, int6
     _mm512_store_si512(group.at + i, _mm512_maskz_mov_epi32(group.inside[i / kVectorStep], position));
   }
   settle_reads(group.at);
-  group.all_inside = false;
+  group.all_inside = group.in_order = false;
   return bad == 0;
-}
-
-// The units of a group lie side by side. The two ends tell nearly always that they do not.
-inline bool in_order(const VectorGroup& group) {
-  if (!group.all_inside || group.at[group.n - 1] - group.at[0] != static_cast<uint32_t>(group.n - 1)) return false;
-  __m512i expected = _mm512_add_epi32(_mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0),
-                                      _mm512_set1_epi32(static_cast<int>(group.at[0])));
-  __mmask16 other = 0;
-  for (int64_t i = 0; i < group.n; i += kVectorStep) {
-    other |= _mm512_cmpneq_epi32_mask(_mm512_load_si512(group.at + i), expected);
-    expected = _mm512_add_epi32(expected, _mm512_set1_epi32(kVectorStep));
-  }
-  return other == 0;
 }
 
 #endif

@@ -83,7 +83,8 @@ bool is_vectors(const Plan& plan, const Tuning& tuning, const Job& job) {
   if (job.rank > 1 && length < kShortVectorRun) return false;
   const int64_t units = index.step / job.unit;
   if (index.extent <= 0 || units <= 0 || index.step != units * job.unit || (units & (units - 1)) != 0) return false;
-  return index.extent <= INT32_MAX / units && index.extent * units <= INT32_MAX - length;
+  const int64_t most = INT32_MAX - (inner[kIndexed] == 0 ? 0 : length);  // positions, with what points add to them
+  return index.extent <= most / units;
 }
 
 // Look-up tables: bytes by bytes.
@@ -111,9 +112,8 @@ int64_t indexed_bytes(const Plan& plan) {
 void choose_ahead(const Plan& plan, const Tuning& tuning, Job& job) {
   job.ahead = Ahead::none;
   job.run_span = 0;
-  if (job.general || job.indices == 0 || job.count <= kBlockAhead || !is_far(plan, tuning)) return;
-  if (job.vectors && static_cast<double>(indexed_bytes(plan)) < kVectorsFar * static_cast<double>(tuning.far_bytes))
-    return;
+  if (job.general || job.indices == 0 || job.count <= kBlockAhead) return;
+  if (indexed_bytes(plan) < (job.vectors ? tuning.far_vector_bytes : tuning.far_bytes)) return;
   job.ahead = job.scatter ? Ahead::units : Ahead::points;
   if (job.scatter || !job.elements || job.rank < 2) return;
   const IndexArray& index = plan.index[0];

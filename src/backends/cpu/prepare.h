@@ -12,11 +12,12 @@ namespace gs::cpu {
 struct Tuning {
   int64_t l2_bytes = 1 << 20;
   int64_t llc_bytes = 32 << 20;
-  int64_t far_bytes = 4 << 20;      // an indexed side from here on comes from main memory
-  int64_t stream_bytes = 16 << 20;  // a result from here on bypasses the caches
-  bool general = false;             // the general path for everything
-  bool vectors = false;             // there are registers of sixteen positions (level v4)
-  bool byte_tables = false;         // there are permutations of bytes (AVX-512 VBMI)
+  int64_t far_bytes = 4 << 20;         // an indexed side from here on comes from main memory
+  int64_t far_vector_bytes = 4 << 20;  // the same where `vectors` do it
+  int64_t stream_bytes = 16 << 20;     // a result from here on bypasses the caches
+  bool general = false;                // the general path for everything
+  bool vectors = false;                // there are registers of sixteen positions (level v4)
+  bool byte_tables = false;            // there are permutations of bytes (AVX-512 VBMI)
   int64_t min_chunk_bytes = kMinChunkBytes;
   int64_t min_chunk_points = kMinChunkPoints;
   int64_t byte_run = kByteRun;

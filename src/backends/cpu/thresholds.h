@@ -44,9 +44,16 @@ inline constexpr int64_t kByteRun = 256;       // the same where the whole table
 inline constexpr int64_t kShortVectorRun = 8;  // the same where a register holds them
 inline constexpr int kApartBlock = 64;  // rows that threads share by position: the memory idles while one is placed
 
+// ---- what is asked for in advance, in bytes
+inline constexpr int64_t kIndexAhead = 8192;    // of indices and values, into L2
+inline constexpr int64_t kIndexNear = 1024;     // the same, into L1
+inline constexpr int64_t kTableAhead = 4096;    // of units side by side
+inline constexpr int64_t kShortRunBytes = 512;  // runs of so few bytes of indices, where they are far apart ..
+inline constexpr int64_t kRunsAhead = 4;        // .. are asked for so many of them in advance
+
 // ---- caches
 inline constexpr int64_t kFarTablePerL2 = 4;    // prefetch from a table of so many L2 caches on (GS_FAR_TABLE_BYTES)
-inline constexpr double kVectorsFar = 1.5;      // .. times this where more loads are under way at once: level v4
+inline constexpr int64_t kFarVectorsPerL2 = 6;  // the same for 4- and 8-byte units on level v4
 inline constexpr int64_t kStreamPartOfLlc = 2;  // bypass the caches from a result of LLC / this on (GS_STREAM_BYTES)
 
 // ---- slabs: columns of a table packed for a gather along another axis

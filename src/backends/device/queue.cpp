@@ -1,7 +1,6 @@
 // queue.cpp: see queue.h.
 #include "backends/device/queue.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "backends/device/move.h"
