@@ -172,7 +172,7 @@ TEST_CASE("hidden: the numbers are taken", "[.]") {
   REQUIRE(info().l2_bytes == 123456);
   REQUIRE(info().llc_bytes == 7654321);
   REQUIRE(info().far_table_bytes == 4 * 123456);
-  REQUIRE(info().far_vector_bytes == (info().isa == "v4" ? 6 : 4) * 123456);
+  REQUIRE(info().far_vector_bytes == (info().isa == "v4" ? 9 : 4) * 123456);
   REQUIRE(info().stream_bytes == 7654321 / 2);
 }
 

@@ -154,7 +154,7 @@ def test_cache_sizes():
 def test_the_thresholds_follow_the_caches():
     sizes = child_process.run_json(CONFIG, env={"GS_L2_BYTES": "1000", "GS_LLC_BYTES": "50000"})
     assert (sizes["far_table_bytes"], sizes["stream_bytes"]) == (4000, 25000)
-    assert sizes["far_vector_bytes"] == (6000 if sizes["isa"] == "v4" else 4000)
+    assert sizes["far_vector_bytes"] == (9000 if sizes["isa"] == "v4" else 4000)
     assert child_process.run_json(CONFIG, env={"GS_FAR_TABLE_BYTES": "7"})["far_vector_bytes"] == 7
     assert child_process.run_json(CONFIG, env={"GS_L2_BYTES": str(2**63 - 1)})["far_table_bytes"] == 2**63 - 1
     assert child_process.run_json(CONFIG, env={"GS_LLC_BYTES": "1"})["stream_bytes"] == 1

@@ -53,7 +53,7 @@ inline constexpr int64_t kRunsAhead = 4;        // .. are asked for so many of t
 
 // ---- caches
 inline constexpr int64_t kFarTablePerL2 = 4;    // prefetch from a table of so many L2 caches on (GS_FAR_TABLE_BYTES)
-inline constexpr int64_t kFarVectorsPerL2 = 6;  // the same for 4- and 8-byte units on level v4
+inline constexpr int64_t kFarVectorsPerL2 = 9;  // the same for 4- and 8-byte units on level v4
 inline constexpr int64_t kStreamPartOfLlc = 2;  // bypass the caches from a result of LLC / this on (GS_STREAM_BYTES)
 
 // ---- slabs: columns of a table packed for a gather along another axis
