@@ -28,3 +28,17 @@ need_catch2() {
 make_venv() {
   [ -x "$1/bin/python" ] || "${PYTHON:-python3}" -m venv "$1"
 }
+
+# timed <title> <command...>: runs the command and notes its time for print_times. A failure ends the script as ever.
+times=()
+timed() {
+  local title=$1 started=$SECONDS
+  shift
+  printf '== %s\n' "$title"
+  "$@"
+  times+=("$(printf '%5d s  %s' $((SECONDS - started)) "$title")")
+}
+
+print_times() {
+  [ ${#times[@]} -eq 0 ] || printf '%s\n' "${times[@]}"
+}

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -14,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from fake_cuda import FakeCupyArray, Namespaced, played_gpu
-from layouts import TORCH_VIA, root_of, to_torch
+from layouts import TORCH_VIA, root_of, to_torch, torch
+from optional import optional
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,8 @@ def _plain(dtype: np.dtype) -> bool:
 
 
 def _missing(module: str, has_gpu: Callable[[Any], bool]) -> str | None:
-    try:
-        found = importlib.import_module(module)
-    except ImportError:
+    found = optional(module)
+    if found is None:
         return f"no {module}"
     try:
         return None if has_gpu(found) else f"no GPU for {module}"
@@ -80,8 +79,6 @@ def _is_view(array: np.ndarray) -> bool:
 
 
 def _torch_back(tensor: Any) -> np.ndarray:
-    import torch
-
     host = tensor.cpu().contiguous()
     if host.dtype is torch.bfloat16:
         import ml_dtypes
@@ -94,12 +91,11 @@ def _torch_back(tensor: Any) -> np.ndarray:
 
 
 def _cupy_there(array: np.ndarray) -> Any:
-    cupy = importlib.import_module("cupy")
-    return cupy.asarray(array)
+    return optional("cupy").asarray(array)
 
 
 def _jax_there(array: np.ndarray) -> Any:
-    jax = importlib.import_module("jax")
+    jax = optional("jax")
     with jax.enable_x64(True) if hasattr(jax, "enable_x64") else jax.experimental.enable_x64():
         return jax.device_put(array, jax.devices("gpu")[0])
 
@@ -130,7 +126,7 @@ LIBRARIES: dict[str, DeviceLibrary] = {
     ),
     "cupy": DeviceLibrary(
         _cupy_there,
-        lambda array: importlib.import_module("cupy").asnumpy(array),
+        lambda array: optional("cupy").asnumpy(array),
         lambda array: type(array).__module__.startswith("cupy"),
         _plain,
         lambda: _missing("cupy", lambda cupy: cupy.cuda.runtime.getDeviceCount() > 0),

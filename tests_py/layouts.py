@@ -6,16 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from optional import optional
 from reference_reduce import FLOATS, PART_OF
 
-try:
-    import ml_dtypes
-except ModuleNotFoundError:  # named in the terminal summary
-    ml_dtypes = None
-try:
-    import torch
-except ModuleNotFoundError:
-    torch = None
+ml_dtypes = optional("ml_dtypes")  # what is missing is named in the terminal summary
+torch = optional("torch")
 
 RECORD = np.dtype([("a", "i1"), ("b", ">f4"), ("c", "S3", (2,))])  # 11 bytes, fields unaligned
 

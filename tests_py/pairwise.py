@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 
 Row = dict[str, Hashable]
 Pair = tuple[str, Hashable, str, Hashable]
 
 
-def allowed_pairs(factors: Mapping[str, Sequence[Hashable]], allows: Callable[[Row], bool]) -> Iterator[Pair]:
-    """Every pair of values of two factors that may stand together."""
-    for a, b in itertools.combinations(factors, 2):
+def allowed_pairs(
+    factors: Mapping[str, Sequence[Hashable]], allows: Callable[[Row], bool], crossed: Collection[str] | None = None
+) -> Iterator[Pair]:
+    """Every pair of values of two factors that may stand together; of the factors in `crossed` alone if it is given."""
+    for a, b in itertools.combinations([name for name in factors if crossed is None or name in crossed], 2):
         for x in factors[a]:
             for y in factors[b]:
                 if allows({a: x, b: y}):
                     yield a, x, b, y
 
 
-def all_pairs(factors: Mapping[str, Sequence[Hashable]], allows: Callable[[Row], bool]) -> list[Row]:
+def all_pairs(
+    factors: Mapping[str, Sequence[Hashable]], allows: Callable[[Row], bool], crossed: Collection[str] | None = None
+) -> list[Row]:
     """Greedy: start from a missing pair, give every other factor the value that covers most missing pairs.
 
-    `allows` judges a partial case. Deterministic: the same factors always give the same cases.
+    `allows` judges a partial case. Factors outside of `crossed`, if it is given, take their values in turn.
+    Deterministic: the same factors always give the same cases.
     """
     names = list(factors)
     rank = {name: i for i, name in enumerate(names)}
-    missing: dict[Pair, None] = dict.fromkeys(allowed_pairs(factors, allows))
+    missing: dict[Pair, None] = dict.fromkeys(allowed_pairs(factors, allows, crossed))
 
     def gain(row: Row, name: str, value: Hashable) -> int:
         return sum(pair_of(other, chosen, name, value) in missing for other, chosen in row.items())

@@ -11,7 +11,7 @@ import child_process
 import gatherscatter as gs
 
 BUILT = importlib.util.find_spec("gatherscatter._cuda") is not None
-needs_module = pytest.mark.skipif(not BUILT, reason="built without CUDA (no nvcc, or GS_CUDA=OFF)")
+needs_module = pytest.mark.skipif(not BUILT, reason="built without CUDA (there was no GPU or no nvcc, or GS_CUDA=OFF)")
 
 
 def facts():

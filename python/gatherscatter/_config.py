@@ -125,7 +125,11 @@ def _cuda_facts() -> dict[str, Any]:
     try:
         cuda = importlib.import_module("gatherscatter._cuda")
     except ModuleNotFoundError:
-        return {"built": False, "reason": "this installation was built without CUDA: nvcc was not found, or not wanted"}
+        reason = (
+            "this installation was built without CUDA: there was no GPU or no nvcc then, or GS_CUDA was OFF; "
+            "pip install with -Ccmake.define.GS_CUDA=ON brings the module"
+        )
+        return {"built": False, "reason": reason}
     except ImportError as error:
         return {"built": False, "reason": f"the CUDA module cannot be loaded: {error}"}
     return {"built": True, **cuda.facts()}
