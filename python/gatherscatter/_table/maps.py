@@ -11,7 +11,7 @@ import numpy as np
 from gatherscatter._table.words import counted
 from gatherscatter.errors import DataTypeError, IndexTypeError, InvalidArgument, shown
 
-__all__ = ["integer", "is_null_type", "map_of", "mask_of"]
+__all__ = ["Read", "integer", "is_null_type", "map_of", "mask_of"]
 
 # What a reader gives: something of integers (or bools) and which of them are there, None if all are.
 Read = tuple[Any, Any]
