@@ -250,6 +250,8 @@ def survived(given: Any, back: Any) -> bool:
     """
     if isinstance(given, bool) != isinstance(back, bool):
         return False
+    if isinstance(given, (np.datetime64, np.timedelta64)) and isinstance(back, (int, float, Decimal)):
+        return False  # NumPy compares them with numbers
     if isinstance(given, float) and isinstance(back, float):
         return math.isinf(given) == math.isinf(back) and math.isnan(given) == math.isnan(back)
     if isinstance(back, dict):
