@@ -36,10 +36,11 @@ def aligned(op: str, table: Any, roles: Roles, given: Any) -> Any:
     InvalidArgument
         If labels differ, or occur twice in another order.
     """
-    if not (_is_labelled(given) and _is_labelled(table)) or len(given) != len(table) or given.index is table.index:
+    if not (_is_labelled(given) and _is_labelled(table)):
         return given
-    labels = table.index
-    theirs = given.index
+    labels, theirs = table.index, given.index
+    if theirs is labels or len(theirs) != len(labels):
+        return given
     try:
         if theirs.equals(labels):
             return given

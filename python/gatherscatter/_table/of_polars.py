@@ -19,7 +19,7 @@ from gatherscatter.errors import DataTypeError
 __all__ = ["FRAMES"]
 
 pl: Any = importlib.import_module("polars")
-Nested = (pl.Array, pl.List, pl.Struct)
+INSPECTED = {pl.Object, pl.Array, pl.List, pl.Struct}  # kinds, which compare much faster than dtypes do
 # What polars raises where Rust panics is no Exception; it has been seen for values and dtypes that do not fit.
 FAILURES = (
     *(pl.exceptions.PolarsError, pl.exceptions.PanicException),
@@ -61,8 +61,9 @@ class DataFrameFrame(PolarsFrame):
     form = True
 
     def __init__(self, op: str, source: Any, full: bool) -> None:
-        for name, dtype in source.schema.items():
-            require_arrow(op, f"column {name!r}", dtype)
+        if not INSPECTED.isdisjoint(map(type, source.dtypes)):
+            for name, dtype in source.schema.items():
+                require_arrow(op, f"column {name!r}", dtype)
         super().__init__(op, source, full)
 
     def back(self, result: _core.ArrowTable) -> Any:
@@ -84,7 +85,8 @@ class SeriesFrame(PolarsFrame):
     form = False
 
     def __init__(self, op: str, source: Any, full: bool) -> None:
-        require_arrow(op, f"the Series {source.name!r}", source.dtype)
+        if type(source.dtype) in INSPECTED:
+            require_arrow(op, f"the Series {source.name!r}", source.dtype)
         super().__init__(op, source, full)
 
     @property
@@ -135,7 +137,7 @@ class LazyFrameFrame:
 
 def require_arrow(op: str, what: str, dtype: Any) -> None:
     """DataTypeError for a dtype that polars does not hand over by Arrow, or panics at when it comes back."""
-    kind = type(dtype)  # compared much faster than dtypes are
+    kind = type(dtype)
     if kind is pl.Object:
         raise DataTypeError(
             f"{op}: {what} is of polars' Object type, which holds Python objects and cannot leave polars: cast it first"
@@ -144,7 +146,7 @@ def require_arrow(op: str, what: str, dtype: Any) -> None:
         raise DataTypeError(
             f"{op}: {what} is of {dtype}, arrays of no elements, which polars cannot read from Arrow: cast it to a List"
         )
-    if kind in Nested:
+    if kind in INSPECTED:
         for inner in [field.dtype for field in dtype.fields] if kind is pl.Struct else [dtype.inner]:
             require_arrow(op, what, inner)
 
