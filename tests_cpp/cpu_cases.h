@@ -308,11 +308,9 @@ inline std::vector<Way> ways() {
   runs.tuning.l2_bytes = 1024;
   runs.tuning.far_bytes = 1;
   Way stream{"stream", {}, 1};
-  stream.tuning.llc_bytes = 2;
   stream.tuning.stream_bytes = 1;
   Way both{"ahead and stream, threads", {}, 3};
   both.tuning.l2_bytes = 64;
-  both.tuning.llc_bytes = 2;
   both.tuning.far_bytes = both.tuning.stream_bytes = 1;
   Way threads{"threads", {}, 2};
   for (Way* way : {&both, &threads}) {

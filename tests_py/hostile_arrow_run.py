@@ -114,6 +114,16 @@ def two_capsules(first=b"arrow_schema", second=b"arrow_array", swap=False, count
     return odd("__arrow_c_array__", answer)
 
 
+def device_array(answer):
+    return odd("__arrow_c_device_array__", answer)
+
+
+def one_schema(self):
+    field, column = samples.numbers()
+    self.exports += [field, column]
+    return capsule(field.struct, b"arrow_schema"), capsule(column.struct, b"arrow_array")
+
+
 def raises(method, error):
     def answer(self):
         raise error
@@ -159,6 +169,13 @@ PRODUCERS = {
     "array_of_two_schemas": two_capsules(second=b"arrow_schema"),
     "array_capsules_nameless": two_capsules(None, None),
     "array_of_numbers": odd("__arrow_c_array__", lambda self: (1, 2)),
+    "array_of_none": odd("__arrow_c_array__", lambda self: (None, None)),
+    "array_is_list": odd("__arrow_c_array__", lambda self: [1, 2]),
+    "device_array_is_none": device_array(lambda self: None),
+    "device_array_is_number": device_array(lambda self: 42),
+    "device_array_is_one": device_array(lambda self: (1,)),
+    "device_array_of_none": device_array(lambda self: (None, None)),
+    "device_array_of_host_capsules": device_array(one_schema),
     "array_raises_buffer_error": raises("__arrow_c_array__", BufferError("not today")),
 }
 

@@ -160,6 +160,11 @@ def test_the_thresholds_follow_the_caches():
     assert child_process.run_json(CONFIG, env={"GS_LLC_BYTES": "1"})["stream_bytes"] == 1
 
 
+def test_a_large_cache_that_others_share_does_not_keep_results_from_bypassing_it():
+    for reported in (64 << 20, 480 << 20, 2**63 - 1):
+        assert child_process.run_json(CONFIG, env={"GS_LLC_BYTES": str(reported)})["stream_bytes"] == 16 << 20
+
+
 @pytest.mark.parametrize("value", [1, 2**63 - 1])
 def test_every_threshold_can_be_set(value):
     """Prefetch, streaming stores and threads everywhere, and nowhere."""

@@ -2,47 +2,60 @@
 
 import numpy as np
 import pytest
-import torch
-from torch.overrides import TorchFunctionMode
 
 import gatherscatter as gs
 from child_process import run
 
+STREAMED = 64 * 1024  # results from here on bypass the caches in the children
 
-def _packed_rows(rows, columns):
-    """A result whose rows lie at every offset to their own items: a field of a packed structured array."""
+# A result whose rows lie at every offset to their own items: a field of a packed structured array.
+WRITE = f"""
+import numpy as np, gatherscatter as gs
+
+def packed_rows(columns, rows=0):
+    rows = max(rows, {STREAMED} // 4 // columns + 8)
     return np.zeros(rows, [("row", "f4", (columns,)), ("flag", "u1")])["row"]
 
+assert gs.show_config()["stream_bytes"] == {STREAMED}
+rng = np.random.default_rng(0)
+"""
 
-def _long(columns):
-    return gs.show_config()["stream_bytes"] // 4 // columns + 8
+
+def _streamed(code):
+    run(WRITE + code, env={"GS_STREAM_BYTES": str(STREAMED)})
 
 
-def test_rows_of_a_streamed_result_lie_anywhere():
-    columns = 1024
-    rng = np.random.default_rng(0)
-    out = _packed_rows(_long(columns), columns)
+@pytest.mark.parametrize("columns", [64, 1024])
+def test_rows_of_a_streamed_result_lie_anywhere(columns):
+    _streamed(f"""
+for rows in (0, 700):
+    out = packed_rows({columns}, rows)
     table = rng.random(out.shape, dtype=np.float32)
-    index = rng.integers(0, columns, out.shape)
+    index = rng.integers(0, {columns}, out.shape)
     gs.take_along_axis(table, index, axis=1, out=out)
     np.testing.assert_array_equal(out, np.take_along_axis(table, index, 1))
+""")
 
 
 def test_rows_of_a_streamed_result_from_a_small_table_lie_anywhere():
-    out = _packed_rows(_long(64), 64)
-    index = np.random.default_rng(1).integers(0, 1000, out.shape)
+    _streamed("""
+for rows in (0, 3000):
+    out = packed_rows(64, rows)
+    index = rng.integers(0, 1000, out.shape)
     gs.take(np.arange(1000, dtype=np.float32), index, out=out)
     np.testing.assert_array_equal(out, index.astype(np.float32))
+""")
 
 
 def test_rows_of_a_streamed_result_by_slabs_lie_anywhere():
-    columns = 2048
-    rng = np.random.default_rng(2)
-    out = _packed_rows(max(_long(columns), 2048), columns)
-    table = rng.random(out.shape, dtype=np.float32)
-    index = rng.integers(0, len(table), out.shape)
-    gs.take_along_axis(table, index, axis=0, out=out)
-    np.testing.assert_array_equal(out, np.take_along_axis(table, index, 0))
+    _streamed("""
+out = packed_rows(2048, 2048)
+table = rng.random(out.shape, dtype=np.float32)
+index = rng.integers(0, len(table), out.shape)
+assert "slabs" in gs.explain(gs.take_along_axis, table, index, axis=0).to_dict()["kernel"]
+gs.take_along_axis(table, index, axis=0, out=out)
+np.testing.assert_array_equal(out, np.take_along_axis(table, index, 0))
+""")
 
 
 @pytest.mark.parametrize("item", [17, 24, 64, 128, 192])
@@ -67,21 +80,23 @@ for offset in (0, 1, 16, 63):
         run(code, env=settings)
 
 
-class _During(TorchFunctionMode):
-    """Runs `act` when torch is first asked something about a tensor."""
+def _during(about, act):
+    """A mode of torch that runs `act` when torch is first asked something about a tensor."""
 
-    def __init__(self, about, act):
-        super().__init__()
-        self.about, self.act, self.done = about, act, False
+    class During(pytest.importorskip("torch.overrides").TorchFunctionMode):
+        done = False
 
-    def __torch_function__(self, function, types, args=(), kwargs=None):
-        if not self.done and args and args[0] is self.about:
-            self.done = True
-            self.act()
-        return function(*args, **(kwargs or {}))
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            if not self.done and args and args[0] is about:
+                self.done = True
+                act()
+            return function(*args, **(kwargs or {}))
+
+    return During()
 
 
 def test_calls_in_the_middle_of_a_call_do_not_change_its_geometry():
+    torch = pytest.importorskip("torch")
     table, out, good = torch.arange(100.0), torch.zeros(50), torch.arange(50)
     bad = good.clone()
     bad[7] = 50_000
@@ -93,21 +108,23 @@ def test_calls_in_the_middle_of_a_call_do_not_change_its_geometry():
         for k in range(300):
             gs.take(large[: 60_000 - k], np.arange(50), 0)
 
-    with _During(out, act), pytest.raises(gs.OutOfBoundsError, match="index 50000 is out of bounds"):
+    with _during(out, act), pytest.raises(gs.OutOfBoundsError, match="index 50000 is out of bounds"):
         gs.take(table, bad, 0, out=out)
     assert torch.equal(out, kept)
 
 
 def test_a_target_that_loses_its_memory_in_the_middle_of_a_call_is_not_written():
+    torch = pytest.importorskip("torch")
     target, source, index = torch.zeros(4096), torch.ones(4), torch.arange(4)
     gs.put(target, index, source)
-    mode = _During(source, lambda: target.untyped_storage().resize_(0))
+    mode = _during(source, lambda: target.untyped_storage().resize_(0))
     with mode, pytest.raises(TypeError, match="without"):
         gs.put(target, index, source)
     assert mode.done
 
 
 def test_a_source_that_shrinks_in_the_middle_of_a_call_is_read_as_it_is_then():
+    torch = pytest.importorskip("torch")
     table, out, index = torch.arange(4000.0), torch.zeros(4000), torch.arange(4000)
     gs.take(table, index, 0, out=out)
 
@@ -115,7 +132,7 @@ def test_a_source_that_shrinks_in_the_middle_of_a_call_is_read_as_it_is_then():
         with torch._C.DisableTorchFunction():
             table.set_(torch.zeros(1).untyped_storage(), 0, (1,), (1,))
 
-    with _During(table, act), pytest.raises(gs.OutOfBoundsError, match="with size 1"):
+    with _during(table, act), pytest.raises(gs.OutOfBoundsError, match="with size 1"):
         gs.take(table, index, 0, out=out)
 
 

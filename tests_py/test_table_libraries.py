@@ -159,6 +159,50 @@ def test_objects_of_polars_are_refused():
             table.gather(source, [0])
 
 
+ZERO = pl.Array(pl.Int8, 0)
+
+
+@pytest.mark.parametrize(
+    "dtype, value",
+    [
+        (ZERO, []),
+        (pl.Array(pl.String, 0), []),
+        (pl.Array(ZERO, 1), [[]]),
+        (pl.Array(pl.Array(pl.Int8, 1), 0), []),
+        (pl.List(ZERO), [[]]),
+        (pl.Struct({"a": pl.Int8, "b": pl.List(ZERO)}), {"a": 1, "b": None}),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("values", [[0, None], [0, 0], []])
+def test_arrays_of_no_elements_are_refused(dtype, value, values):
+    """polars panics when it reads them from Arrow, whoever made them."""
+    column = pl.Series("z", [None if each is None else value for each in values], dtype=dtype)
+    rows = list(range(len(column)))
+    for source in (column, pl.DataFrame({"i": [1] * len(column), "z": column})):
+        for call in (
+            lambda source=source: table.gather(source, rows),
+            lambda source=source: table.gather(source, [None], "nullify"),
+            lambda source=source: table.scatter(source, rows, source),
+            lambda source=source: table.filter(source, [True] * len(rows)),
+            lambda source=source: table.copy_if_else(source, source, [True] * len(rows)),
+        ):
+            with pytest.raises(DataTypeError, match=r"'z' is of Array\(.*arrays of no elements.*cast it to a List"):
+                call()
+
+
+EMPTY = pl.Struct([])
+
+
+@pytest.mark.parametrize("dtype", [EMPTY, pl.List(EMPTY), pl.Struct({"a": EMPTY}), pl.List(pl.Null), pl.Null], ids=str)
+def test_types_without_values(dtype):
+    value = {EMPTY: {}, pl.List(EMPTY): [{}], pl.Struct({"a": EMPTY}): {"a": {}}, pl.List(pl.Null): [None]}.get(dtype)
+    column = pl.Series("e", [value, None, value], dtype=dtype)
+    result = table.gather(column, [1, 0, None], "nullify")
+    assert (result.dtype, result.to_list()) == (dtype, [None, value, None])
+    assert table.scatter([None], [0], column).to_list() == [None, None, value]
+
+
 def test_enums_of_other_categories_are_another_type():
     target = pl.Series("e", ["x"], dtype=pl.Enum(["x", "y"]))
     with pytest.raises(DataTypeError, match=r"column 'e'.*Enum.*Enum"):
@@ -242,6 +286,25 @@ def test_types_of_duckdb(connection, kind):
     result = table.gather(source, [1, 0, 0])
     assert (result.columns, result.types) == (source.columns, source.types)
     assert result.fetchall() == [(None,), (value,), (value,)]
+
+
+@pytest.mark.parametrize("names", [["a", "a"], ["a", "A"], ["a", "a", "a_1", "b"], [' "', ' "'], ["ü", "Ü"]])
+def test_names_that_occur_twice_stay(connection, names):
+    quoted = [name.replace('"', '""') for name in names]
+    source = connection.sql(
+        "SELECT " + ", ".join(f'range + {at} AS "{n}"' for at, n in enumerate(quoted)) + " FROM range(3)"
+    )
+    assert source.columns == names
+    row = tuple(range(len(names)))
+    for result, want in (
+        (table.gather(source, [0]), row),
+        (table.filter(source, [True, False, False]), row),
+        (table.scatter([5] * len(names), [0], source), (5,) * len(names)),
+        (table.boolean_mask_scatter(source, source, [True, False, False]), row),
+        (table.copy_if_else(source, source, [True] * 3), row),
+    ):
+        assert (result.columns, result.types) == (names, source.types)
+        assert result.fetchall()[0] == want
 
 
 @pytest.mark.parametrize("kind, value", [("BIT", "'101'"), ("TIMETZ", "'01:00:00+02'"), ("BIT[]", "['1']")])

@@ -33,7 +33,7 @@ BOOLS += [many([True], "bool[pyarrow]")]
 TEXTS = [pa.array(["x"]), pl.Series(["x"]), pd.Series(["x"]), many(["x"], "string[python]")]
 TEXTS += [
     many(["x"], pd.ArrowDtype(pa.string())),
-    pd.Series(["x"], dtype="category"),
+    pd.Series(["x"], dtype=pd.CategoricalDtype(["x", "new"])),
     pl.Series(["x"], dtype=pl.Categorical),
 ]
 STAMPS = [pa.nulls(1, pa.timestamp("us")), pl.Series([NOON]), pd.Series([NOON]).astype("M8[us]")]

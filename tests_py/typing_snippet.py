@@ -78,6 +78,10 @@ def other_arrays(x: Foreign, i: Foreign) -> None:
     gs.compat.cutile.scatter(x, (i,), 1)
 
 
+def sum_of(x: Floats) -> float:
+    return float(x.sum())
+
+
 def everything_else(x: Floats, i: npt.NDArray[np.int64]) -> None:
     plan = gs.plan(gs.gather, x, 0, i)
     assert_type(plan, gs.Plan)
@@ -90,6 +94,7 @@ def everything_else(x: Floats, i: npt.NDArray[np.int64]) -> None:
     assert_type(gs.__version__, str)
     with gs.thread_limit(2):
         gs.set_num_threads(1)
+    assert_type(gs.thread_limit(2)(sum_of)(x), float)
     try:
         gs.gather(x, 0, i)
     except gs.OutOfBoundsError as error:

@@ -5,7 +5,8 @@
 
 # All at once: a module with a __getattr__ of its own makes every `gs.take` a third slower.
 from gatherscatter import compat, cuda, table
-from gatherscatter._config import get_num_threads, set_num_threads, show_config, thread_limit, trim
+from gatherscatter._config import show_config, trim
+from gatherscatter._threads import get_num_threads, set_num_threads, thread_limit
 from gatherscatter._version import __version__
 from gatherscatter.errors import OutOfBoundsError
 from gatherscatter.gather import gather

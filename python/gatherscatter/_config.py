@@ -1,101 +1,13 @@
-"""Threads, memory and facts about the installation."""
+"""_config.py: memory that is kept, and facts about the installation."""
 
 from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from operator import index
 from typing import Any
 
 from gatherscatter import _core
 from gatherscatter._version import __version__
-from gatherscatter.errors import shown
-
-MAX_THREADS = 1024  # as GS_NUM_THREADS
-
-
-def _count(name: str, n: Any) -> int:
-    if isinstance(n, bool):
-        raise TypeError(f"{name}: the number of threads is a bool, expected an integer")
-    count = index(n)
-    if not 1 <= count <= MAX_THREADS:
-        raise ValueError(f"{name}: the number of threads is {shown(count)}, expected 1 to {MAX_THREADS}")
-    return count
-
-
-def set_num_threads(n: int) -> None:
-    """Set how many threads an operator may use, for the whole process.
-
-    Parameters
-    ----------
-    n : int
-        From 1 to 1024. The number at start is GS_NUM_THREADS, else the processors that this process may use (affinity
-        mask and cgroup quota respected).
-
-    Raises
-    ------
-    ValueError
-        If `n` is less than 1 or more than 1024.
-    TypeError
-        If `n` is not an integer.
-
-    Examples
-    --------
-    >>> import gatherscatter as gs
-    >>> gs.set_num_threads(gs.get_num_threads())
-    """
-    _core.set_num_threads(_count("set_num_threads", n))
-
-
-def get_num_threads() -> int:
-    """Number of threads that an operator called from here may use.
-
-    Returns
-    -------
-    int
-        The limit of this thread of Python (`thread_limit`) if there is one, else the process-wide number.
-
-    Examples
-    --------
-    >>> import gatherscatter as gs
-    >>> gs.get_num_threads() >= 1
-    True
-    """
-    return _core.get_num_threads()
-
-
-@contextmanager
-def thread_limit(n: int) -> Iterator[None]:
-    """Set the number of threads for the calls that this thread of Python makes inside a block.
-
-    Parameters
-    ----------
-    n : int
-        From 1 to 1024.
-
-    Raises
-    ------
-    ValueError
-        If `n` is less than 1 or more than 1024.
-    TypeError
-        If `n` is not an integer.
-
-    Examples
-    --------
-    >>> import gatherscatter as gs
-    >>> with gs.thread_limit(1):
-    ...     gs.get_num_threads()
-    1
-    """
-    count = _count("thread_limit", n)
-    before = _core.get_thread_limit()
-    _core.set_thread_limit(count)
-    try:
-        yield
-    finally:
-        _core.set_thread_limit(before)
 
 
 def trim() -> int:

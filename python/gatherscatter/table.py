@@ -14,7 +14,8 @@ from typing import Any, Literal
 from gatherscatter import _core
 from gatherscatter._table import segments
 from gatherscatter._table.frames import frame_of, partner_of, rows_of
-from gatherscatter._table.maps import map_of, mask_of
+from gatherscatter._table.labels import aligned, mask_for
+from gatherscatter._table.maps import map_of
 from gatherscatter._table.words import require_word
 from gatherscatter._types import Negative, RowBounds, Validate
 
@@ -186,8 +187,8 @@ def scatter(
     Notes
     -----
     Semantics of ``cudf::scatter``, where the result of duplicates and of numbers out of range is undefined; here it is
-    defined. Dictionaries of source and target are united, also by a scalar that is no key yet, and so are the
-    categories of pandas if they have no order. The index of a pandas source is not looked at.
+    defined. Dictionaries of Arrow are united, also by a scalar that is no key yet; categories of pandas are not, and
+    values that are none of the target's are refused. The index of a pandas source is not looked at.
 
     Examples
     --------
@@ -237,7 +238,7 @@ def boolean_mask_scatter(input: Any, target: Any, boolean_mask: Any, *, validate
     target : table or column, n rows
         Never changed. A LazyFrame is served when it is collected.
     boolean_mask : array of bool, shape (n,)
-        Of any library, or a list; null counts as false.
+        Of any library, or a list; null counts as false. In pandas its labels say which rows are meant.
     validate : {"basic", "full"}, default "basic"
         As in `gather`.
 
@@ -271,7 +272,7 @@ def boolean_mask_scatter(input: Any, target: Any, boolean_mask: Any, *, validate
     """
     op = "table.boolean_mask_scatter"
     frame = frame_of(op, "target", target, validate)
-    mask, valid = mask_of(op, boolean_mask)
+    mask, valid = mask_for(op, frame, "target", boolean_mask)
 
     def written(frame: Any) -> Any:
         other, one_row = rows_of(op, "input", frame, input, validate)
@@ -341,7 +342,8 @@ def segmented_gather(
     op = "table.segmented_gather"
     require_word(op, "bounds", bounds, BOUNDS)
     frame, back = segments.lists_of(op, source, validate)
-    maps = segments.positions_of(op, frame, gather_map_list, validate)
+    given = aligned(op, source, ("source", "gather_map_list"), gather_map_list)
+    maps = segments.positions_of(op, frame, given, validate)
     return back(_core.segmented_gather(op, frame.table, maps, bounds))
 
 
@@ -355,9 +357,10 @@ def copy_if_else(lhs: Any, rhs: Any, boolean_mask: Any, *, validate: Validate = 
     Parameters
     ----------
     lhs, rhs : table or column, n rows
-        With the same columns in the same order. A LazyFrame as `lhs` is served when it is collected.
+        With the same columns in the same order. A LazyFrame as `lhs` is served when it is collected. In pandas rows of
+        one label belong together, as in the mask.
     boolean_mask : array of bool, shape (n,)
-        Of any library, or a list; null counts as false.
+        Of any library, or a list; null counts as false. In pandas its labels say which rows are meant.
     validate : {"basic", "full"}, default "basic"
         As in `gather`.
 
@@ -384,10 +387,10 @@ def copy_if_else(lhs: Any, rhs: Any, boolean_mask: Any, *, validate: Validate = 
     """
     op = "table.copy_if_else"
     frame = frame_of(op, "lhs", lhs, validate)
-    mask, valid = mask_of(op, boolean_mask)
+    mask, valid = mask_for(op, frame, "lhs", boolean_mask)
 
     def chosen(frame: Any) -> Any:
-        other = partner_of(op, ("lhs", "rhs"), frame, rhs, validate)
+        other = partner_of(op, ("lhs", "rhs"), frame, aligned(op, lhs, ("lhs", "rhs"), rhs), validate)
         rows = _core.Selection.choose(op, mask, valid, frame.lengths, other.lengths, frame.device)
         return frame.take(rows, other)
 
@@ -404,7 +407,7 @@ def filter(source: Any, boolean_mask: Any, *, validate: Validate = "basic") -> A
     source : table or column, n rows
         Of any kind that the module serves. A LazyFrame is served when it is collected.
     boolean_mask : array of bool, shape (n,)
-        Of any library, or a list; null counts as false.
+        Of any library, or a list; null counts as false. In pandas its labels say which rows are meant.
     validate : {"basic", "full"}, default "basic"
         As in `gather`.
 
@@ -435,7 +438,7 @@ def filter(source: Any, boolean_mask: Any, *, validate: Validate = "basic") -> A
     """
     op = "table.filter"
     frame = frame_of(op, "source", source, validate)
-    mask, valid = mask_of(op, boolean_mask)
+    mask, valid = mask_for(op, frame, "source", boolean_mask)
 
     def kept(frame: Any) -> Any:
         return frame.take(_core.Selection.filter(op, mask, valid, frame.lengths, frame.device))

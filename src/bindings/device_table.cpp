@@ -7,6 +7,7 @@
 #include "bindings/place.h"
 #include "core/error.h"
 #include "table/device/upload.h"
+#include "table/fault.h"
 
 namespace gs {
 namespace {
@@ -15,7 +16,36 @@ bool is_on_gpu(int32_t type) {
   return type == table::kDeviceCuda || type == table::kDeviceCudaHost || type == table::kDeviceCudaManaged;
 }
 
+// What came instead of what a method was to give.
+[[noreturn]] void fail_given(const char* from, const std::string& given, const std::string& expected) {
+  throw ExchangeError(std::string(from) + " gave " + given + ", expected " + expected);
+}
+
+std::string kind_of(const py::handle& object) {
+  return "an object of type " + std::string(py::str(py::type::of(object).attr("__name__")));
+}
+
 }  // namespace
+
+void* pointer_in(const py::handle& capsule, const char* name, const char* from) {
+  const std::string expected = std::string("a capsule named ") + name;
+  if (!PyCapsule_CheckExact(capsule.ptr())) fail_given(from, kind_of(capsule), expected);
+  if (PyCapsule_IsValid(capsule.ptr(), name) == 0) {
+    const char* const found = PyCapsule_GetName(capsule.ptr());
+    fail_given(from, found == nullptr ? "a capsule without a name" : "a capsule named " + table::printable(found),
+               expected);
+  }
+  return PyCapsule_GetPointer(capsule.ptr(), name);
+}
+
+py::tuple capsules_in(const py::object& given, const char* from) {
+  if (!py::isinstance<py::tuple>(given)) fail_given(from, kind_of(given), "a tuple of two capsules");
+  const auto capsules = py::reinterpret_borrow<py::tuple>(given);
+  if (capsules.size() != 2) {
+    fail_given(from, "a tuple of length " + std::to_string(capsules.size()), "a tuple of two capsules");
+  }
+  return capsules;
+}
 
 bool prefers_device(const py::handle& object) {
   if (!py::hasattr(object, "__arrow_c_device_array__")) return false;
@@ -24,13 +54,10 @@ bool prefers_device(const py::handle& object) {
 }
 
 table::Chunked read_device_array(const py::object& pair, table::Check check, int& device) {
-  if (!py::isinstance<py::tuple>(pair) || py::len(pair) != 2) {
-    throw py::type_error("__arrow_c_device_array__ gave " + std::string(py::str(py::type::of(pair))) +
-                         ", not two capsules");
-  }
-  const py::tuple capsules = pair;
-  auto* const schema = pointer_in<ArrowSchema>(capsules[0], "arrow_schema");
-  auto* const array = pointer_in<ArrowDeviceArray>(capsules[1], "arrow_device_array");
+  constexpr const char* kFrom = "__arrow_c_device_array__";
+  const py::tuple capsules = capsules_in(pair, kFrom);
+  auto* const schema = struct_in<ArrowSchema>(capsules[0], "arrow_schema", kFrom);
+  auto* const array = struct_in<ArrowDeviceArray>(capsules[1], "arrow_device_array", kFrom);
   table::Chunked chunked;
   chunked.type = std::make_shared<const table::Type>(table::import_type(schema));
   device = table::kHost;

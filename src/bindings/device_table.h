@@ -19,12 +19,17 @@ inline ArrowArray& owned_part(ArrowDeviceArray& filled) {
   return filled.array;
 }
 
+// What a capsule holds. Throws ExchangeError for another object, and for a capsule of another name: `from` is the
+// method that gave it.
+void* pointer_in(const py::handle& capsule, const char* name, const char* from);
+
 template <class Struct>
-Struct* pointer_in(const py::handle& capsule, const char* name) {
-  void* const pointer = PyCapsule_GetPointer(capsule.ptr(), name);
-  if (pointer == nullptr) throw py::error_already_set();
-  return static_cast<Struct*>(pointer);
+Struct* struct_in(const py::handle& capsule, const char* name, const char* from) {
+  return static_cast<Struct*>(pointer_in(capsule, name, from));
 }
+
+// The two capsules that a method gave. Throws ExchangeError for anything else.
+py::tuple capsules_in(const py::object& given, const char* from);
 
 template <class Struct>
 py::capsule new_capsule(std::unique_ptr<Struct> filled, const char* name) {

@@ -80,7 +80,6 @@ PYBIND11_MODULE(_core, module) {
   module.def("config", &config);
   module.def("get_num_threads", &gs::thread_count);
   module.def("set_num_threads", &gs::set_thread_count, py::arg("count"));
-  module.def("get_thread_limit", &gs::thread_limit);
-  module.def("set_thread_limit", &gs::set_thread_limit, py::arg("count"));
+  module.attr("thread_limits") = gs::thread_limits();
   module.def("trim", [] { return gs::host::trim(); });
 }

@@ -23,7 +23,28 @@ namespace gs {
 namespace {
 
 std::atomic<int> process_threads{0};
-thread_local int python_thread_limit = 0;
+
+PyObject* limits_variable() {
+  static PyObject* const variable = [] {
+    const py::tuple none;
+    PyObject* made = PyContextVar_New("gatherscatter.thread_limits", none.ptr());
+    if (made == nullptr) throw py::error_already_set();
+    return made;
+  }();
+  return variable;
+}
+
+// 0: there is none.
+int limit_here() {
+  PyObject* found = nullptr;
+  if (PyContextVar_Get(limits_variable(), nullptr, &found) != 0) throw py::error_already_set();
+  const auto blocks = py::reinterpret_steal<py::object>(found);
+  for (Py_ssize_t i = PyTuple_GET_SIZE(found); i-- > 0;) {
+    PyObject* block = PyTuple_GET_ITEM(found, i);
+    if (PyList_GET_SIZE(block) > 0) return static_cast<int>(PyLong_AsLong(PyList_GET_ITEM(block, 0)));
+  }
+  return 0;
+}
 
 // Checks everything first where something could be half written, then moves. Raises; returns only if all went well.
 void move(const Request& request, const Plan& plan, const Operands& operands, const Buffers& buffers,
@@ -308,7 +329,7 @@ py::object run_plain(const Request& request, py::handle input, py::handle index)
 }
 
 int thread_count() {
-  if (python_thread_limit > 0) return python_thread_limit;
+  if (const int limit = limit_here(); limit > 0) return limit;
   const int count = process_threads.load(std::memory_order_relaxed);
   return count > 0 ? count : host::info().threads;
 }
@@ -316,11 +337,8 @@ int thread_count() {
 void set_thread_count(int count) {
   process_threads.store(count, std::memory_order_relaxed);
 }
-void set_thread_limit(int count) {
-  python_thread_limit = count;
-}
-int thread_limit() {
-  return python_thread_limit;
+py::object thread_limits() {
+  return py::reinterpret_borrow<py::object>(limits_variable());
 }
 
 }  // namespace gs

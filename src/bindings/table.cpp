@@ -24,18 +24,16 @@ bool has(const py::handle& object, const char* name) {
 }
 
 table::Chunked read_stream(const py::object& capsule, table::Check check) {
-  auto* const stream = pointer_in<ArrowArrayStream>(capsule, "arrow_array_stream");
+  auto* const stream = struct_in<ArrowArrayStream>(capsule, "arrow_array_stream", "__arrow_c_stream__");
   const Unlocked unlocked;  // a producer may wait for threads that need the lock
   return table::import_stream(stream, check);
 }
 
 table::Chunked read_array(const py::object& pair, table::Check check) {
-  if (!py::isinstance<py::tuple>(pair) || py::len(pair) != 2) {
-    throw py::type_error("__arrow_c_array__ gave " + std::string(py::str(py::type::of(pair))) + ", not two capsules");
-  }
-  const py::tuple capsules = pair;
-  auto* const schema = pointer_in<ArrowSchema>(capsules[0], "arrow_schema");
-  auto* const array = pointer_in<ArrowArray>(capsules[1], "arrow_array");
+  constexpr const char* kFrom = "__arrow_c_array__";
+  const py::tuple capsules = capsules_in(pair, kFrom);
+  auto* const schema = struct_in<ArrowSchema>(capsules[0], "arrow_schema", kFrom);
+  auto* const array = struct_in<ArrowArray>(capsules[1], "arrow_array", kFrom);
   table::Chunked chunked;
   chunked.type = std::make_shared<const table::Type>(table::import_type(schema));
   chunked.chunks.push_back(table::import_array(array, *chunked.type, check));

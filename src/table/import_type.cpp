@@ -9,7 +9,7 @@
 namespace gs::table {
 namespace {
 
-constexpr int kMaxDepth = 64;
+constexpr int kMaxLevels = 64;  // a table is the first one
 constexpr int64_t kMaxFields = 1 << 20;
 constexpr int64_t kMaxMetadata = INT32_MAX;
 
@@ -21,11 +21,18 @@ struct Releaser {
   }
 };
 
+// Names the child of the root only: the way down would be a long one.
+[[noreturn]] void fail_too_deep(const Path& path) {
+  const Path* top = &path;
+  while (top->above != nullptr && top->above->above != nullptr) top = top->above;
+  fail(*top, "its type is nested deeper than " + std::to_string(kMaxLevels) + " levels, which is the limit");
+}
+
 // Walks the whole tree before anything is allocated for it: counts may lie, and children may be their own parents.
-void check_tree(const ArrowSchema* schema, const Path& path, int depth, int64_t& fields) {
+void check_tree(const ArrowSchema* schema, const Path& path, int level, int64_t& fields) {
   if (schema == nullptr) fail(path, "is a null pointer");
   if (schema->release == nullptr) fail(path, "was released already");
-  if (depth > kMaxDepth) fail(path, "is nested deeper than " + std::to_string(kMaxDepth) + " levels");
+  if (level > kMaxLevels) fail_too_deep(path);
   if (schema->n_children < 0) fail(path, "n_children is " + std::to_string(schema->n_children));
   fields += 1;
   if (schema->n_children > kMaxFields - fields) {
@@ -34,9 +41,9 @@ void check_tree(const ArrowSchema* schema, const Path& path, int depth, int64_t&
   }
   if (schema->n_children > 0 && schema->children == nullptr) fail(path, "has children but no pointer to them");
   for (int64_t i = 0; i < schema->n_children; ++i) {
-    check_tree(schema->children[i], {&path, "child", "", i}, depth + 1, fields);
+    check_tree(schema->children[i], {&path, "child", "", i}, level + 1, fields);
   }
-  if (schema->dictionary != nullptr) check_tree(schema->dictionary, {&path, "dictionary"}, depth + 1, fields);
+  if (schema->dictionary != nullptr) check_tree(schema->dictionary, {&path, "dictionary"}, level + 1, fields);
 }
 
 int64_t next_length(const char* metadata, int64_t& bytes, const Path& path) {
@@ -128,7 +135,7 @@ Type import_type(ArrowSchema* schema) {
   if (schema == nullptr) fail(root, "is a null pointer");
   const Releaser releaser{schema};
   int64_t fields = 0;
-  check_tree(schema, root, 0, fields);
+  check_tree(schema, root, 1, fields);
   Type type;
   read_type(*schema, root, type);
   return type;

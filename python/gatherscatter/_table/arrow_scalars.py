@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Mapping
+from collections.abc import ItemsView, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -73,10 +73,12 @@ def one_array(op: str, name: object, kind: Any, value: Any) -> Any:
         return array
     value = plain(value)
     try:
-        array = None if is_nat(value) else _of_value(pa, kind, value)
-    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        fits = not is_nat(value) and _is_whole(pa, kind, value)
+        array = _of_value(pa, kind, value) if fits else None
+        kept = array is not None and _is_kept(value, array) and _keeps_nulls_out(pa, kind, array)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError, np.ma.MaskError) as error:
         raise refusal(op, name, kind, value) from error
-    if array is None or not _is_kept(value, array):
+    if not kept:
         raise refusal(op, name, kind, value)
     return array
 
@@ -160,6 +162,43 @@ def _of_scalar(pa: Any, kind: Any, value: Any) -> Any:
     return None
 
 
+def _is_whole(pa: Any, kind: Any, value: Any) -> bool:
+    """Whether no map in a value has an entry that is null: pyarrow ends the process over it."""
+    kind = getattr(kind, "storage_type", kind)
+    if not pa.types.is_nested(kind) or "map<" not in str(kind):
+        return True
+    if is_null(value) or isinstance(value, pa.Scalar):  # a null in a list or a struct; a scalar was made by pyarrow
+        return True
+    if pa.types.is_struct(kind):
+        return isinstance(value, Mapping) and all(
+            _is_whole(pa, kind.field(i).type, value.get(kind.field(i).name)) for i in range(kind.num_fields)
+        )
+    entries = value.items() if isinstance(value, Mapping) else value
+    if not isinstance(entries, (list, tuple, ItemsView, np.ndarray)):
+        return False
+    if not pa.types.is_map(kind):
+        inner = kind.field(0).type
+        return all(_is_whole(pa, inner, entry) for entry in entries)
+    return all(isinstance(entry, tuple) and len(entry) == 2 for entry in entries) and all(
+        _is_whole(pa, kind.key_type, key) and _is_whole(pa, kind.item_type, item) for key, item in entries
+    )
+
+
+def _keeps_nulls_out(pa: Any, kind: Any, array: Any) -> bool:
+    """Whether there is no null in a field inside of an array that is not nullable, which pyarrow does not look at."""
+    if hasattr(kind, "storage_type"):
+        return _keeps_nulls_out(pa, kind.storage_type, array.storage)
+    if pa.types.is_struct(kind):
+        parts = list(zip(kind, array.filter(array.is_valid()).flatten(), strict=True))
+    elif pa.types.is_map(kind):
+        parts = [(kind.key_field, array.keys), (kind.item_field, array.items)]
+    elif hasattr(kind, "value_field"):
+        parts = [(kind.value_field, array.flatten())]
+    else:
+        return True
+    return all((f.nullable or not part.null_count) and _keeps_nulls_out(pa, f.type, part) for f, part in parts)
+
+
 def _is_kept(value: Any, array: Any) -> bool:
     if survived(value, array[0].as_py()):
         return True
@@ -190,12 +229,14 @@ def as_number(value: Any, kind: type[int] | type[float] | type[Decimal] | None) 
 
 
 def plain(value: Any) -> Any:
-    """The Python value of a NumPy scalar. Times finer than microseconds, which Python has not, stay as they are."""
+    """The Python value of a NumPy scalar. Times that Python has not stay as they are: finer ones, months and years."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if not isinstance(value, np.generic) or is_nat(value):
         return value
     item = value.item()
+    if isinstance(value, np.timedelta64) and np.datetime_data(value)[0] in "YM":  # of no fixed length
+        return value
     if isinstance(value, (np.datetime64, np.timedelta64)) and isinstance(item, int):
         coarse = value.astype("M8[us]" if isinstance(value, np.datetime64) else "m8[us]")
         return coarse.item() if coarse == value else value
@@ -209,6 +250,8 @@ def survived(given: Any, back: Any) -> bool:
     """
     if isinstance(given, bool) != isinstance(back, bool):
         return False
+    if isinstance(given, (np.datetime64, np.timedelta64)) and isinstance(back, (int, float, Decimal)):
+        return False  # NumPy compares them with numbers
     if isinstance(given, float) and isinstance(back, float):
         return math.isinf(given) == math.isinf(back) and math.isnan(given) == math.isnan(back)
     if isinstance(back, dict):
@@ -227,11 +270,18 @@ def survived(given: Any, back: Any) -> bool:
         return False
 
 
-def refusal(op: str, name: object, dtype: object, value: Any) -> DataTypeError:
+def refusal(op: str, name: object, dtype: object, value: Any, hint: str = "") -> DataTypeError:
     """The error for a scalar that a column cannot hold as it is."""
     what = type(value).__name__
-    if type(value).__module__.partition(".")[0] == "pyarrow":
-        value, what = value.as_py(), f"a pyarrow scalar of {value.type}"
+    if hasattr(value, "as_py"):
+        value, what = _in_python(value), f"a pyarrow scalar of {value.type}"
     return DataTypeError(
-        f"{op}: {called(name)} is of type {dtype}, which does not hold {shown(value)} ({what}) without a change"
+        f"{op}: {called(name)} is of type {dtype}, which does not hold {shown(value)} ({what}) without a change{hint}"
     )
+
+
+def _in_python(scalar: Any) -> Any:
+    try:
+        return scalar.as_py()
+    except (TypeError, ValueError, OverflowError):  # a time beyond those of Python, a struct with a name twice
+        return scalar

@@ -147,8 +147,7 @@ class ArrowFrame(Frame):
 
     def adopt(self, op: str, source: Any, kind: Kind, full: bool) -> Any:
         arrow = isinstance(kind, type) and issubclass(kind, ArrowFrame)
-        # Row labels of pandas are no column; a Series hands over none.
-        return self.near(op, kind(op, source, full) if arrow else ArrowFrame(op, source.reset_index(drop=True), full))
+        return self.near(op, kind(op, source, full) if arrow else ArrowFrame(op, Exported(op, source), full))
 
     def one_row(self, op: str, values: list[Any]) -> Any:
         return self.near(op, ArrowFrame(op, arrow_scalars.one_row(op, self.table, values), False))
@@ -170,6 +169,23 @@ class ArrowFrame(Frame):
                 hint = "polars keeps text and bytes as views: cast one side first"
                 raise DataTypeError(f"{error}; {hint}") from None
             raise
+
+
+class Exported:
+    """A pandas object in Arrow memory, without its row labels, which are no column."""
+
+    __slots__ = ("stream",)
+
+    def __init__(self, op: str, source: Any) -> None:
+        try:
+            self.stream = source.reset_index(drop=True).__arrow_c_stream__()
+        except (TypeError, ValueError, ArithmeticError, RuntimeError) as error:  # what pyarrow says
+            raise DataTypeError(
+                f"{op}: the {_type_name(source)} cannot be turned into Arrow memory: {error}"
+            ) from error
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self.stream
 
 
 _kinds: dict[type, Kind | None] = {_core.ArrowTable: ArrowFrame}

@@ -11,7 +11,7 @@ import numpy as np
 from gatherscatter._table.words import counted
 from gatherscatter.errors import DataTypeError, IndexTypeError, InvalidArgument, shown
 
-__all__ = ["integer", "is_null_type", "map_of", "mask_of"]
+__all__ = ["Read", "integer", "is_null_type", "map_of", "mask_of"]
 
 # What a reader gives: something of integers (or bools) and which of them are there, None if all are.
 Read = tuple[Any, Any]
@@ -156,6 +156,10 @@ def _pandas(op: str, given: Any, bools: bool) -> Read:
     return values.to_numpy(dtype=dtype.numpy_dtype, na_value=False if bools else 0), np.asarray(~given.isna())
 
 
+def _frame(op: str, given: Any, bools: bool) -> Read:
+    raise _wrong(op, f"the {'mask' if bools else 'map'} is a DataFrame", bools)
+
+
 def _of_dtype(op: str, dtype: Any, bools: bool) -> Exception:
     return _wrong(op, f"the {'mask' if bools else 'map'} is of dtype {dtype}", bools)
 
@@ -181,6 +185,7 @@ _KEPT = {"cupy", "jaxlib", "pandas", "polars", "pyarrow", "torch"}
 # The same for types of libraries that need not be there.
 _BY_NAME = {
     ("pandas", "Series"): _pandas,
+    ("pandas", "DataFrame"): _frame,
     ("pandas", "Index"): _pandas,
     ("pandas", "ExtensionArray"): _pandas,
     ("_duckdb", "DuckDBPyRelation"): _relation,

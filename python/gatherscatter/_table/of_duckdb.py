@@ -31,9 +31,10 @@ class RelationFrame(ArrowFrame):
     def back(self, result: _core.ArrowTable) -> Any:
         connection = getattr(self.source, "_con", None)
         rows = connection.from_arrow(result) if connection is not None else by_query(self.source, result)
-        if rows.types == self.source.types:
+        if rows.types == self.source.types and rows.columns == self.source.columns:
             return rows
-        # Enums, UUIDs, wide integers and JSON leave DuckDB as plainer types.
+        # Enums, UUIDs, wide integers and JSON leave DuckDB as plainer types. Names that occur twice are numbered when
+        # they come in.
         casts = (
             f'CAST(#{at} AS {kind}) AS "{name.replace(chr(34), chr(34) * 2)}"'
             for at, (name, kind) in enumerate(zip(self.source.columns, self.source.types, strict=True), 1)

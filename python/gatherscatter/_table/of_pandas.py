@@ -11,7 +11,7 @@ import numpy as np
 from gatherscatter import _core
 from gatherscatter._table import pandas_columns
 from gatherscatter._table.frames import Frame, Kind, Roles
-from gatherscatter._table.pandas_columns import Picks, difference, merged, merges, taken, values_of
+from gatherscatter._table.pandas_columns import Picks, difference, merged, taken, values_of
 from gatherscatter._table.pandas_scalars import one_value
 from gatherscatter._table.words import called
 from gatherscatter.errors import DataTypeError
@@ -29,11 +29,11 @@ FEW_TO_MERGE = 1 << 14
 class PandasFrame(Frame):
     """What DataFrame and Series share: few rows are left to pandas, many are served column by column."""
 
-    __slots__ = ("unites",)
+    __slots__ = ("recodes",)
 
     def __init__(self, op: str, source: Any, full: bool) -> None:
         self.source = source
-        self.unites = False  # whether rows come in whose categories are not all among this frame's
+        self.recodes = False  # whether rows come in that have other categories
 
     @property
     def lengths(self) -> tuple[int, ...]:
@@ -41,13 +41,19 @@ class PandasFrame(Frame):
 
     def take(self, rows: _core.Selection, other: Any = None, nullable: bool = False) -> Any:
         picks = Picks(rows, len(self.source))
+        if self._has_few(other) if other is not None else rows.count < FEW:
+            try:
+                return self._few_taken(picks) if other is None else self._few_merged(picks, other)
+            except RuntimeError:  # of pyarrow, which has no take for some of its types
+                pass
         if other is not None:
-            return self._few_merged(picks, other) if self._has_few(other) else self._merged(picks, other)
-        index = self.source.index
-        if rows.count >= FEW:
-            return self.built([taken(column, picks) for column in self.columns()], taken_labels(index, picks))
-        if not rows.missing:
+            return self._merged(picks, other)
+        return self.built([taken(column, picks) for column in self.columns()], taken_labels(self.source.index, picks))
+
+    def _few_taken(self, picks: Picks) -> Any:
+        if not picks.rows.missing:
             return self.source.take(picks.positions)
+        index = self.source.index
         result = self.source.set_axis(pd.RangeIndex(len(index))).reindex(picks.positions)
         result.index = taken_labels(index, picks)
         return result
@@ -57,7 +63,7 @@ class PandasFrame(Frame):
         return self.built([merged(mine, theirs, picks) for mine, theirs in pairs], self.source.index.view())
 
     def _has_few(self, other: Any) -> bool:
-        return not self.unites and max(len(self.source), len(other.source)) < FEW_TO_MERGE
+        return not self.recodes and max(len(self.source), len(other.source)) < FEW_TO_MERGE
 
     def _few_merged(self, picks: Picks, other: Any) -> Any:
         # Both tables hold rows twice in between, whatever the target says about its labels.
@@ -74,13 +80,12 @@ class PandasFrame(Frame):
         return kind(op, source, full)
 
     def check_types(self, op: str, other: Any, roles: Roles) -> None:
-        for name, mine, theirs in zip(self.names, self.dtypes(), other.dtypes(), strict=True):
-            if mine == theirs:
-                continue
-            if not merges(mine, theirs):
-                told = difference(mine, theirs) or f"is of {mine} in {roles[0]}, {theirs} in {roles[1]}"
-                raise DataTypeError(f"{op}: {called(name)} {told}")
-            self.unites = True
+        pairs = zip(self.dtypes(), other.dtypes(), strict=True)
+        for at in [at for at, (mine, theirs) in enumerate(pairs) if mine != theirs]:
+            told = difference(self.dtypes()[at], other.columns()[at], roles)
+            if told:
+                raise DataTypeError(f"{op}: {called(self.names[at])} {told}")
+            self.recodes = True
 
     def of_array(self, op: str, role: str, values: np.ndarray[Any, Any]) -> Any:
         (dtype,) = self.dtypes()
@@ -93,7 +98,6 @@ class PandasFrame(Frame):
     def one_row(self, op: str, values: list[Any]) -> Frame:
         columns = self.columns()
         row = [one_value(op, name, c, value) for name, c, value in zip(self.names, columns, values, strict=True)]
-        self.unites = any(new.dtype != c.dtype for new, c in zip(row, columns, strict=True))
         return type(self)(op, self.built(row, pd.RangeIndex(1)), False)
 
     @abstractmethod

@@ -19,7 +19,12 @@ from gatherscatter.errors import DataTypeError
 __all__ = ["FRAMES"]
 
 pl: Any = importlib.import_module("polars")
-Object = pl.Object
+INSPECTED = {pl.Object, pl.Array, pl.List, pl.Struct}  # kinds, which compare much faster than dtypes do
+# What polars raises where Rust panics is no Exception; it has been seen for values and dtypes that do not fit.
+FAILURES = (
+    *(pl.exceptions.PolarsError, pl.exceptions.PanicException),
+    *(TypeError, ValueError, OverflowError, RuntimeError),
+)
 
 
 class PolarsFrame(ArrowFrame):
@@ -56,9 +61,9 @@ class DataFrameFrame(PolarsFrame):
     form = True
 
     def __init__(self, op: str, source: Any, full: bool) -> None:
-        # polars exports objects as their addresses. Sets of types, because dtypes compare slowly.
-        if Object in {type(dtype) for dtype in source.dtypes}:
-            raise DataTypeError(f"{op}: column {next(c.name for c in source if c.dtype == Object)!r} {NO_OBJECTS}")
+        if not INSPECTED.isdisjoint(map(type, source.dtypes)):
+            for name, dtype in source.schema.items():
+                require_arrow(op, f"column {name!r}", dtype)
         super().__init__(op, source, full)
 
     def back(self, result: _core.ArrowTable) -> Any:
@@ -80,8 +85,8 @@ class SeriesFrame(PolarsFrame):
     form = False
 
     def __init__(self, op: str, source: Any, full: bool) -> None:
-        if type(source.dtype) is Object:
-            raise DataTypeError(f"{op}: the Series {source.name!r} {NO_OBJECTS}")
+        if type(source.dtype) in INSPECTED:
+            require_arrow(op, f"the Series {source.name!r}", source.dtype)
         super().__init__(op, source, full)
 
     @property
@@ -130,14 +135,27 @@ class LazyFrameFrame:
         )
 
 
-NO_OBJECTS = "is of polars' Object type, which holds Python objects and cannot leave polars: cast it first"
+def require_arrow(op: str, what: str, dtype: Any) -> None:
+    """DataTypeError for a dtype that polars does not hand over by Arrow, or panics at when it comes back."""
+    kind = type(dtype)
+    if kind is pl.Object:
+        raise DataTypeError(
+            f"{op}: {what} is of polars' Object type, which holds Python objects and cannot leave polars: cast it first"
+        )
+    if kind is pl.Array and dtype.size == 0:
+        raise DataTypeError(
+            f"{op}: {what} is of {dtype}, arrays of no elements, which polars cannot read from Arrow: cast it to a List"
+        )
+    if kind in INSPECTED:
+        for inner in [field.dtype for field in dtype.fields] if kind is pl.Struct else [dtype.inner]:
+            require_arrow(op, what, inner)
 
 
 def _one_series(op: str, name: str, dtype: Any, value: Any) -> Any:
     if is_null(value) or (is_nat(value) and isinstance(dtype, (pl.Datetime, pl.Duration))):
         return pl.Series(name, [None], dtype=dtype)
     given = value
-    if type(value).__module__.partition(".")[0] == "pyarrow":
+    if hasattr(value, "as_py"):  # a scalar of pyarrow
         column = pl.Series(importlib.import_module("pyarrow").repeat(value, 1))
         if column.dtype == dtype:
             return column.alias(name)
@@ -146,13 +164,14 @@ def _one_series(op: str, name: str, dtype: Any, value: Any) -> Any:
         value = value.as_py()
     value = plain(value)
     number = Decimal if dtype.is_decimal() else float if dtype.is_float() else int if dtype.is_integer() else None
-    if is_nat(value) or (isinstance(value, Decimal) and not value.is_finite()):  # at which polars panics
+    if is_nat(value) or (isinstance(value, Decimal) and not value.is_finite()):  # at which polars panics aloud
         raise refusal(op, name, dtype, given)
     try:
         column = pl.Series(name, [as_number(value, number)], dtype=dtype, strict=True)
-    except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError, RuntimeError) as error:
+        kept = column.dtype == dtype and survived(value, column.to_list()[0])
+    except FAILURES as error:
         raise refusal(op, name, dtype, given) from error
-    if column.dtype != dtype or not survived(value, column.to_list()[0]):
+    if not kept:
         raise refusal(op, name, dtype, given)
     return column
 

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from gatherscatter import _core
+from gatherscatter.errors import shown
 
-__all__ = ["Picks", "difference", "merged", "merges", "taken", "values_of", "wrapped"]
+__all__ = ["Picks", "difference", "merged", "taken", "values_of", "wrapped"]
 
 pd: Any = importlib.import_module("pandas")
 take = pd.api.extensions.take
@@ -76,29 +77,31 @@ def merged(target: Any, source: Any, picks: Picks) -> Any:
     to, rows = picks.replaced
     source = source.take(rows)
     if isinstance(target.dtype, pd.CategoricalDtype):
-        target, source = _one_set_of_categories(target, source)
+        source = source.set_categories(target.categories)
     result = target.copy()
     result[to] = source
     return result
 
 
-def merges(target: Any, source: Any) -> bool:
-    """Whether values of one dtype go into another that is not equal: categories without an order are united."""
-    return (
-        isinstance(target, pd.CategoricalDtype)
-        and isinstance(source, pd.CategoricalDtype)
-        and not (target.ordered or source.ordered)
-        and target.categories.dtype == source.categories.dtype
-    )
+def difference(target: Any, source: Any, roles: tuple[str, str]) -> str:
+    """Why a column is none of another dtype. Only a categorical one may be: where all its values are categories there.
 
-
-def difference(target: Any, source: Any) -> str:
-    """What distinguishes two dtypes that are not told apart by their names."""
-    if not (isinstance(target, pd.CategoricalDtype) and isinstance(source, pd.CategoricalDtype)):
-        return ""
-    if target.ordered or source.ordered:
-        return "has ordered categories, which differ: give both columns one CategoricalDtype"
-    return f"has categories of {target.categories.dtype} and of {source.categories.dtype}"
+    Which categories the column does not use does not matter. In ordered dtypes those that it uses have one order.
+    """
+    theirs = source.dtype
+    if not (isinstance(target, pd.CategoricalDtype) and isinstance(theirs, pd.CategoricalDtype)):
+        return f"is of {target} in {roles[0]}, {theirs} in {roles[1]}"
+    used = source.remove_unused_categories().categories
+    if target.ordered != theirs.ordered:
+        return "has ordered categories on one side only: give both columns one CategoricalDtype"
+    if len(used) and used.dtype != target.categories.dtype:
+        return f"has categories of {target.categories.dtype} and of {used.dtype}"
+    places = target.categories.get_indexer(used)
+    if (places < 0).any():
+        return f"has no category {shown(used[places < 0][0])} in {roles[0]}: add it there first, by cat.add_categories"
+    if target.ordered and (np.diff(places) < 0).any():
+        return "has categories in another order: give both columns one CategoricalDtype"
+    return ""
 
 
 def wrapped(values: Any, index: Any) -> Any:
@@ -136,12 +139,3 @@ def _one_chunk(values: Any) -> Any:
         return column.chunk(0)
     joined = column.combine_chunks()
     return None if hasattr(joined, "num_chunks") else joined
-
-
-def _one_set_of_categories(target: Any, source: Any) -> tuple[Any, Any]:
-    """Both with the target's categories, followed by those that only the source has."""
-    if target.dtype == source.dtype:
-        return target, source
-    new = source.categories.difference(target.categories, sort=False)
-    target = target.add_categories(new)
-    return target, source.set_categories(target.categories)

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from gatherscatter._table.arrow_scalars import as_number, is_nat, is_null, one_array, plain, refusal, survived
-from gatherscatter._table.pandas_columns import values_of
 
 __all__ = ["one_value"]
 
@@ -29,7 +28,7 @@ def one_value(op: str, name: object, column: Any, value: Any) -> Any:
     if isinstance(dtype, pd.ArrowDtype):
         null = is_null(value) or (isinstance(value, float) and value != value)
         return dtype.__from_arrow__(one_array(op, name, dtype.pyarrow_dtype, None if null else value))
-    if type(value).__module__.partition(".")[0] == "pyarrow":
+    if hasattr(value, "as_py"):  # a scalar of pyarrow
         if not _is_of(value, column):
             raise refusal(op, name, dtype, given)
         value = value.as_py()
@@ -39,10 +38,11 @@ def one_value(op: str, name: object, column: Any, value: Any) -> Any:
         return array
     try:
         array = _missing(column, value) if _is_missing(value) else _present(column, value)
-    except (TypeError, ValueError, LookupError, OverflowError, RuntimeError) as error:
+    except (TypeError, ValueError, LookupError, OverflowError, RuntimeError, np.ma.MaskError) as error:
         raise refusal(op, name, dtype, given) from error
     if array is None:
-        raise refusal(op, name, dtype, given)
+        fixed = isinstance(dtype, pd.CategoricalDtype)
+        raise refusal(op, name, dtype, given, "; cat.add_categories adds a category" if fixed else "")
     return array
 
 
@@ -50,7 +50,11 @@ def _is_of(scalar: Any, column: Any) -> bool:
     """Whether a pyarrow scalar has the type of a column: the one that pyarrow makes of it, all texts being one."""
     if is_null(scalar) or _is_object(column.dtype):
         return True
-    kind = importlib.import_module("pyarrow").array(pd.Series(column[:0])).type
+    rows = column[:0].to_dense() if isinstance(column.dtype, pd.SparseDtype) else column[:0]
+    try:
+        kind = importlib.import_module("pyarrow").array(pd.Series(rows)).type
+    except (RuntimeError, TypeError, ValueError):  # pyarrow has no type for it
+        return False
     kinds = {str(kind), str(getattr(kind, "value_type", kind))}
     return str(scalar.type) in (kinds | TEXTS if kinds & TEXTS else kinds)
 
@@ -80,7 +84,8 @@ def _present(column: Any, value: Any) -> Any:
     value = plain(value)
     number = as_number(value, int if kind in "iu" else float if kind == "f" else None)
     if isinstance(dtype, pd.CategoricalDtype):
-        array = _of_category(column, value)
+        # A value that is no category would change the whole column.
+        array = pd.Categorical([value], dtype=dtype) if value in column.categories else None
     elif not isinstance(dtype, np.dtype):
         array = pd.array([number], dtype=dtype)
     elif dtype.kind in "Mm":
@@ -90,20 +95,9 @@ def _present(column: Any, value: Any) -> Any:
     else:
         with np.errstate(all="ignore"):  # what does not fit is found below
             array = np.array([number]).astype(dtype)
-    if array.shape != (1,):
+    if array is None or array.shape != (1,):
         return None
     return array if survived(value, plain(array[0])) else None
-
-
-def _of_category(column: Any, value: Any) -> Any:
-    """A value that is no category yet becomes one, unless the categories have an order."""
-    categories = column.categories
-    if value not in categories:
-        if column.ordered:
-            raise ValueError("the categories are ordered")
-        new = one_value("", "", values_of(categories), value)
-        categories = categories.append(pd.Index(new, dtype=categories.dtype))
-    return pd.Categorical([value], categories=categories, ordered=column.ordered)
 
 
 def _of_time(dtype: Any, value: Any) -> Any:

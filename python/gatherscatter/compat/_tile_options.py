@@ -9,7 +9,7 @@ from functools import wraps
 from types import TracebackType
 from typing import Any, NamedTuple
 
-from gatherscatter.compat._steps import AsyncSteps, Steps
+from gatherscatter._steps import AsyncSteps, Steps
 from gatherscatter.compat._strict import integer
 
 __all__ = ["get_vec_tile_shapes", "options", "reset_options", "set_vec_tile_shapes"]

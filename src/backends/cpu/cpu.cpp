@@ -53,7 +53,6 @@ class Cpu final : public HostBackend {
   Cpu() : run_(kernels(host::info().isa)), columns_(columns_of(run_)) {
     const host::HostInfo& host = host::info();
     tuning_.l2_bytes = host.l2_bytes;
-    tuning_.llc_bytes = host.llc_bytes;
     tuning_.far_bytes = host.far_table_bytes;
     tuning_.far_vector_bytes = host.far_vector_bytes;
     tuning_.stream_bytes = host.stream_bytes;

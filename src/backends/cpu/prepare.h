@@ -11,7 +11,6 @@ namespace gs::cpu {
 // What the decisions depend on besides the plan. Tests set it to reach every path with little data.
 struct Tuning {
   int64_t l2_bytes = 1 << 20;
-  int64_t llc_bytes = 32 << 20;
   int64_t far_bytes = 4 << 20;         // an indexed side from here on comes from main memory
   int64_t far_vector_bytes = 4 << 20;  // the same where `vectors` do it
   int64_t stream_bytes = 16 << 20;     // a result from here on bypasses the caches

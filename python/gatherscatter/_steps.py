@@ -45,3 +45,6 @@ class AsyncSteps(AsyncGenerator[Any, Any]):
 
     async def athrow(self, *error: Any) -> Any:
         return await Steps(self._steps.athrow(*error), self._variable, self._cell)
+
+    async def aclose(self) -> None:
+        await Steps(self._steps.aclose(), self._variable, self._cell)

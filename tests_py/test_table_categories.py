@@ -1,0 +1,106 @@
+"""Categories of pandas are part of the target: a value that is none of them is refused, and none is added."""
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from gatherscatter import table
+from gatherscatter._table import of_pandas
+from gatherscatter.errors import DataTypeError
+
+
+@pytest.fixture(params=["few rows", "many rows"], autouse=True)
+def both_ways(request, monkeypatch):
+    if request.param == "many rows":
+        monkeypatch.setattr(of_pandas, "FEW", 0)
+        monkeypatch.setattr(of_pandas, "FEW_TO_MERGE", 0)
+
+
+def dtype(*categories, ordered=False):
+    return pd.CategoricalDtype(list(categories), ordered)
+
+
+TARGET = pd.Series(["x", "y", None], dtype=dtype("y", "z", "x"), name="c")
+ORDERED = TARGET.astype(dtype("y", "z", "x", ordered=True))
+
+
+def written(source, target):
+    """One value written over the first row, by each of the operators and in each shape."""
+    yield table.scatter(source, [0], target)
+    yield table.boolean_mask_scatter(source, target, [True, False, False])
+    if isinstance(source, pd.Series):
+        yield table.copy_if_else(target, source.take([0, 0, 0]).set_axis(target.index), [False, True, True])
+        yield table.scatter(source.to_frame("c"), [0], target.to_frame())["c"]
+
+
+@pytest.mark.parametrize("target", [TARGET, ORDERED])
+@pytest.mark.parametrize("used", ["y", "z", None])
+def test_the_categories_of_the_target_stay(target, used):
+    ordered = target.cat.ordered
+    same = pd.Series([used], dtype=target.dtype)
+    more = pd.Series([used], dtype=dtype("p", "y", "q", "z", ordered=ordered))
+    fewer = pd.Series([used], dtype=target.dtype).cat.remove_unused_categories()
+    sources = [same, more, fewer, [used], pa.scalar(used, pa.string())]
+    if not ordered:
+        sources.append(pd.Series([used], dtype=dtype("x", "z", "y")))
+    for source in sources:
+        for result in written(source, target):
+            assert result.dtype == target.dtype
+            assert result.cat.categories.tolist() == ["y", "z", "x"]
+            assert result.iloc[0] == used or (used is None and pd.isna(result.iloc[0]))
+            assert result.iloc[1] == "y" and pd.isna(result.iloc[2])
+
+
+@pytest.mark.parametrize("target", [TARGET, ORDERED])
+def test_a_value_that_is_no_category_is_refused(target):
+    before = target.copy()
+    for source in (pd.Series(["new"], dtype=dtype("new", "y", ordered=target.cat.ordered)), ["new"], [5], [True]):
+        with pytest.raises(DataTypeError, match=r"no category 'new' in|does not hold .* cat\.add_categories"):
+            list(written(source, target))
+    with pytest.raises(DataTypeError, match="column 'c' has no category 'new' in lhs: add it there first"):
+        other = pd.DataFrame({"c": pd.Series(["new", "x", "x"], dtype=dtype("new", "x", ordered=target.cat.ordered))})
+        table.copy_if_else(target.to_frame(), other, [True] * 3)
+    pd.testing.assert_series_equal(target, before)
+
+
+@pytest.mark.parametrize(
+    "source, text",
+    [
+        (pd.Series(["y"], dtype=dtype("y", "x")), "has ordered categories on one side only"),
+        (pd.Series(["x", "y"], dtype=dtype("x", "y", ordered=True)), "has categories in another order"),
+        (pd.Series([1], dtype=dtype(1, 2, ordered=True)), "has categories of str and of int64"),
+        (pd.Series(["y"]), "is of category in the target, str in the source"),
+    ],
+)
+def test_columns_that_are_no_such_categories(source, text):
+    with pytest.raises(DataTypeError, match=text):
+        table.scatter(source, [0], ORDERED)
+
+
+def test_a_source_without_a_value_has_no_categories_that_matter():
+    for kind in (dtype(), dtype(1, 2), dtype("new")):
+        assert table.scatter(pd.Series([None], dtype=kind), [0], TARGET).isna().tolist() == [True, False, True]
+
+
+def test_categories_of_times_and_intervals():
+    days = pd.Series(pd.date_range("2020", periods=2)).astype("category")
+    bins = pd.Series(pd.cut([0.5, 1.5], [0, 1, 2]))
+    for target, value, lookalike in ((days, days[1], "2020-01-02"), (bins, bins[1], 1.5)):
+        assert table.scatter([value], [0], target).tolist() == [value, value]
+        with pytest.raises(DataTypeError):
+            table.scatter([lookalike], [0], target)
+
+
+def test_dictionaries_of_arrow_are_united_in_pandas_too():
+    values = pa.chunked_array([pa.array(["x", "y"]).dictionary_encode()])
+    target = pd.Series(pd.arrays.ArrowExtensionArray(values))
+    assert table.scatter(["new"], [0], target).tolist() == ["new", "y"]
+
+
+def test_polars_has_open_categories_and_closed_enums():
+    open_ones = pl.Series("c", ["x", "y"], dtype=pl.Categorical)
+    assert table.scatter(["new"], [0], open_ones).to_list() == ["new", "y"]
+    closed = pl.Series("c", ["x", "y"], dtype=pl.Enum(["y", "x"]))
+    with pytest.raises(DataTypeError, match="does not hold 'new'"):
+        table.scatter(["new"], [0], closed)
