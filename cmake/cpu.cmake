@@ -29,7 +29,7 @@ endforeach()
 
 add_library(gs_cpu STATIC src/backends/cpu/cpu.cpp src/backends/cpu/prepare.cpp src/backends/cpu/scatter.cpp
                           src/backends/cpu/apart.cpp src/backends/cpu/slab.cpp src/backends/cpu/small_move.cpp
-                          src/backends/cpu/thread_pool.cpp
+                          src/backends/cpu/thread_pool.cpp src/backends/cpu/affinity.cpp
                           src/backends/cpu/host_info.cpp src/backends/cpu/host_settings.cpp
                           src/backends/cpu/host_memory.cpp ${_cpu_objects})
 target_link_libraries(gs_cpu PRIVATE gs_flags gs_headers_backend gs_headers_cpu PUBLIC gs_core Threads::Threads)

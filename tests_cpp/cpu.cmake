@@ -1,5 +1,5 @@
 # The tests of the CPU backend, which also look inside it.
-gs_test(test_thread_pool gs_cpu gs_headers_cpu)
+gs_test(test_thread_pool gs_cpu gs_headers_cpu gs_headers_backend)
 gs_test(test_host_memory gs_cpu gs_headers_cpu gs_headers_backend)
 gs_test(test_host_info gs_cpu gs_headers_cpu gs_headers_backend)
 gs_test(test_cpu_kernels gs_backends gs_cpu gs_headers_cpu gs_headers_backend)

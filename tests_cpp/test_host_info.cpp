@@ -3,10 +3,12 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "backends/backend.h"
@@ -144,10 +146,9 @@ TEST_CASE("this machine") {
   REQUIRE_FALSE(host.cpu_model.empty());
   REQUIRE(host.l2_bytes >= 64 * 1024);
   REQUIRE(host.llc_bytes >= host.l2_bytes);
-  REQUIRE(host.processors >= 1);
   cpu_set_t set;
   REQUIRE(sched_getaffinity(0, sizeof(set), &set) == 0);
-  REQUIRE(host.processors <= CPU_COUNT(&set));
+  REQUIRE(processors() == (host.quota > 0 ? std::min(host.quota, CPU_COUNT(&set)) : CPU_COUNT(&set)));
   REQUIRE(host.isa_supported == supported_level());
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
   const char* level = __builtin_cpu_supports("x86-64-v4")   ? "v4"
@@ -155,6 +156,19 @@ TEST_CASE("this machine") {
                                                             : "baseline";
   REQUIRE(host.isa_supported == level);  // the compiler's own answer
 #endif
+}
+
+TEST_CASE("the number of processors follows the mask of the thread that asks") {
+  const int before = processors();
+  int narrowed = 0;
+  std::thread([&narrowed] {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(static_cast<size_t>(sched_getcpu()), &set);
+    if (sched_setaffinity(0, sizeof(set), &set) == 0) narrowed = processors();
+  }).join();
+  REQUIRE(narrowed == 1);
+  REQUIRE(processors() == before);
 }
 
 TEST_CASE("hidden: the forced level is the one that runs", "[.]") {

@@ -1,14 +1,20 @@
 // test_thread_pool.cpp: every chunk runs once, whoever runs it: many callers, early ends, forked children.
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <exception>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <thread>
 #include <vector>
 
+#include "backends/cpu/affinity.h"
 #include "backends/cpu/thread_pool.h"
+#include "backends/host_info.h"
 #include "catch.h"
 
 using gs::cpu::Asker;
@@ -75,7 +81,183 @@ bool in_child(Check check) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+// The processors that this thread may use, in ascending order.
+std::vector<int> processors_here() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  sched_getaffinity(0, sizeof(set), &set);
+  std::vector<int> found;
+  for (int i = 0; i < CPU_SETSIZE; ++i) {
+    if (CPU_ISSET(static_cast<size_t>(i), &set)) found.push_back(i);
+  }
+  return found;
+}
+
+void allow_here(const std::vector<int>& processors) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int i : processors) CPU_SET(static_cast<size_t>(i), &set);
+  REQUIRE(sched_setaffinity(0, sizeof(set), &set) == 0);
+}
+
+// What the helpers of a task may use, one entry for each chunk that a helper ran. The caller dawdles until there is
+// one.
+std::vector<std::vector<int>> processors_of_helpers(int threads) {
+  struct Seen {
+    std::thread::id caller = std::this_thread::get_id();
+    std::mutex one;
+    std::vector<std::vector<int>> found;
+    std::atomic<bool> helped = false;
+  } seen;
+  const auto run = [](void* context, int64_t) {
+    auto& all = *static_cast<Seen*>(context);
+    if (std::this_thread::get_id() != all.caller) {
+      const std::lock_guard<std::mutex> lock(all.one);
+      all.found.push_back(processors_here());
+      all.helped = true;
+    }
+    for (int i = 0; i < 10000 && !all.helped; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return true;
+  };
+  REQUIRE(run_task(threads, Task{8, run, &seen}));
+  REQUIRE(seen.helped);
+  return seen.found;
+}
+
+bool contains(const std::vector<int>& all, const std::vector<int>& some) {
+  return std::includes(all.begin(), all.end(), some.begin(), some.end());
+}
+
+// Runs check(processors) on a thread of its own, whose mask may be changed.
+template <class Check>
+void on_own_thread(Check check) {
+  const std::vector<int> processors = processors_here();
+  std::exception_ptr failed;
+  std::thread([&] {
+    try {
+      check(processors);
+    } catch (...) {
+      failed = std::current_exception();
+    }
+  }).join();
+  if (failed) std::rethrow_exception(failed);
+}
+
 }  // namespace
+
+TEST_CASE("a mask says what the system says") {
+  const std::vector<int> here = processors_here();
+  gs::host::Affinity mask = gs::host::Affinity::of_caller();
+  REQUIRE(mask.count() == static_cast<int>(here.size()));
+  for (int i = -1; i < 2 * CPU_SETSIZE; ++i) REQUIRE(mask.has(i) == (std::count(here.begin(), here.end(), i) == 1));
+  REQUIRE_FALSE((mask.has(1 << 20) || mask.has(INT32_MIN)));
+  const gs::host::Affinity before = mask;
+  REQUIRE(mask == before);
+  for (const int none : {-1, 1 << 20}) mask.remove(none);
+  REQUIRE(mask == before);
+  mask.remove(here.back());
+  REQUIRE_FALSE(mask == before);
+  REQUIRE((mask.count() == before.count() - 1 && !mask.has(here.back())));
+}
+
+TEST_CASE("a mask is looked at again, but once as long as a OneLook lives") {
+  using gs::host::Affinity;
+  on_own_thread([](const std::vector<int>& all) {
+    if (all.size() < 2) {
+      WARN("skipped: needs two processors");
+      return;
+    }
+    const int both = Affinity::of_caller().count();
+    {
+      const gs::host::OneLook look;  // which has not seen anything yet
+      allow_here({all.back()});
+      REQUIRE(Affinity::of_caller().count() == 1);
+      allow_here(all);
+      REQUIRE(Affinity::of_caller().count() == 1);
+      {
+        const gs::host::OneLook inner;
+        REQUIRE(Affinity::of_caller().count() == both);
+        allow_here({all.back()});
+      }
+      REQUIRE(Affinity::of_caller().count() == 1);
+      allow_here(all);
+    }
+    REQUIRE(Affinity::of_caller().count() == both);
+    allow_here({all.back()});
+    REQUIRE(Affinity::of_caller().count() == 1);
+  });
+}
+
+TEST_CASE("helpers run where their caller may run, also after its mask has changed") {
+  on_own_thread([](const std::vector<int>& all) {
+    if (all.size() < 2) {
+      WARN("skipped: needs two processors");
+      return;
+    }
+    const std::vector<int> first = {all.front()};
+    const std::vector<int> last = {all.back()};
+    for (const std::vector<int>& allowed : {all, first, last, all, last, first}) {
+      allow_here(allowed);
+      for (const int threads : {2, 4}) {
+        INFO("allowed: " << allowed.front() << " to " << allowed.back() << ", " << threads << " threads");
+        for (const std::vector<int>& helper : processors_of_helpers(threads)) {
+          REQUIRE_FALSE(helper.empty());
+          REQUIRE(contains(allowed, helper));
+        }
+      }
+    }
+  });
+}
+
+TEST_CASE("callers with different masks take their helpers along") {
+  std::atomic<int> wrong = 0;
+  const std::vector<int> all = processors_here();
+  std::vector<std::thread> callers;
+  for (const std::vector<int>& allowed : {all, std::vector<int>{all.front()}, std::vector<int>{all.back()}}) {
+    callers.emplace_back([&wrong, allowed] {
+      struct Own {
+        const std::vector<int>& allowed;
+        std::atomic<int>& wrong;
+      } own{allowed, wrong};
+      const auto run = [](void* context, int64_t) {
+        const auto& given = *static_cast<Own*>(context);
+        given.wrong += contains(given.allowed, processors_here()) ? 0 : 1;
+        std::this_thread::sleep_for(std::chrono::microseconds(100));  // so that helpers take part
+        return true;
+      };
+      allow_here(allowed);
+      for (int i = 0; i < 60; ++i) wrong += run_task(2 + i % 3, Task{20, run, &own}) ? 0 : 1;
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  REQUIRE(wrong == 0);
+}
+
+TEST_CASE("more threads than the mask has processors run every chunk once") {
+  on_own_thread([](const std::vector<int>& all) {
+    allow_here({all.back()});
+    for (int i = 0; i < 200; ++i) REQUIRE(runs_every_chunk_once(2 + i % 4, 1 + i));
+  });
+}
+
+TEST_CASE("where all processors take part, helpers keep away from that of a caller who stays there") {
+  on_own_thread([](const std::vector<int>& all) {
+    if (all.size() < 2) {
+      WARN("skipped: needs two processors");
+      return;
+    }
+    const std::vector<int> two = {all.front(), all.back()};
+    allow_here(two);
+    bool kept_away = false;
+    for (int i = 0; i < 1000 && !kept_away; ++i) {
+      runs_every_chunk_once(2, 20);
+      const int here = sched_getcpu();
+      const auto helpers = processors_of_helpers(2);
+      kept_away = here == sched_getcpu() && helpers.back() == std::vector<int>{here == two[0] ? two[1] : two[0]};
+    }
+    REQUIRE(kept_away);
+  });
+}
 
 TEST_CASE("every chunk runs once for every number of threads and chunks") {
   for (const int threads : {1, 2, 3, 8, 2, 1, 16}) {

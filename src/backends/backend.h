@@ -9,6 +9,7 @@
 #include "backends/columns.h"
 #include "backends/device/machine.h"
 #include "backends/host_memory.h"
+#include "backends/threads.h"
 #include "core/combine.h"
 #include "core/plan.h"
 
@@ -17,7 +18,7 @@ namespace gs {
 enum class Outcome { done, bad_index, interrupted };
 
 struct RunOptions {
-  int threads = 1;
+  Threads threads = 1;
   // Asked about every 10 ms on the calling thread; true stops the run. May be null.
   bool (*interrupted)() = nullptr;
 };

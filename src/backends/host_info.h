@@ -1,4 +1,5 @@
-// host_info.h: what this machine is, read once at start: instruction set, caches, processors that may be used.
+// host_info.h: what this machine is, read once at start: instruction set, caches, quota; and processors, read each
+// time.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +21,26 @@ struct HostInfo {
   int64_t serial_points = 0;      // fewer are left to one thread: short units, table in a cache
   int64_t serial_points_far = 0;  // the same, table in main memory
   int64_t serial_row_bytes = 0;   // the same, longer units
-  int processors = 1;             // affinity mask and cgroup quota respected
-  int threads = 1;                // GS_NUM_THREADS, else `processors`
+  int quota = 0;                  // processors that the control groups allow; 0: no limit
+  int threads = 0;                // GS_NUM_THREADS; 0: as many as `processors()` says
 };
 
 // Throws std::invalid_argument, naming the variable, for a setting that is unknown or unattainable.
 const HostInfo& info();
+
+// Processors that the calling thread may use now: its affinity mask, and the quota. A system call.
+int processors();
+
+// While one lives, its thread looks at its mask once: a call counts the processors, and its tasks place their helpers.
+class OneLook {
+ public:
+  OneLook();
+  OneLook(const OneLook&) = delete;
+  OneLook& operator=(const OneLook&) = delete;
+  ~OneLook();
+
+ private:
+  bool outer_;
+};
 
 }  // namespace gs::host

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backends/backend.h"
+#include "backends/host_info.h"
 #include "bindings/gil.h"
 #include "bindings/run.h"
 
@@ -30,6 +31,7 @@ void run_work(bool keep_lock, Work&& work) {
   } else {
     options.interrupted = interrupted;
     const Unlocked unlocked;
+    const host::OneLook look;
     work(options);
   }
   if (signalled()) throw py::error_already_set();

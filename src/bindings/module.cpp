@@ -30,8 +30,8 @@ py::dict config() {
   facts["isa"] = host.isa;
   facts["isa_supported"] = host.isa_supported;
   facts["cpu_model"] = host.cpu_model;
-  facts["processors"] = host.processors;
-  facts["threads"] = gs::thread_count();
+  facts["processors"] = gs::host::processors();
+  facts["threads"] = int{gs::thread_count()};
   facts["l2_bytes"] = host.l2_bytes;
   facts["llc_bytes"] = host.llc_bytes;
   facts["far_table_bytes"] = host.far_table_bytes;
@@ -78,7 +78,7 @@ PYBIND11_MODULE(_core, module) {
   gs::bind_selection(module);
   gs::bind_device(module);
   module.def("config", &config);
-  module.def("get_num_threads", &gs::thread_count);
+  module.def("get_num_threads", [] { return int{gs::thread_count()}; });
   module.def("set_num_threads", &gs::set_thread_count, py::arg("count"));
   module.attr("thread_limits") = gs::thread_limits();
   module.def("trim", [] { return gs::host::trim(); });

@@ -328,10 +328,11 @@ py::object run_plain(const Request& request, py::handle input, py::handle index)
   return execute_nonempty(request, plan, operands);
 }
 
-int thread_count() {
+Threads thread_count() {
   if (const int limit = limit_here(); limit > 0) return limit;
-  const int count = process_threads.load(std::memory_order_relaxed);
-  return count > 0 ? count : host::info().threads;
+  int count = process_threads.load(std::memory_order_relaxed);
+  if (count == 0) count = host::info().threads;
+  return count > 0 ? Threads(count) : Threads(host::processors);
 }
 
 void set_thread_count(int count) {

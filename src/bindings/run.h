@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "backends/threads.h"
 #include "bindings/place.h"
 #include "core/combine.h"
 #include "plans/plans.h"
@@ -119,12 +120,12 @@ py::object run(Request request, const RawOperands& raw);
 // at if the input is a scalar or its axis is empty: what to say then is the operator's business.
 py::object run_plain(const Request& request, py::handle input, py::handle index);
 
-// Threads for calls made here: the limit of the innermost block that is open, else the number of the process. Needs the
-// interpreter lock.
-int thread_count();
+// Threads for calls made here: the limit of the innermost block that is open, else the number of the process, else the
+// processors that this thread may use. Needs the interpreter lock; the answer does not.
+Threads thread_count();
 void set_thread_count(int count);
-// The context variable of the limits: a tuple of lists, one for each block that was entered, innermost last; a list holds
-// its number while the block is open.
+// The context variable of the limits: a tuple of lists, one for each block that was entered, innermost last; a list
+// holds its number while the block is open.
 py::object thread_limits();
 
 }  // namespace gs

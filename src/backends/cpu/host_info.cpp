@@ -1,14 +1,12 @@
 // host_info.cpp: asks the system once about processors, caches and settings.
 #include "backends/host_info.h"
 
-#include <sched.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <sstream>
 #include <thread>
 
+#include "backends/cpu/affinity.h"
 #include "backends/cpu/host_settings.h"
 #include "backends/cpu/thresholds.h"
 
@@ -47,15 +45,6 @@ int64_t cache_bytes(int level) {
   return 0;
 }
 
-int processors() {
-  int allowed = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof(set), &set) == 0) allowed = CPU_COUNT(&set);
-  const int quota = quota_processors(read_file("/proc/self/cgroup"), "/sys/fs/cgroup");
-  return std::max(1, quota > 0 ? std::min(quota, allowed) : allowed);
-}
-
 int64_t bytes_of(const char* variable, int64_t otherwise) {
   return bytes_setting(variable, std::getenv(variable), otherwise);
 }
@@ -85,8 +74,8 @@ HostInfo ask() {
   info.serial_points = points_of("GS_SERIAL_POINTS", cpu::kSerialPoints);
   info.serial_points_far = points_of("GS_SERIAL_POINTS_FAR", cpu::kSerialPointsFar);
   info.serial_row_bytes = bytes_of("GS_SERIAL_ROW_BYTES", cpu::kSerialRowBytes);
-  info.processors = processors();
-  info.threads = threads_setting("GS_NUM_THREADS", std::getenv("GS_NUM_THREADS"), info.processors);
+  info.quota = quota_processors(read_file("/proc/self/cgroup"), "/sys/fs/cgroup");
+  info.threads = threads_setting("GS_NUM_THREADS", std::getenv("GS_NUM_THREADS"), 0);
   return info;
 }
 
@@ -95,6 +84,13 @@ HostInfo ask() {
 const HostInfo& info() {
   static const HostInfo asked = ask();
   return asked;
+}
+
+int processors() {
+  int allowed = Affinity::of_caller().count();
+  if (allowed == 0) allowed = static_cast<int>(std::thread::hardware_concurrency());
+  const int quota = info().quota;
+  return std::clamp(quota > 0 ? std::min(quota, allowed) : allowed, 1, kMostThreads);
 }
 
 }  // namespace gs::host

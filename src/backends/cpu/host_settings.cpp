@@ -18,8 +18,6 @@
 namespace gs::host {
 namespace {
 
-constexpr int kMostThreads = 1024;
-
 // A whole decimal number and nothing else; -1 for any other text.
 int64_t whole_number(std::string_view text) {
   int64_t value = -1;

@@ -7,6 +7,8 @@
 
 namespace gs::host {
 
+inline constexpr int kMostThreads = 1024;
+
 // The functions of settings throw std::invalid_argument that names the variable. `text` is null where it is not set.
 int64_t bytes_setting(const char* variable, const char* text, int64_t otherwise);
 int64_t points_setting(const char* variable, const char* text, int64_t otherwise);

@@ -206,15 +206,13 @@ void prepare(const Plan& plan, const Buffers& buffers, Direction direction, cons
   job.block = block_size(job);
 }
 
-Cut cut(const Plan& plan, const Tuning& tuning, int threads) {
+Cut cut(const Plan& plan, const Tuning& tuning, const Threads& threads) {
   Cut result;
   const int64_t count = plan.space.count();
   const int64_t unit = std::max<int64_t>(plan.unit, 1);
   const int64_t bytes = plan.bytes_moved();
-  if (threads > 1) {
-    const int64_t enough = is_far(plan, tuning) ? tuning.serial_points_far : tuning.serial_points;
-    if (count >= enough || (!is_element(unit) && bytes >= tuning.serial_row_bytes)) result.threads = threads;
-  }
+  const int64_t enough = is_far(plan, tuning) ? tuning.serial_points_far : tuning.serial_points;
+  if (count >= enough || (!is_element(unit) && bytes >= tuning.serial_row_bytes)) result.threads = threads;
   const int64_t shares = result.threads > 1 ? int64_t{result.threads} * kChunksPerThread : 1;
 
   if (unit >= 2 * tuning.min_piece_bytes && (unit > kMaxChunkBytes || count < shares)) {

@@ -5,6 +5,7 @@
 
 #include "backends/cpu/job.h"
 #include "backends/cpu/thresholds.h"
+#include "backends/threads.h"
 
 namespace gs::cpu {
 
@@ -58,6 +59,6 @@ struct Cut {
   int64_t piece = 0;   // bytes of a piece
 };
 
-Cut cut(const Plan& plan, const Tuning& tuning, int threads);
+Cut cut(const Plan& plan, const Tuning& tuning, const Threads& threads);
 
 }  // namespace gs::cpu

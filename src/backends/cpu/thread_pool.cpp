@@ -15,12 +15,15 @@
 #include <thread>
 #include <vector>
 
+#include "backends/cpu/affinity.h"
+
 namespace gs::cpu {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr auto kSpin = std::chrono::microseconds(50);
 constexpr int kMaxHelpers = 1023;
+constexpr int kNone = -1;
 
 inline void relax() {
 #if defined(__x86_64__)
@@ -56,18 +59,6 @@ constexpr int helpers_allowed(uint64_t word) {
   return static_cast<int>(word >> 32);
 }
 
-// The processors of the thread that loaded the library. A caller pinned to one of them must not drag the helpers along.
-const cpu_set_t& processors_at_start() {
-  static const cpu_set_t set = [] {
-    cpu_set_t all;
-    CPU_ZERO(&all);
-    if (sched_getaffinity(0, sizeof(all), &all) != 0) CPU_ZERO(&all);
-    return all;
-  }();
-  return set;
-}
-[[maybe_unused]] const cpu_set_t& kReadAtStart = processors_at_start();
-
 bool run_alone(const Task& task) {
   for (int64_t chunk = 0; chunk < task.chunks; ++chunk) {
     if (!task.run(task.context, chunk)) return false;
@@ -85,7 +76,7 @@ class Pool {
     std::unique_lock<std::mutex> only(busy_, std::try_to_lock);
     if (!only.owns_lock()) return run_alone(task);
     const int helpers = hire(static_cast<int>(std::min<int64_t>(threads, task.chunks)) - 1);
-    keep_away(helpers);
+    place(helpers);
     task_ = task;
     failed_.store(false);
     out_of_memory_.store(false);
@@ -162,13 +153,9 @@ class Pool {
       handles_.reserve(static_cast<std::size_t>(wanted));
       while (hired_ < wanted) {
         std::thread helper([this, worker = hired_ + 1] { help(worker); });
-        if (CPU_COUNT(&processors_at_start()) > 0) {
-          pthread_setaffinity_np(helper.native_handle(), sizeof(cpu_set_t), &processors_at_start());
-        }
         handles_.push_back(helper.native_handle());
         helper.detach();
         ++hired_;
-        avoided_ = -1;
       }
     } catch (const std::exception&) {  // no more threads or memory: the threads that exist do the work
     }
@@ -176,31 +163,40 @@ class Pool {
     return std::min(hired_, wanted);
   }
 
-  // A helper that wakes up on the caller's own processor may stay there for milliseconds, and two threads then do the
-  // work of one: 3.4 ms instead of 1.8 for a gather of 2 Mi points, call after call. So helpers may run anywhere else.
-  void keep_away(int helpers) {
+  // The helpers run where the caller may run, but for its own processor: one that wakes up there may stay for
+  // milliseconds, and two threads then do the work of one: 3.4 ms instead of 1.8 for a gather of 2 Mi points, call
+  // after call. Every change is a system call for each helper: the caller's processor is not avoided where the caller
+  // moves about, nor where processors are many.
+  void place(int helpers) {
+    const host::Affinity& mask = host::Affinity::of_caller();
     const int here = sched_getcpu();
     const bool stays = here == last_;
     last_ = here;
-    // Every change is a system call for each helper: not for a caller who moves about, nor where processors are many.
-    if (here < 0 || !stays || helpers + 1 < CPU_COUNT(&processors_at_start())) return;
-    if (here == avoided_ && helpers <= moved_) return;
-    cpu_set_t others = processors_at_start();
-    CPU_CLR(static_cast<std::size_t>(here), &others);
-    if (CPU_COUNT(&others) == 0) return;
-    for (int i = 0; i < helpers; ++i)
-      pthread_setaffinity_np(handles_[static_cast<std::size_t>(i)], sizeof(others), &others);
-    avoided_ = here;
-    moved_ = helpers;
+    const int count = mask.count();
+    const bool avoids = stays && mask.has(here) && count > 1 && helpers + 1 >= count;
+    if (!(mask == mask_)) {
+      mask_ = mask;
+      avoided_ = kNone;
+      placed_ = 0;
+    }
+    if (avoids && here != avoided_) {
+      avoided_ = here;
+      placed_ = 0;
+    }
+    if (count == 0 || placed_ >= helpers) return;
+    host::Affinity allowed = mask_;
+    allowed.remove(avoided_);
+    for (; placed_ < helpers; ++placed_) allowed.give_to(handles_[static_cast<std::size_t>(placed_)]);
   }
 
   const pid_t owner_;
   std::mutex busy_;  // held by the caller whose task has the helpers
   int hired_ = 0;
   std::vector<pthread_t> handles_;
-  int avoided_ = -1;  // the processor that the first `moved_` helpers may not use
-  int moved_ = 0;
-  int last_ = -1;  // the processor of the last caller
+  host::Affinity mask_;  // the first `placed_` helpers have it,
+  int avoided_ = kNone;  // without this processor
+  int placed_ = 0;
+  int last_ = kNone;  // the processor of the last caller
   Task task_;
   alignas(64) std::atomic<uint64_t> open_{0};
   std::atomic<bool> failed_{false};

@@ -21,7 +21,7 @@ struct Task {
 //
 // Helpers claim chunks; the caller claims as well and waits only for chunks that a helper has begun, never for a helper
 // that has not woken up. One task has the helpers at a time: whoever finds them busy works alone. A forked child starts
-// with no helpers and makes its own.
+// with no helpers and makes its own. Helpers run on the processors that the caller may use.
 bool run_task(int threads, const Task& task);
 
 }  // namespace gs::cpu
