@@ -190,8 +190,13 @@ TEST_CASE("hidden: the numbers are taken", "[.]") {
   REQUIRE(info().stream_bytes == 7654321 / 2);
 }
 
-TEST_CASE("hidden: the last-level cache is shared with others", "[.]") {
+TEST_CASE("hidden: the user vouches for the last-level cache", "[.]") {
   REQUIRE(info().llc_bytes == int64_t{480} << 20);
+  REQUIRE(info().stream_bytes == int64_t{240} << 20);
+}
+
+TEST_CASE("hidden: the reported last-level cache decides nothing", "[.]") {
+  REQUIRE(info().llc_bytes > 0);
   REQUIRE(info().stream_bytes == int64_t{16} << 20);
 }
 
@@ -232,7 +237,8 @@ TEST_CASE("the environment decides, in a process of its own") {
   REQUIRE(run_again("GS_CPU=v5", "hidden: the settings are refused") == 0);
   REQUIRE(run_again("GS_NUM_THREADS=0", "hidden: the settings are refused") == 0);
   REQUIRE(run_again("GS_NUM_THREADS=7 GS_L2_BYTES=123456 GS_LLC_BYTES=7654321", "hidden: the numbers are taken") == 0);
-  REQUIRE(run_again("GS_LLC_BYTES=503316480", "hidden: the last-level cache is shared with others") == 0);
+  REQUIRE(run_again("GS_LLC_BYTES=503316480", "hidden: the user vouches for the last-level cache") == 0);
+  REQUIRE(run_again("GS_NUM_THREADS=1", "hidden: the reported last-level cache decides nothing") == 0);
   REQUIRE(run_again("GS_NUM_THREADS=8 GS_L2_BYTES=123456 GS_LLC_BYTES=7654321", "hidden: the numbers are taken") != 0);
   REQUIRE(run_again("GS_FAR_TABLE_BYTES=11 GS_STREAM_BYTES=12 GS_SERIAL_POINTS=13 GS_SERIAL_POINTS_FAR=14 "
                     "GS_SERIAL_ROW_BYTES=15",

@@ -13,7 +13,7 @@ struct HostInfo {
   std::string isa_supported;  // highest level that this processor has
   bool byte_tables = false;   // AVX-512 VBMI
   int64_t l2_bytes = 0;       // per core; GS_L2_BYTES overrides
-  int64_t llc_bytes = 0;      // GS_LLC_BYTES overrides
+  int64_t llc_bytes = 0;      // as reported; decides nothing unless GS_LLC_BYTES overrides it
   // Where a way of running begins to pay (thresholds.h); GS_FAR_TABLE_BYTES and so on override.
   int64_t far_table_bytes = 0;    // tables from here on come from main memory: fetched in advance
   int64_t far_vector_bytes = 0;   // the same for 4- and 8-byte units, of which level v4 has more loads under way

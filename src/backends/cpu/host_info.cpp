@@ -69,8 +69,9 @@ HostInfo ask() {
   info.far_table_bytes = bytes_of("GS_FAR_TABLE_BYTES", per_l2(cpu::kFarTablePerL2));
   info.far_vector_bytes =
       info.isa == "v4" ? bytes_of("GS_FAR_TABLE_BYTES", per_l2(cpu::kFarVectorsPerL2)) : info.far_table_bytes;
-  info.stream_bytes =
-      bytes_of("GS_STREAM_BYTES", std::clamp<int64_t>(info.llc_bytes / cpu::kStreamPartOfLlc, 1, cpu::kStreamAtMost));
+  const bool vouched = std::getenv("GS_LLC_BYTES") != nullptr;
+  info.stream_bytes = bytes_of(
+      "GS_STREAM_BYTES", vouched ? std::max<int64_t>(info.llc_bytes / cpu::kStreamPartOfLlc, 1) : cpu::kStreamBytes);
   info.serial_points = points_of("GS_SERIAL_POINTS", cpu::kSerialPoints);
   info.serial_points_far = points_of("GS_SERIAL_POINTS_FAR", cpu::kSerialPointsFar);
   info.serial_row_bytes = bytes_of("GS_SERIAL_ROW_BYTES", cpu::kSerialRowBytes);

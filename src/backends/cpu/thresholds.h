@@ -54,10 +54,10 @@ inline constexpr int64_t kRunsAhead = 4;        // .. are asked for so many of t
 // ---- caches
 inline constexpr int64_t kFarTablePerL2 = 4;    // prefetch from a table of so many L2 caches on (GS_FAR_TABLE_BYTES)
 inline constexpr int64_t kFarVectorsPerL2 = 9;  // the same for 4- and 8-byte units on level v4
-// Bypass the caches from a result of LLC / the first on, at most of the second (GS_STREAM_BYTES): a cache of hundreds
-// of processors, most of them other tenants', is not ours to fill, and nothing tells how much of it is.
-inline constexpr int64_t kStreamPartOfLlc = 2;
-inline constexpr int64_t kStreamAtMost = 16 * 1024 * 1024;
+// Bypass the caches from a result of so many bytes on (GS_STREAM_BYTES). The last-level cache that a processor reports
+// says little: hundreds of processors of other tenants may share it. Only a size that the user gives counts.
+inline constexpr int64_t kStreamBytes = 16 * 1024 * 1024;
+inline constexpr int64_t kStreamPartOfLlc = 2;  // with GS_LLC_BYTES: from LLC / this on
 
 // ---- slabs: columns of a table packed for a gather along another axis
 inline constexpr int64_t kSlabBytes = 128;     // of a packed row; half of it where the table has more rows
