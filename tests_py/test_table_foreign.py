@@ -168,6 +168,29 @@ def test_a_data_frame_is_no_map_and_no_mask():
                 table.filter(target, frame)
 
 
+# --- maps that are no row numbers
+
+
+PERIODS = pd.Series(pd.period_range("1970", periods=2, freq="M"))
+
+
+@pytest.mark.parametrize("storage", ["int8", "period"])
+def test_an_extension_type_on_integers_is_no_map(storage):
+    """It may mean bools or periods, which are no row numbers in other forms either."""
+    bools = pa.ExtensionArray.from_storage(pa.bool8(), pa.array([1, 0], pa.int8()))
+    given = bools if storage == "int8" else pa.array(PERIODS)
+    lists = pa.ListArray.from_arrays([0, 2], given)
+    for call in (
+        lambda: table.gather(pa.array([5, 6]), given),
+        lambda: table.gather(pa.array([5, 6]), pa.chunked_array([given])),
+        lambda: table.scatter(pa.array([5, 6]), given, pa.array([7, 8])),
+        lambda: table.gather(pd.Series([5, 6]), given),
+        lambda: table.segmented_gather(pa.array([[5, 6]]), lists),
+    ):
+        with pytest.raises(IndexTypeError, match=r"a map consists of integers, got .* of an extension type$"):
+            call()
+
+
 # --- depth
 
 

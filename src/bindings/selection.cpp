@@ -113,9 +113,7 @@ std::vector<table::MapPart> map_parts(const std::string& op, const py::handle& m
     held.arrow = as_column(op, map);
     const table::Chunked& column = held.arrow->frame().data;
     const table::Type& type = *column.type;
-    if (type.layout != table::Layout::fixed || !type.is_integer || type.dictionary != nullptr) {
-      throw table::IndexTypeError("a map consists of integers, got " + table::type_name(type));
-    }
+    table::require_row_numbers(type, type);
     for (const table::Array& chunk : column.chunks) {
       parts.push_back(
           {chunk.first.data + chunk.offset * type.width, type.width, type.integer, chunk.length, nulls_of(chunk)});

@@ -55,6 +55,9 @@ bool same_type(const Type& a, const Type& b, std::string* where = nullptr);
 
 // Whether it is an extension type, or has one in it.
 bool has_extension(const Type& type);
+// Throws IndexTypeError unless `value` is plain integers: keys of a dictionary and extension types (bools, periods)
+// mean something else. `map` is what the message names.
+void require_row_numbers(const Type& value, const Type& map);
 
 // What the format means for a reader: "int64", "timestamp[us, UTC]", "list<int32>".
 std::string type_name(const Type& type);

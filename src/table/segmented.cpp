@@ -99,10 +99,7 @@ void check_arguments(const Frame& lists, const Frame& maps) {
   if (maps.is_table || !is_list(*maps.data.type)) {
     throw IndexTypeError("expected a column of lists of integers as map, got " + type_name(*maps.data.type));
   }
-  const Type& value = maps.data.type->children[0];
-  if (value.layout != Layout::fixed || !value.is_integer || value.dictionary != nullptr) {
-    throw IndexTypeError("a map consists of integers, got " + type_name(*maps.data.type));
-  }
+  require_row_numbers(maps.data.type->children[0], *maps.data.type);
 }
 
 class Segments {

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "table/array.h"
+#include "table/errors.h"
 
 namespace gs::table {
 namespace {
@@ -194,6 +195,13 @@ bool has_extension(const Type& type) {
   if (!metadata_value(type.metadata, kExtensionName).empty()) return true;
   if (type.dictionary != nullptr && has_extension(*type.dictionary)) return true;
   return std::any_of(type.children.begin(), type.children.end(), has_extension);
+}
+
+void require_row_numbers(const Type& value, const Type& map) {
+  const bool is_extension = has_extension(value);
+  if (value.layout == Layout::fixed && value.is_integer && value.dictionary == nullptr && !is_extension) return;
+  throw IndexTypeError("a map consists of integers, got " + type_name(map) +
+                       (is_extension ? " of an extension type" : ""));
 }
 
 std::string type_name(const Type& type) {
