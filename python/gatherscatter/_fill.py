@@ -115,9 +115,7 @@ def as_fill(op: str, like: Any, fill_value: Any, what: str = "fill_value") -> An
         return _in_library_of(like, _without_numbers(like.dtype, fill_value))
     except _Misfit:
         dtype = str(like.dtype) if isinstance(like.dtype, np.dtype) else like.dtype
-        text = shown(fill_value)
-        text = text if len(text) <= 80 else text[:77] + "..."
-        raise ValueError(f"{op}: {what} {text} does not fit dtype {dtype}") from None
+        raise ValueError(f"{op}: {what} {shown(fill_value)} does not fit dtype {dtype}") from None
 
 
 def array_like_of(array: Any) -> Any:

@@ -230,7 +230,7 @@ def survived(given: Any, back: Any) -> bool:
 def refusal(op: str, name: object, dtype: object, value: Any) -> DataTypeError:
     """The error for a scalar that a column cannot hold as it is."""
     what = type(value).__name__
-    if type(value).__module__.partition(".")[0] == "pyarrow":
+    if type(value).__module__.partition(".")[0] == "pyarrow" and hasattr(value, "as_py"):
         value, what = value.as_py(), f"a pyarrow scalar of {value.type}"
     return DataTypeError(
         f"{op}: {called(name)} is of type {dtype}, which does not hold {shown(value)} ({what}) without a change"
