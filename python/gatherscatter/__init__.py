@@ -6,6 +6,7 @@
 # All at once: a module with a __getattr__ of its own makes every `gs.take` a third slower.
 from gatherscatter import compat, cuda, table
 from gatherscatter._config import get_num_threads, set_num_threads, show_config, thread_limit, trim
+from gatherscatter._environment import check_environment as _check_environment
 from gatherscatter._version import __version__
 from gatherscatter.errors import OutOfBoundsError
 from gatherscatter.gather import gather
@@ -15,6 +16,8 @@ from gatherscatter.numpy_put import place, put, put_along_axis, putmask
 from gatherscatter.plan import Plan, explain, plan
 from gatherscatter.scatter import scatter
 from gatherscatter.tile import tile_gather, tile_scatter
+
+_check_environment()
 
 __all__ = [
     "OutOfBoundsError",

@@ -77,7 +77,7 @@ def tile_budget(
     """
     check_shapes(input_shape, index_shape, dim)
     _check_tile(index_shape, tile_shape)
-    whole = dim % len(input_shape)
+    whole = integer("tile_budget", "dim", dim) % len(input_shape)
     extents = [n if d == whole else min(n, tile_shape[d]) for d, n in enumerate(input_shape)]
     read, moved = math.prod(extents), math.prod(map(min, index_shape, tile_shape))
     touched = read * item_bytes(input_dtype) + moved * (item_bytes(index_dtype) + item_bytes(input_dtype))
