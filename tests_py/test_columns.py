@@ -129,6 +129,11 @@ def test_values_of_another_dtype_are_refused(kind):
         gs.gather(X, 0, INDEX, mask=COLUMNS[kind](INDEX))
 
 
+def test_types_that_numpy_has_not():
+    with pytest.raises(TypeError, match=r"index is a polars\.Series of Int128, which no array holds"):
+        gs.gather(X, 0, pl.Series([2**70, 1], dtype=pl.Int128))
+
+
 @pytest.mark.parametrize("kind", COLUMNS)
 def test_booleans_are_written(kind):
     assert gs.scatter(np.zeros(3, bool), 0, INDEX, COLUMNS[kind](MASK)).tolist() == [False, True, True]
@@ -182,4 +187,7 @@ def test_columns_are_not_written_to(kind):
     ):
         with pytest.raises(TypeError):
             call()
+    labels = pd.Index([1.0, 2.0, 3.0])
+    with pytest.raises(TypeError, match=r"out is a pandas\..*Index, which is not written to"):
+        gs.gather(X, 0, INDEX, out=labels)
     assert list(column) == list(COLUMNS[kind]([1.0, 2.0, 3.0]))

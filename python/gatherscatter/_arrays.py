@@ -174,7 +174,7 @@ def _adopt_column(op: str, role: str, obj: Any) -> np.ndarray[Any, Any]:
     if role == "input" or getattr(obj, "ndim", 1) != 1 or not hasattr(obj, "__array__"):
         raise TypeError(f"{op}: {role} is a {name}; tables and their columns belong to gatherscatter.table (gs.table)")
     if role == "out":
-        if not isinstance(getattr(obj, "dtype", None), np.dtype):
+        if not (isinstance(getattr(obj, "dtype", None), np.dtype) and hasattr(obj, "iloc")):  # no Series of NumPy's
             raise TypeError(f"{op}: out is a {name}, which is not written to; expected an array")
         return np.asarray(obj)
     return values_of(op, role, obj)

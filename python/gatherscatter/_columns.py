@@ -41,16 +41,28 @@ def values_of(op: str, role: str, column: Any) -> np.ndarray[Any, Any]:
         return np.asarray(column.to_numpy(dtype=dtype.numpy_dtype))
     nulls = getattr(column, "null_count", 0)  # an attribute in pyarrow, a method in polars
     _refuse_nulls(op, role, column, nulls() if callable(nulls) else nulls)
-    if type(column).__module__.partition(".")[0] == "pyarrow":
-        return np.asarray(column.to_numpy(zero_copy_only=False))
-    return np.asarray(column)
+    try:
+        if type(column).__module__.partition(".")[0] == "pyarrow":
+            return np.asarray(column.to_numpy(zero_copy_only=False))
+        return np.asarray(column)
+    except Exception as error:  # each library has a class of its own for a type that NumPy has not
+        raise TypeError(f"{op}: {role} is a {_name(column)} of {_type(column)}, which no array holds") from error
+
+
+def _name(column: Any) -> str:
+    return f"{type(column).__module__.partition('.')[0]}.{type(column).__qualname__}"
+
+
+def _type(column: Any) -> Any:
+    return getattr(column, "dtype", None) or getattr(column, "type", "a type")
 
 
 def _refuse_nulls(op: str, role: str, column: Any, count: int) -> None:
     if count:
-        name = f"{type(column).__module__.partition('.')[0]}.{type(column).__qualname__}"
         many = "a null" if count == 1 else f"{count} nulls"
-        raise ValueError(f"{op}: {role} is a {name} with {many}, which no array holds: fill or drop them first")
+        raise ValueError(
+            f"{op}: {role} is a {_name(column)} with {many}, which no array holds: fill or drop them first"
+        )
 
 
 def _is_frame(obj: Any) -> bool:

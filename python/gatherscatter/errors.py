@@ -270,16 +270,16 @@ def shown(value: object) -> str:
     """
     if isinstance(value, int) and value.bit_length() > 256:
         return f"{'-' if value < 0 else ''}2**{value.bit_length() - 1}.."
-    if _is_large(value):
+    if is_large(value):
         name = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
         shape = getattr(value, "shape", None)
-        return f"a {name} of shape {shape}" if isinstance(shape, tuple) else f"a {name}"
+        return f"a {name} of shape {tuple(shape)}" if isinstance(shape, tuple) else f"a {name}"
     text = reprlib.repr(value) if type(value) in (list, tuple, set, frozenset, dict) else repr(value)
     text = text.partition("\n")[0]
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-def _is_large(value: object) -> bool:
+def is_large(value: object) -> bool:
     """Whether it is an array, a column or a table, and no scalar."""
     if isinstance(value, np.generic | type) or getattr(value, "shape", None) == ():
         return False
