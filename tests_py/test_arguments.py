@@ -68,7 +68,10 @@ def test_an_index_that_raises_is_heard():
 
 
 @pytest.mark.parametrize("number", [2**63 - 1, -(2**63), 2**63, 2**70, -(2**70)])
-@pytest.mark.parametrize("name", ["gather dim", "gather dim=", "gather axis", "gather axis=", "scatter"])
+@pytest.mark.parametrize(
+    "name",
+    ["gather dim", "gather dim=", "gather axis", "gather axis=", "scatter", "mindspore dim", "mindspore axis", "pypto"],
+)
 def test_an_axis_is_named_in_full(name, number):
     with pytest.raises(np.exceptions.AxisError) as error:
         CALLS[name](number)

@@ -6,9 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from numpy.lib.array_utils import normalize_axis_index
-
 from gatherscatter.compat._strict import integer, item_bytes
+from gatherscatter.errors import axis_error
 
 __all__ = ["BUDGET_BYTES", "TileBudget", "check_shapes", "tile_budget"]
 
@@ -91,7 +90,10 @@ def check_shapes(shape: Shape, index_shape: Shape, dim: int) -> None:
         raise ValueError(
             f"gather: input has rank {rank}, index {len(index_shape)}, expected equal ranks from 1 to {MAX_RANK}"
         )
-    axis = normalize_axis_index(integer("gather", "dim", dim), rank, "gather")
+    number = integer("gather", "dim", dim)
+    if not -rank <= number < rank:
+        raise axis_error("gather", number, rank)
+    axis = number % rank
     shapes = f"input of shape {tuple(shape)} and index of shape {tuple(index_shape)}"
     if 0 in (*shape, *index_shape):
         raise ValueError(f"gather: {shapes}: empty tensors are not accepted")
