@@ -3,6 +3,7 @@
 import importlib.metadata
 import json
 import os
+import re
 
 import pytest
 
@@ -63,6 +64,8 @@ REFUSED = [
     *[("GS_POOL", value) for value in ("maybe", "2", "-1")],
     *[("GS_L2_BYTES", value) for value in ("-1", "big", "1e6", "9" * 30)],
     *[("GS_LLC_BYTES", value) for value in ("-1", "big", "1MB", "9" * 30)],
+    *[("GS_DEVICES", value) for value in ("foo", "CUDA", "")],
+    *[("GS_REFERENCE_SHUFFLE", value) for value in ("-1", "x", "1.5", "9" * 5000)],
     *[(name, value) for name in THRESHOLDS.values() for value in ("0", "-1", "4M", "", "9" * 30)],
 ]
 IMPORT = "import gatherscatter"
@@ -74,6 +77,63 @@ def test_a_setting_that_makes_no_sense_is_an_import_error(name, value):
     done = child_process.start(IMPORT, env={name: value})
     last = done.stderr.strip().splitlines()[-1]
     assert done.returncode == 1 and last.startswith("ImportError") and name in last, done.stderr
+
+
+SLIPS = {
+    "GS_NUM_THREAD": "GS_NUM_THREADS",
+    "GS_NUMTHREADS": "GS_NUM_THREADS",
+    "gs_num_threads": "GS_NUM_THREADS",
+    "GS_NUM_TRHEADS": "GS_NUM_THREADS",
+    "GS_CPUS": "GS_CPU",
+    "GS_POLO": "GS_POOL",
+    "GS_PLOO": None,
+    "GS_POLL": "GS_POOL",
+    "GS_BACKENDS": "GS_BACKEND",
+    "Gs_Stream_Byte": "GS_STREAM_BYTES",
+    "GS_DEVISES": "GS_DEVICES",
+    # Read, Ghostscript's, the build's, too far away.
+    "GS_SERIAL_POINTS": None,
+    "GS_SERIAL_POINTS_FAR": None,
+    "GS_DEVICE": None,
+    "GS_LIB": None,
+    "GS_OPTIONS": None,
+    "GS_FONTPATH": None,
+    "GS_PTX_DEVICES": None,
+    "GS_PTX_POOL": None,
+    "GS_CUDA": None,
+    "GS_MESSAGES": None,
+    "GSNUM_THREADS": None,
+    "NUM_THREADS": None,
+}
+
+
+@pytest.mark.parametrize("name", SLIPS)
+def test_a_name_that_is_one_slip_away_is_logged(name):
+    done = child_process.start(IMPORT, env={name: "1"})
+    assert done.returncode == 0, done.stderr
+    meant = SLIPS[name]
+    told = [] if meant is None else [f"the environment variable {name} is not read; {meant} is one that is"]
+    assert done.stderr.splitlines() == told
+
+
+def test_slips_go_through_logging():
+    code = (
+        "import logging, sys\n"
+        "logging.basicConfig(format='%(name)s %(levelname)s %(message)s', stream=sys.stdout)\n"
+        "import gatherscatter"
+    )
+    said = child_process.run(code, env={"GS_NUM_THREAD": "1", "GS_CPUU": "v3"}).splitlines()
+    assert sorted(line.partition(" the")[0] for line in said) == ["gatherscatter WARNING"] * 2
+
+
+def test_every_setting_that_the_documents_name_is_known():
+    from gatherscatter import _environment
+
+    root = child_process.HERE.parent
+    texts = [root / "README.md", *(root / "docs").glob("*.md")]
+    named = {name for text in texts for name in re.findall(r"`(GS_[A-Z0-9_]+)", text.read_text())}
+    others = {"GS_CUDA", "GS_CUDA_ARCHITECTURES", "GS_NUM_THREAD"}
+    assert {name for name in named - others if not name.startswith("GS_PTX_")} == {*_environment.SETTINGS}
 
 
 def processor_levels():

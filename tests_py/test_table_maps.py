@@ -145,16 +145,6 @@ def test_relations_of_one_column():
         table.filter(SOURCE, duckdb.sql("select true, true"))
 
 
-def test_integers_beyond_int64_in_lists():
-    assert table.gather(SOURCE, [1, 2**64 - 1], "nullify").to_pylist() == [11, None]
-    with pytest.raises(gs.OutOfBoundsError, match=str(2**63)):
-        table.gather(SOURCE, [0, 2**63])
-    for given, far in (([0, 2**64], 2**64), ([-(2**63) - 1], -(2**63) - 1), ([-1, 2**63], 2**63)):
-        for bounds in ("raise", "nullify"):
-            with pytest.raises(IndexTypeError, match=f"table.gather: the map holds {far}, which is beyond int64"):
-                table.gather(SOURCE, given, bounds)
-
-
 def test_texts_say_what_came():
     for given, text in (
         ([0, np.nan], "the map holds nan, expected integers; None is null"),

@@ -168,8 +168,9 @@ def test_a_wrong_index_is_outside_even_if_the_offset_lands_inside():
 def test_python_ints_of_any_size(value):
     assert gs.tile_gather(np.arange(5), value, padding_value=-1) == -1
     assert gs.tile_gather(np.arange(5), value, mask=False) == 0
-    with pytest.raises(gs.OutOfBoundsError):
+    with pytest.raises(gs.OutOfBoundsError) as error:
         gs.tile_gather(np.arange(5), value, check_bounds=False)
+    assert error.value.index == value
 
 
 def test_lists_and_scalars_are_indices():
@@ -259,7 +260,7 @@ def test_a_0d_array_takes_the_empty_tuple_only(indices):
 
 
 WRONG_INDICES = [True, np.True_, 1.0, np.float32(1), np.array([1.0]), np.array([True]), [True], [0.5], "1", None, 1j]
-WRONG_INDICES += [np.array([1], object), np.array(["1"]), np.array([1], "m8[s]"), {0}, [2**70]]
+WRONG_INDICES += [np.array([1], object), np.array(["1"]), np.array([1], "m8[s]"), {0}]
 
 
 @pytest.mark.parametrize("index", WRONG_INDICES, ids=repr)

@@ -6,6 +6,7 @@
 # All at once: a module with a __getattr__ of its own makes every `gs.take` a third slower.
 from gatherscatter import compat, cuda, table
 from gatherscatter._config import show_config, trim
+from gatherscatter._environment import check_environment as _check_environment
 from gatherscatter._threads import get_num_threads, set_num_threads, thread_limit
 from gatherscatter._version import __version__
 from gatherscatter.errors import OutOfBoundsError
@@ -16,6 +17,8 @@ from gatherscatter.numpy_put import place, put, put_along_axis, putmask
 from gatherscatter.plan import Plan, explain, plan
 from gatherscatter.scatter import scatter
 from gatherscatter.tile import tile_gather, tile_scatter
+
+_check_environment()
 
 __all__ = [
     "OutOfBoundsError",

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from gatherscatter import _core
+from gatherscatter._columns import values_of
 from gatherscatter._device import Values, back_to, has_interface, lend
+from gatherscatter._wide import NUMPYS_OPERATORS, Wide, integers_in
 
 Wrap = Callable[[Any], Any]
 TABLES = ("pandas", "polars", "pyarrow", "duckdb", "_duckdb")
@@ -26,7 +28,7 @@ def adopt(op: str, role: str, obj: Any) -> tuple[Any, Wrap | None]:
     tuple
         A NumPy array, a torch tensor or a `_core.DLPackArray` on the same memory, and a function that turns a result of
         that kind into the caller's own library (None where it is one already). For an array on a GPU a `Lent`, which
-        brings such a function itself; for numbers that were written down perhaps `Values`.
+        brings such a function itself; for numbers that were written down perhaps `Values` or `Wide`.
 
     Raises
     ------
@@ -38,7 +40,7 @@ def adopt(op: str, role: str, obj: Any) -> tuple[Any, Wrap | None]:
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(obj, torch.Tensor):
         return _adopt_torch(op, role, obj)
-    if isinstance(obj, Values):
+    if isinstance(obj, Values | Wide):
         return obj, None
     library = type(obj).__module__.partition(".")[0]
     if library in TABLES:
@@ -122,10 +124,13 @@ def _adopt_subclass(op: str, role: str, obj: np.ndarray[Any, Any]) -> np.ndarray
     return obj
 
 
-def _adopt_literal(op: str, role: str, obj: Any) -> np.ndarray[Any, Any]:
+def _adopt_literal(op: str, role: str, obj: Any) -> np.ndarray[Any, Any] | Wide:
     if role == "out" or (role == "input" and not isinstance(obj, np.generic)):
         raise TypeError(f"{op}: {role} is of type {_type_name(obj)}, expected an array")
     array = np.asarray(obj)
+    if role == "index" and array.dtype.kind in "Of" and array.size and op not in NUMPYS_OPERATORS:
+        found = integers_in(obj)
+        return array if found is None else found
     # NumPy takes an empty list for floats; without any value it is as good an index as any other.
     return array.astype(np.intp) if role == "index" and array.size == 0 and not isinstance(obj, np.generic) else array
 
@@ -168,7 +173,11 @@ def _adopt_column(op: str, role: str, obj: Any) -> np.ndarray[Any, Any]:
     name = _type_name(obj)
     if role == "input" or getattr(obj, "ndim", 1) != 1 or not hasattr(obj, "__array__"):
         raise TypeError(f"{op}: {role} is a {name}; tables and their columns belong to gatherscatter.table (gs.table)")
-    return np.asarray(obj)
+    if role == "out":
+        if not (isinstance(getattr(obj, "dtype", None), np.dtype) and hasattr(obj, "iloc")):  # no Series of NumPy's
+            raise TypeError(f"{op}: out is a {name}, which is not written to; expected an array")
+        return np.asarray(obj)
+    return values_of(op, role, obj)
 
 
 def _has_buffer(obj: Any) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 
 from gatherscatter._arrays import has_values, import_dlpack, is_table
 from gatherscatter._device import has_interface, is_on_device, stand_in
-from gatherscatter.errors import shown
+from gatherscatter.errors import is_large, shown
 
 __all__ = ["Numbers", "as_fill", "numbers_of"]
 
@@ -115,8 +115,7 @@ def as_fill(op: str, like: Any, fill_value: Any, what: str = "fill_value") -> An
         return _in_library_of(like, _without_numbers(like.dtype, fill_value))
     except _Misfit:
         dtype = str(like.dtype) if isinstance(like.dtype, np.dtype) else like.dtype
-        text = shown(fill_value)
-        text = text if len(text) <= 80 else text[:77] + "..."
+        text = f"({shown(fill_value)})" if is_large(fill_value) else shown(fill_value)
         raise ValueError(f"{op}: {what} {text} does not fit dtype {dtype}") from None
 
 

@@ -191,5 +191,4 @@ def _other(op: str, what: str, value: Any, array: Any) -> Any:
     if isinstance(value, list | tuple):
         kind = type(value).__name__
         raise TileTypeError(f"{op}: cannot implicitly cast {what}, a {kind}; expected a scalar or an array")
-    text = repr(value)
-    raise _refusal(op, what, text if len(text) <= 80 else text[:77] + "...", array)
+    raise _refusal(op, what, shown(value), array)

@@ -10,9 +10,10 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from gatherscatter import _core
 from gatherscatter._arrays import adopt, import_dlpack
+from gatherscatter._columns import is_column, values_of
 from gatherscatter._device import Lent, has_interface, is_on_device, truth_of
 from gatherscatter._types import Mode, Negative
-from gatherscatter.errors import ShapeMismatchError
+from gatherscatter.errors import ShapeMismatchError, shown
 
 __all__ = [
     "NUMPYS_MODES",
@@ -44,7 +45,7 @@ def rule_of(op: str, mode: Any, bounds: str | None, negative: Negative | None) -
     """`mode` and `bounds` as one rule. The default mode says nothing when `bounds` speak."""
     own = cast(Mode, mode) if type(mode) is str and mode in ("raise", "wrap", "clip") else _unusual_mode(mode)
     if own != "raise" and bounds is not None and bounds != own:
-        raise ValueError(f"{op}: mode={mode!r} and bounds={bounds!r} contradict each other")
+        raise ValueError(f"{op}: mode={mode!r} and bounds={shown(bounds)} contradict each other")
     if negative is None:
         negative = "out_of_bounds" if own == "clip" else "from_end"
     return own if bounds is None else bounds, negative
@@ -86,6 +87,8 @@ def with_shape(op: str, role: str, array: Any) -> Any:
     """An index, a mask or values with a shape that can be read: columns and bare DLPack producers become arrays."""
     if isinstance(array, _ndarray):
         return memory_of(array)
+    if role != "input" and is_column(array):
+        return values_of(op, role, array)
     if is_foreign(array):
         if hasattr(array, "shape"):
             return array

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from gatherscatter import _core
+from gatherscatter._columns import plain_values
 from gatherscatter._device import Values, is_on_device, reshaped, truth_of
 from gatherscatter._numpy_rules import (
     NUMPYS_MODES,
@@ -214,6 +215,7 @@ def _values(op: str, base: Any, values: Any, what: str, casting: _Casting) -> An
     """Values of the dtype of `base`: as NumPy casts them in this call, or, elsewhere, those that fit exactly."""
     if not isinstance(base, _ndarray):
         return with_shape(op, what, as_source(op, base, values, what))
+    values = plain_values(op, what, values)
     if is_foreign(values):
         values = np.asarray(with_shape(op, what, values))
     if isinstance(values, _ndarray):

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import reprlib
+from operator import index
 from typing import Any
+
+import numpy as np
+from numpy.exceptions import AxisError
 
 __all__ = [
     "BatchShapeError",
@@ -93,7 +98,7 @@ class OutOfBoundsError(IndexError, ValueError, RuntimeError):
     def _message(self) -> str:
         where = f"at position {self.position} of the index, " if self.position else ""
         return (
-            f"index {self.index} is out of bounds for axis {self.axis} with size {self.size}: "
+            f"index {shown(self.index)} is out of bounds for axis {self.axis} with size {self.size}: "
             f"{where}{self.op} accepts {self._valid_range()}{self._how_many()}"
         )
 
@@ -249,8 +254,34 @@ class TileValueError(TileError, ValueError):
     """A constant that is out of range: a padding literal, or `latency`."""
 
 
+def axis_error(op: str, axis: Any, rank: int) -> AxisError:
+    """No array has an axis of that number, which may be any integer."""
+    number = index(axis)
+    if number.bit_length() <= 256:
+        return AxisError(number, rank, op)
+    return AxisError(f"{op}: axis {shown(number)} is out of bounds for array of dimension {rank}")
+
+
 def shown(value: object) -> str:
-    """A value for a message, whatever its size: Python refuses to print integers of several thousand digits."""
+    """A value for a message, in one line, whatever its size.
+
+    Python refuses to print integers of several thousand digits; arrays, columns and tables print pages, or read the
+    memory of a GPU, so only their type and shape are told.
+    """
     if isinstance(value, int) and value.bit_length() > 256:
         return f"{'-' if value < 0 else ''}2**{value.bit_length() - 1}.."
-    return repr(value)
+    if is_large(value):
+        name = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
+        shape = getattr(value, "shape", None)
+        return f"a {name} of shape {tuple(shape)}" if isinstance(shape, tuple) else f"a {name}"
+    text = reprlib.repr(value) if type(value) in (list, tuple, set, frozenset, dict) else repr(value)
+    text = text.partition("\n")[0]
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def is_large(value: object) -> bool:
+    """Whether it is an array, a column or a table, and no scalar."""
+    if isinstance(value, np.generic | type) or getattr(value, "shape", None) == ():
+        return False
+    ways = ("__array__", "__dlpack__", "__cuda_array_interface__", "__arrow_c_stream__", "__arrow_c_array__")
+    return any(hasattr(value, way) for way in ways)

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gatherscatter import _core
-from gatherscatter._device import is_on_device
 from gatherscatter._fill import as_fill
+from gatherscatter._integers import is_integer, one_integer
 from gatherscatter._types import Bounds, Negative
 from gatherscatter.errors import shown
 
@@ -299,7 +299,7 @@ def _form(
 ) -> tuple[Literal["dim", "axis"], Any, Any, int]:
     """Decide which form is meant: (form, index array, dim or axis, batch_dims)."""
     given = [value for value in (indices, input_indices) if value is not _UNSET]
-    second_is_int = isinstance(dim, (int, np.integer))
+    second_is_int = is_integer(dim)
     if not given and axis is _UNSET and second_is_int and batch_dims is _UNSET:
         if isinstance(dim, bool):
             raise TypeError("gather: dim is a bool, expected an integer")
@@ -309,7 +309,7 @@ def _form(
 
     # The second form: gather(input, indices, axis, batch_dims) with any of them by keyword.
     if dim is None or isinstance(dim, (float, complex, str, bytes, np.bool_)):
-        raise TypeError(f"gather: the second argument is {dim!r}, expected a dim (an integer) or indices")
+        raise TypeError(f"gather: the second argument is {shown(dim)}, expected a dim (an integer) or indices")
     if dim is not _UNSET and second_is_int:
         raise TypeError(
             "gather: dim= (elementwise form) and axis=, indices= or batch_dims= (slices) exclude each other"
@@ -331,30 +331,13 @@ def _form(
     return "axis", given[0], one_integer("gather", "axis", axis), _batch_dims(batch_dims, given[0])
 
 
-def one_integer(op: str, what: str, value: Any) -> int:
-    """An integer, or an array of integers with exactly one element."""
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-        return int(value)
-    if isinstance(value, (bool, float, str, bytes)) or not hasattr(value, "__array__"):
-        raise TypeError(f"{op}: {what} is {shown(value)}, expected an integer")
-    if is_on_device(value):
-        raise TypeError(f"{op}: {what} lies on a GPU; pass an int, so that nothing has to wait for it")
-    array = np.asarray(value)
-    if array.dtype.kind not in "iu":
-        raise TypeError(f"{op}: {what} has dtype {array.dtype}, expected an integer")
-    if array.size != 1:
-        raise ValueError(f"{op}: {what} has {array.size} elements, expected 1")
-    return int(array.reshape(-1)[0])
-
-
 def _batch_dims(value: Any, indices: Any) -> int:
     if value is _UNSET:
         return 0
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise TypeError(f"gather: batch_dims is {shown(value)}, expected an integer")
-    if value >= 0:
-        return int(value)
+    count = one_integer("gather", "batch_dims", value)
+    if count >= 0:
+        return count
     rank = cast(int, getattr(indices, "ndim", None) if hasattr(indices, "ndim") else np.ndim(indices))
-    if value < -rank:
-        raise ValueError(f"gather: batch_dims {shown(value)} is not in [{-rank}, {rank}], the rank of the indices")
-    return int(value) + rank
+    if count < -rank:
+        raise ValueError(f"gather: batch_dims {shown(count)} is not in [{-rank}, {rank}], the rank of the indices")
+    return count + rank

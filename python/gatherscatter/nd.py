@@ -165,6 +165,9 @@ def scatter_nd(
 
         result[B, indices[B, I, 0], .., indices[B, I, k - 1], T] = updates[B, I, T]
 
+    Every `reduce` starts from the element of `input`, so ``"mean"`` counts it as one of the values:
+    ``include_self=False`` leaves it out.
+
     Parameters
     ----------
     input : array of rank r

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gatherscatter import _core
+from gatherscatter._integers import one_integer
 from gatherscatter._source import as_source
 from gatherscatter._types import Duplicates, Negative, Reduce, ScatterBounds
-from gatherscatter.errors import shown
 
 __all__ = ["scatter"]
 
@@ -69,6 +69,9 @@ def scatter(
 
         result[index[i, j, k], j, k]  = src[i, j, k]     # dim = 0
         result[index[i, j, k], j, k] += src[i, j, k]     # reduce = "add"
+
+    Every `reduce` starts from the element of `input`, so ``"mean"`` counts it as one of the values, as torch does:
+    ``include_self=False`` leaves it out.
 
     Parameters
     ----------
@@ -149,10 +152,3 @@ def scatter(
     return _core.scatter_along(
         "scatter", input, index, dim, "prefix", source, bounds, negative, reduce, include_self, duplicates, mask, out
     )
-
-
-def one_integer(op: str, what: str, value: Any) -> int:
-    """A Python or NumPy integer that is no bool."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise TypeError(f"{op}: {what} is {shown(value)}, expected an integer")
-    return int(value)

@@ -15,7 +15,7 @@ from gatherscatter import _core
 from gatherscatter._table import segments
 from gatherscatter._table.frames import frame_of, partner_of, rows_of
 from gatherscatter._table.labels import aligned, mask_for
-from gatherscatter._table.maps import map_of
+from gatherscatter._table.maps import check_vouched, map_of
 from gatherscatter._table.words import require_word
 from gatherscatter._types import Negative, RowBounds, Validate
 
@@ -123,6 +123,7 @@ def gather(
     require_word(op, "negative", negative, ("from_end", "out_of_bounds"))
     frame = frame_of(op, "source", source, validate)
     numbers, valid = map_of(op, gather_map)
+    check_vouched(op, bounds, numbers)
 
     def taken(frame: Any) -> Any:
         rows = _core.Selection.gather(op, numbers, valid, frame.lengths, bounds, negative, frame.device)
@@ -217,6 +218,7 @@ def scatter(
         return frame.take(rows, other)
 
     numbers, valid = map_of(op, indices if scatter_map is None else scatter_map)
+    check_vouched(op, bounds, numbers)
     if frame.lazy:
         return frame.later(lambda whole: written(frame_of(op, "target", whole, validate)), False)
     return written(frame)
@@ -343,8 +345,8 @@ def segmented_gather(
     require_word(op, "bounds", bounds, BOUNDS)
     frame, back = segments.lists_of(op, source, validate)
     given = aligned(op, source, ("source", "gather_map_list"), gather_map_list)
-    maps = segments.positions_of(op, frame, given, validate)
-    return back(_core.segmented_gather(op, frame.table, maps, bounds))
+    positions = segments.positions_of(op, frame, given, validate)
+    return back(segments.picked(op, frame, positions, bounds))
 
 
 def copy_if_else(lhs: Any, rhs: Any, boolean_mask: Any, *, validate: Validate = "basic") -> Any:

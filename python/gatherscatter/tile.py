@@ -9,9 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from gatherscatter import _core
+from gatherscatter._columns import plain_values
 from gatherscatter._implicit_cast import dtype_name, implicit_cast
 from gatherscatter._source import zero_item
 from gatherscatter._types import Bounds, ScatterBounds
+from gatherscatter._wide import integers_in
 from gatherscatter.errors import TileTypeError, TileValueError, shown
 
 __all__ = ["tile_gather", "tile_scatter"]
@@ -239,6 +241,7 @@ def one_way_mask(op: str, mask: Any, shape: Shape) -> Any:
         return None
     if isinstance(mask, list | bool):
         mask = np.asarray(mask)
+    mask = plain_values(op, "mask", mask)
     if not _has_kind(mask, "b", _MASK_DTYPE):
         kind = dtype_name(mask) if hasattr(mask, "dtype") else type(mask).__name__
         raise TileTypeError(f"{op}: mask must be boolean, got {kind}")
@@ -248,6 +251,7 @@ def one_way_mask(op: str, mask: Any, shape: Shape) -> Any:
 
 def one_way_value(op: str, what: str, value: Any, array: Any, shape: Shape) -> Any:
     """A value that `_core` takes as fill, of exactly the dtype of `array`, or None for zero bytes."""
+    value = plain_values(op, what, value)
     if hasattr(value, "shape"):
         _check_one_way(op, what, value, shape)
         if type(value) is np.ndarray and type(array) is np.ndarray and value.dtype == array.dtype:
@@ -257,12 +261,14 @@ def one_way_value(op: str, what: str, value: Any, array: Any, shape: Shape) -> A
 
 def _index_array(op: str, index: Any) -> Any:
     if isinstance(index, int) and not isinstance(index, bool):
-        # Beyond 64 bits it is as far outside of every axis as the last value of int64 is.
-        return np.asarray(index if -(2**63) <= index < 2**64 else 2**63 - 1)
+        return np.asarray(index) if -(2**63) <= index < 2**64 else integers_in(index)
     if isinstance(index, list | tuple):
-        index = np.asarray(index)
-        if index.size == 0:
-            index = index.astype(np.intp)
+        array = np.asarray(index)
+        if array.size == 0:
+            return array.astype(np.intp)
+        found = integers_in(index) if array.dtype.kind in "Of" else None
+        index = array if found is None else found
+    index = plain_values(op, "index", index)
     if not _has_kind(index, "iu", _INDEX_DTYPE):
         kind = dtype_name(index) if hasattr(index, "dtype") else type(index).__name__
         raise TileTypeError(f"{op}: an index must be an integer array or an int, got {kind}")

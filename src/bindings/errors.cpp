@@ -25,9 +25,10 @@ void set_python_class(const char* module, const char* name, py::tuple arguments)
 
 }  // namespace
 
-void raise_out_of_bounds(py::handle op, const Plan& plan, const BadIndex& bad, Moment moment) {
+void raise_out_of_bounds(py::handle op, const Plan& plan, const BadIndex& bad, Moment moment, const py::object& full) {
   const bool is_signed = index_is_signed(bad.type);
-  const py::object index = is_signed ? py::object(py::int_(static_cast<int64_t>(bad.bits))) : py::int_(bad.bits);
+  const py::object held = is_signed ? py::object(py::int_(static_cast<int64_t>(bad.bits))) : py::int_(bad.bits);
+  const py::object index = full ? full : held;
   const Dims coordinates = unravel(bad.flat, plan.index_shape);
   py::tuple position(static_cast<std::size_t>(coordinates.size()));
   for (int axis = 0; axis < coordinates.size(); ++axis) {

@@ -15,9 +15,9 @@ namespace py = pybind11;
 // that was bad is not known.
 enum class Moment : uint8_t { now, later, later_and_changed };
 
-// Raises OutOfBoundsError as a py::error_already_set.
-[[noreturn]] void raise_out_of_bounds(py::handle op, const Plan& plan, const BadIndex& bad,
-                                      Moment moment = Moment::now);
+// Raises OutOfBoundsError as a py::error_already_set. `full`: the value, where the index array does not hold it.
+[[noreturn]] void raise_out_of_bounds(py::handle op, const Plan& plan, const BadIndex& bad, Moment moment = Moment::now,
+                                      const py::object& full = {});
 
 // Objects of a class of ours are made by our functions only: `__new__` alone would leave one without a value.
 void forbid_new(py::handle type);

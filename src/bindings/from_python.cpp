@@ -184,9 +184,14 @@ void look_at_tensor(Operand& operand) {
 void look_at_adopted(Operand& operand) {
   static PyObject* const lent = python_part("gatherscatter._device", "Lent").release().ptr();
   static PyObject* const values = python_part("gatherscatter._device", "Values").release().ptr();
+  static PyObject* const wide = python_part("gatherscatter._wide", "Wide").release().ptr();
   if (reinterpret_cast<PyObject*>(Py_TYPE(operand.object.ptr())) == values) {
     operand.object = operand.object.attr("array");
     operand.is_value = true;
+  }
+  if (reinterpret_cast<PyObject*>(Py_TYPE(operand.object.ptr())) == wide) {
+    operand.wide = operand.object.attr("values");
+    operand.object = operand.object.attr("array");
   }
   if (reinterpret_cast<PyObject*>(Py_TYPE(operand.object.ptr())) == lent) {
     operand.elsewhere = std::make_shared<Elsewhere>();

@@ -34,6 +34,7 @@ struct Elsewhere;  // place.h
 struct Operand {
   py::object object;    // keeps the memory alive
   py::object original;  // what the caller passed, where that is something else
+  py::object wide;      // a list of all values of an index, where some are beyond int64: see wide.h
   py::object wrap;      // turns a result into the caller's own library; empty where the binding itself can
   Library library = Library::numpy;
   IndexView view;  // its integer type is set for an index only

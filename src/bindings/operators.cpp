@@ -11,12 +11,22 @@
 namespace gs {
 namespace {
 
+// Beyond 64 bits an axis, like any number of axes, is out of range: the nearest that fits is so too.
 int64_t parse_int(PyObject* object, const char* what) {
-  if (PyBool_Check(object) || !PyIndex_Check(object)) {
-    throw DTypeError(std::string(what) + " is " + py::repr(object).cast<std::string>() + ", expected an integer");
+  const auto number = py::reinterpret_steal<py::object>(PyBool_Check(object) ? nullptr : PyNumber_Index(object));
+  if (!number) {
+    if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_TypeError)) throw py::error_already_set();
+    PyErr_Clear();
+    throw DTypeError(std::string(what) + " is " + shown(object) + ", expected an integer");
   }
-  const Py_ssize_t value = PyNumber_AsSsize_t(object, nullptr);  // beyond 64 bits: the nearest that fits
-  if (value == -1 && PyErr_Occurred()) throw py::error_already_set();
+  return PyNumber_AsSsize_t(number.ptr(), nullptr);
+}
+
+int64_t parse_count(PyObject* object, const char* what) {
+  const int64_t value = parse_int(object, what);
+  if (value == INT64_MAX || value == INT64_MIN) {
+    throw ShapeError(std::string(what) + " " + shown(object) + " is out of range: no array has as many axes");
+  }
   return value;
 }
 
@@ -30,6 +40,8 @@ const char* name_of(PyObject* op) {
   return name != nullptr ? name : "gatherscatter";
 }
 
+constexpr Py_ssize_t kAxis = 3;  // the place of the axis among the arguments of every function that has one
+
 // What all functions begin with: so many arguments, the first of which names the operator. `body` fills in the request
 // and runs it.
 template <class Body>
@@ -41,14 +53,23 @@ PyObject* call(const char* function, PyObject* const* a, Py_ssize_t count, Py_ss
   return guarded(name_of(a[0]), [&] {
     Request request;
     request.op = py::reinterpret_borrow<py::object>(a[0]);
-    return body(request);
+    try {
+      return body(request);
+    } catch (const AxisError& error) {
+      const bool is_cut = error.axis == INT64_MAX || error.axis == INT64_MIN;
+      if (!is_cut) throw;
+      const py::object full =
+          python_part("gatherscatter.errors", "axis_error")(request.op, py::handle(a[kAxis]), error.rank);
+      PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(full.ptr())), full.ptr());
+      throw py::error_already_set();
+    }
   });
 }
 
 void set_points(Request& request, PyObject* indices, PyObject* batch_dims) {
   request.planner = Planner::at_points;
   request.coordinates = !PyTuple_Check(indices);
-  request.batch_dims = parse_int(batch_dims, "batch_dims");
+  request.batch_dims = parse_count(batch_dims, "batch_dims");
 }
 
 void set_scatter(Request& request, PyObject* bounds, PyObject* negative, PyObject* reduce, PyObject* include_self,
@@ -64,8 +85,8 @@ void set_scatter(Request& request, PyObject* bounds, PyObject* negative, PyObjec
 PyObject* take_axis_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
   return call("take_axis", a, count, 10, [&](Request& request) {
     request.planner = Planner::take_axis;
-    request.axis = parse_axis(a[3]);
-    request.batch_dims = parse_int(a[4], "batch_dims");
+    request.axis = parse_axis(a[kAxis]);
+    request.batch_dims = parse_count(a[4], "batch_dims");
     request.rule = parse_rule(a[5], a[6], Direction::gather);
     return run(request, {a[1], a[2], a[7], a[8], a[9]});
   });
@@ -75,7 +96,7 @@ PyObject* take_axis_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
 PyObject* along_axis_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
   return call("along_axis", a, count, 10, [&](Request& request) {
     request.planner = Planner::along_axis;
-    request.axis = parse_axis(a[3]);
+    request.axis = parse_axis(a[kAxis]);
     request.match = parse_match(a[4]);
     request.rule = parse_rule(a[5], a[6], Direction::gather);
     return run(request, {a[1], a[2], a[7], a[8], a[9]});
@@ -87,7 +108,7 @@ PyObject* gather_tiled_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
   return call("gather_tiled", a, count, 5, [&](Request& request) {
     if (!PyTuple_Check(a[4])) throw DTypeError("tile must be a tuple of integers");
     request.planner = Planner::along_axis;
-    request.axis = parse_int(a[3], "axis");
+    request.axis = parse_int(a[kAxis], "axis");
     request.rule = {Bounds::raise, Negative::out_of_bounds};
     for (const py::handle extent : py::reinterpret_borrow<py::tuple>(a[4])) {
       request.tile.push_back(parse_int(extent.ptr(), "tile"));
@@ -110,8 +131,8 @@ PyObject* at_points_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
 PyObject* scatter_axis_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
   return call("scatter_axis", a, count, 13, [&](Request& request) {
     request.planner = Planner::take_axis;
-    request.axis = parse_axis(a[3]);
-    request.batch_dims = parse_int(a[4], "batch_dims");
+    request.axis = parse_axis(a[kAxis]);
+    request.batch_dims = parse_count(a[4], "batch_dims");
     set_scatter(request, a[6], a[7], a[8], a[9], a[10]);
     return run(request, {a[1], a[2], Py_None, a[11], a[12], a[5]});
   });
@@ -121,7 +142,7 @@ PyObject* scatter_axis_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
 PyObject* scatter_along_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
   return call("scatter_along", a, count, 13, [&](Request& request) {
     request.planner = Planner::along_axis;
-    request.axis = parse_axis(a[3]);
+    request.axis = parse_axis(a[kAxis]);
     request.match = parse_match(a[4]);
     if (request.match == Match::prefix) request.fit = Fit::leading;
     set_scatter(request, a[6], a[7], a[8], a[9], a[10]);

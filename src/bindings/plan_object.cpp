@@ -8,6 +8,7 @@
 #include "bindings/errors.h"
 #include "bindings/execute.h"
 #include "bindings/to_python.h"
+#include "bindings/wide.h"
 #include "bindings/words.h"
 #include "core/error.h"
 #include "plans/checks.h"
@@ -49,12 +50,14 @@ bool same_walk(const Dims& extent, const Dims& a, const Dims& b) {
   return same || empty;
 }
 
-py::object plan_of(const py::function& op, const py::args& args, const py::kwargs& kwargs) {
+py::object plan_of(const py::object& op, const py::args& args, const py::kwargs& kwargs) {
+  if (PyCallable_Check(op.ptr()) == 0) {
+    throw py::type_error("plan: op is " + shown(op) + ", expected an operator such as gatherscatter.gather");
+  }
   const Planning scope;
   py::object plan = op(*args, **kwargs);
   if (!py::isinstance<PlanObject>(plan)) {
-    throw py::type_error(py::repr(op).cast<std::string>() +
-                         " is not an operator that can be planned, or it would do nothing at all");
+    throw py::type_error(shown(op) + " is not an operator that can be planned, or it would do nothing at all");
   }
   return plan;
 }
@@ -229,12 +232,15 @@ py::object PlanObject::call(py::handle input, py::handle indices, py::handle sou
     Operands operands;
     adopt_all(request_, {input, indices, py::none(), mask, out, source}, operands);
     check(operands);
-    if (request_.direction == Direction::scatter) {
-      const bool on_copy = !operands.out.given && !out_.given;
-      return execute_scatter(request_, operands, on_copy ? &plan_ : nullptr);
-    }
     operands.fill = fill_;
-    const bool moved = bring(request_, operands);
+    std::optional<Request> own;  // which may defer an error no longer
+    if (has_wide(operands)) settle_wide(own.emplace(request_), operands);
+    const Request& request = own ? *own : request_;
+    if (request.direction == Direction::scatter) {
+      const bool on_copy = !operands.out.given && !out_.given;
+      return execute_scatter(request, operands, on_copy && !own ? &plan_ : nullptr);
+    }
+    const bool moved = bring(request, operands);
     // The plan's dense side is that of `out`, or a fresh array; another layout needs another plan.
     const bool as_planned =
         out_.given ? out_.matches(operands.out)
@@ -242,8 +248,8 @@ py::object PlanObject::call(py::handle input, py::handle indices, py::handle sou
                          (operands.out.view.extent == plan_.result_shape && operands.out.view.item == plan_.item &&
                           same_walk(plan_.result_shape, operands.out.view.stride,
                                     contiguous_strides(plan_.result_shape, plan_.item)));
-    const bool runs = as_planned && !moved;
-    return runs ? execute(request_, plan_, operands) : execute(request_, make_plan(request_, operands), operands);
+    const bool runs = as_planned && !moved && !own;
+    return runs ? execute(request, plan_, operands) : execute(request, make_plan(request, operands), operands);
   });
 }
 
@@ -262,6 +268,7 @@ py::object PlanObject::scatter(const Combine& combine, Duplicates duplicates, co
   expect_alike(input_, operands.input, "input");
   check_indices(operands);
   set_number(request, operands);
+  settle_wide(request, operands);
   return execute_scatter(request, operands, nullptr);
 }
 

@@ -14,6 +14,7 @@
 #include "bindings/overlap.h"
 #include "bindings/plan_object.h"
 #include "bindings/to_python.h"
+#include "bindings/wide.h"
 #include "core/error.h"
 #include "core/reductions.h"
 #include "plans/checks.h"
@@ -73,7 +74,10 @@ void move(const Request& request, const Plan& plan, const Operands& operands, co
       }
       if (outcome == Outcome::bad_index && !signalled()) bad = backend.first_outside(plan, buffers, options);
     });
-    if (bad) raise_out_of_bounds(request.op, Plan(plan), *bad);  // a copy: it may be the cache's, and Python code runs
+    if (bad) {  // a copy of the plan: it may be the cache's, and Python code runs
+      const py::object full = full_value(request, operands, plan, *bad);
+      raise_out_of_bounds(request.op, Plan(plan), *bad, Moment::now, full);
+    }
     if (outcome == Outcome::done) return;
   }
   throw std::runtime_error("the index array kept changing while it was used");
@@ -298,8 +302,10 @@ py::object run(Request request, const RawOperands& raw) {
     if (request.direction == Direction::scatter) {
       set_number(request, operands);
       if (plan_only) return make_plan_object(request, make_scatter_plan(request, operands), operands);
+      settle_wide(request, operands);
       return execute_scatter(request, operands, nullptr);
     }
+    if (!plan_only) settle_wide(request, operands);
     Plan plan = make_plan(request, operands);
     if (plan_only) return make_plan_object(request, plan, operands);
     if (bring(request, operands)) plan = make_plan(request, operands);

@@ -7,6 +7,7 @@
 #include "bindings/execute.h"
 #include "bindings/overlap.h"
 #include "bindings/to_python.h"
+#include "bindings/wide.h"
 #include "core/error.h"
 #include "core/reductions.h"
 #include "plans/checks.h"
@@ -96,7 +97,10 @@ void write(const Request& request, const Plan& plan, const Operands& operands, c
       }
       if (outcome == Outcome::bad_index && !signalled()) bad = backend.first_outside(plan, buffers, options);
     });
-    if (bad) raise_out_of_bounds(request.op, plan, *bad);
+    if (bad) {
+      const py::object full = full_value(request, operands, plan, *bad);
+      raise_out_of_bounds(request.op, plan, *bad, Moment::now, full);
+    }
     if (duplicate) raise_duplicate(plan, *duplicate);
     if (outcome == Outcome::done) return;
     if (wrote && in_place && request.combine.reduce != Reduce::set) break;  // nothing may be added twice

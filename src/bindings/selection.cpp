@@ -6,6 +6,7 @@
 #include "bindings/place.h"
 #include "bindings/run.h"
 #include "bindings/table.h"
+#include "bindings/wide.h"
 #include "core/error.h"
 #include "table/device/take.h"
 #include "table/take.h"
@@ -205,7 +206,7 @@ Named select(const std::string& op, const py::handle& given, const py::handle& v
   }
   Named named;
   named.op = op;
-  with_sharing(op, std::max(rows, count_of(parts)) < kFewRows, [&](const Selection::Sharing& sharing) {
+  const auto select_rows = [&](const Selection::Sharing& sharing) {
     if (is_for_kernels(sharing, device)) {
       const Worker worker(sharing, device);
       const auto& place = held.operands.place;
@@ -216,7 +217,12 @@ Named select(const std::string& op, const py::handle& given, const py::handle& v
       named.host.emplace(make.template operator()<Selection>(sharing, parts));
     }
     return true;
-  });
+  };
+  try {
+    with_sharing(op, std::max(rows, count_of(parts)) < kFewRows, select_rows);
+  } catch (py::error_already_set& error) {
+    raise_in_full(error, held.operands.indices.size() > 0 ? held.operands.indices[0].wide : py::object());
+  }
   return named;
 }
 

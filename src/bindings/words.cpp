@@ -25,7 +25,7 @@ class Words {
         if (PyUnicode_Compare(word, interned_[i]) == 0) return static_cast<int>(i);
       }
     }
-    std::string text = std::string(what_) + " is " + py::repr(word).cast<std::string>() + ", expected one of ";
+    std::string text = std::string(what_) + " is " + shown(word) + ", expected one of ";
     for (std::size_t i = 0; i < N; ++i) text += std::string(i > 0 ? ", '" : "'") + words_[i] + "'";
     throw ShapeError(text);
   }
@@ -37,6 +37,10 @@ class Words {
 };
 
 }  // namespace
+
+std::string shown(const py::handle& object) {
+  return python_part("gatherscatter.errors", "shown")(object).cast<std::string>();
+}
 
 Rule parse_rule(PyObject* bounds, PyObject* negative, Direction direction) {
   static const Words<6> gather_words("bounds", {"raise", "deferred", "fill", "clip", "wrap", "unchecked"});
@@ -53,7 +57,7 @@ Match parse_match(PyObject* match) {
 
 bool parse_bool(PyObject* object, const char* what) {
   if (PyBool_Check(object)) return object == Py_True;
-  throw DTypeError(std::string(what) + " is " + py::repr(object).cast<std::string>() + ", expected a bool");
+  throw DTypeError(std::string(what) + " is " + shown(object) + ", expected a bool");
 }
 
 ScatterWords parse_scatter_words(PyObject* reduce, bool include_self, PyObject* duplicates) {

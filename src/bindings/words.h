@@ -3,9 +3,14 @@
 
 #include <pybind11/pybind11.h>
 
+#include <string>
+
 #include "bindings/run.h"
 
 namespace gs {
+
+// An object in the words of a message, however long its own are.
+std::string shown(const py::handle& object);
 
 Rule parse_rule(PyObject* bounds, PyObject* negative, Direction direction);
 Match parse_match(PyObject* match);

@@ -273,7 +273,7 @@ def survived(given: Any, back: Any) -> bool:
 def refusal(op: str, name: object, dtype: object, value: Any, hint: str = "") -> DataTypeError:
     """The error for a scalar that a column cannot hold as it is."""
     what = type(value).__name__
-    if hasattr(value, "as_py"):
+    if type(value).__module__.partition(".")[0] == "pyarrow" and hasattr(value, "as_py"):
         value, what = _in_python(value), f"a pyarrow scalar of {value.type}"
     return DataTypeError(
         f"{op}: {called(name)} is of type {dtype}, which does not hold {shown(value)} ({what}) without a change{hint}"

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from gatherscatter._table.words import counted
+from gatherscatter._wide import Wide
 from gatherscatter.errors import DataTypeError, IndexTypeError, InvalidArgument, shown
 
-__all__ = ["Read", "integer", "is_null_type", "map_of", "mask_of"]
+__all__ = ["Read", "check_vouched", "integer", "is_null_type", "map_of", "mask_of"]
 
 # What a reader gives: something of integers (or bools) and which of them are there, None if all are.
 Read = tuple[Any, Any]
@@ -34,6 +35,12 @@ def map_of(op: str, given: Any) -> Read:
     if read is None:
         raise TypeError(f"{op}: the map is {shown(given)}, expected an array or a list: for one row, a list of one")
     return read(op, given, False)
+
+
+def check_vouched(op: str, bounds: str, rows: Any) -> None:
+    """IndexTypeError where the caller vouches for row numbers that no integer type holds."""
+    if bounds == "unchecked" and type(rows) is Wide:
+        raise IndexTypeError(f"{op}: the map holds a number beyond 64 bits, which bounds='unchecked' does not take")
 
 
 def mask_of(op: str, given: Any) -> Read:
@@ -72,7 +79,7 @@ def integer(value: Any, refuse: Callable[[Any], Exception]) -> int:
 
 
 def _numbers(values: Sequence[Any], refuse: Callable[[Any], Exception]) -> Any:
-    """Integers as an array of int64, or of uint64 if it takes that."""
+    """Integers as an array of int64, or of uint64 if it takes that, or as `Wide`, which names no row."""
     if set(map(type, values)) != {int}:
         values = [integer(value, refuse) for value in values]
     for dtype in (np.int64, np.uint64):
@@ -80,7 +87,7 @@ def _numbers(values: Sequence[Any], refuse: Callable[[Any], Exception]) -> Any:
             return np.array(values, dtype)
         except OverflowError:
             pass
-    raise refuse(next(value for value in values if not -(2**63) <= value < 2**63))
+    return Wide(list(values), (len(values),))
 
 
 def _sequence(op: str, given: Sequence[Any], bools: bool) -> Read:
@@ -101,8 +108,6 @@ def _sequence(op: str, given: Sequence[Any], bools: bool) -> Read:
     def refuse(value: Any) -> Exception:
         if type(value) in BOOLS:
             return _wrong(op, "the map holds bools", bools)
-        if type(value) is int:
-            return IndexTypeError(f"{op}: the map holds {shown(value)}, which is beyond int64")
         return IndexTypeError(f"{op}: the map holds {shown(value)}, expected integers; None is null")
 
     return _numbers(given, refuse), valid
@@ -120,6 +125,8 @@ def _masked(op: str, given: Any, bools: bool) -> Read:
 
 
 def _range(op: str, given: Any, bools: bool) -> Read:
+    if given and not -(2**63) <= min(given[0], given[-1]) <= max(given[0], given[-1]) < 2**63:
+        return _sequence(op, given, bools)
     return np.arange(given.start, given.stop, given.step), None
 
 

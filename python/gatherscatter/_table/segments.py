@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import importlib
 import sys
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gatherscatter import _core
 from gatherscatter._table.frames import ArrowFrame, frame_of
 from gatherscatter._table.maps import integer, is_null_type
-from gatherscatter.errors import DataTypeError, IndexTypeError, InvalidArgument, shown
+from gatherscatter._wide import in_full
+from gatherscatter.errors import DataTypeError, IndexTypeError, InvalidArgument, OutOfBoundsError, shown
 
-__all__ = ["lists_of", "positions_of"]
+__all__ = ["lists_of", "picked", "positions_of"]
 
 
 def lists_of(op: str, source: Any, validate: str) -> tuple[ArrowFrame, Any]:
@@ -27,18 +28,48 @@ def lists_of(op: str, source: Any, validate: str) -> tuple[ArrowFrame, Any]:
     return frame, lambda result: _back_to_pandas(source, frame.back(result))
 
 
-def positions_of(op: str, frame: ArrowFrame, given: Any, validate: str) -> _core.ArrowTable:
+class Positions(NamedTuple):
+    """A column of lists of positions."""
+
+    table: _core.ArrowTable
+    rows: list[Any] | None  # as they were written, where some are beyond int64
+
+
+def positions_of(op: str, frame: ArrowFrame, given: Any, validate: str) -> Positions:
     """The column of lists of positions; lists of Python become one where the source's library can make it."""
+    rows: list[Any] | None = None
     if isinstance(given, np.ndarray):
         given = _rows_of_array(op, given)
     if isinstance(given, (list, tuple)):
-        given = _made_by(op, frame, [_checked(op, at, row) for at, row in enumerate(given)])
+        beyond: list[int] = []
+        given = [_checked(op, at, row, beyond) for at, row in enumerate(given)]
+        if beyond:
+            rows, given = given, [None if row is None else list(map(_cut, row)) for row in given]
+        given = _made_by(op, frame, given)
     inner = _of_pandas(op, "gather_map_list", given)
     maps = frame_of(op, "gather_map_list", given if inner is None else inner, validate)
     if maps.lazy or maps.is_table:
         raise InvalidArgument(f"{op}: gather_map_list is a table, expected a column of lists")
-    table: _core.ArrowTable = maps.table
-    return table
+    return Positions(maps.table, rows)
+
+
+def picked(op: str, frame: ArrowFrame, positions: Positions, bounds: str) -> _core.ArrowTable:
+    """The elements at the positions."""
+    if bounds == "unchecked" and positions.rows is not None:
+        raise IndexTypeError(
+            f"{op}: gather_map_list holds a number beyond 64 bits, which bounds='unchecked' does not take"
+        )
+    try:
+        return _core.segmented_gather(op, frame.table, positions.table, bounds)
+    except OutOfBoundsError as error:
+        if positions.rows is None:
+            raise
+        raise in_full(error, positions.rows) from None
+
+
+def _cut(position: int | None) -> int | None:
+    """A position that its list cannot have, whatever its length, as one of int64 on the same side."""
+    return position if position is None else min(max(position, -(2**63)), 2**63 - 1)
 
 
 def _rows_of_array(op: str, given: np.ndarray[Any, Any]) -> list[Any]:
@@ -51,8 +82,11 @@ def _rows_of_array(op: str, given: np.ndarray[Any, Any]) -> list[Any]:
     return list(given.tolist())
 
 
-def _checked(op: str, at: int, row: Any) -> list[Any] | None:
-    """One row of positions as ints of Python and None, which libraries would make of floats and bools as well."""
+def _checked(op: str, at: int, row: Any, beyond: list[int]) -> list[Any] | None:
+    """One row of positions as ints of Python and None, which libraries would make of floats and bools as well.
+
+    Those that int64 does not hold are noted in `beyond` too.
+    """
     if row is None:
         return None
     if isinstance(row, np.ndarray) and row.ndim == 1:
@@ -61,15 +95,14 @@ def _checked(op: str, at: int, row: Any) -> list[Any] | None:
         raise IndexTypeError(f"{op}: row {at} of gather_map_list is {shown(row)}, expected a list of positions")
 
     def refuse(value: Any) -> Exception:
-        what = "is beyond int64" if type(value) is int else "is no integer"
-        return IndexTypeError(f"{op}: row {at} of gather_map_list holds {shown(value)}, which {what}")
+        return IndexTypeError(f"{op}: row {at} of gather_map_list holds {shown(value)}, which is no integer")
 
     def position(value: Any) -> int | None:
         if is_null_type(type(value)):
             return None
         number = integer(value, refuse)
         if not -(2**63) <= number < 2**63:
-            raise refuse(number)
+            beyond.append(number)
         return number
 
     return [position(value) for value in row]

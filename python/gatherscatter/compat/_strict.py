@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from operator import index
 from typing import Any
 
 import numpy as np
 
 from gatherscatter._fill import array_like_of
 from gatherscatter._implicit_cast import dtype_name
+from gatherscatter._integers import is_integer
 from gatherscatter.errors import shown
 
 __all__ = ["INTEGERS", "Dtypes", "array_like", "check_index_dtype", "integer", "item_bytes"]
@@ -54,6 +56,6 @@ def check_index_dtype(op: str, role: str, index: Any) -> None:
 
 def integer(op: str, what: str, value: Any) -> int:
     """`value` as a Python int; TypeError for everything that is no integer, bools included."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+    if isinstance(value, bool) or not is_integer(value):
         raise TypeError(f"{op}: {what} is {shown(value)}, expected an integer")
-    return int(value)
+    return index(value)

@@ -6,9 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from numpy.lib.array_utils import normalize_axis_index
-
 from gatherscatter.compat._strict import integer, item_bytes
+from gatherscatter.errors import axis_error
 
 __all__ = ["BUDGET_BYTES", "TileBudget", "check_shapes", "tile_budget"]
 
@@ -77,7 +76,7 @@ def tile_budget(
     """
     check_shapes(input_shape, index_shape, dim)
     _check_tile(index_shape, tile_shape)
-    whole = dim % len(input_shape)
+    whole = integer("tile_budget", "dim", dim) % len(input_shape)
     extents = [n if d == whole else min(n, tile_shape[d]) for d, n in enumerate(input_shape)]
     read, moved = math.prod(extents), math.prod(map(min, index_shape, tile_shape))
     touched = read * item_bytes(input_dtype) + moved * (item_bytes(index_dtype) + item_bytes(input_dtype))
@@ -91,7 +90,10 @@ def check_shapes(shape: Shape, index_shape: Shape, dim: int) -> None:
         raise ValueError(
             f"gather: input has rank {rank}, index {len(index_shape)}, expected equal ranks from 1 to {MAX_RANK}"
         )
-    axis = normalize_axis_index(integer("gather", "dim", dim), rank, "gather")
+    number = integer("gather", "dim", dim)
+    if not -rank <= number < rank:
+        raise axis_error("gather", number, rank)
+    axis = number % rank
     shapes = f"input of shape {tuple(shape)} and index of shape {tuple(index_shape)}"
     if 0 in (*shape, *index_shape):
         raise ValueError(f"gather: {shapes}: empty tensors are not accepted")

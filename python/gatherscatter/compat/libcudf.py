@@ -393,19 +393,19 @@ def segmented_gather(
     nullify = _nullifies(op, bounds_policy)
     try:
         frame, back = segments.lists_of(op, source_column, "basic")
-        maps = segments.positions_of(op, frame, gather_map_list, "basic")
-        if frame.table.num_rows != maps.num_rows:
+        positions = segments.positions_of(op, frame, gather_map_list, "basic")
+        if frame.table.num_rows != positions.table.num_rows:
             raise LogicError(
-                f"{op}: source_column has {counted(frame.table.num_rows, 'list')}, the map {maps.num_rows}"
+                f"{op}: source_column has {counted(frame.table.num_rows, 'list')}, the map {positions.table.num_rows}"
             )
         try:
-            result = _core.segmented_gather(op, frame.table, maps, "raise")  # which refuses nulls first
+            result = segments.picked(op, frame, positions, "raise")  # which refuses nulls first
         except OutOfBoundsError:
             if not nullify:
                 raise
     except DataTypeError as error:  # the columns are not of lists
         raise LogicError(str(error)) from None
-    return back(_core.segmented_gather(op, frame.table, maps, "nullify") if nullify else result)
+    return back(segments.picked(op, frame, positions, "nullify") if nullify else result)
 
 
 def _nullifies(op: str, policy: Any) -> bool:

@@ -6,12 +6,10 @@ import sys
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
-import numpy as np
-
 from gatherscatter._implicit_cast import dtype_name
+from gatherscatter._integers import is_integer, one_integer
 from gatherscatter.compat._strict import INTEGERS, Dtypes, array_like, check_index_dtype, integer
 from gatherscatter.gather import gather as _gather
-from gatherscatter.gather import one_integer
 
 __all__ = ["gather"]
 
@@ -99,7 +97,7 @@ def _means_dim(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         return False
     if not args:
         raise TypeError("gather: dim and index, or input_indices and axis, are missing")
-    if isinstance(args[0], (int, np.integer)):
+    if is_integer(args[0]):
         return True
     array_like("gather", "the second argument, which is no int,", args[0])
     return False

@@ -1,0 +1,79 @@
+"""_environment.py: settings that Python reads from the environment, and names that are one slip away from a setting."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+__all__ = ["check_environment", "slips"]
+
+SETTINGS = (
+    "GS_NUM_THREADS",
+    "GS_CPU",
+    "GS_BACKEND",
+    "GS_POOL",
+    "GS_L2_BYTES",
+    "GS_LLC_BYTES",
+    "GS_FAR_TABLE_BYTES",
+    "GS_STREAM_BYTES",
+    "GS_SERIAL_POINTS",
+    "GS_SERIAL_POINTS_FAR",
+    "GS_SERIAL_ROW_BYTES",
+    "GS_DEVICES",
+    "GS_REFERENCE_SHUFFLE",
+)
+# Of Ghostscript, and of our own build.
+_OTHERS = {"GS_LIB", "GS_LIB_DEFAULT", "GS_OPTIONS", "GS_DEVICE", "GS_FONTPATH", "GS_FONTMAP", "GS_PROG", "GS_DLL"}
+_OTHERS |= {"GS_CUDA", "GS_CUDA_ARCHITECTURES"}
+
+
+def check_environment() -> None:
+    """Refuse what makes no sense, and warn of names that look like a setting and are none.
+
+    Raises
+    ------
+    ImportError
+        A setting has a value that it cannot have. Those that `_core` reads are its business.
+    """
+    devices = os.environ.get("GS_DEVICES", "cuda")
+    if devices not in ("cuda", "reference"):
+        raise ImportError(f"GS_DEVICES={devices}: expected cuda or reference")
+    seed = os.environ.get("GS_REFERENCE_SHUFFLE", "")
+    if seed and not (seed.isascii() and seed.isdecimal() and int(seed[:21]) < 2**64):
+        raise ImportError(f"GS_REFERENCE_SHUFFLE={seed}: expected a whole number below 2**64")
+    found = slips(os.environ)
+    if found:
+        import logging  # only here: it takes longer than this module
+
+        for name, meant in found:
+            logging.getLogger("gatherscatter").warning(
+                "the environment variable %s is not read; %s is one that is", name, meant
+            )
+
+
+def slips(names: Iterable[str]) -> list[tuple[str, str]]:
+    """Names that are not read and nearly those of settings, each with the setting that may be meant."""
+    found = []
+    for name in names:
+        upper = name.upper()
+        if not upper.startswith("GS_") or upper.startswith("GS_PTX_") or name in SETTINGS or upper in _OTHERS:
+            continue
+        distance, meant = min((_distance(upper, setting), setting) for setting in SETTINGS)
+        if distance <= (1 if len(meant) <= len("GS_POOL") else 2):  # of two slips nearly any four letters are made
+            found.append((name, meant))
+    return found
+
+
+def _distance(a: str, b: str) -> int:
+    """How many letters are left out, put in, replaced, or exchanged with their neighbour."""
+    before: list[int] = []
+    last = list(range(len(b) + 1))
+    for i, letter in enumerate(a):
+        row = [i + 1]
+        for j, other in enumerate(b):
+            least = min(last[j + 1] + 1, row[j] + 1, last[j] + (letter != other))
+            if i and j and letter == b[j - 1] and other == a[i - 1]:
+                least = min(least, before[j - 1] + 1)
+            row.append(least)
+        before, last = last, row
+    return last[-1]

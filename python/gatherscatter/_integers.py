@@ -1,0 +1,42 @@
+"""_integers.py: arguments that are one integer: an axis, a number of batch axes."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from gatherscatter._device import has_interface, is_on_device
+from gatherscatter.errors import shown
+
+__all__ = ["is_integer", "one_integer"]
+
+
+def is_integer(value: Any) -> bool:
+    """Whether it is an integer and no array: one of Python or NumPy, a bool too, or an object with ``__index__``."""
+    if isinstance(value, int | np.integer):
+        return True
+    return hasattr(type(value), "__index__") and not isinstance(value, np.bool_) and not _is_array(value)
+
+
+def one_integer(op: str, what: str, value: Any) -> int:
+    """An integer that is no bool, or an array of integers with exactly one element."""
+    if type(value) is int:
+        return value
+    if is_integer(value) and not isinstance(value, bool):
+        return index(value)
+    if isinstance(value, bool | np.bool_) or not hasattr(value, "__array__"):
+        raise TypeError(f"{op}: {what} is {shown(value)}, expected an integer")
+    if is_on_device(value):
+        raise TypeError(f"{op}: {what} lies on a GPU; pass an int, so that nothing has to wait for it")
+    array = np.asarray(value)
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"{op}: {what} has dtype {array.dtype}, expected an integer")
+    if array.size != 1:
+        raise ValueError(f"{op}: {what} has {array.size} elements, expected 1")
+    return int(array.reshape(-1)[0])
+
+
+def _is_array(value: Any) -> bool:
+    return hasattr(value, "__array__") or hasattr(value, "__dlpack__") or has_interface(value)

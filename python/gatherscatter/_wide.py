@@ -1,0 +1,66 @@
+"""_wide.py: integers in lists that NumPy has no integer dtype for: what lies outside alike, and the values in full."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gatherscatter.errors import OutOfBoundsError
+
+__all__ = ["NUMPYS_OPERATORS", "Wide", "in_full", "integers_in"]
+
+# Their indices are what NumPy reads in them.
+NUMPYS_OPERATORS = frozenset({"take", "take_along_axis", "compress", "put", "put_along_axis", "putmask", "place"})
+
+_LOWEST, _HIGHEST = -(2**63), 2**63 - 1
+
+
+class Wide:
+    """Indices of which some do not fit int64.
+
+    Attributes
+    ----------
+    array : ndarray of int64
+        The values, those beyond int64 cut to its ends: these lie outside of every axis, on the same side.
+    values : list of int
+        All values as they were written, in C order.
+    """
+
+    __slots__ = ("array", "values")
+
+    def __init__(self, values: list[int], shape: tuple[int, ...]) -> None:
+        self.values = values
+        self.array = np.array([min(max(value, _LOWEST), _HIGHEST) for value in values], np.int64).reshape(shape)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.array.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.array.dtype
+
+
+def integers_in(written: Any) -> np.ndarray[Any, Any] | Wide | None:
+    """The integers of a number or nested list that NumPy made floats or objects of; None if it holds anything else."""
+    items = np.array(written, object)
+    values = items.reshape(-1).tolist()
+    if not all(_is_integer(kind) for kind in set(map(type, values))):
+        return None
+    values = list(map(int, values))
+    if all(_LOWEST <= value <= _HIGHEST for value in values):
+        return np.array(values, np.int64).reshape(items.shape)
+    return Wide(values, items.shape)
+
+
+def in_full(error: OutOfBoundsError, values: Any) -> OutOfBoundsError:
+    """An error of a map with the value as it was written, found in (nested) lists by the position."""
+    for at in error.position:
+        values = values[at]
+    op, _, *others = error.fields()
+    return type(error)(op, values, *others)
+
+
+def _is_integer(kind: type) -> bool:
+    return issubclass(kind, (int, np.integer)) and not issubclass(kind, (bool, np.timedelta64))

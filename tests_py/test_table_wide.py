@@ -1,0 +1,132 @@
+"""Row numbers of lists that no integer type holds: they name no row, and errors name them in full."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import gatherscatter as gs
+from gatherscatter import table
+from gatherscatter.compat import libcudf
+from gatherscatter.errors import IndexTypeError, NullIndexError
+
+SOURCE = pa.chunked_array([[10, 11], [12, 13]])
+SOURCES = {
+    "pyarrow": SOURCE,
+    "polars": pl.Series([10, 11, 12, 13]),
+    "pandas": pd.Series([10, 11, 12, 13]),
+    "pandas frame": pd.DataFrame({"v": [10, 11, 12, 13]}),
+    "pyarrow table": pa.table({"v": SOURCE}),
+}
+FAR = [2**63, 2**64 - 1, 2**64, -(2**63) - 1, 10**30, -(10**30), 10**5000]
+KINDS = {
+    "list": list,
+    "tuple": tuple,
+    "numpy integers": lambda rows: [np.int8(row) if -128 <= row < 128 else row for row in rows],
+}
+
+
+def refused(call, index, position, size, count, total):
+    with pytest.raises(gs.OutOfBoundsError) as error:
+        call()
+    e = error.value
+    assert (e.index, e.position, e.axis, e.size, e.count, e.total) == (index, position, 0, size, count, total)
+    assert type(e.index) is int and len(str(e)) < 300
+
+
+@pytest.mark.parametrize("wrap", KINDS)
+@pytest.mark.parametrize("kind", SOURCES)
+@pytest.mark.parametrize("far", FAR, ids=lambda far: f"{'-' if far < 0 else ''}{far.bit_length()} bits")
+def test_maps(kind, wrap, far):
+    source, wrap = SOURCES[kind], KINDS[wrap]
+    refused(lambda: table.gather(source, wrap([-1, far, 9])), far, (1,), 4, 2, 3)
+    refused(lambda: table.gather(source, wrap([-1, 9, far])), 9, (1,), 4, 2, 3)
+    refused(lambda: table.scatter(source, wrap([-1, far, 0]), source), far, (1,), 4, 1, 3)
+    refused(lambda: table.scatter(source, indices=wrap([-1, far, 0]), target=source), far, (1,), 4, 1, 3)
+    refused(lambda: libcudf.gather(source, wrap([-1, far])), far, (1,), 4, 1, 2)
+    refused(lambda: libcudf.scatter(source, wrap([-1, far]), source), far, (1,), 4, 1, 2)
+    assert rows_of(table.gather(source, wrap([-1, far, 0]), "nullify")) == [13, None, 10]
+    assert rows_of(table.gather(source, wrap([-1, far, 0]), "nullify", negative="out_of_bounds")) == [None, None, 10]
+    assert rows_of(libcudf.gather(source, wrap([-1, far]), libcudf.out_of_bounds_policy.NULLIFY)) == [13, None]
+
+
+def rows_of(result):
+    if isinstance(result, (pa.Table, pd.DataFrame)):
+        result = result["v"]
+    to_list = next(way for way in ("to_pylist", "to_list") if hasattr(result, way))
+    rows = getattr(result, to_list)()
+    return [None if row is None or row != row else row for row in rows]
+
+
+@pytest.mark.parametrize("kind", ["pyarrow", "polars", "pandas"])
+def test_nulls_stay_apart(kind):
+    source = SOURCES[kind]
+    assert rows_of(table.gather(source, [None, 2**64, 1], "nullify")) == [None, None, 11]
+    for bounds in ({}, {"bounds": "raise"}):
+        with pytest.raises(NullIndexError):
+            table.gather(source, [2**64, None], **bounds)
+
+
+def test_a_range():
+    refused(lambda: table.gather(SOURCE, range(2, 2**64, 2**63)), 2**63 + 2, (1,), 4, 1, 2)
+    assert table.gather(SOURCE, range(2, -(2**64), -(2**63)), "nullify").to_pylist() == [12, None, None]
+
+
+def test_lazy_frames():
+    lazy = pl.LazyFrame({"v": [1, 2]})
+    assert table.gather(lazy, [2**64, 1], "nullify").collect()["v"].to_list() == [None, 2]
+    with pytest.raises((gs.OutOfBoundsError, pl.exceptions.ComputeError), match=str(2**64)):
+        table.gather(lazy, [1, 2**64]).collect()
+
+
+LISTS = [["a", "b", None], None, [], ["c"]]
+
+
+@pytest.mark.parametrize(
+    "wrap", [pa.array, pl.Series, lambda lists: pd.Series(lists, dtype=pd.ArrowDtype(pa.list_(pa.string())))]
+)
+@pytest.mark.parametrize("far", FAR, ids=lambda far: f"{'-' if far < 0 else ''}{far.bit_length()} bits")
+def test_segments(wrap, far):
+    source = wrap(LISTS)
+    for maps in ([[2, 0, -3], [0], [], [-1, far]], [(2, 0, -3), [0], [], (-1, far)]):
+        refused(lambda maps=maps: table.segmented_gather(source, maps), far, (3, 1), 1, 1, 6)
+        refused(lambda maps=maps: libcudf.segmented_gather(source, maps), far, (3, 1), 1, 1, 6)
+        picked = table.segmented_gather(source, maps, "nullify")
+        rows = picked.to_pylist() if hasattr(picked, "to_pylist") else picked.to_list()
+        assert [None if row is None or row is pd.NA else list(row) for row in rows] == [
+            [None, "a", "a"],
+            None,
+            [],
+            ["c", None],
+        ]
+    refused(lambda: table.segmented_gather(source, [[5], [], [], [far]]), 5, (0, 0), 3, 2, 2)
+    with pytest.raises(NullIndexError):
+        table.segmented_gather(source, [[None, far], [], [], []])
+
+
+def test_unsigned_arrays_of_positions():
+    positions = np.array([[1, 0], [0, 2**64 - 1]], np.uint64)
+    refused(lambda: table.segmented_gather(pa.array([["a", "b"], ["c"]]), positions), 2**64 - 1, (1, 1), 1, 1, 4)
+
+
+def test_unchecked_cannot_be_vouched_for():
+    for call in (
+        lambda: table.gather(SOURCE, [0, 2**64], "unchecked"),
+        lambda: table.scatter(SOURCE, [0, 2**64], SOURCE, bounds="unchecked"),
+        lambda: table.segmented_gather(pa.array([["a"]]), [[2**64]], "unchecked"),
+    ):
+        with pytest.raises(IndexTypeError, match="beyond 64 bits, which bounds='unchecked' does not take"):
+            call()
+
+
+@pytest.mark.parametrize("rows", [[2**64, 0.5], [2**64, True], [2**64, "1"]], ids=repr)
+def test_other_lists_are_no_maps(rows):
+    for call in (lambda: table.gather(SOURCE, rows), lambda: table.segmented_gather(pa.array([["a"]]), [rows])):
+        with pytest.raises(IndexTypeError):
+            call()
+
+
+def test_arrays_of_objects_are_no_maps():
+    with pytest.raises(IndexTypeError, match="the map is of dtype object"):
+        table.gather(SOURCE, np.array([2**64], object))
