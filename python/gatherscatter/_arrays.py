@@ -10,6 +10,7 @@ import numpy as np
 
 from gatherscatter import _core
 from gatherscatter._device import Values, back_to, has_interface, lend
+from gatherscatter._jax_arrays import back_like
 
 Wrap = Callable[[Any], Any]
 TABLES = ("pandas", "polars", "pyarrow", "duckdb", "_duckdb")
@@ -161,7 +162,7 @@ def _adopt_jax(op: str, role: str, obj: Any) -> tuple[Any, Wrap | None]:
     devices = obj.devices()
     if len(devices) != 1 or any(device.platform != "cpu" for device in devices):
         raise TypeError(f"{op}: {role} is a JAX array on {obj.sharding}; only one CPU or GPU is supported")
-    return np.asarray(obj), lambda result: jax.device_put(result, obj.sharding)
+    return np.asarray(obj), back_like(jax, obj)
 
 
 def _adopt_column(op: str, role: str, obj: Any) -> np.ndarray[Any, Any]:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from gatherscatter import _core
+from gatherscatter._jax_arrays import back_like
 
 _HOST, CUDA = 1, 2  # device types of DLPack
 _MODULES = {"cuda": "_cuda", "reference": "_reference"}
@@ -182,10 +183,10 @@ def _lend_jax(jax: Any, op: str, role: str, obj: Any) -> Lent | None:
         raise TypeError(f"{op}: {role} is a JAX array on {obj.sharding}; only arrays on one device are supported")
     if role == "out":
         raise TypeError(f"{op}: cannot write to a JAX array, which is immutable")
-    sharding = obj.sharding
+    back = back_like(jax, obj)
 
     def wrap(result: Any) -> Any:
-        return jax.device_put(jax.dlpack.from_dlpack(result), sharding)
+        return back(jax.dlpack.from_dlpack(result))
 
     return Lent(int(obj.__dlpack_device__()[1]), None, lambda stream: _import(obj, stream), None, wrap)
 
