@@ -42,6 +42,12 @@ std::string dtype_name(DataType dtype) {
   return dtype.code < 6 ? names[dtype.code] + bits : "float" + bits + "_code" + std::to_string(dtype.code);
 }
 
+void check_dimensions(const char* what, int64_t rank) {
+  if (rank <= kMaxDimensions) return;
+  throw ExchangeError(std::string(what) + " with " + std::to_string(rank) + " dimensions, expected at most " +
+                      std::to_string(kMaxDimensions));
+}
+
 ArrayView checked_view(const Tensor& tensor, bool subbyte_padded) try {
   if (!is_host(tensor.device) && tensor.device.type != kCuda) {
     throw ExchangeError("array lies on device type " + std::to_string(tensor.device.type) +

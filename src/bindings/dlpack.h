@@ -19,6 +19,10 @@ namespace gs::dlpack {
 
 namespace py = pybind11;
 
+// The most that an array may have where a producer describes it. ExchangeError for more.
+inline constexpr int kMaxDimensions = 64;
+void check_dimensions(const char* what, int64_t rank);
+
 // Checks what a producer declares before anything of it is followed; ExchangeError, DTypeError or ShapeError otherwise.
 ArrayView checked_view(const Tensor& tensor, bool subbyte_padded);
 
