@@ -175,6 +175,11 @@ def test_jax_is_never_imported_for_others():
 # ---- refused
 
 
+def test_keys_are_refused_with_the_next_step():
+    with pytest.raises(TypeError, match=r"jax\.random\.key_data"):
+        gs.take(jax.random.key(0), [0])
+
+
 def test_tracers_are_a_type_error():
     with pytest.raises(TypeError):
         jax.jit(lambda a: gs.take(a, np.array([0])))(jnp.arange(4.0))

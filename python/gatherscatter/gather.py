@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gatherscatter import _core
+from gatherscatter._arrays import must_have_values
 from gatherscatter._device import is_on_device
 from gatherscatter._fill import as_fill
 from gatherscatter._types import Bounds, Negative
@@ -339,6 +340,7 @@ def one_integer(op: str, what: str, value: Any) -> int:
         raise TypeError(f"{op}: {what} is {shown(value)}, expected an integer")
     if is_on_device(value):
         raise TypeError(f"{op}: {what} lies on a GPU; pass an int, so that nothing has to wait for it")
+    must_have_values(op, what, value)
     array = np.asarray(value)
     if array.dtype.kind not in "iu":
         raise TypeError(f"{op}: {what} has dtype {array.dtype}, expected an integer")

@@ -9,7 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gatherscatter import _core
+from gatherscatter._arrays import must_have_values
 from gatherscatter._implicit_cast import dtype_name, implicit_cast
+from gatherscatter._no_arrays import hint
 from gatherscatter._source import zero_item
 from gatherscatter._types import Bounds, ScatterBounds
 from gatherscatter.errors import TileTypeError, TileValueError, shown
@@ -213,8 +215,9 @@ def check_hints(op: str, check_bounds: Any, latency: Any) -> None:
 
 def index_tuple(op: str, array: Any, indices: Any) -> tuple[tuple[Any, ...], Shape]:
     """One index array for each axis of `array`, and the shape that they broadcast to."""
+    must_have_values(op, "array", array)
     if not hasattr(array, "shape") or not hasattr(array, "dtype"):
-        raise TileTypeError(f"{op}: expected an array, got {type(array).__name__}")
+        raise TileTypeError(f"{op}: expected an array, got {type(array).__name__}{hint(array)}")
     rank = len(array.shape)
     if not isinstance(indices, tuple):
         if rank != 1:
@@ -239,6 +242,7 @@ def one_way_mask(op: str, mask: Any, shape: Shape) -> Any:
         return None
     if isinstance(mask, list | bool):
         mask = np.asarray(mask)
+    must_have_values(op, "mask", mask)
     if not _has_kind(mask, "b", _MASK_DTYPE):
         kind = dtype_name(mask) if hasattr(mask, "dtype") else type(mask).__name__
         raise TileTypeError(f"{op}: mask must be boolean, got {kind}")
@@ -248,6 +252,7 @@ def one_way_mask(op: str, mask: Any, shape: Shape) -> Any:
 
 def one_way_value(op: str, what: str, value: Any, array: Any, shape: Shape) -> Any:
     """A value that `_core` takes as fill, of exactly the dtype of `array`, or None for zero bytes."""
+    must_have_values(op, what, value)
     if hasattr(value, "shape"):
         _check_one_way(op, what, value, shape)
         if type(value) is np.ndarray and type(array) is np.ndarray and value.dtype == array.dtype:
@@ -263,6 +268,7 @@ def _index_array(op: str, index: Any) -> Any:
         index = np.asarray(index)
         if index.size == 0:
             index = index.astype(np.intp)
+    must_have_values(op, "an index", index)
     if not _has_kind(index, "iu", _INDEX_DTYPE):
         kind = dtype_name(index) if hasattr(index, "dtype") else type(index).__name__
         raise TileTypeError(f"{op}: an index must be an integer array or an int, got {kind}")
