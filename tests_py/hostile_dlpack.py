@@ -236,6 +236,12 @@ CASES = {
     "ndim_minus_1": (fields(ndim=-1), STRUCTURE),
     "ndim_min": (fields(ndim=-(2**31)), STRUCTURE),
     "legacy_ndim_minus_1": (legacy(ndim=-1), STRUCTURE),
+    "ndim_65": (fields(ndim=65, shape=(6,) + (1,) * 64, strides=None), STRUCTURE),
+    "ndim_1000": (fields(ndim=1000), STRUCTURE),
+    "ndim_1000_and_data_null": (fields(ndim=1000, data=None), STRUCTURE),
+    "ndim_max": (fields(ndim=2**31 - 1), STRUCTURE),
+    "legacy_ndim_1000": (legacy(ndim=1000), STRUCTURE),
+    "legacy_ndim_max": (legacy(ndim=2**31 - 1), STRUCTURE),
     "shape_null": (fields(shape=None), STRUCTURE),
     "shape_and_strides_null": (fields(shape=None, strides=None), STRUCTURE),
     "legacy_shape_null": (legacy(shape=None), STRUCTURE),
@@ -293,19 +299,26 @@ CASES = {
     "dlpack_raises_interrupt": (returning(KeyboardInterrupt()), ("KeyboardInterrupt",)),
     "dlpack_not_callable": (not_callable, JUNK),
     "device_missing": (no_device, UNASKED),
-    "device_returns_none": (on_device(None), UNASKED),
-    "device_returns_int": (on_device(1), UNASKED),
-    "device_returns_one": (on_device((1,)), UNASKED),
-    "device_returns_three": (on_device((1, 0, 0)), UNASKED),
-    "device_returns_text": (on_device(("cpu", 0)), UNASKED),
-    "device_returns_huge": (on_device((2**70, 0)), UNASKED),
+    "device_returns_none": (on_device(None), STRUCTURE),
+    "device_returns_int": (on_device(1), STRUCTURE),
+    "device_returns_one": (on_device((1,)), STRUCTURE),
+    "device_returns_three": (on_device((1, 0, 0)), STRUCTURE),
+    "device_returns_text": (on_device("cpu"), STRUCTURE),
+    "device_returns_two_letters": (on_device("10"), STRUCTURE),
+    "device_returns_text_in_a_tuple": (on_device(("cpu", 0)), STRUCTURE),
+    "device_returns_floats": (on_device((1.0, 0.0)), STRUCTURE),
+    "device_returns_huge": (on_device((2**70, 0)), STRUCTURE),
+    "device_returns_beyond_printing": (on_device((1, 10**6000)), STRUCTURE),
+    "device_returns_negative": (on_device((-1, 0)), STRUCTURE),
     "device_raises": (on_device(RuntimeError("no device today")), UNASKED),
 }
-ROLES = ("input", "index", "mask", "out")
+ROLES = ("input", "index", "mask", "src", "out")
 
 
 def call(gs, role, producer):
-    """One gather in which the producer plays `role`; the other arguments are honest."""
+    """One gather, or one scatter, in which the producer plays `role`; the other arguments are honest."""
+    if role == "src":
+        return gs.scatter(np.zeros(6, np.float32), 0, np.arange(6)[::-1], producer)
     arguments = {"input": np.arange(6.0, dtype=np.float32), "index": np.arange(6)[::-1], "mask": None, "out": None}
     arguments[role] = producer
     return gs.gather(arguments["input"], arguments["index"], axis=0, mask=arguments["mask"], out=arguments["out"])
@@ -316,6 +329,7 @@ def honest(role):
         "input": np.arange(6.0, dtype=np.float32),
         "index": np.arange(6),
         "mask": np.ones(6, bool),
+        "src": np.arange(6, dtype=np.float32),
         "out": np.zeros(6, np.float32),
     }[role]
 
@@ -327,7 +341,7 @@ def attempt(name, role):
     producer = CASES[name][0](honest(role))
     try:
         result = call(gs, role, producer)
-        expected = {"input": range(6)[::-1], "index": range(6), "mask": range(6)[::-1], "out": range(6)[::-1]}[role]
+        expected = range(6) if role == "index" else range(6)[::-1]
         right = result is producer if role == "out" else np.from_dlpack(result).tolist() == list(expected)
         outcome, message = ["returned" if right else "wrong"], repr(result)
         del result

@@ -271,6 +271,7 @@ def test_an_error_costs_one_wait(library, gpu):
         ({"shape": (-1,)}, "gather: input: .* negative extent"),
         ({"shape": (2**62, 8)}, "gather: input: array is too big"),
         ({"shape": (2**70,)}, "malformed .* shape is .* 64 bits"),
+        ({"shape": (1,) * 65, "strides": None}, "gather: input: .* with 65 dimensions, expected at most 64"),
         ({"shape": 6}, "malformed .* shape is 6, expected a tuple of integers"),
         ({"shape": (6.0, 5)}, "malformed .* shape says 6.0, expected an integer"),
         ({"shape": None}, "malformed .* shape is None"),

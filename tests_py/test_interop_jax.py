@@ -8,6 +8,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 import numpy as np
 import pytest
 
+import child_process
 import gatherscatter as gs
 
 jax = pytest.importorskip("jax", reason="jax is not installed")
@@ -110,7 +111,73 @@ def test_results_are_ordinary_jax_arrays():
     assert result.at[0].set(9).tolist() == [9, 1] and result.tolist() == [5, 1]
 
 
+# ---- weak types and devices, as in JAX's own results
+
+
+def weak(values):
+    return jax.lax.broadcast_in_dim(jnp.asarray(values), (4,), ())
+
+
+@pytest.mark.parametrize("value", [2, 2.5, 2j], ids=repr)
+@pytest.mark.parametrize("index", [np.array([3, 1]), [3, 1], jnp.array([3, 1])], ids=["numpy", "list", "jax"])
+def test_a_weak_type_stays_weak(value, index):
+    x = weak(value)
+    assert x.weak_type
+    for result in (
+        gs.take(x, index),
+        gs.gather(x, 0, index, bounds="fill", fill_value=1),
+        gs.scatter(x, 0, index, 1),
+        gs.plan(gs.take, x, np.asarray(index))(x, index),
+    ):
+        assert result.weak_type and result.dtype == x.dtype
+        assert (result + jnp.zeros((), jnp.complex64)).dtype == jnp.complex64
+    assert gs.take(x, index).tolist() == [value] * 2 and gs.scatter(x, 0, index, 1).tolist() == [value, 1, value, 1]
+    assert not gs.take(jnp.ones(4), index).weak_type
+
+
+def test_a_weak_result_gives_way_to_a_narrow_type():
+    assert (gs.take(weak(2.5), [0]) * jnp.ones(1, jnp.bfloat16)).dtype == jnp.bfloat16
+
+
+PLACES = """
+import jax, jax.numpy as jnp, numpy as np, gatherscatter as gs
+first, second = jax.devices()
+with jax.default_device(second):
+    elsewhere = jnp.arange(4.0)
+arrays = {
+    "uncommitted": jnp.arange(4.0),
+    "uncommitted on the second": elsewhere,
+    "weak on the second": jax.lax.broadcast_in_dim(jax.device_put(2.5, second), (4,), ()),
+    "committed to the first": jax.device_put(np.arange(4.0), first),
+    "committed to the second": jax.device_put(np.arange(4.0), second),
+}
+for name, x in arrays.items():
+    for result in (gs.take(x, [3, 1]), gs.take(x, jnp.array([3, 1])), gs.scatter(x, 0, [1], 7)):
+        same = (result.devices(), result.committed, result.weak_type) == (x.devices(), x.committed, x.weak_type)
+        assert same, (name, result.devices(), result.committed, result.weak_type)
+        assert (result + 1).devices() == (x + 1).devices()
+mixed = gs.take(arrays["uncommitted"], [0]) + arrays["committed to the second"][:1]
+assert mixed.devices() == {second}
+print("same places")
+"""
+
+
+def test_a_result_is_committed_where_its_input_is():
+    environment = {"XLA_FLAGS": "--xla_force_host_platform_device_count=2", "JAX_PLATFORMS": "cpu"}
+    assert child_process.run(PLACES, env=environment).strip() == "same places"
+
+
+def test_jax_is_never_imported_for_others():
+    code = "import sys, numpy as np, gatherscatter as gs; gs.take(np.arange(4), [1]); print('jax' in sys.modules)"
+    assert child_process.run(code).strip() == "False"
+
+
 # ---- refused
+
+
+def test_keys_are_refused_with_the_next_step():
+    with pytest.raises(TypeError, match=r"jax\.random\.key_data"):
+        gs.take(jax.random.key(0), [0])
 
 
 def test_tracers_are_a_type_error():

@@ -265,6 +265,6 @@ def test_arrays_calls_point_here():
             lambda source=source: gs.take(source, [0]),
         ):
             with pytest.raises(
-                TypeError, match=r"input is a .*; tables and their columns belong to gatherscatter.table"
+                TypeError, match=r"input is of type .*; tables and their columns belong to gatherscatter.table"
             ):
                 call()

@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 
 from gatherscatter import _core
-from gatherscatter._columns import values_of
-from gatherscatter._device import Values, back_to, has_interface, lend
+from gatherscatter._columns import is_frame, values_of
+from gatherscatter._device import Values, back_to, capsule_of, has_interface, lend
+from gatherscatter._jax_arrays import back_like
+from gatherscatter._no_arrays import is_ndarray, no_array, pretends, type_name
+from gatherscatter._torch_tensors import has_plain_memory, refusal, unnamed_dtype
 from gatherscatter._wide import NUMPYS_OPERATORS, Wide, integers_in
 
 Wrap = Callable[[Any], Any]
@@ -35,9 +38,11 @@ def adopt(op: str, role: str, obj: Any) -> tuple[Any, Wrap | None]:
     TypeError
         For objects that are no arrays.
     """
-    if isinstance(obj, np.ndarray):
+    if is_ndarray(obj):
         return _adopt_subclass(op, role, obj), None
     torch = sys.modules.get("torch")
+    if pretends(obj, np.ndarray) or (torch is not None and pretends(obj, torch.Tensor)):
+        raise TypeError(f"{op}: {role} is of type {type_name(obj)}, which claims to be an array and is none")
     if torch is not None and isinstance(obj, torch.Tensor):
         return _adopt_torch(op, role, obj)
     if isinstance(obj, Values | Wide):
@@ -60,7 +65,7 @@ def adopt(op: str, role: str, obj: Any) -> tuple[Any, Wrap | None]:
         return np.asarray(obj), None
     if is_table(obj):
         return _adopt_column(op, role, obj), None
-    raise TypeError(f"{op}: {role} is of type {_type_name(obj)}, expected an array")
+    raise no_array(op, role, obj)
 
 
 def written(tensor: Any) -> None:
@@ -75,34 +80,25 @@ def written(tensor: Any) -> None:
 
 def import_dlpack(obj: Any) -> _core.DLPackArray:
     """Take over an array of any library through the DLPack protocol, newest form first."""
-    try:
-        capsule = obj.__dlpack__(max_version=(1, 1))
-    except TypeError:  # a producer older than DLPack 1.0
-        capsule = obj.__dlpack__()
-    return _core.DLPackArray.from_capsule(capsule)
-
-
-def kind_of_tensor(tensor: Any) -> str:
-    """Why a torch tensor has no memory that could be read, in a few words."""
-    torch = sys.modules["torch"]
-    functorch = getattr(torch._C, "_functorch", None)
-    if functorch is not None and functorch.is_functorch_wrapped_tensor(tensor):
-        return "inside torch.func or vmap"
-    if tensor.device.type == "meta":
-        return "on the meta device"
-    if tensor.is_quantized:
-        return "quantised"
-    return "sparse" if tensor.layout is not torch.strided else f"on device {tensor.device}"
+    return _core.DLPackArray.from_capsule(capsule_of(obj))
 
 
 def has_values(array: Any) -> bool:
-    """Whether an array has values that can be looked at: no JAX tracer, no meta, sparse or quantised tensor."""
+    """Whether an array has values that can be looked at: no JAX tracer, tensor without plain memory, or mock."""
     jax, torch = sys.modules.get("jax"), sys.modules.get("torch")
+    if pretends(array, np.ndarray) or (torch is not None and pretends(array, torch.Tensor)):
+        return False
     if jax is not None and isinstance(array, jax.core.Tracer):
         return False
     if torch is None or not isinstance(array, torch.Tensor):
         return True
-    return array.device.type != "meta" and array.layout is torch.strided and not array.is_quantized
+    return has_plain_memory(array)
+
+
+def must_have_values(op: str, role: str, array: Any) -> None:
+    """Refuses what has no values, before anything else is asked of it: a nested tensor has not even a shape."""
+    if type(array) is not np.ndarray and not has_values(array):
+        adopt(op, role, array)
 
 
 def is_table(obj: Any) -> bool:
@@ -116,7 +112,7 @@ def is_table(obj: Any) -> bool:
 def _adopt_subclass(op: str, role: str, obj: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     if isinstance(obj, (np.ma.MaskedArray, np.matrix)):
         raise TypeError(
-            f"{op}: {role} is a {_type_name(obj)}; use NumPy's calls, such as gatherscatter.take, take_along_axis, put "
+            f"{op}: {role} is a {type_name(obj)}; use NumPy's calls, such as gatherscatter.take, take_along_axis, put "
             "or put_along_axis, which treat it as NumPy does, or pass its .data"
         )
     if isinstance(obj, np.memmap) or role != "input":
@@ -126,7 +122,7 @@ def _adopt_subclass(op: str, role: str, obj: np.ndarray[Any, Any]) -> np.ndarray
 
 def _adopt_literal(op: str, role: str, obj: Any) -> np.ndarray[Any, Any] | Wide:
     if role == "out" or (role == "input" and not isinstance(obj, np.generic)):
-        raise TypeError(f"{op}: {role} is of type {_type_name(obj)}, expected an array")
+        raise no_array(op, role, obj)
     array = np.asarray(obj)
     if role == "index" and array.dtype.kind in "Of" and array.size and op not in NUMPYS_OPERATORS:
         found = integers_in(obj)
@@ -137,6 +133,8 @@ def _adopt_literal(op: str, role: str, obj: Any) -> np.ndarray[Any, Any] | Wide:
 
 def _adopt_torch(op: str, role: str, obj: Any) -> tuple[Any, Wrap | None]:
     torch = sys.modules["torch"]
+    if not has_plain_memory(obj):
+        raise refusal(op, role, obj)
     if type(obj) is torch.Tensor or type(obj) is torch.nn.Parameter:  # a torch without an exchange table
         if obj.device.type != "cpu":
             error = ValueError if role == "out" else TypeError
@@ -153,8 +151,12 @@ def _adopt_torch(op: str, role: str, obj: Any) -> tuple[Any, Wrap | None]:
                 f"{op}: {role} is a tensor that requires grad; gradients are not supported yet. Pass tensor.detach(), "
                 "or call under torch.no_grad()"
             )
+        if dtype := unnamed_dtype(obj):
+            raise TypeError(
+                f"{op}: {role} has dtype {dtype}, which has no name in DLPack; pass tensor.view(torch.uint8)"
+            )
         return import_dlpack(obj.detach()), torch.from_dlpack
-    raise TypeError(f"{op}: {role} is of type {_type_name(obj)}; pass a plain torch.Tensor (of its memory)")
+    raise TypeError(f"{op}: {role} is of type {type_name(obj)}; pass a plain torch.Tensor (of its memory)")
 
 
 def _adopt_jax(op: str, role: str, obj: Any) -> tuple[Any, Wrap | None]:
@@ -166,17 +168,15 @@ def _adopt_jax(op: str, role: str, obj: Any) -> tuple[Any, Wrap | None]:
     devices = obj.devices()
     if len(devices) != 1 or any(device.platform != "cpu" for device in devices):
         raise TypeError(f"{op}: {role} is a JAX array on {obj.sharding}; only one CPU or GPU is supported")
-    return np.asarray(obj), lambda result: jax.device_put(result, obj.sharding)
+    if jax.dtypes.issubdtype(obj.dtype, jax.dtypes.extended):
+        raise no_array(op, role, obj, "jax.random.key_data(x) gives one of numbers")
+    return np.asarray(obj), back_like(jax, obj)
 
 
 def _adopt_column(op: str, role: str, obj: Any) -> np.ndarray[Any, Any]:
-    name = _type_name(obj)
-    if role == "input" or getattr(obj, "ndim", 1) != 1 or not hasattr(obj, "__array__"):
-        raise TypeError(f"{op}: {role} is a {name}; tables and their columns belong to gatherscatter.table (gs.table)")
-    if role == "out":
-        if not (isinstance(getattr(obj, "dtype", None), np.dtype) and hasattr(obj, "iloc")):  # no Series of NumPy's
-            raise TypeError(f"{op}: out is a {name}, which is not written to; expected an array")
-        return np.asarray(obj)
+    # No column as `out`: NumPy may see a copy of it, and what is written there would be lost.
+    if role in ("input", "out") or not hasattr(obj, "__array__") or is_frame(obj):
+        raise no_array(op, role, obj, "tables and their columns belong to gatherscatter.table (gs.table)")
     return values_of(op, role, obj)
 
 
@@ -186,7 +186,3 @@ def _has_buffer(obj: Any) -> bool:
     except TypeError:
         return False
     return True
-
-
-def _type_name(obj: Any) -> str:
-    return f"{type(obj).__module__}.{type(obj).__qualname__}".removeprefix("builtins.")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["is_column", "plain_values", "values_of"]
+__all__ = ["is_column", "is_frame", "plain_values", "values_of"]
 
 _LIBRARIES = ("pandas", "polars", "pyarrow")
 
@@ -17,7 +17,12 @@ def is_column(obj: Any) -> bool:
         return False
     if type(obj).__module__.partition(".")[0] not in _LIBRARIES:
         return False
-    return hasattr(obj, "__array__") and getattr(obj, "ndim", 1) == 1 and not _is_frame(obj)
+    return hasattr(obj, "__array__") and not is_frame(obj)
+
+
+def is_frame(obj: Any) -> bool:
+    """Whether a table or column is a table."""
+    return getattr(obj, "ndim", 1) != 1 or hasattr(obj, "columns")
 
 
 def plain_values(op: str, role: str, obj: Any) -> Any:
@@ -63,7 +68,3 @@ def _refuse_nulls(op: str, role: str, column: Any, count: int) -> None:
         raise ValueError(
             f"{op}: {role} is a {_name(column)} with {many}, which no array holds: fill or drop them first"
         )
-
-
-def _is_frame(obj: Any) -> bool:
-    return hasattr(obj, "columns")

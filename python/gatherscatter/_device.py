@@ -14,8 +14,12 @@ from typing import Any
 import numpy as np
 
 from gatherscatter import _core
+from gatherscatter._jax_arrays import back_like
+from gatherscatter._no_arrays import type_name
+from gatherscatter.errors import shown
 
 _HOST, CUDA = 1, 2  # device types of DLPack
+_Capsule = type(np.ndarray.__dlpack__(np.zeros(1)))
 _MODULES = {"cuda": "_cuda", "reference": "_reference"}
 
 
@@ -99,10 +103,10 @@ def lend(op: str, role: str, obj: Any) -> Lent | None:
     if hasattr(cls, "__dlpack__"):
         if not hasattr(cls, "__dlpack_device__"):
             return None
-        kind, number = obj.__dlpack_device__()
+        kind, number = _device_of(op, role, obj)
         if kind != CUDA:
             return None
-        return Lent(int(number), None, lambda stream: _import(obj, stream), None, back_to(obj))
+        return Lent(number, None, lambda stream: _import(obj, stream), None, back_to(obj))
     return _lend_interface(op, role, obj) if has_interface(obj) else None
 
 
@@ -182,10 +186,10 @@ def _lend_jax(jax: Any, op: str, role: str, obj: Any) -> Lent | None:
         raise TypeError(f"{op}: {role} is a JAX array on {obj.sharding}; only arrays on one device are supported")
     if role == "out":
         raise TypeError(f"{op}: cannot write to a JAX array, which is immutable")
-    sharding = obj.sharding
+    back = back_like(jax, obj)
 
     def wrap(result: Any) -> Any:
-        return jax.device_put(jax.dlpack.from_dlpack(result), sharding)
+        return back(jax.dlpack.from_dlpack(result))
 
     return Lent(int(obj.__dlpack_device__()[1]), None, lambda stream: _import(obj, stream), None, wrap)
 
@@ -306,11 +310,34 @@ def _from_described(obj: Any, described: _Described, device: int) -> _core.DLPac
 def _import(obj: Any, stream: int) -> _core.DLPackArray:
     if isinstance(obj, _core.DLPackArray):
         return obj
+    return _core.DLPackArray.from_capsule(capsule_of(obj, stream=stream), on_device=True)
+
+
+def capsule_of(obj: Any, **stream: int) -> Any:
+    """What a producer of DLPack gives, asked for in the newest form first."""
     try:
-        capsule = obj.__dlpack__(stream=stream, max_version=(1, 1))
+        capsule = obj.__dlpack__(**stream, max_version=(1, 1))
     except TypeError:  # a producer older than DLPack 1.0
-        capsule = obj.__dlpack__(stream=stream)
-    return _core.DLPackArray.from_capsule(capsule, on_device=True)
+        capsule = obj.__dlpack__(**stream)
+    if type(capsule) is not _Capsule:
+        raise BufferError(f"{type_name(obj)}.__dlpack__ returned {type_name(capsule)}, expected a DLPack capsule")
+    return capsule
+
+
+def _device_of(op: str, role: str, obj: Any) -> tuple[int, int]:
+    """Kind and number of the device that a producer of DLPack names."""
+    device = obj.__dlpack_device__()
+    try:
+        kind, number = (index(part) for part in device)
+    except (TypeError, ValueError):
+        kind = number = -1
+    if not (0 <= kind < 2**31 and 0 <= number < 2**31):
+        said = f"({', '.join(map(shown, device))})" if isinstance(device, tuple) else shown(device)
+        raise BufferError(
+            f"{op}: {role} is of type {type_name(obj)}, whose __dlpack_device__ returned {said[:80]}, expected "
+            "two integers: device type and number"
+        )
+    return kind, number
 
 
 def back_to(obj: Any) -> Callable[[Any], Any]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from gatherscatter._arrays import has_values, import_dlpack, is_table
 from gatherscatter._device import has_interface, is_on_device, stand_in
+from gatherscatter._no_arrays import is_ndarray, no_array
 from gatherscatter.errors import is_large, shown
 
 __all__ = ["Numbers", "as_fill", "numbers_of"]
@@ -58,7 +59,7 @@ def numbers_of(like: Any) -> Numbers | None:
         return _torch_numbers(torch, like)
     if isinstance(like.dtype, np.dtype):
         numbers = _numpy_numbers(like.dtype)
-        if numbers is None or isinstance(like, np.ndarray):
+        if numbers is None or is_ndarray(like):
             return numbers
         make = numbers.make
         return Numbers(numbers.category, numbers.low, numbers.high, lambda value: _in_library_of(like, make(value)))
@@ -100,7 +101,7 @@ def as_fill(op: str, like: Any, fill_value: Any, what: str = "fill_value") -> An
         return None
     if not hasattr(like, "dtype"):
         if not hasattr(like, "__dlpack__") and not has_interface(like):
-            raise TypeError(f"{op}: input is of type {type(like).__name__}, expected an array")
+            raise no_array(op, "input", like)
         like = array_like_of(like)
     if is_on_device(fill_value) and _is_item_of(like, fill_value) and is_on_device(like):
         return fill_value  # read there
@@ -272,7 +273,7 @@ def _namespace_numbers(like: Any) -> Numbers:
 
 def _in_library_of(like: Any, made: np.ndarray[Any, Any]) -> Any:
     """A NumPy value for a library that uses NumPy's dtypes, such as JAX. Never narrowed: x64 may be off by now."""
-    if isinstance(like, np.ndarray) or not hasattr(like, "__array_namespace__") or is_on_device(like):
+    if is_ndarray(like) or not hasattr(like, "__array_namespace__") or is_on_device(like):
         return made
     there = like.__array_namespace__().asarray(made)
     return there if there.dtype == made.dtype else made

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from gatherscatter._arrays import must_have_values
 from gatherscatter._device import is_on_device
 from gatherscatter._fill import as_fill, numbers_of
 from gatherscatter.errors import TileTypeError, TileValueError, shown
@@ -114,6 +115,7 @@ def _with_plain_memory(op: str, what: str, value: Any) -> Any:
     torch = sys.modules.get("torch")
     if torch is None or not isinstance(value, torch.Tensor):
         return value
+    must_have_values(op, what, value)
     if value.requires_grad and torch.is_grad_enabled():
         raise RuntimeError(f"{op}: {what} is a tensor that requires grad, which would be lost; pass its .detach()")
     return value.resolve_conj().resolve_neg()

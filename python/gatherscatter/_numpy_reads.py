@@ -12,6 +12,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from gatherscatter import _core
 from gatherscatter._device import is_on_device
 from gatherscatter._fill import as_fill
+from gatherscatter._no_arrays import is_masked_array, is_ndarray
 from gatherscatter._numpy_rules import (
     NUMPYS_MODES,
     as_index_array,
@@ -21,6 +22,7 @@ from gatherscatter._numpy_rules import (
     memory_of,
     only_numpys_keywords,
     prefers_numpy,
+    that_differ,
     true_positions,
     two_arrays,
     with_shape,
@@ -43,11 +45,12 @@ def take_anything(
 
     if is_literal(a):
         a = np.asarray(a)
-    if isinstance(a, np.ma.MaskedArray):
+    if is_masked_array(a):
         return _take_masked(again, a, indices, axis, out, fill_value)
     if prefers_numpy(a, "take"):
         only_numpys_keywords("take", a, (bounds, negative) in NUMPYS_MODES, fill_value, mask)
-        return np.take(a, indices, axis=axis, out=out, mode=NUMPYS_MODES[bounds, negative])
+        mode = NUMPYS_MODES[bounds, negative]
+        return np.take(a, indices, axis=axis, **that_differ(out=(out, None), mode=(mode, "raise")))
     return _take_from("take", a, indices, axis, out, bounds, negative, fill_value, mask)
 
 
@@ -59,15 +62,15 @@ def compress_anything(condition: Any, a: Any, axis: Any, out: Any) -> Any:
 
     if is_literal(a):
         a = np.asarray(a)
-    if prefers_numpy(a, "compress") and not isinstance(a, np.ma.MaskedArray):
-        return np.compress(condition, a, axis=axis, out=out)
+    if prefers_numpy(a, "compress") and not is_masked_array(a):
+        return np.compress(condition, a, axis=axis, **that_differ(out=(out, None)))
     condition = with_shape("compress", "condition", condition)
     if not is_on_device(condition):
         condition = np.asarray(condition)
     if len(condition.shape) != 1:
         raise ValueError("condition must be a 1-d array")
     indices = true_positions("compress", "condition", condition)
-    if isinstance(a, np.ma.MaskedArray):
+    if is_masked_array(a):
         return _same_points_masked(again, a, indices, out, None)
     return again(a, indices, out, None)
 
@@ -76,7 +79,7 @@ def _take_from(
     op: str, a: Any, indices: Any, axis: Any, out: Any, bounds: Bounds, negative: Negative, fill_value: Any, mask: Any
 ) -> Any:
     base = a
-    if isinstance(a, _ndarray):
+    if is_ndarray(a):
         base = memory_of(a)
         indices = cast_to_integers(op, indices, "same_kind")
         if base.ndim == 0:
@@ -110,14 +113,14 @@ def take_anything_along_axis(
 
     if is_literal(arr):
         arr = np.asarray(arr)
-    if isinstance(arr, np.ma.MaskedArray):
+    if is_masked_array(arr):
         return _same_points_masked(again, arr, indices, out, fill_value)
     if prefers_numpy(arr, None):
         only_numpys_keywords("take_along_axis", arr, (bounds, negative) == ("raise", "from_end"), fill_value, mask, out)
         return np.take_along_axis(arr, indices, axis)
 
     base = arr
-    if isinstance(arr, _ndarray):
+    if is_ndarray(arr):
         base = memory_of(arr)
         indices = as_index_array("take_along_axis", indices)
         axis = axis_of_index(base, indices, axis)
@@ -150,7 +153,7 @@ def _axis_number(axis: Any, rank: int) -> int | None:
 
 def _check_out(out: Any, base: np.ndarray[Any, Any], indices: Any, axis: int | None) -> None:
     """NumPy's words for an unsuitable `out`; its dtype, flags and overlap are looked at below."""
-    if not isinstance(out, _ndarray):
+    if not is_ndarray(out):
         raise TypeError("output must be an array")
     if not hasattr(indices, "shape"):
         return
@@ -187,7 +190,7 @@ def _take_masked(again: _Again, a: Any, indices: Any, axis: Any, out: Any, fill_
     data = again(a.data, indices, out, fill_value)
     if out is None:
         out = _array_of(a, data).view(type(a))
-    if isinstance(out, np.ma.MaskedArray):
+    if is_masked_array(out):
         out.mask = result_mask
     return out[()]
 
@@ -200,7 +203,7 @@ def _same_points_masked(again: _Again, arr: Any, indices: Any, out: Any, fill_va
     if out is None:
         out = _array_of(arr, data).view(type(arr))
         out.__array_finalize__(arr)
-    if isinstance(out, np.ma.MaskedArray):
+    if is_masked_array(out):
         out.mask = result_mask
     return out
 
@@ -213,7 +216,7 @@ def _array_of(a: Any, data: Any) -> Any:
 
 def _in_class_of(a: Any, result: Any) -> Any:
     """`result` as NumPy returns it from a subclass: seen, and perhaps reshaped, by its `__array_finalize__`."""
-    if type(a) is _ndarray or not isinstance(a, _ndarray):
+    if type(a) is _ndarray or not is_ndarray(a):
         return result
     view = np.asarray(result).view(type(a))
     view.__array_finalize__(a)

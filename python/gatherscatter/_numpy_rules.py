@@ -9,9 +9,10 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from gatherscatter import _core
-from gatherscatter._arrays import adopt, import_dlpack
+from gatherscatter._arrays import adopt, import_dlpack, must_have_values
 from gatherscatter._columns import is_column, values_of
 from gatherscatter._device import Lent, has_interface, is_on_device, truth_of
+from gatherscatter._no_arrays import hint, is_ndarray
 from gatherscatter._types import Mode, Negative
 from gatherscatter.errors import ShapeMismatchError, shown
 
@@ -26,6 +27,7 @@ __all__ = [
     "only_numpys_keywords",
     "prefers_numpy",
     "rule_of",
+    "that_differ",
     "true_positions",
     "two_arrays",
     "with_shape",
@@ -64,10 +66,15 @@ def _unusual_mode(mode: Any) -> Mode:
 def prefers_numpy(a: Any, method: str | None) -> bool:
     """Whether NumPy's function would hand `a` over to code of its own class, which knows units and the like."""
     cls = type(a)
-    if isinstance(a, _ndarray):
+    if is_ndarray(a):
         own = method is not None and getattr(cls, method) is not getattr(_ndarray, method)
         return own or cls.__array_function__ is not _ndarray.__array_function__
-    return hasattr(cls, "__array_function__") and not hasattr(cls, "__dlpack__")
+    return hasattr(cls, "__array_function__") and not hasattr(cls, "__dlpack__") and not hint(a)
+
+
+def that_differ(**arguments: tuple[Any, Any]) -> dict[str, Any]:
+    """Those of (value, default) that were given: a class that answers for itself may not know the others by name."""
+    return {name: value for name, (value, default) in arguments.items() if value is not default}
 
 
 def only_numpys_keywords(op: str, a: Any, known: bool, *others: Any) -> None:
@@ -78,19 +85,20 @@ def only_numpys_keywords(op: str, a: Any, known: bool, *others: Any) -> None:
 
 def is_foreign(array: Any) -> bool:
     """Whether it is an array of a library other than NumPy: NumPy has no say in what its calls mean."""
-    if isinstance(array, (np.ndarray, np.generic)):
+    if is_ndarray(array) or isinstance(array, np.generic):
         return False
     return hasattr(array, "__dlpack__") or has_interface(array)
 
 
 def with_shape(op: str, role: str, array: Any) -> Any:
     """An index, a mask or values with a shape that can be read: columns and bare DLPack producers become arrays."""
-    if isinstance(array, _ndarray):
+    if is_ndarray(array):
         return memory_of(array)
     if role != "input" and is_column(array):
         return values_of(op, role, array)
     if is_foreign(array):
-        if hasattr(array, "shape"):
+        must_have_values(op, role, array)
+        if isinstance(getattr(array, "shape", None), tuple):
             return array
         if is_on_device(array):
             lent = cast(Lent, adopt(op, role, array)[0])
@@ -113,11 +121,12 @@ def is_literal(value: Any) -> bool:
 
 def cast_to_integers(op: str, indices: Any, casting: Literal["safe", "same_kind"]) -> Any:
     """Indices as NumPy reads them: arrays cast by a rule, everything else is converted item by item."""
-    if not isinstance(indices, _ndarray):
+    if not is_ndarray(indices):
         if is_literal(indices):
             array = np.asarray(indices)
             return array if array.dtype.kind in "iu" else np.asarray(indices, dtype=np.intp)
         if is_foreign(indices):
+            must_have_values(op, "index", indices)
             return indices
         indices = adopt(op, "index", indices)[0]
     indices = memory_of(indices)
@@ -131,17 +140,18 @@ def as_index_array(op: str, indices: Any) -> Any:
         return array if array.size or isinstance(indices, np.generic) else array.astype(np.intp)
     if _is_column(indices):
         return adopt(op, "index", indices)[0]
+    must_have_values(op, "index", indices)
     return memory_of(indices)
 
 
 def _is_column(indices: Any) -> bool:
     """Whether it is array-like without being an array: a Series, a memoryview."""
-    return not isinstance(indices, _ndarray) and not is_foreign(indices)
+    return not is_ndarray(indices) and not is_foreign(indices)
 
 
 def memory_of(array: Any) -> Any:
     """A masked array, a matrix or another subclass as the plain array that it is. A plain one stays the same object."""
-    return array.view(_ndarray) if isinstance(array, _ndarray) and type(array) is not _ndarray else array
+    return array.view(_ndarray) if is_ndarray(array) and type(array) is not _ndarray else array
 
 
 def axis_of_index(base: np.ndarray[Any, Any], indices: Any, axis: Any) -> int | None:
@@ -154,7 +164,7 @@ def axis_of_index(base: np.ndarray[Any, Any], indices: Any, axis: Any) -> int | 
             raise ValueError("when axis=None, `indices` must have a single dimension.")
     else:
         axis = normalize_axis_index(axis, base.ndim)
-    if isinstance(indices, _ndarray) and indices.dtype.kind not in "iu":
+    if is_ndarray(indices) and indices.dtype.kind not in "iu":
         raise IndexError("`indices` must be an integer array")
     if axis is None:
         return None

@@ -11,6 +11,7 @@ import numpy as np
 from gatherscatter import _core
 from gatherscatter._columns import plain_values
 from gatherscatter._device import Values, is_on_device, reshaped, truth_of
+from gatherscatter._no_arrays import hint, is_masked_array, is_ndarray, type_name
 from gatherscatter._numpy_rules import (
     NUMPYS_MODES,
     as_index_array,
@@ -21,6 +22,7 @@ from gatherscatter._numpy_rules import (
     only_numpys_keywords,
     prefers_numpy,
     rule_of,
+    that_differ,
     true_positions,
     two_arrays,
     with_shape,
@@ -39,13 +41,13 @@ def put_anything(
     a: Any, ind: Any, v: Any, mode: Any, bounds: ScatterBounds | None, negative: Negative | None, mask: Any
 ) -> Any:
     """`put`. Gives a plan where one was asked for, else None, as all of these do."""
-    is_masked = isinstance(a, np.ma.MaskedArray)
+    is_masked = is_masked_array(a)
     if prefers_numpy(a, "put") and not is_masked:
         rule = rule_of("put", mode, bounds, negative)
         only_numpys_keywords("put", a, rule in NUMPYS_MODES, mask)
-        return np.put(a, ind, v, mode=NUMPYS_MODES[rule])
-    if not (isinstance(a, _ndarray) or is_foreign(a)):
-        raise TypeError(f"argument 1 must be numpy.ndarray, not {type(a)}")
+        return np.put(a, ind, v, **that_differ(mode=(NUMPYS_MODES[rule], "raise")))
+    if not (is_ndarray(a) or is_foreign(a)):
+        raise TypeError(f"argument 1 must be numpy.ndarray, not {type(a)}{hint(a)}")
     rule = rule_of("put", mode, bounds, negative)
     if not is_masked:
         return _put(a, ind, v, *rule, mask)
@@ -94,12 +96,12 @@ def put_anything_along_axis(
     arr: Any, indices: Any, values: Any, axis: Any, bounds: ScatterBounds, negative: Negative, mask: Any
 ) -> Any:
     """`put_along_axis`."""
-    is_masked = isinstance(arr, np.ma.MaskedArray)
+    is_masked = is_masked_array(arr)
     if prefers_numpy(arr, "__setitem__") and not is_masked:
         only_numpys_keywords("put_along_axis", arr, (bounds, negative) == ("raise", "from_end"), mask)
         return np.put_along_axis(arr, indices, values, axis)
-    if not (isinstance(arr, _ndarray) or is_foreign(arr)):
-        raise TypeError(f"put_along_axis: arr is of type {type(arr).__name__}, expected an array")
+    if not (is_ndarray(arr) or is_foreign(arr)):
+        raise TypeError(f"put_along_axis: arr is of type {type(arr).__name__}, expected an array{hint(arr)}")
     if not is_masked:
         return _put_along(arr, indices, values, axis, bounds, negative, mask)
     indices = as_index_array("put_along_axis", indices)
@@ -120,12 +122,12 @@ def put_anything_along_axis(
 def _put_along(
     arr: Any, indices: Any, values: Any, axis: Any, bounds: ScatterBounds, negative: Negative, mask: Any
 ) -> Any:
-    if isinstance(arr, _ndarray):
+    if is_ndarray(arr):
         indices = as_index_array("put_along_axis", indices)
         axis = axis_of_index(arr, indices, axis)
     base = _target("put_along_axis", arr)
     values = _values("put_along_axis", base, values, "values", "unsafe")
-    if isinstance(arr, _ndarray) and hasattr(indices, "shape"):
+    if is_ndarray(arr) and hasattr(indices, "shape"):
         _check_broadcast(tuple(values.shape), base.shape, tuple(indices.shape), axis)
     rank = 1 if axis is None else max(len(base.shape), 1)
     while len(values.shape) > rank and values.shape[0] == 1:
@@ -169,8 +171,8 @@ def putmask_anything(a: Any, mask: Any, values: Any) -> Any:
     """`putmask`: values at the same flat position as the mask that lets them through."""
     if prefers_numpy(a, None):
         return np.putmask(a, mask, values)
-    if not (isinstance(a, _ndarray) or is_foreign(a)):
-        raise TypeError("putmask: first argument must be an array")
+    if not (is_ndarray(a) or is_foreign(a)):
+        raise TypeError(f"putmask: first argument must be an array{hint(a)}")
     base = _target("putmask", a)
     shape = tuple(base.shape)
     truth = _truth("putmask", mask, shape)
@@ -185,9 +187,8 @@ def place_anything(arr: Any, mask: Any, vals: Any) -> Any:
     """`place`: the next value wherever the mask is true."""
     if prefers_numpy(arr, None):
         return np.place(arr, mask, vals)
-    if not (isinstance(arr, _ndarray) or is_foreign(arr)):
-        name = f"{type(arr).__module__}.{type(arr).__qualname__}".removeprefix("builtins.")
-        raise TypeError(f"place() argument 1 must be numpy.ndarray, not {name}")
+    if not (is_ndarray(arr) or is_foreign(arr)):
+        raise TypeError(f"place() argument 1 must be numpy.ndarray, not {type_name(arr)}{hint(arr)}")
     base = _target("place", arr)
     truth = _truth("place", mask, tuple(base.shape))
     values = _values("place", base, vals, "vals", "safe")
@@ -205,7 +206,7 @@ def place_anything(arr: Any, mask: Any, vals: Any) -> Any:
 def _target(op: str, a: Any) -> Any:
     """What is written to, as a plain array of its library."""
     base = with_shape(op, "input", a)
-    if isinstance(base, _ndarray) and not base.flags.writeable:
+    if is_ndarray(base) and not base.flags.writeable:
         what = "assignment destination" if op == "put_along_axis" else f"{op}: output array"
         raise ValueError(f"{what} is read-only")
     return base
@@ -213,12 +214,12 @@ def _target(op: str, a: Any) -> Any:
 
 def _values(op: str, base: Any, values: Any, what: str, casting: _Casting) -> Any:
     """Values of the dtype of `base`: as NumPy casts them in this call, or, elsewhere, those that fit exactly."""
-    if not isinstance(base, _ndarray):
+    if not is_ndarray(base):
         return with_shape(op, what, as_source(op, base, values, what))
     values = plain_values(op, what, values)
     if is_foreign(values):
         values = np.asarray(with_shape(op, what, values))
-    if isinstance(values, _ndarray):
+    if is_ndarray(values):
         plain = memory_of(values)
         return plain if plain.dtype == base.dtype else plain.astype(base.dtype, casting=casting)
     if casting == "safe":
@@ -238,7 +239,7 @@ def _repeated(op: str, values: Any, shape: tuple[int, ...]) -> Any:
     count = math.prod(shape)
     if isinstance(values, Values):
         return Values(_repeated(op, values.array, shape))
-    if isinstance(values, _ndarray):
+    if is_ndarray(values):
         rounds = np.broadcast_to(values.reshape(-1), (-(-count // values.size), values.size))
         return rounds.reshape(-1)[:count].reshape(shape)
     order = np.arange(count).reshape(shape)
@@ -273,7 +274,7 @@ def _write_masked(
         if a.dtype.names is not None:
             raise TypeError("records with a hard mask cannot be written to (nor in NumPy); see soften_mask")
         is_free = ~_no_plan(a, read(own))
-        mask = is_free if mask is None else np.asarray(mask) & is_free
+        mask = is_free if mask is None else np.asarray(with_shape("put", "mask", mask)) & is_free
     if own is not np.ma.nomask and not own.flags.writeable:  # the data must not be written alone
         raise ValueError("the mask of the array to write to is read-only")
     if values is not np.ma.masked:  # which has no value of its own

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter._arrays import has_values, is_table
+from gatherscatter._arrays import has_values, is_table, must_have_values
 from gatherscatter._columns import is_column, values_of
 from gatherscatter._device import Values, has_interface, is_on_device
 from gatherscatter._fill import array_like_of, as_fill
@@ -95,12 +95,14 @@ def _is_nested(like: Any, value: Any) -> bool:
     """Whether a value has items of its own. A tuple is one item of a structured dtype."""
     if isinstance(value, tuple):
         return getattr(getattr(like, "dtype", None), "names", None) is None
-    return isinstance(value, list | range) or getattr(value, "ndim", 0) > 0
+    rank = getattr(value, "ndim", 0)
+    return isinstance(value, list | range) or (isinstance(rank, int) and rank > 0)
 
 
 def _item(op: str, like: Any, value: Any, what: str) -> Any:
     if value is None:
         raise TypeError(f"{op}: {what} contains None, expected numbers")
+    must_have_values(op, what, value)
     item = as_fill(op, like, value, what)
     return zero_item(like) if item is None else item
 
@@ -125,6 +127,8 @@ def _array_of_list(op: str, like: Any, values: Any, what: str) -> Any:
 def _shape_and_leaves(op: str, like: Any, value: Any, what: str) -> tuple[tuple[int, ...], list[Any]]:
     if not _is_nested(like, value):
         return (), [value]
+    if not isinstance(value, list | tuple | range):
+        must_have_values(op, what, value)
     parts = [_shape_and_leaves(op, like, part, what) for part in value]
     shapes = {shape for shape, _ in parts}
     if len(shapes) > 1:

@@ -9,8 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gatherscatter import _core
+from gatherscatter._arrays import must_have_values
 from gatherscatter._columns import plain_values
 from gatherscatter._implicit_cast import dtype_name, implicit_cast
+from gatherscatter._no_arrays import hint
 from gatherscatter._source import zero_item
 from gatherscatter._types import Bounds, ScatterBounds
 from gatherscatter._wide import integers_in
@@ -215,8 +217,9 @@ def check_hints(op: str, check_bounds: Any, latency: Any) -> None:
 
 def index_tuple(op: str, array: Any, indices: Any) -> tuple[tuple[Any, ...], Shape]:
     """One index array for each axis of `array`, and the shape that they broadcast to."""
+    must_have_values(op, "array", array)
     if not hasattr(array, "shape") or not hasattr(array, "dtype"):
-        raise TileTypeError(f"{op}: expected an array, got {type(array).__name__}")
+        raise TileTypeError(f"{op}: expected an array, got {type(array).__name__}{hint(array)}")
     rank = len(array.shape)
     if not isinstance(indices, tuple):
         if rank != 1:
@@ -241,6 +244,7 @@ def one_way_mask(op: str, mask: Any, shape: Shape) -> Any:
         return None
     if isinstance(mask, list | bool):
         mask = np.asarray(mask)
+    must_have_values(op, "mask", mask)
     mask = plain_values(op, "mask", mask)
     if not _has_kind(mask, "b", _MASK_DTYPE):
         kind = dtype_name(mask) if hasattr(mask, "dtype") else type(mask).__name__
@@ -251,6 +255,7 @@ def one_way_mask(op: str, mask: Any, shape: Shape) -> Any:
 
 def one_way_value(op: str, what: str, value: Any, array: Any, shape: Shape) -> Any:
     """A value that `_core` takes as fill, of exactly the dtype of `array`, or None for zero bytes."""
+    must_have_values(op, what, value)
     value = plain_values(op, what, value)
     if hasattr(value, "shape"):
         _check_one_way(op, what, value, shape)
@@ -268,6 +273,7 @@ def _index_array(op: str, index: Any) -> Any:
             return array.astype(np.intp)
         found = integers_in(index) if array.dtype.kind in "Of" else None
         index = array if found is None else found
+    must_have_values(op, "an index", index)
     index = plain_values(op, "index", index)
     if not _has_kind(index, "iu", _INDEX_DTYPE):
         kind = dtype_name(index) if hasattr(index, "dtype") else type(index).__name__

@@ -37,9 +37,18 @@ std::byte* next_line(std::byte* address) {
 
 std::string dtype_name(DataType dtype) {
   const char* const names[] = {"int", "uint", "float", "opaque", "bfloat", "complex"};
+  const char* const narrow[] = {"float8_e3m4",     "float8_e4m3",   "float8_e4m3b11fnuz", "float8_e4m3fn",
+                                "float8_e4m3fnuz", "float8_e5m2",   "float8_e5m2fnuz",    "float8_e8m0fnu",
+                                "float6_e2m3fn",   "float6_e3m2fn", "float4_e2m1fn"};
   if (dtype.code == kBool) return "bool";
-  const std::string bits = std::to_string(dtype.bits);
-  return dtype.code < 6 ? names[dtype.code] + bits : "float" + bits + "_code" + std::to_string(dtype.code);
+  if (dtype.code < kBool) return names[dtype.code] + std::to_string(dtype.bits);
+  return dtype.code <= kLastCode ? narrow[dtype.code - kFloat8E3M4] : "code" + std::to_string(dtype.code);
+}
+
+void check_dimensions(const char* what, int64_t rank) {
+  if (rank <= kMaxDimensions) return;
+  throw ExchangeError(std::string(what) + " with " + std::to_string(rank) + " dimensions, expected at most " +
+                      std::to_string(kMaxDimensions));
 }
 
 ArrayView checked_view(const Tensor& tensor, bool subbyte_padded) try {
@@ -118,6 +127,7 @@ const Torch& torch() {
   if (Py_IS_TYPE(property, &PyGetSetDescr_Type)) {
     found.requires_grad = reinterpret_cast<PyGetSetDescrObject*>(property)->d_getset;
   }
+  found.memory = TorchMemory(reinterpret_cast<PyTypeObject*>(tensor.ptr()));
   found.is_conj = py::object(tensor.attr("is_conj")).release().ptr();
   PyObject* forward_mode = PyDict_GetItemString(loaded, "torch.autograd.forward_ad");
   if (forward_mode != nullptr && PyModule_Check(forward_mode))

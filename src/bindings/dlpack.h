@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bindings/dlpack_abi.h"
+#include "bindings/torch_memory.h"
 #include "core/array_view.h"
 
 namespace gs {
@@ -18,6 +19,10 @@ struct ElementType;  // from_python.h
 namespace gs::dlpack {
 
 namespace py = pybind11;
+
+// The most that an array may have where a producer describes it. ExchangeError for more.
+inline constexpr int kMaxDimensions = 64;
+void check_dimensions(const char* what, int64_t rank);
 
 // Checks what a producer declares before anything of it is followed; ExchangeError, DTypeError or ShapeError otherwise.
 ArrayView checked_view(const Tensor& tensor, bool subbyte_padded);
@@ -90,8 +95,9 @@ struct Torch {
   PyObject* is_conj = nullptr;
   PyCFunction is_neg_function = nullptr;       // the same without a call of Python's; null where it is of another kind
   const PyGetSetDef* requires_grad = nullptr;  // likewise
-  PyObject* forward_mode = nullptr;            // the module torch.autograd.forward_ad
-  bool in_forward_mode() const;                // inside a dual level, where a tensor may carry a tangent
+  TorchMemory memory;
+  PyObject* forward_mode = nullptr;  // the module torch.autograd.forward_ad
+  bool in_forward_mode() const;      // inside a dual level, where a tensor may carry a tangent
   // Neither requires grad nor has a lazy negative bit. False where that is not known without more questions.
   bool is_plain_float(PyObject* object) const;
   bool is_tensor(PyObject* object) const {

@@ -53,6 +53,7 @@ Array Array::from_capsule(py::handle capsule, bool on_device) {
   PyObject* object = capsule.ptr();
   Array array;
   const auto take = [&](const Tensor& tensor, bool subbyte_padded) {
+    check_dimensions("DLPack tensor", tensor.ndim);  // before the shape is read: a wrong number leads beyond its end
     array.view_ = checked_view(tensor, subbyte_padded);
     if (!is_host(tensor.device) && !on_device) {
       throw ExchangeError("array lies on device type " + std::to_string(tensor.device.type) +
@@ -115,6 +116,7 @@ Array Array::from_interface(py::object owner, uintptr_t data, const Dims& shape,
   ArrayView& view = array.view_;
   view.item = item_of(descr);
   array.dtype_ = type_of(descr);
+  check_dimensions("__cuda_array_interface__", shape.size());
   view.extent = shape;
   bool empty = false;
   for (const int64_t n : shape) {

@@ -80,11 +80,25 @@ void check_gradients(Role role, const py::object& tensor) {
   }
 }
 
+// Asked only where torch's C interface does not confirm the tensor: says what is wrong with it, if something is.
+void check_memory(Role role, const py::object& tensor) {
+  const auto ask = [&](const char* question) {
+    return python_part("gatherscatter._torch_tensors", question)(tensor).cast<std::string>();
+  };
+  const std::string what = role_name(role);
+  if (const std::string dtype = ask("unnamed_dtype"); !dtype.empty()) {
+    throw DTypeError(what + " has dtype " + dtype + ", which has no name in DLPack; pass tensor.view(torch.uint8)");
+  }
+  if (const std::string problem = ask("short_storage"); !problem.empty()) {
+    throw ExchangeError(what + " is a tensor that " + problem);
+  }
+}
+
 void borrow_torch(Role role, Operand& operand) {
   dlpack::Tensor tensor{};
   if (dlpack::torch().api->tensor_from_object(operand.object.ptr(), &tensor) != 0) {
     PyErr_Clear();  // torch's own words come with a page of stack frames
-    const auto kind = python_part("gatherscatter._arrays", "kind_of_tensor")(operand.object).cast<std::string>();
+    const auto kind = python_part("gatherscatter._torch_tensors", "kind_of_tensor")(operand.object).cast<std::string>();
     throw DTypeError(std::string(role_name(role)) + " is a tensor without plain memory (" + kind + ")");
   }
   // Integers and booleans have no gradient, and only complex numbers and their parts carry a lazy bit. Asking takes as
@@ -121,7 +135,12 @@ void borrow_torch(Role role, Operand& operand) {
       if (tensor.shape[axis] == 0) break;
     }
   }
-  static_cast<ArrayView&>(operand.view) = dlpack::checked_view(tensor, false);
+  ArrayView& view = operand.view;
+  view = dlpack::checked_view(tensor, false);
+  if (!dlpack::torch().memory.confirms(operand.object.ptr(), tensor.dtype, view.item, view.rank(), view.extent.data(),
+                                       view.stride.data())) {
+    check_memory(role, operand.object);
+  }
   operand.library = Library::torch;
   operand.writable = true;
   operand.type.data = tensor.dtype;

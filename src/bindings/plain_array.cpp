@@ -61,6 +61,7 @@ bool read_tensor(PyObject* object, Role role, PlainArray& array) {
     return false;
   }
   if (role == Role::index && !(is_integer && index_type(is_signed, array.item, array.type))) return false;
+  if (!torch.memory.confirms(object, tensor.dtype, array.item, array.rank, array.extent, array.stride)) return false;
   array.library = Library::torch;
   array.data = static_cast<std::byte*>(tensor.data);
   array.writable = true;

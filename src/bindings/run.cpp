@@ -178,8 +178,8 @@ void set_number(Request& request, const Operands& operands) {
   throw DTypeError(
       "input has dtype " + operands.input.type.name() + ", which has no reduce='" +
       names[static_cast<int>(request.combine.reduce)] +
-      "': it takes bool, integers, floats of 8 to 64 bits and complex numbers (add, mul, mean), all in the "
-      "byte order of this machine");
+      "': it takes bool, integers, floats of 8 to 64 bits with a sign and complex numbers (add, mul, mean), all in "
+      "the byte order of this machine");
 }
 
 void adopt_all(const Request& request, const RawOperands& raw, Operands& operands) {

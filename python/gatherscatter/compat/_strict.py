@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from gatherscatter._arrays import must_have_values
 from gatherscatter._fill import array_like_of
 from gatherscatter._implicit_cast import dtype_name
 from gatherscatter._integers import is_integer
+from gatherscatter._no_arrays import no_array
 from gatherscatter.errors import shown
 
 __all__ = ["INTEGERS", "Dtypes", "array_like", "check_index_dtype", "integer", "item_bytes"]
@@ -35,10 +37,11 @@ INDEX = Dtypes("int32", "int64")
 
 def array_like(op: str, role: str, obj: Any) -> Any:
     """`obj`, or a view of it, with a dtype and a shape; TypeError for what is no array, lists and numbers included."""
+    must_have_values(op, role, obj)
     if not hasattr(obj, "dtype") and hasattr(obj, "__dlpack__"):
         obj = array_like_of(obj)
     if not hasattr(obj, "dtype") or not hasattr(obj, "shape"):
-        raise TypeError(f"{op}: {role} is of type {type(obj).__name__}, expected an array")
+        raise no_array(op, role, obj)
     return obj
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from gatherscatter._arrays import must_have_values
 from gatherscatter._implicit_cast import dtype_name
 from gatherscatter.compat._strict import INTEGERS, Dtypes
 from gatherscatter.errors import TileError, TileTypeError, TileValueError
@@ -132,6 +133,7 @@ def scatter(
 
 def _check(op: str, array: Any, indices: Any, mask: Any) -> None:
     """What the uniform calls take and cuTile does not: other dtypes, and lists in the place of tiles."""
+    must_have_values(op, "array", array)
     if hasattr(array, "dtype") and array not in _DTYPES:
         raise TileTypeError(f"{op}: an array of dtype {dtype_name(array)} is none that cuTile has")
     entries = indices if isinstance(indices, tuple) else (indices,)

@@ -1,0 +1,69 @@
+"""_no_arrays.py: what is no array, and the call that makes one of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["hint", "is_masked_array", "is_ndarray", "no_array", "pretends", "type_name"]
+
+# Where a type comes from, or its whole name, and what its user can do next. A longer name goes before a shorter one.
+_STEPS = {
+    "list": "numpy.asarray(x) makes one",
+    "tuple": "numpy.asarray(x) makes one",
+    "awkward": "awkward.to_numpy(x) makes one, where all lists of a level are of one length",
+    "cudf": "gatherscatter.table (gs.table) takes it as it is, and the .values of a column are a CuPy array",
+    "dask.dataframe": "x.compute() gives a pandas object, for gatherscatter.table (gs.table)",
+    "dask": "x.compute() gives one",
+    "h5py": "x[...] reads it into one",
+    "narwhals": "narwhals.to_native(x) gives what it wraps, for gatherscatter.table (gs.table)",
+    "scipy.sparse": "x.toarray() makes one",
+    "tensorflow": "x.numpy() gives one",
+    "xarray.core.dataset": "x[name].values is one",
+    "xarray": "x.values is one",
+    "zarr": "x[...] reads it into one",
+}
+
+
+def type_name(obj: Any) -> str:
+    """The name of an object's type with that of its module, but for those of Python itself."""
+    return _name_of(type(obj))
+
+
+def hint(obj: Any) -> str:
+    """The end of a message: what makes an array of an object of a library that is known here, else "".
+
+    The library is known by name, and never imported.
+    """
+    for cls in type(obj).__mro__:
+        name = _name_of(cls)
+        for origin, step in _STEPS.items():
+            if name == origin or name.startswith(origin + "."):
+                return f"; {step}"
+    return ""
+
+
+def no_array(op: str, role: str, obj: Any, otherwise: str = "") -> TypeError:
+    """An error that says what came in the place of an array, and what to do: `otherwise` if nothing else is known."""
+    step = hint(obj) or (f"; {otherwise}" if otherwise else "")
+    return TypeError(f"{op}: {role} is of type {type_name(obj)}, expected an array{step}")
+
+
+def is_ndarray(obj: Any) -> bool:
+    """Whether an object is an array of NumPy or of a subclass, whatever class it claims to be of."""
+    return issubclass(type(obj), np.ndarray)
+
+
+def pretends(obj: Any, cls: type) -> bool:
+    """Whether an object claims to be of a class that its type has nothing to do with, as mocks do."""
+    return isinstance(obj, cls) and not issubclass(type(obj), cls)
+
+
+def is_masked_array(obj: Any) -> bool:
+    """Likewise a masked array of NumPy."""
+    return issubclass(type(obj), np.ma.MaskedArray)
+
+
+def _name_of(cls: type) -> str:
+    return f"{cls.__module__}.{cls.__qualname__}".removeprefix("builtins.")

@@ -1,0 +1,66 @@
+"""_torch_tensors.py: torch tensors that are not what the memory behind them says, and in which words."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import Any
+
+_SUB_BYTE = re.compile(r"torch\.u?int[1-7]")
+
+
+def kind_of_tensor(tensor: Any) -> str:
+    """Why a torch tensor has no memory that could be read, and what has, in a few words."""
+    torch = sys.modules["torch"]
+    if _is_wrapped(torch, tensor):
+        return "inside torch.func or vmap"
+    if tensor.device.type == "meta":
+        return "on the meta device"
+    if tensor.is_quantized:
+        return "quantised; pass tensor.dequantize() or tensor.int_repr()"
+    if tensor.is_nested:
+        return "nested; pass its parts, tensor.unbind(), or tensor.to_padded_tensor(0)"
+    if tensor.layout is not torch.strided:
+        layout = str(tensor.layout).removeprefix("torch.").removeprefix("_")
+        return f"of layout {layout}; pass tensor.to_dense()"
+    return f"of dtype {tensor.dtype} on device {tensor.device}"
+
+
+def unnamed_dtype(tensor: Any) -> str:
+    """The dtype of a tensor that would come back as another one, since DLPack has no name for it; "" for any other."""
+    name = str(tensor.dtype)
+    return name if _SUB_BYTE.fullmatch(name) else ""
+
+
+def short_storage(tensor: Any) -> str:
+    """How far the elements of a tensor reach beyond its storage, where they do: it was shrunk since. Else ""."""
+    if not hasattr(tensor, "untyped_storage") or tensor.numel() == 0:
+        return ""
+    steps = zip(tensor.shape, tensor.stride(), strict=True)
+    last = tensor.storage_offset() + sum((extent - 1) * step for extent, step in steps)
+    needed, held = (last + 1) * tensor.element_size(), tensor.untyped_storage().nbytes()
+    return f"reaches byte {needed} of a storage of {held} bytes" if needed > held else ""
+
+
+def refusal(op: str, role: str, tensor: Any) -> Exception:
+    """What is wrong with a tensor whose values cannot be looked at."""
+    if _has_storage(tensor):
+        return BufferError(f"{op}: {role} is a tensor that {short_storage(tensor)}")
+    return TypeError(f"{op}: {role} is a tensor without plain memory ({kind_of_tensor(tensor)})")
+
+
+def has_plain_memory(tensor: Any) -> bool:
+    """Whether the values of a tensor can be looked at: it is not meta, sparse, nested, quantised or cut off."""
+    return _has_storage(tensor) and not short_storage(tensor)
+
+
+def _has_storage(tensor: Any) -> bool:
+    torch = sys.modules["torch"]
+    if tensor.device.type == "meta" or tensor.layout is not torch.strided or tensor.is_quantized:
+        return False
+    return not getattr(tensor, "is_nested", False) and not _is_wrapped(torch, tensor)
+
+
+def _is_wrapped(torch: Any, tensor: Any) -> bool:
+    functorch = getattr(getattr(torch, "_C", None), "_functorch", None)
+    return functorch is not None and functorch.is_functorch_wrapped_tensor(tensor)

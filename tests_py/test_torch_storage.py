@@ -1,0 +1,238 @@
+"""Tensors whose storage is shorter than they are: refused in every place of every operator, before it is read."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+import child_process
+import gatherscatter as gs
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+
+# Each call in a fork: what reads such a tensor ends there. Prints {name: [type of the error, its words]}.
+CALLS = """
+import json, os, sys
+import numpy as np
+import torch
+import gatherscatter as gs
+
+torch.set_num_threads(1)  # its threads are not there after a fork
+
+def cut(tensor, keep=8):
+    tensor.untyped_storage().resize_(keep)
+    return tensor
+
+def ints(n): return cut(torch.arange(n))
+def floats(n): return cut(torch.arange(float(n)))
+def truths(n): return cut(torch.ones(n, dtype=torch.bool))
+def number(n, dtype=torch.float32): return cut(torch.ones(n, dtype=dtype)[n - 1])
+
+def calls(n):
+    x, i, m = torch.arange(float(n)), torch.arange(n), torch.ones(n, dtype=torch.bool)
+    a, numbers = np.arange(float(n), dtype=np.float32), np.arange(n)
+    far = number(1 << 22), number(1 << 22, torch.int64)
+    rows, along = gs.plan(gs.take, x, i), gs.plan(gs.gather, x, 0, i)
+    write = gs.plan(gs.scatter, x, 0, i, x)
+    return {
+        "take input": lambda: gs.take(floats(n), i),
+        "take numpy index": lambda: gs.take(floats(n), numbers),
+        "take index": lambda: gs.take(x, ints(n)),
+        "take index of numpy": lambda: gs.take(a, ints(n)),
+        "take out": lambda: gs.take(x, i, out=floats(n)),
+        "take rows": lambda: gs.take(cut(torch.zeros(n, 4)), i, axis=0),
+        "take mask": lambda: gs.take(a, numbers, mask=truths(n)),
+        "take clip": lambda: gs.take(a, ints(n), mode="clip"),
+        "take_along_axis": lambda: gs.take_along_axis(floats(n), i, 0),
+        "take_along_axis index": lambda: gs.take_along_axis(a, ints(n), 0),
+        "compress": lambda: gs.compress(m, floats(n)),
+        "compress condition": lambda: gs.compress(truths(n), a),
+        "gather": lambda: gs.gather(floats(n), 0, i),
+        "gather index": lambda: gs.gather(x, 0, ints(n)),
+        "gather int8 index": lambda: gs.gather(x, 0, cut(torch.zeros(n, dtype=torch.int8))),
+        "gather mask": lambda: gs.gather(x, 0, i, mask=truths(n)),
+        "gather fill": lambda: gs.gather(x, 0, i, bounds="fill", fill_value=far[0]),
+        "gather fill of numpy": lambda: gs.gather(a, 0, numbers, bounds="fill", fill_value=far[0]),
+        "gather fills": lambda: gs.gather(x, 0, i, bounds="fill", fill_value=floats(n)),
+        "gather axis": lambda: gs.gather(x, i, axis=far[1]),
+        "gather out": lambda: gs.gather(x, 0, i, out=floats(n)),
+        "gather bfloat16": lambda: gs.gather(cut(torch.zeros(n, dtype=torch.bfloat16)), 0, i),
+        "gather complex": lambda: gs.gather(cut(torch.zeros(n, dtype=torch.complex64)), 0, i),
+        "gather parameter": lambda: gs.gather(torch.nn.Parameter(floats(n), requires_grad=False), 0, i),
+        "gather_nd": lambda: gs.gather_nd(floats(n), i[:, None]),
+        "gather_nd index": lambda: gs.gather_nd(x, cut(torch.zeros(n, 1, dtype=torch.int64))),
+        "tile_gather": lambda: gs.tile_gather(floats(n), i),
+        "tile_gather index": lambda: gs.tile_gather(x, ints(n)),
+        "tile_gather mask": lambda: gs.tile_gather(x, i, mask=truths(n)),
+        "tile_gather padding": lambda: gs.tile_gather(x, i, padding_value=floats(n)),
+        "tile_gather padding cast": lambda: gs.tile_gather(x.double(), i, padding_value=floats(n)),
+        "tile_gather padding of numpy": lambda: gs.tile_gather(a, numbers, padding_value=floats(n)),
+        "tile_scatter": lambda: gs.tile_scatter(floats(n), i, x),
+        "tile_scatter value": lambda: gs.tile_scatter(x, i, floats(n)),
+        "tile_scatter value cast": lambda: gs.tile_scatter(x.double(), i, floats(n)),
+        "scatter": lambda: gs.scatter(floats(n), 0, i, x),
+        "scatter index": lambda: gs.scatter(x, 0, ints(n), x),
+        "scatter src": lambda: gs.scatter(x, 0, i, floats(n)),
+        "scatter src number": lambda: gs.scatter(x, 0, i, far[0]),
+        "scatter src number of numpy": lambda: gs.scatter(a, 0, numbers, far[0]),
+        "scatter src list": lambda: gs.scatter(x, 0, i[:1], [far[0]]),
+        "scatter src list of numpy": lambda: gs.scatter(a, 0, numbers[:1], [far[0]]),
+        "scatter mask": lambda: gs.scatter(x, 0, i, x, mask=truths(n)),
+        "scatter out": lambda: gs.scatter(x, 0, i, x, out=floats(n)),
+        "scatter add": lambda: gs.scatter(floats(n), 0, i, x, reduce="add"),
+        "scatter_nd updates": lambda: gs.scatter_nd(x, i[:, None], floats(n)),
+        "put": lambda: gs.put(floats(n), i, x),
+        "put index": lambda: gs.put(a, ints(n), a),
+        "put values": lambda: gs.put(a, numbers, floats(n)),
+        "put mask": lambda: gs.put(a, numbers, a, mask=truths(n)),
+        "put mask of masked": lambda: gs.put(np.ma.array(a, mask=a < 3, hard_mask=True), numbers, a, mask=truths(n)),
+        "put_along_axis": lambda: gs.put_along_axis(floats(n), i, x, 0),
+        "put_along_axis values": lambda: gs.put_along_axis(a, numbers, floats(n), 0),
+        "putmask": lambda: gs.putmask(floats(n), m, x),
+        "putmask mask": lambda: gs.putmask(a, truths(n), a),
+        "putmask values": lambda: gs.putmask(a, a > 3, floats(n)),
+        "place": lambda: gs.place(floats(n), m, x),
+        "place mask": lambda: gs.place(a, truths(n), a),
+        "place values": lambda: gs.place(a, a > 3, floats(n)),
+        "plan input": lambda: rows(floats(n), i),
+        "plan index": lambda: rows(x, ints(n)),
+        "plan out": lambda: along(x, i, out=floats(n)),
+        "plan of it": lambda: gs.plan(gs.take, floats(n), i),
+        "plan scatter": lambda: write(floats(n), i, x),
+        "plan scatter src": lambda: write(x, i, floats(n)),
+        "plan.scatter": lambda: rows.scatter(floats(n), i, x),
+        "plan.scatter out": lambda: rows.scatter(x, i, x, out=floats(n)),
+        "pypto": lambda: gs.compat.pypto.gather(floats(n), 0, i),
+        "mindspore": lambda: gs.compat.mindspore.gather(floats(n), 0, i),
+    }
+
+def attempt(call):
+    try:
+        return ["returned", repr(call())[:99]]
+    except Exception as error:
+        return [type(error).__name__, str(error)]
+
+answers = {}
+for n in (16, 1 << 21):
+    for name, call in calls(n).items():
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.write(writer, json.dumps(attempt(call)).encode())
+            os._exit(0)
+        os.close(writer)
+        with os.fdopen(reader, "rb") as pipe:
+            text = pipe.read()
+        status = os.waitpid(child, 0)[1]
+        answers[f"{name}, {n}"] = json.loads(text) if status == 0 else ["crashed", f"wait status {status}"]
+print(json.dumps(answers))
+"""
+
+
+def test_no_operator_reads_beyond_a_storage():
+    answers = json.loads(child_process.run(CALLS).splitlines()[-1])
+    assert len(answers) > 100
+    wrong = {name: said for name, said in answers.items() if said[0] != "BufferError" or "storage" not in said[1]}
+    assert not wrong
+
+
+def cut(tensor, keep):
+    tensor.untyped_storage().resize_(keep)
+    return tensor
+
+
+def held(tensor, keep, view):
+    """A view of a storage that is cut to `keep` bytes."""
+    seen = view(tensor)
+    cut(tensor, keep)
+    return seen
+
+
+FITS = {
+    "whole": (lambda t: t, 96),
+    "head": (lambda t: t[:2], 16),
+    "middle": (lambda t: t[3:5], 40),
+    "strided": (lambda t: t[1::5], 96),
+    "strided to its last item": (lambda t: t.as_strided((3,), (4,), 1), 80),
+    "repeated": (lambda t: t[4].expand(5), 40),
+    "transposed": (lambda t: t.view(3, 4)[:2].T, 64),
+    "backwards": (lambda t: t.flip(0)[:12], 96),
+    "nothing of it": (lambda t: t[8:8], 8),
+    "no rows": (lambda t: t.as_strided((0, 5), (1000, 1)), 8),
+}
+
+
+@pytest.mark.parametrize("case", FITS)
+@pytest.mark.parametrize("dtype", [torch.int64, torch.float64])
+def test_elements_that_lie_in_the_storage_are_read(case, dtype):
+    view, keep = FITS[case]
+    expected = view(torch.arange(12, dtype=dtype)).clone()
+    x = held(torch.arange(12, dtype=dtype), keep, view)
+    index = torch.arange(x.shape[0])
+    assert torch.equal(gs.take(x, index, axis=0), expected)
+    assert torch.equal(gs.gather(x, index, axis=0, bounds="fill"), expected)
+    if case in ("nothing of it", "no rows", "backwards"):
+        return
+    with pytest.raises(BufferError, match=f"storage of {keep - 1} bytes"):
+        gs.take(held(torch.arange(12, dtype=dtype), keep - 1, view), index, axis=0)
+
+
+def test_an_error_says_which_argument_and_how_far():
+    x, short = torch.arange(16.0), cut(torch.arange(16), 8)
+    with pytest.raises(BufferError, match=r"gather: index is a tensor that reaches byte 128 of a storage of 8 bytes"):
+        gs.gather(x, 0, short)
+    with pytest.raises(BufferError, match=r"gather: out is a tensor that reaches byte 64 of a storage of 4 bytes"):
+        gs.gather(x, 0, torch.arange(16), out=cut(torch.zeros(16), 4))
+
+
+def test_the_others_stay_as_they_were():
+    out = torch.full((4,), 5.0)
+    with pytest.raises(BufferError):
+        gs.gather(torch.arange(4.0), 0, cut(torch.arange(4), 8), out=out)
+    assert out.tolist() == [5] * 4
+    target = np.zeros(4, np.float32)
+    with pytest.raises(BufferError):
+        gs.put(target, np.arange(4), cut(torch.arange(4.0), 8))
+    assert not target.any()
+
+
+# ---- dtypes that DLPack has no name for
+
+
+@pytest.mark.parametrize("name", [f"{sign}int{bits}" for sign in ("", "u") for bits in range(1, 8)])
+@pytest.mark.parametrize("count", [4, 100_000])
+def test_integers_of_fewer_bits_are_refused_by_name(name, count):
+    if not hasattr(torch, name):
+        pytest.skip(f"this torch has no {name}")
+    x = torch.zeros(count, dtype=torch.uint8).view(getattr(torch, name))
+    index = torch.zeros(count, dtype=torch.int64)
+    plain = torch.zeros(count, dtype=torch.uint8)
+    for call in (
+        lambda: gs.take(x, index),
+        lambda: gs.gather(x, 0, index),
+        lambda: gs.gather(plain, 0, x),
+        lambda: gs.gather(plain, 0, index, out=x),
+        lambda: gs.scatter(plain, 0, index, x),
+        lambda: gs.take(np.zeros(count), x),
+        lambda: gs.gather(x, 0, index, bounds="fill", fill_value=0),
+        lambda: gs.plan(gs.take, x, index),
+    ):
+        with pytest.raises(TypeError, match=rf"torch\.{name}\b"):
+            call()
+
+
+def test_every_other_dtype_comes_back_as_it_is():
+    kept, refused = set(), set()
+    for dtype in {value for value in vars(torch).values() if isinstance(value, torch.dtype)}:
+        try:
+            x = torch.zeros(4 * dtype.itemsize, dtype=torch.uint8).view(dtype)
+        except (RuntimeError, ValueError):  # quantised: not made in this way
+            continue
+        try:
+            assert gs.take(x, torch.arange(4)).dtype is dtype
+            kept.add(str(dtype))
+        except TypeError:
+            refused.add(str(dtype))
+    assert {"torch.bool", "torch.uint8", "torch.int8", "torch.bfloat16", "torch.complex32"} < kept
+    assert all(re.search(r"\.(u?int[1-7]|bits.*|qu?int.*|float4.*)$", name) for name in refused), refused
