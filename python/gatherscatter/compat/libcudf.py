@@ -1,4 +1,4 @@
-"""libcudf.py: libcudf's gather, scatter and their neighbours to the letter, on tables in host memory."""
+"""libcudf.py: libcudf's gather, scatter and their neighbours to the letter, on tables in host memory or on a GPU."""
 
 from __future__ import annotations
 
