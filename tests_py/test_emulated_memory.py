@@ -44,7 +44,8 @@ with fake_cuda.played_gpu():
 def test_a_host_that_touches_it_dies(address, touch):
     code = CRASH.format(address=address, touch=touch)
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=Path(__file__).parent)
-    assert (found.stdout, found.returncode) == ("alive\n", -signal.SIGSEGV), found.stderr
+    died = found.returncode == -signal.SIGSEGV or "SEGV" in found.stderr  # as a sanitizer says it
+    assert died and found.stdout == "alive\n", found.stderr
 
 
 def test_one_memory_has_two_addresses():
