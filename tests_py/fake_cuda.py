@@ -1,4 +1,4 @@
-"""fake_cuda.py: arrays that lie in host memory and say that they lie on a GPU, for tests with GS_DEVICES=reference.
+"""fake_cuda.py: arrays in memory of the GPU that the CPU plays (fake_memory.py), for tests with GS_DEVICES=reference.
 
 Each class speaks to gatherscatter as one real library does, and notes which streams it was handed. None of them lets
 NumPy see its values: whoever looks at them from the host fails, as with real memory of a GPU.
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 import hostile_dlpack as structs
+from fake_memory import device_address, host_address, placed
 
 CUDA = 2
 STREAMS = {"cupy": 0x1000, "interface": 0x2000}
@@ -26,7 +27,7 @@ class _Hidden:
     """Memory on a GPU that is played. `host` gives a test what lies there."""
 
     def __init__(self, host: np.ndarray, device: int = 0) -> None:
-        self.host = host
+        self.host = placed(host)
         self.device_number = device
         self.streams: list[Any] = []
 
@@ -92,7 +93,7 @@ def from_address(address: int, shape: tuple[int, ...], dtype: np.dtype, owner: A
     count = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
     if count == 0:
         return np.empty(shape, dtype)
-    memory = (ctypes.c_uint8 * count).from_address(address)
+    memory = (ctypes.c_uint8 * count).from_address(host_address(address))
     memory._owner = owner
     return np.frombuffer(memory, dtype).reshape(shape)
 
@@ -127,6 +128,7 @@ class Interface(_Hidden):
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         facts = dict(self.host.__array_interface__)
+        facts["data"] = (device_address(self.host), facts["data"][1])
         contiguous = self.host.flags.c_contiguous
         facts["strides"] = None if contiguous else self.host.strides
         facts["version"] = 3

@@ -1,4 +1,4 @@
-"""fake_cudf.py: Arrow tables in host memory that say that they lie on a GPU, for tests with GS_DEVICES=reference.
+"""fake_cudf.py: Arrow tables in memory of the GPU that the CPU plays (fake_memory.py): GS_DEVICES=reference.
 
 They speak the device interface alone, so whoever looks for them on the host finds nothing.
 """
@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from arrow_structs import Array, Column, Field, capsule
+from fake_memory import Copies, host_address
 
 CPU, CUDA, CUDA_HOST, MANAGED = 1, 2, 3, 13
 
@@ -37,6 +38,37 @@ def struct_in(array_capsule: Any) -> DeviceArray:
     return DeviceArray.from_address(_pointer(array_capsule, b"arrow_device_array"))
 
 
+def move(array: Array, to: Any) -> None:
+    """Give all buffers of a struct, and of what hangs below it, the address that `to` has for theirs."""
+    for i in range(array.n_buffers):
+        if array.buffers[i]:
+            array.buffers[i] = to(array.buffers[i])
+    for i in range(array.n_children):
+        move(array.children[i].contents, to)
+    if array.dictionary:
+        move(array.dictionary.contents, to)
+
+
+_copies = Copies()
+
+
+def _copy_buffers(source: Any) -> None:
+    for column in getattr(source, "columns", [source]):
+        for buffer in column.buffers():
+            if buffer is not None:
+                _copies.add(buffer, buffer.address, buffer.size)
+        if isinstance(column, pa.DictionaryArray):
+            _copy_buffers(column.dictionary)
+
+
+def _copy_arrays(column: Column) -> None:
+    for array in column.arrays:
+        if array is not None:
+            _copies.add(array, array.ctypes.data, array.nbytes)
+    for below in column.below():
+        _copy_arrays(below)
+
+
 class OnGpu:
     """A record batch or array of pyarrow that says that it lies on a GPU."""
 
@@ -46,6 +78,9 @@ class OnGpu:
     def __arrow_c_device_array__(self, requested_schema: Any = None, **words: Any) -> Any:
         schema, array = self.source.__arrow_c_device_array__(requested_schema, **words)
         struct = struct_in(array)
+        if self.kind == CUDA:
+            _copy_buffers(self.source)
+            move(struct.array, _copies.address_of)
         struct.device_type, struct.device_id, struct.sync_event = self.kind, self.number, self.event
         return schema, array
 
@@ -58,6 +93,7 @@ class _OnHost:
         schema, array = self.source.__arrow_c_device_array__(requested_schema, **words)
         struct = struct_in(array)
         assert struct.device_type == CUDA and struct.device_id >= 0 and not struct.sync_event
+        move(struct.array, host_address)
         struct.device_type, struct.device_id = CPU, -1
         return schema, array
 
@@ -78,6 +114,9 @@ class Handmade:
 
     def __arrow_c_device_array__(self, requested_schema: Any = None, **words: Any) -> Any:
         field, column = self.make()
+        if self.kind == CUDA:
+            _copy_arrays(column)
+            move(column.struct, _copies.address_of)
         struct = DeviceArray(column.struct, self.number, self.kind, None)
         self.exports.append((field, column, struct))
         return capsule(field.struct, b"arrow_schema"), capsule(struct, b"arrow_device_array")

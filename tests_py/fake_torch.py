@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from fake_memory import device_address, placed
 from hostile_dlpack import CODES, Deleter, DLTensor, Versioned
 
 CPU, CUDA = 1, 2
@@ -28,7 +29,8 @@ class Tensor:
     is_quantized = False
 
     def __init__(self, host: np.ndarray, device: int = 0, requires_grad: bool = False) -> None:
-        self.host, self.number, self._requires_grad = host, device, requires_grad
+        self.host = placed(host) if device >= 0 else host
+        self.number, self._requires_grad = device, requires_grad
         self._shape = (ctypes.c_int64 * host.ndim)(*host.shape)
         self._strides = (ctypes.c_int64 * host.ndim)(*(n // host.itemsize for n in host.strides))
 
@@ -78,7 +80,7 @@ PINNED = -1  # in the place of a device's number
 
 
 def _describe(tensor: Any, host: np.ndarray, device: int, shape: Any, strides: Any) -> None:
-    tensor.data, tensor.byte_offset, tensor.ndim = host.ctypes.data if host.size else None, 0, host.ndim
+    tensor.data, tensor.byte_offset, tensor.ndim = device_address(host) if host.size else None, 0, host.ndim
     # Of pinned memory torch's table says no more than that it is the host's.
     tensor.device_type, tensor.device_id = (CUDA, device) if device != PINNED else (CPU, 0)
     tensor.code, tensor.bits, tensor.lanes = CODES[host.dtype.kind], 8 * host.itemsize, 1
@@ -102,7 +104,7 @@ def _allocate(prototype: Any, out: Any, context: Any, report: Any) -> int:
     fresh = Tensor(host, like.device_id)
     deleter = Deleter(lambda address: _alive.pop(address, None) and None)
     managed = Versioned(major=1, minor=3, deleter=deleter)
-    _describe(managed.tensor, host, like.device_id, fresh._shape, fresh._strides)
+    _describe(managed.tensor, fresh.host, like.device_id, fresh._shape, fresh._strides)
     address = ctypes.addressof(managed)
     _alive[address] = (managed, deleter, fresh)
     out[0] = address

@@ -12,8 +12,10 @@ import traceback
 
 import numpy as np
 
+from fake_memory import device_address, placed
+
 READ_ONLY, IS_COPIED = 1, 2
-CPU, CUDA, CUDA_HOST = 1, 2, 3
+CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
 INT64_MAX, INT64_MIN = 2**63 - 1, -(2**63)
 CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 
@@ -65,7 +67,8 @@ class Export:
     """One capsule. It has no destructor: a consumer that takes it has to call the deleter, nobody else does."""
 
     def __init__(self, array, *, versioned=True, name=None, deleter=True, **fields):
-        self.array = array
+        on_gpu = fields.get("device_type") in (CUDA, CUDA_MANAGED)
+        self.array = array = placed(array) if on_gpu else array
         self.calls = calls = [0]
 
         def count(_):
@@ -81,7 +84,8 @@ class Export:
         self.shape = None if shape is None else (ctypes.c_int64 * len(shape))(*shape)
         self.strides = None if strides is None else (ctypes.c_int64 * len(strides))(*strides)
         tensor = self.struct.tensor
-        tensor.data, tensor.device_type, tensor.ndim = array.ctypes.data, CPU, array.ndim
+        data = device_address(array) if fields.get("device_type") == CUDA else array.ctypes.data
+        tensor.data, tensor.device_type, tensor.ndim = data, CPU, array.ndim
         tensor.code, tensor.bits, tensor.lanes = CODES[array.dtype.kind], 8 * array.itemsize, 1
         for field, value in fields.items():
             setattr(tensor, field, value)

@@ -16,6 +16,7 @@ import pytest
 import gatherscatter as gs
 from device_calls import BAD, BAD_CALLS, ROWS, X
 from fake_cuda import LIBRARIES, DLPackOnly, FakeCupyArray, Interface, host_of, played_gpu
+from fake_memory import placed
 from gatherscatter import _core
 from gatherscatter.errors import DeferredOutOfBoundsError
 
@@ -141,12 +142,12 @@ def test_what_is_good_is_written_and_nothing_else():
 
 
 def test_overlap_with_a_bad_index():
-    x = np.arange(5)
+    x = placed(np.arange(5))
     gs.take(FakeCupyArray(x), FakeCupyArray(np.array([4, 9, 2, 1, 0])), out=FakeCupyArray(x), bounds="deferred")
     assert x.tolist() == [4, 1, 2, 1, 0]
     with pytest.raises(DeferredOutOfBoundsError):
         gs.cuda.synchronize()
-    x = np.array([3, 9, 0, 1])  # the index is written over by the call itself
+    x = placed(np.array([3, 9, 0, 1]))  # the index is written over by the call itself
     gs.take(FakeCupyArray(np.arange(4)), FakeCupyArray(x), out=FakeCupyArray(x), bounds="deferred")
     with pytest.raises(DeferredOutOfBoundsError) as error:
         gs.cuda.synchronize()
@@ -183,7 +184,7 @@ def test_host_indices_are_looked_at_once_more():
 
 @pytest.mark.parametrize("shape", [(5,), (5, 1), (1, 5)])
 def test_an_index_that_changes_is_named_by_its_place(shape):
-    index = BAD.copy().reshape(shape)
+    index = placed(BAD.reshape(shape))
     gs.take(FakeCupyArray(X), FakeCupyArray(index), axis=0, bounds="deferred")
     index[...] = 0
     with pytest.raises(DeferredOutOfBoundsError) as error:
@@ -197,7 +198,7 @@ def test_an_index_that_changes_is_named_by_its_place(shape):
 
 
 def test_the_first_duplicate_has_its_place_too():
-    index = np.array([0, 1, 9, 1, 0])
+    index = placed(np.array([0, 1, 9, 1, 0]))
     y = FakeCupyArray(np.zeros(3))
     gs.scatter(y, 0, FakeCupyArray(index), FakeCupyArray(np.arange(5.0)), duplicates="first", bounds="deferred", out=y)
     index[:] = 0

@@ -12,6 +12,7 @@ import pytest
 import fake_cuda
 import gatherscatter as gs
 from fake_cuda import LIBRARIES, STREAMS, DLPackOnly, FakeCupyArray, Interface, Namespaced, host_of, played_gpu
+from fake_memory import placed
 from hostile_dlpack import CUDA_HOST, Export, Producer
 
 X = np.arange(12.0).reshape(4, 3)
@@ -118,13 +119,13 @@ def test_immutable_and_read_only_arrays_are_not_written_to():
 
 def test_overlap_is_answered_as_if_copied():
     for make in LIBRARIES.values():
-        x = np.arange(6)
+        x = placed(np.arange(6))
         gs.take(make(x), make(x[::-1]), out=make(x))
         assert x.tolist() == [5, 4, 3, 2, 1, 0]
-        x = np.arange(6)
+        x = placed(np.arange(6))
         gs.gather(make(x), make(np.array([5, 0, 5, 1])), axis=0, out=make(x[1:5]))
         assert x.tolist() == [0, 5, 0, 5, 1, 5]
-        x = np.arange(6)
+        x = placed(np.arange(6))
         gs.scatter(make(x), 0, make(np.array([5, 0, 1])), make(x[:3]), out=make(x))
         assert x.tolist() == [1, 2, 2, 3, 4, 0]
 

@@ -19,7 +19,7 @@ table = gs.table
 
 def moved(column, rows):
     imported = _core.ArrowTable(column, False)
-    return imported, _core.Selection.gather("gather", np.array(rows), None, imported.lengths, "raise")
+    return imported, _core.Selection.gather("gather", np.array(rows), None, imported.lengths, "raise", "from_end", -1)
 
 
 CHANGED = """
@@ -33,7 +33,7 @@ for child in (pa.array(np.arange(40, dtype=np.int32)), pa.array(["text"] * 40), 
         kind = pa.list_(child.type)
         column = pa.Array.from_buffers(kind, 10, [None, pa.py_buffer(offsets)], children=[child])
     imported = _core.ArrowTable(column, False)
-    rows = _core.Selection.gather("gather", np.arange(10), None, imported.lengths, "raise")
+    rows = _core.Selection.gather("gather", np.arange(10), None, imported.lengths, "raise", "from_end", -1)
     offsets[:] += 2**29
     try:
         imported.take(rows)
@@ -94,7 +94,7 @@ def test_a_sequence_that_grows_while_it_is_read():
             self.append(np.arange(3))
             return super().__len__()
 
-    rows = _core.Selection.gather("take", np.array([0]), None, (3,), "raise")
+    rows = _core.Selection.gather("take", np.array([0]), None, (3,), "raise", "from_end", -1)
     with pytest.raises(ValueError, match="1 arrays"):
         rows.take(Growing([np.arange(3)]))
 

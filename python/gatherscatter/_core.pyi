@@ -206,8 +206,8 @@ class Selection:
         valid: npt.NDArray[np.bool_] | None,
         lengths: tuple[int, ...],
         bounds: str,
-        negative: str = "from_end",
-        device: int = -1,
+        negative: str,
+        device: int,
     ) -> Selection: ...
     @staticmethod
     def scatter(
@@ -217,7 +217,7 @@ class Selection:
         target: tuple[int, ...],
         source: tuple[int, ...],
         one_row: bool,
-        device: int = -1,
+        device: int,
     ) -> Selection: ...
     @staticmethod
     def mask_scatter(
@@ -227,11 +227,11 @@ class Selection:
         target: tuple[int, ...],
         source: tuple[int, ...],
         one_row: bool,
-        device: int = -1,
+        device: int,
     ) -> Selection: ...
     @staticmethod
     def filter(
-        op: str, mask: object, valid: npt.NDArray[np.bool_] | None, lengths: tuple[int, ...], device: int = -1
+        op: str, mask: object, valid: npt.NDArray[np.bool_] | None, lengths: tuple[int, ...], device: int
     ) -> Selection: ...
     @staticmethod
     def choose(
@@ -240,7 +240,7 @@ class Selection:
         valid: npt.NDArray[np.bool_] | None,
         when_true: tuple[int, ...],
         when_false: tuple[int, ...],
-        device: int = -1,
+        device: int,
     ) -> Selection: ...
     @property
     def count(self) -> int: ...

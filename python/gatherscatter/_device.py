@@ -216,7 +216,10 @@ def _lend_interface(op: str, role: str, obj: Any) -> Lent | None:
         problem = f"no {error}" if isinstance(error, KeyError) else str(error)
         raise BufferError(f"{op}: {role} has a malformed __cuda_array_interface__: {problem}") from None
     kind, device = _core.place_of(described.address)
-    if kind == "host" and described.address:
+    is_empty = 0 in described.shape
+    if kind == "host" and described.address and is_empty:  # it may begin where its allocation ends
+        kind, device = _core.place_of(described.address - 1)
+    if kind == "host" and described.address and not is_empty:
         raise BufferError(f"{op}: {role} describes memory in its __cuda_array_interface__ that no GPU knows of")
     if kind == "pinned_host" and role == "out":
         raise ValueError(f"{op}: out lies in pinned host memory, expected memory of a GPU")

@@ -153,9 +153,12 @@ void settle(Operands& operands) {
     if (dlpack::is_host(array.device()) && array.device().type != dlpack::kCudaManaged) {
       throw ExchangeError("array lies in host memory, which its __dlpack_device__ does not say");
     }
-    // A kernel that follows a wrong address takes the whole context with it.
+    // A kernel that follows a wrong address takes the whole context with it. It follows none into an empty array, which
+    // may begin where its allocation ends.
     const std::byte* const data = array.view().data;
-    if (!elsewhere.stream && data != nullptr && loaded_devices().place_of(data).kind == MemoryPlace::Kind::host) {
+    const Dims& extent = array.view().extent;
+    if (!elsewhere.stream && data != nullptr && std::find(extent.begin(), extent.end(), 0) == extent.end() &&
+        loaded_devices().place_of(data).kind == MemoryPlace::Kind::host) {
       throw ExchangeError("array says that it lies on a GPU, and no GPU knows of its memory");
     }
   });

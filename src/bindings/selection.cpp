@@ -27,6 +27,7 @@ struct Named {
 
   int64_t count() const { return host ? host->count() : device->count(); }
   int64_t missing() const { return host ? host->missing() : device->missing(); }
+  int device_number() const { return device ? device->device() : table::kHost; }
 };
 
 // Kernels run for the tables of a GPU, and for all where the backend has a machine for the host's memory.
@@ -361,7 +362,8 @@ py::object take(Named& named, const py::sequence& arrays) {
   return to_ndarray(buffer, self.count(), PyArray_DESCR(reinterpret_cast<PyArrayObject*>(columns.held[0].ptr())));
 }
 
-// Whether kernels take the rows; a table on a GPU that they cannot take, or two tables that lie apart, is an error.
+// Whether kernels take the rows. Two tables that lie apart, a selection for another place than theirs, and a table on a
+// GPU that kernels cannot take, are errors: the host never reads the memory of a GPU.
 bool is_for_kernels(const Named& named, const ArrowTable& self, const ArrowTable* other) {
   const table::Frame& first = self.frame();
   const table::Frame* const second = other == nullptr ? nullptr : &other->frame();
@@ -369,7 +371,11 @@ bool is_for_kernels(const Named& named, const ArrowTable& self, const ArrowTable
     throw table::InvalidArgument("one table lies " + place_name(first.device) + ", the other " +
                                  place_name(second->device));
   }
-  if (!named.device || named.device->device() != first.device) return false;
+  if (named.device_number() != first.device) {
+    throw table::InvalidArgument("the selection was made for a table " + place_name(named.device_number()) +
+                                 ", this one lies " + place_name(first.device));
+  }
+  if (!named.device) return false;
   std::string what;
   const auto chunks = table::chunks_of(named.device->lengths(), first, second);
   if (table::is_picked_by_kernels(*first.data.type, chunks, &what)) return true;
@@ -409,15 +415,15 @@ table::RowBounds parse_row_bounds(const std::string& op, const std::string& boun
 void bind_selection(py::module_& module) {
   py::class_<Named>(module, "Selection")
       .def_static("gather", &gather, py::arg("op"), py::arg("gather_map"), py::arg("valid"), py::arg("lengths"),
-                  py::arg("bounds"), py::arg("negative") = "from_end", py::arg("device") = table::kHost)
+                  py::arg("bounds"), py::arg("negative"), py::arg("device"))
       .def_static("scatter", &scatter, py::arg("op"), py::arg("scatter_map"), py::arg("valid"), py::arg("target"),
-                  py::arg("source"), py::arg("one_row"), py::arg("device") = table::kHost)
+                  py::arg("source"), py::arg("one_row"), py::arg("device"))
       .def_static("mask_scatter", &mask_scatter, py::arg("op"), py::arg("mask"), py::arg("valid"), py::arg("target"),
-                  py::arg("source"), py::arg("one_row"), py::arg("device") = table::kHost)
+                  py::arg("source"), py::arg("one_row"), py::arg("device"))
       .def_static("filter", &filter, py::arg("op"), py::arg("mask"), py::arg("valid"), py::arg("lengths"),
-                  py::arg("device") = table::kHost)
+                  py::arg("device"))
       .def_static("choose", &choose, py::arg("op"), py::arg("mask"), py::arg("valid"), py::arg("when_true"),
-                  py::arg("when_false"), py::arg("device") = table::kHost)
+                  py::arg("when_false"), py::arg("device"))
       .def_property_readonly("count", &Named::count)
       .def_property_readonly("missing", &Named::missing)
       .def("positions", &positions)

@@ -130,7 +130,7 @@ def _pyarrow(op: str) -> Any:
 def _null(pa: Any, kind: Any) -> Any:
     """A null of any type: a row that an empty column does not have. Those that pyarrow makes of run ends are broken."""
     nothing = _core.ArrowTable(pa.chunked_array([], kind), False)
-    missing = _core.Selection.gather("null", np.zeros(1, np.int64), None, nothing.lengths, "nullify")
+    missing = _core.Selection.gather("null", np.zeros(1, np.int64), None, nothing.lengths, "nullify", "from_end", -1)
     null = pa.array(nothing.take(missing))
     return null if null.type == kind else null.cast(kind)
 

@@ -106,16 +106,20 @@ def check_mask(op: str, values: Any, rows: int) -> None:
         raise InvalidArgument(f"{op}: the mask has {counted(count, 'row')}, the table has {rows}")
 
 
-def by_map(op: str, gather_map: Any, lengths: tuple[int, ...], nullify: bool) -> _core.Selection:
+def by_map(op: str, gather_map: Any, frame: Any, nullify: bool) -> _core.Selection:
     """The rows that a map names. A null in it is an error also where a row out of range is none."""
     check_nulls(op, gather_map)
     numbers, valid = map_of(op, gather_map)
+
+    def selection(bounds: str) -> _core.Selection:
+        return _core.Selection.gather(op, numbers, valid, frame.lengths, bounds, "from_end", frame.device)
+
     try:
-        return _core.Selection.gather(op, numbers, valid, lengths, "raise")  # nulls come first there too
+        return selection("raise")  # nulls come first there too
     except OutOfBoundsError:
         if not nullify:
             raise
-    return _core.Selection.gather(op, numbers, valid, lengths, "nullify")
+    return selection("nullify")
 
 
 def _kind_of(table: Any) -> Any:

@@ -1,4 +1,4 @@
-"""libcudf.py: libcudf's gather, scatter and their neighbours to the letter, on tables in host memory."""
+"""libcudf.py: libcudf's gather, scatter and their neighbours to the letter, on tables in host memory or on a GPU."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def gather(
     frame = tables.frame_of("gather", "source_table", source_table)
     if frame.lazy:
         return frame.later(lambda whole: gather(whole, gather_map, bounds_policy), True)
-    return frame.take(tables.by_map("gather", gather_map, frame.lengths, nullify), None, nullify)
+    return frame.take(tables.by_map("gather", gather_map, frame, nullify), None, nullify)
 
 
 def scatter(source: Any, scatter_map: Any = None, target: Any = None, *, indices: Any = None) -> Any:
@@ -180,12 +180,14 @@ def scatter(source: Any, scatter_map: Any = None, target: Any = None, *, indices
         frame.check_like("scatter", other)
     if count == 0:
         nowhere = np.empty(0, np.int64)
-        return frame.take(_core.Selection.scatter("scatter", nowhere, None, frame.lengths, (), False))
+        nothing = _core.Selection.scatter("scatter", nowhere, None, frame.lengths, (), False, frame.device)
+        return frame.take(nothing)
     tables.check_nulls("scatter", rows)
     if one_row:
         other = frame.one_row("scatter", other)
     numbers, valid = map_of("scatter", rows)
-    selection = _core.Selection.scatter("scatter", numbers, valid, frame.lengths, other.lengths, one_row)
+    lengths, device = other.lengths, frame.device
+    selection = _core.Selection.scatter("scatter", numbers, valid, frame.lengths, lengths, one_row, device)
     return frame.take(selection, other)
 
 
@@ -244,7 +246,8 @@ def boolean_mask_scatter(input: Any, target: Any, boolean_mask: Any) -> Any:
         other = frame.one_row(op, other)
     else:
         frame.check_like(op, other)
-    return frame.take(_core.Selection.mask_scatter(op, mask, valid, frame.lengths, other.lengths, one_row), other)
+    rows = _core.Selection.mask_scatter(op, mask, valid, frame.lengths, other.lengths, one_row, frame.device)
+    return frame.take(rows, other)
 
 
 def copy_if_else(lhs: Any, rhs: Any, boolean_mask: Any) -> Any:
@@ -295,7 +298,8 @@ def copy_if_else(lhs: Any, rhs: Any, boolean_mask: Any) -> Any:
         raise InvalidArgument(f"{op}: lhs has {counted(rows, 'row')}, rhs has {tables.row_count(other)}")
     frame.check_like(op, other, ("lhs", "rhs"))
     mask, valid = mask_of(op, boolean_mask)
-    return frame.take(_core.Selection.choose(op, mask, valid, frame.lengths, other.lengths), other)
+    selection = _core.Selection.choose(op, mask, valid, frame.lengths, other.lengths, frame.device)
+    return frame.take(selection, other)
 
 
 def apply_boolean_mask(input: Any, boolean_mask: Any) -> Any:
@@ -339,11 +343,11 @@ def apply_boolean_mask(input: Any, boolean_mask: Any) -> Any:
     rows, count = tables.row_count(frame), tables.count_of(op, boolean_mask, mask_of)
     mask, valid = mask_of(op, boolean_mask)
     if rows == 0:
-        _core.Selection.filter(op, mask, valid, (count,))  # what it consists of is looked at all the same
+        _core.Selection.filter(op, mask, valid, (count,), frame.device)  # what it consists of is looked at all the same
         mask, valid = np.empty(0, bool), None
     else:
         tables.check_mask(op, boolean_mask, rows)
-    return frame.take(_core.Selection.filter(op, mask, valid, frame.lengths))
+    return frame.take(_core.Selection.filter(op, mask, valid, frame.lengths, frame.device))
 
 
 def segmented_gather(

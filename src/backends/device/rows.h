@@ -8,6 +8,7 @@
 
 #include "backends/device/divider.h"
 #include "backends/device/thread.h"
+#include "backends/device/words.h"
 #include "core/index_type.h"
 #include "core/rule.h"
 
@@ -16,17 +17,14 @@ namespace gs::device {
 // A value of another library's memory, which need not be aligned.
 template <class Value>
 GS_HD inline Value load_value(const std::byte* at) {
-  Value value;
 #ifdef __CUDA_ARCH__
-  if (reinterpret_cast<uintptr_t>(at) % sizeof(Value) == 0) return *reinterpret_cast<const volatile Value*>(at);
-  uint64_t bits = 0;
-  for (int b = 0; b < static_cast<int>(sizeof(Value)); ++b) bits |= static_cast<uint64_t>(at[b]) << (8 * b);
-  value = static_cast<Value>(bits);
+  if (is_aligned(at, sizeof(Value))) return *reinterpret_cast<const volatile Value*>(at);
+  return load_bytes<Value>(at);
 #else
-  __builtin_memcpy(&value, at, sizeof(Value));
+  auto value = load_bytes<Value>(at);
   asm volatile("" : "+r"(value));  // what is checked is what is used
-#endif
   return value;
+#endif
 }
 
 GS_HD inline bool bit_of(uint64_t bit_address) {

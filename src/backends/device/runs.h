@@ -99,16 +99,16 @@ struct CombineRuns : Combination {
     }
   }
 
+  GS_HD bool is_aligned_item() const { return sizeof(T) == 1 || aligned; }
   GS_HD T load(const std::byte* from) const {
-    if (!aligned) return load_number<T>(from);
-    const Word<sizeof(T)> word = load_plain<sizeof(T)>(from);
+    using Bits = Word<sizeof(T)>;
+    const Bits word = is_aligned_item() ? load_plain<sizeof(T)>(from) : load_bytes<Bits>(from);
     return load_number<T>(&word);
   }
   GS_HD void store(std::byte* to, T value) const {
-    if (!aligned) return store_number(to, value);
     Word<sizeof(T)> word;
     store_number(&word, value);
-    store_plain<sizeof(T)>(to, word);
+    is_aligned_item() ? store_plain<sizeof(T)>(to, word) : store_bytes(to, word);
   }
 };
 

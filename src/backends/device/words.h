@@ -125,13 +125,38 @@ GS_HD inline bool is_aligned(const std::byte* at, int bytes) {
   return (reinterpret_cast<uintptr_t>(at) & static_cast<uintptr_t>(bytes - 1)) == 0;
 }
 
+// A value at any address, byte by byte. The accesses are volatile on a device, so that no compiler may merge them with
+// the aligned access of another branch: nvcc 13.0 did for all GPUs before Blackwell, and there a misaligned access ends
+// the context. `.ci/check_unaligned` counts these accesses in the PTX.
+template <class T>
+GS_HD inline T load_bytes(const std::byte* at) {
+  T value;
+#ifdef __CUDA_ARCH__
+  unsigned char bytes[sizeof(T)];
+  GS_UNROLL
+  for (std::size_t b = 0; b < sizeof(T); ++b) bytes[b] = reinterpret_cast<const volatile unsigned char*>(at)[b];
+  std::memcpy(&value, bytes, sizeof(T));
+#else
+  std::memcpy(&value, at, sizeof(T));
+#endif
+  return value;
+}
+template <class T>
+GS_HD inline void store_bytes(std::byte* at, T value) {
+#ifdef __CUDA_ARCH__
+  unsigned char bytes[sizeof(T)];
+  std::memcpy(bytes, &value, sizeof(T));
+  GS_UNROLL
+  for (std::size_t b = 0; b < sizeof(T); ++b) reinterpret_cast<volatile unsigned char*>(at)[b] = bytes[b];
+#else
+  std::memcpy(at, &value, sizeof(T));
+#endif
+}
+
 // Shared memory at any address.
 template <int kBytes>
 GS_HD inline Word<kBytes> load_anywhere(const std::byte* at) {
-  if (is_aligned(at, kBytes)) return load_shared<kBytes>(at);
-  Word<kBytes> word;
-  std::memcpy(&word, at, kBytes);
-  return word;
+  return is_aligned(at, kBytes) ? load_shared<kBytes>(at) : load_bytes<Word<kBytes>>(at);
 }
 
 // An index in a register, which stays what it is whatever others do to the array: what is checked is what is used.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backends/device/bodies.h"
+#include "backends/reference/device_memory.h"
 #include "backends/reference/record.h"
 
 namespace gs::reference {
@@ -75,6 +76,10 @@ class LastingStatus final : public device::Receipt {
   device::Status status_;
 };
 
+DeviceMemory& memory() {
+  return DeviceMemory::instance();
+}
+
 std::byte* aligned(int64_t bytes) {
   constexpr std::size_t kAlign = 256;
   const std::size_t size = (static_cast<std::size_t>(bytes) + kAlign) / kAlign * kAlign;
@@ -88,17 +93,23 @@ class HostDevices final : public Devices {
   const char* name() const override { return "reference"; }
   int count() const override { return 2; }
   std::string description(int) const override { return "the CPU in the place of a GPU"; }
-  MemoryPlace place_of(const void*) const override { return {MemoryPlace::Kind::device, 0}; }
+  MemoryPlace place_of(const void* address) const override {
+    if (!memory().is_allocated(memory().device(address))) return {MemoryPlace::Kind::host, 0};
+    return {memory().contains(address) ? MemoryPlace::Kind::device : MemoryPlace::Kind::managed, 0};
+  }
   std::unique_ptr<device::Machine> machine(int device, uintptr_t stream) const override {
-    return std::make_unique<HostMachine>(settings_from_environment(), device, stream);
+    Settings settings = settings_from_environment();
+    settings.is_hidden = true;
+    return std::make_unique<HostMachine>(settings, device, stream);
   }
   std::byte* allocate(int, uintptr_t, int64_t bytes) const override {
+    std::byte* const fresh = memory().allocate(bytes);
     ++record().live;
-    return aligned(bytes);
+    return fresh;
   }
-  void release(int, uintptr_t, std::byte* memory) const noexcept override {
+  void release(int, uintptr_t, std::byte* given) const noexcept override {
     --record().live;
-    std::free(memory);
+    memory().release(given);
   }
 };
 
@@ -119,6 +130,7 @@ void HostMachine::launch(int kernel, int64_t blocks, const void* body, std::size
   std::vector<int64_t> order(static_cast<std::size_t>(blocks));
   std::iota(order.begin(), order.end(), 0);
   if (settings_.shuffle) std::shuffle(order.begin(), order.end(), random_);
+  const DeviceMemory::Access access;
   for (const int64_t block : order) {
     kRunners.run[kernel](body, block, blocks, settings_.shuffle && random_() % 2 != 0);
     if (interrupted_ == nullptr || Clock::now() - asked_ < std::chrono::milliseconds(10)) continue;
@@ -128,21 +140,23 @@ void HostMachine::launch(int kernel, int64_t blocks, const void* body, std::size
 }
 
 std::byte* HostMachine::allocate(int64_t bytes) {
-  std::byte* memory = aligned(bytes);
-  if (settings_.shuffle) std::memset(memory, static_cast<int>(random_() & 0xFF), static_cast<std::size_t>(bytes));
-  return memory;
+  std::byte* const fresh = settings_.is_hidden ? memory().allocate(bytes) : aligned(bytes);
+  if (settings_.shuffle) {
+    std::memset(memory().host(fresh), static_cast<int>(random_() & 0xFF), static_cast<std::size_t>(bytes));
+  }
+  return fresh;
 }
 
-void HostMachine::release(std::byte* memory) noexcept {
-  std::free(memory);
+void HostMachine::release(std::byte* given) noexcept {
+  settings_.is_hidden ? memory().release(given) : std::free(given);
 }
 
-void HostMachine::clear(void* memory, int64_t bytes) {
-  if (bytes > 0) std::memset(memory, 0, static_cast<std::size_t>(bytes));
+void HostMachine::clear(void* target, int64_t bytes) {
+  if (bytes > 0) std::memset(memory().host(target), 0, static_cast<std::size_t>(bytes));
 }
 
 void HostMachine::copy(void* target, const void* source, int64_t bytes) {
-  if (bytes > 0) std::memcpy(target, source, static_cast<std::size_t>(bytes));
+  if (bytes > 0) std::memcpy(memory().host(target), memory().host(source), static_cast<std::size_t>(bytes));
 }
 
 void HostMachine::write(void* target, const void* host, int64_t bytes) {
@@ -172,22 +186,31 @@ void HostMachine::go_before(uintptr_t other) {
 }
 
 device::Status* HostMachine::status() {
-  return new device::Status();
+  std::byte* const fresh = allocate(sizeof(device::Status));
+  clear(fresh, sizeof(device::Status));
+  return reinterpret_cast<device::Status*>(fresh);
 }
 
 device::Status HostMachine::read_status(device::Status* status) {
   ++record().waits;
-  const std::unique_ptr<device::Status> mine(status);
-  return *mine;
+  return taken_back(status);
+}
+
+device::Status HostMachine::taken_back(device::Status* status) {
+  const device::Status found = *memory().host(status);
+  release(reinterpret_cast<std::byte*>(status));
+  return found;
 }
 
 std::unique_ptr<device::Receipt> HostMachine::later(device::Status* status) {
-  const std::unique_ptr<device::Status> mine(status);
-  if (is_capturing()) return std::make_unique<LastingStatus>(*mine);
-  return std::make_unique<KnownStatus>(*mine);
+  const device::Status found = taken_back(status);
+  if (is_capturing()) return std::make_unique<LastingStatus>(found);
+  return std::make_unique<KnownStatus>(found);
 }
 
 void HostMachine::sort(uint64_t* keys, uint64_t* values, int64_t count, int bits) {
+  keys = memory().host(keys);
+  values = memory().host(values);
   const uint64_t mask = bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
   std::vector<std::pair<uint64_t, uint64_t>> pairs;
   pairs.reserve(static_cast<std::size_t>(count));
@@ -201,6 +224,7 @@ void HostMachine::sort(uint64_t* keys, uint64_t* values, int64_t count, int bits
 }
 
 void HostMachine::exclusive_sum(int64_t* values, int64_t count) {
+  values = memory().host(values);
   int64_t sum = 0;
   for (int64_t i = 0; i < count; ++i) sum += std::exchange(values[i], sum);
   values[count] = sum;

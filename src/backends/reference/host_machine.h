@@ -13,6 +13,7 @@ namespace gs::reference {
 struct Settings {
   std::optional<uint64_t> shuffle;  // blocks run in an order drawn from this seed, and fresh memory holds noise
   int64_t blocks = 1024;            // that are said to be resident
+  bool is_hidden = false;           // its memory is that of device_memory.h
 };
 
 // GS_REFERENCE_SHUFFLE=<seed>
@@ -45,6 +46,8 @@ class HostMachine final : public device::Machine {
  private:
   using Clock = std::chrono::steady_clock;
 
+  device::Status taken_back(device::Status* status);
+
   Settings settings_;
   int device_;
   uintptr_t stream_;
@@ -53,7 +56,8 @@ class HostMachine final : public device::Machine {
   Clock::time_point asked_ = Clock::now();
 };
 
-// The CPU as two GPUs: any address is memory of theirs.
+// The CPU as two GPUs, whose memory the host cannot touch (device_memory.h). Kernels reach the host's as well, as they
+// do where the backend of host arrays runs them.
 const Devices& devices();
 
 }  // namespace gs::reference

@@ -1,0 +1,194 @@
+// device_memory.h: memory of the GPU that the CPU emulates: the host dies if it touches it, as kernels alone may.
+//
+// The same pages lie at two places. Kernels and everybody who asks for memory know the device address, which is
+// accessible only while a launch runs (`Access`). The host address serves the machine's own copies, and tests; whoever
+// hands it to the library lends it managed memory, which both may touch.
+#pragma once
+
+#include <pthread.h>
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <new>
+
+namespace gs::reference {
+
+class DeviceMemory {
+ public:
+  static constexpr std::size_t kReserved = std::size_t{1} << 34;  // addresses; pages come when they are written to
+  static constexpr std::size_t kAlign = 256;
+  static constexpr std::size_t kGivenBack = std::size_t{1} << 16;  // so much is returned to the system at once
+
+  static DeviceMemory& instance() {
+    static DeviceMemory& memory = *new DeviceMemory();  // outlives what lies in it
+    return memory;
+  }
+
+  bool contains(const void* address) const {
+    return reinterpret_cast<uintptr_t>(address) - reinterpret_cast<uintptr_t>(device_) < kReserved;
+  }
+  bool is_host_address(const void* address) const {
+    return reinterpret_cast<uintptr_t>(address) - reinterpret_cast<uintptr_t>(host_) < kReserved;
+  }
+  // Where the host finds what lies at an address, and kernels what the host has put there; other addresses are both.
+  template <class T>
+  T* host(T* address) const {
+    return contains(address) ? moved(address, host_ - device_) : address;
+  }
+  template <class T>
+  T* device(T* address) const {
+    return is_host_address(address) ? moved(address, device_ - host_) : address;
+  }
+  // Whether a device address is that of allocated memory.
+  bool is_allocated(const void* address) const {
+    if (!contains(address)) return false;
+    const std::lock_guard lock(mutex_);
+    const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(address) - device_);
+    auto block = used_.upper_bound(offset);
+    if (block == used_.begin()) return false;
+    --block;
+    return offset - block->first < block->second.bytes;
+  }
+
+  // A device address. Between two allocations lies a gap at least.
+  std::byte* allocate(int64_t bytes) {
+    const std::size_t wanted = static_cast<std::size_t>(std::max<int64_t>(bytes, 1));
+    const std::size_t size = (wanted / kAlign + 2) * kAlign;
+    const std::lock_guard lock(mutex_);
+    auto block = std::find_if(free_.begin(), free_.end(), [&](const auto& one) { return one.second >= size; });
+    if (block == free_.end()) throw std::bad_alloc();
+    const auto [offset, available] = *block;
+    free_.erase(block);
+    if (available > size) free_.emplace(offset + size, available - size);
+    used_.emplace(offset, Block{wanted, size});
+    top_ = std::max(top_, offset + size);
+    mark(offset, wanted, size);
+    return device_ + offset;
+  }
+
+  void release(std::byte* address) noexcept {
+    const std::lock_guard lock(mutex_);
+    const auto block = used_.find(static_cast<std::size_t>(address - device_));
+    std::size_t offset = block->first;
+    std::size_t size = block->second.size;
+    used_.erase(block);
+    mark(offset, 0, size);
+    if (size >= kGivenBack) give_back(offset, size);
+    auto next = free_.lower_bound(offset);
+    if (next != free_.end() && next->first == offset + size) {
+      size += next->second;
+      next = free_.erase(next);
+    }
+    if (next != free_.begin()) {
+      const auto before = std::prev(next);
+      if (before->first + before->second == offset) {
+        before->second += size;
+        return;
+      }
+    }
+    free_.emplace(offset, size);
+  }
+
+  // Device addresses are accessible while one of these lives.
+  class Access {
+   public:
+    Access() { instance().open(); }
+    Access(const Access&) = delete;
+    Access& operator=(const Access&) = delete;
+    ~Access() { instance().close(); }
+  };
+
+ private:
+  struct Block {
+    std::size_t bytes;
+    std::size_t size;
+  };
+
+  DeviceMemory() {
+    device_ = reserve();
+    host_ = reserve();
+    map_pages();
+    free_.emplace(0, kReserved);
+    // A child of a fork has memory of its own: what it writes is not to reach its parent.
+    pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
+                   [] {
+                     instance().map_pages();
+                     instance().accesses_ = 0;
+                     instance().mutex_.unlock();
+                   });
+  }
+
+  // Tells AddressSanitizer which bytes of a block are in use.
+  void mark([[maybe_unused]] std::size_t offset, [[maybe_unused]] std::size_t used, [[maybe_unused]] std::size_t size) {
+#if defined(__SANITIZE_ADDRESS__)
+    for (std::byte* const at : {device_ + offset, host_ + offset}) {
+      ASAN_UNPOISON_MEMORY_REGION(at, used);
+      ASAN_POISON_MEMORY_REGION(at + used, size - used);
+    }
+#endif
+  }
+
+  template <class T>
+  static T* moved(T* address, std::ptrdiff_t by) {
+    return reinterpret_cast<T*>(reinterpret_cast<uintptr_t>(address) + static_cast<uintptr_t>(by));
+  }
+
+  static std::byte* reserve() {
+    void* const at = mmap(nullptr, kReserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED) throw std::bad_alloc();
+    return static_cast<std::byte*>(at);
+  }
+
+  void map_pages() {
+    const auto file = static_cast<int>(syscall(SYS_memfd_create, "emulated GPU", 1u));  // 1: not for an exec
+    const auto map = [&](std::byte* at, int access) {
+      return mmap(at, kReserved, access, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file, 0) != MAP_FAILED;
+    };
+    const bool is_good = file >= 0 && ftruncate(file, static_cast<off_t>(kReserved)) == 0 && map(device_, PROT_NONE) &&
+                         map(host_, PROT_READ | PROT_WRITE);
+    if (file >= 0) ::close(file);
+    if (!is_good) throw std::bad_alloc();
+    opened_ = 0;
+  }
+
+  void give_back(std::size_t offset, std::size_t size) noexcept {
+    constexpr std::size_t kPage = 4096;
+    const std::size_t begin = (offset + kPage - 1) / kPage * kPage;
+    const std::size_t end = (offset + size) / kPage * kPage;
+    if (begin < end) madvise(host_ + begin, end - begin, MADV_REMOVE);
+  }
+
+  void open() {
+    const std::lock_guard lock(mutex_);
+    ++accesses_;
+    if (opened_ < top_) mprotect(device_, top_, PROT_READ | PROT_WRITE);
+    opened_ = std::max(opened_, top_);
+  }
+  void close() {
+    const std::lock_guard lock(mutex_);
+    if (--accesses_ > 0 || opened_ == 0) return;
+    mprotect(device_, opened_, PROT_NONE);
+    opened_ = 0;
+  }
+
+  mutable std::mutex mutex_;
+  std::byte* device_ = nullptr;
+  std::byte* host_ = nullptr;
+  std::map<std::size_t, std::size_t> free_;  // by offset
+  std::map<std::size_t, Block> used_;
+  std::size_t top_ = 0;     // nothing was allocated from here on
+  std::size_t opened_ = 0;  // bytes from the first one on that are accessible
+  int accesses_ = 0;
+};
+
+}  // namespace gs::reference

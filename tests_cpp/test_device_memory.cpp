@@ -1,0 +1,103 @@
+// test_device_memory.cpp: memory of the emulated GPU is for kernels alone, and the machine that uses it keeps the
+// contract.
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+
+#include "backends/device/bodies.h"
+#include "backends/reference/device_memory.h"
+#include "backends/reference/host_machine.h"
+#include "machine_contract.h"
+
+using namespace gs;
+using namespace gs::test;
+using reference::DeviceMemory;
+
+namespace {
+
+// Whether the host may read there, as the system says without a signal.
+bool is_readable(const void* address) {
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  const bool is = write(ends[1], address, 1) == 1;
+  if (!is) REQUIRE(errno == EFAULT);
+  close(ends[0]);
+  close(ends[1]);
+  return is;
+}
+
+reference::Settings hidden() {
+  reference::Settings settings;
+  settings.is_hidden = true;
+  return settings;
+}
+
+}  // namespace
+
+TEST_CASE("a machine with memory that the host cannot touch keeps the contract", "[device_memory]") {
+  reference::Settings settings = hidden();
+  settings.blocks = GENERATE(1, 64);
+  if (GENERATE(false, true)) settings.shuffle = 1;
+  reference::HostMachine machine(settings);
+  SECTION("memory") {
+    check_memory(machine);
+  }
+  SECTION("sort") {
+    check_sort(machine);
+  }
+  SECTION("sum") {
+    check_sum(machine);
+  }
+  SECTION("status") {
+    check_status(machine);
+  }
+}
+
+TEST_CASE("device addresses are accessible while a launch runs", "[device_memory]") {
+  DeviceMemory& memory = DeviceMemory::instance();
+  reference::HostMachine machine(hidden());
+  const There<uint64_t> there(machine, {1, 2, 3});
+  REQUIRE(memory.contains(there.data()));
+  REQUIRE_FALSE(is_readable(there.data()));
+  REQUIRE(is_readable(memory.host(there.data())));
+  REQUIRE(memory.device(memory.host(there.data())) == there.data());
+  {
+    const DeviceMemory::Access outer;
+    REQUIRE(is_readable(there.data()));
+    {
+      const DeviceMemory::Access inner;
+    }
+    REQUIRE(is_readable(there.data()));
+    // What was allocated in between is there for the next launch.
+    const auto large = std::make_unique<There<uint64_t>>(machine, noise(1 << 20, 1));
+    const DeviceMemory::Access next;
+    REQUIRE(is_readable(large->data() + (1 << 20) - 1));
+  }
+  REQUIRE_FALSE(is_readable(there.data()));
+  machine.launch(device::kernel_number<device::CountWords>(), 1, std::make_unique<device::CountWords>().get(),
+                 sizeof(device::CountWords));
+  REQUIRE_FALSE(is_readable(there.data()));
+}
+
+TEST_CASE("an address belongs to an allocation up to its last byte", "[device_memory]") {
+  DeviceMemory& memory = DeviceMemory::instance();
+  for (const int64_t bytes : {1, 255, 256, 257, 70000}) {
+    std::byte* const first = memory.allocate(bytes);
+    std::byte* const second = memory.allocate(bytes);
+    REQUIRE(memory.is_allocated(first));
+    REQUIRE(memory.is_allocated(first + bytes - 1));
+    REQUIRE_FALSE(memory.is_allocated(first + bytes));
+    REQUIRE_FALSE(memory.is_allocated(memory.host(first)));
+    memory.release(first);
+    REQUIRE_FALSE(memory.is_allocated(first));
+    REQUIRE(memory.is_allocated(second));
+    std::byte* const again = memory.allocate(bytes);
+    REQUIRE(again == first);
+    memory.release(second);
+    memory.release(again);
+  }
+  int local = 0;
+  REQUIRE(memory.host(&local) == &local);
+  REQUIRE(memory.device(&local) == &local);
+}
