@@ -184,7 +184,7 @@ def test_host_indices_are_looked_at_once_more():
 
 @pytest.mark.parametrize("shape", [(5,), (5, 1), (1, 5)])
 def test_an_index_that_changes_is_named_by_its_place(shape):
-    index = placed(BAD.reshape(shape))
+    index = placed(BAD.copy().reshape(shape))
     gs.take(FakeCupyArray(X), FakeCupyArray(index), axis=0, bounds="deferred")
     index[...] = 0
     with pytest.raises(DeferredOutOfBoundsError) as error:

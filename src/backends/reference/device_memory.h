@@ -1,8 +1,8 @@
-// device_memory.h: memory of the GPU that the CPU emulates: the host dies if it touches it, as kernels alone may.
+// device_memory.h: memory of the GPU that the CPU emulates: kernels may access it, and a host that does so dies.
 //
-// The same pages lie at two places. Kernels and everybody who asks for memory know the device address, which is
-// accessible only while a launch runs (`Access`). The host address serves the machine's own copies, and tests; whoever
-// hands it to the library lends it managed memory, which both may touch.
+// The same pages are mapped twice. An allocation is known by its device address, which is accessible only while a
+// launch runs (`Access`). The host address serves the machine's own copies, and tests. As an argument of the library it
+// is managed memory, which host and device may access.
 #pragma once
 
 #include <pthread.h>
