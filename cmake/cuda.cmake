@@ -18,7 +18,8 @@ elseif(GS_CUDA STREQUAL "AUTO")
   mark_as_advanced(GS_NVIDIA_SMI)
   set(_gpus "")
   if(GS_NVIDIA_SMI)
-    execute_process(COMMAND ${GS_NVIDIA_SMI} -L OUTPUT_VARIABLE _gpus ERROR_QUIET)
+    # A driver that hangs is no GPU either.
+    execute_process(COMMAND ${GS_NVIDIA_SMI} -L TIMEOUT 30 OUTPUT_VARIABLE _gpus ERROR_QUIET)
   endif()
   if(NOT _gpus MATCHES "GPU [0-9]+:")
     message(STATUS "CUDA: left out, because GS_CUDA is AUTO and nvidia-smi names no GPU here. "
