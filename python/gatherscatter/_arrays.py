@@ -151,10 +151,8 @@ def _adopt_torch(op: str, role: str, obj: Any) -> tuple[Any, Wrap | None]:
                 f"{op}: {role} is a tensor that requires grad; gradients are not supported yet. Pass tensor.detach(), "
                 "or call under torch.no_grad()"
             )
-        if dtype := unnamed_dtype(obj):
-            raise TypeError(
-                f"{op}: {role} has dtype {dtype}, which has no name in DLPack; pass tensor.view(torch.uint8)"
-            )
+        if unnamed_dtype(obj):
+            raise refusal(op, role, obj)
         return import_dlpack(obj.detach()), torch.from_dlpack
     raise TypeError(f"{op}: {role} is of type {type_name(obj)}; pass a plain torch.Tensor (of its memory)")
 
