@@ -12,9 +12,10 @@ from gatherscatter import _core
 from gatherscatter._columns import is_frame, values_of
 from gatherscatter._device import Values, back_to, capsule_of, has_interface, lend
 from gatherscatter._jax_arrays import back_like
-from gatherscatter._no_arrays import is_ndarray, no_array, pretends, type_name
+from gatherscatter._no_arrays import is_ndarray, library_of, no_array, pretends
 from gatherscatter._torch_tensors import has_plain_memory, refusal, unnamed_dtype
 from gatherscatter._wide import NUMPYS_OPERATORS, Wide, integers_in
+from gatherscatter.errors import type_name
 
 Wrap = Callable[[Any], Any]
 TABLES = ("pandas", "polars", "pyarrow", "duckdb", "_duckdb")
@@ -47,15 +48,14 @@ def adopt(op: str, role: str, obj: Any) -> tuple[Any, Wrap | None]:
         return _adopt_torch(op, role, obj)
     if isinstance(obj, Values | Wide):
         return obj, None
-    library = type(obj).__module__.partition(".")[0]
-    if library in TABLES:
+    if library_of(obj, TABLES):
         return _adopt_column(op, role, obj), None
     if isinstance(obj, (bool, int, float, complex, str, bytes, list, tuple, range, np.generic)):
         return _adopt_literal(op, role, obj), None
     lent = lend(op, role, obj)
     if lent is not None:
         return lent, None
-    if library in ("jax", "jaxlib"):
+    if type(obj).__module__.partition(".")[0] in ("jax", "jaxlib"):
         return _adopt_jax(op, role, obj)
     if isinstance(obj, _core.DLPackArray):
         return obj, None
@@ -106,7 +106,7 @@ def is_table(obj: Any) -> bool:
     if hasattr(obj, "__dlpack__") or isinstance(getattr(obj, "dtype", None), np.dtype) or has_interface(obj):
         return False
     speaks_arrow = hasattr(obj, "__arrow_c_stream__") or hasattr(obj, "__arrow_c_array__")
-    return speaks_arrow or type(obj).__module__.partition(".")[0] in TABLES
+    return speaks_arrow or library_of(obj, TABLES) != ""
 
 
 def _adopt_subclass(op: str, role: str, obj: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

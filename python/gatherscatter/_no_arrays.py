@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 
-__all__ = ["hint", "is_masked_array", "is_ndarray", "no_array", "pretends", "type_name"]
+from gatherscatter.errors import name_of, type_name
+
+__all__ = ["hint", "is_masked_array", "is_ndarray", "library_of", "no_array", "pretends"]
 
 # Where a type comes from, or its whole name, and what its user can do next. A longer name goes before a shorter one.
 _STEPS = {
@@ -26,9 +29,16 @@ _STEPS = {
 }
 
 
-def type_name(obj: Any) -> str:
-    """The name of an object's type with that of its module, but for those of Python itself."""
-    return _name_of(type(obj))
+def library_of(obj: Any, libraries: Collection[str]) -> str:
+    """The first of some libraries that an object's type or one of its bases comes from, else "".
+
+    A class that a user derived from one of a library is as good as that.
+    """
+    for cls in type(obj).__mro__:
+        library = cls.__module__.partition(".")[0]
+        if library in libraries:
+            return library
+    return ""
 
 
 def hint(obj: Any) -> str:
@@ -37,7 +47,7 @@ def hint(obj: Any) -> str:
     The library is known by name, and never imported.
     """
     for cls in type(obj).__mro__:
-        name = _name_of(cls)
+        name = name_of(cls)
         for origin, step in _STEPS.items():
             if name == origin or name.startswith(origin + "."):
                 return f"; {step}"
@@ -63,7 +73,3 @@ def pretends(obj: Any, cls: type) -> bool:
 def is_masked_array(obj: Any) -> bool:
     """Likewise a masked array of NumPy."""
     return issubclass(type(obj), np.ma.MaskedArray)
-
-
-def _name_of(cls: type) -> str:
-    return f"{cls.__module__}.{cls.__qualname__}".removeprefix("builtins.")
