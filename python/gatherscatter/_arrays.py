@@ -12,12 +12,13 @@ from gatherscatter import _core
 from gatherscatter._columns import is_frame, values_of
 from gatherscatter._device import Values, back_to, capsule_of, has_interface, lend
 from gatherscatter._jax_arrays import back_like
-from gatherscatter._no_arrays import is_ndarray, library_of, no_array, pretends
+from gatherscatter._no_arrays import is_ndarray, library_of, needs_step, no_array, pretends
 from gatherscatter._torch_tensors import has_plain_memory, refusal, unnamed_dtype
 from gatherscatter._wide import NUMPYS_OPERATORS, Wide, integers_in
 from gatherscatter.errors import type_name
 
 Wrap = Callable[[Any], Any]
+_PLAIN = (np.ndarray, bool, int, float, complex, str, bytes, list, tuple, range)
 TABLES = ("pandas", "polars", "pyarrow", "duckdb", "_duckdb")
 
 
@@ -84,7 +85,11 @@ def import_dlpack(obj: Any) -> _core.DLPackArray:
 
 
 def has_values(array: Any) -> bool:
-    """Whether an array has values that can be looked at: no JAX tracer, tensor without plain memory, or mock."""
+    """Whether an array has values that can be looked at: no JAX tracer, tensor without plain memory, table or mock."""
+    if type(array) in _PLAIN:
+        return True
+    if is_container(array):
+        return False
     jax, torch = sys.modules.get("jax"), sys.modules.get("torch")
     if pretends(array, np.ndarray) or (torch is not None and pretends(array, torch.Tensor)):
         return False
@@ -99,6 +104,13 @@ def must_have_values(op: str, role: str, array: Any) -> None:
     """Refuses what has no values, before anything else is asked of it: a nested tensor has not even a shape."""
     if type(array) is not np.ndarray and not has_values(array):
         adopt(op, role, array)
+
+
+def is_container(obj: Any) -> bool:
+    """Whether an object has values, but gives them only when it is asked to: a table, a file, a sparse matrix."""
+    if hasattr(type(obj), "__dlpack__"):
+        return False
+    return needs_step(obj) or (is_table(obj) and is_frame(obj))
 
 
 def is_table(obj: Any) -> bool:

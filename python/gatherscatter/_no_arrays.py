@@ -9,7 +9,7 @@ import numpy as np
 
 from gatherscatter.errors import name_of, type_name
 
-__all__ = ["hint", "is_masked_array", "is_ndarray", "library_of", "no_array", "pretends"]
+__all__ = ["hint", "is_masked_array", "is_ndarray", "library_of", "needs_step", "no_array", "pretends"]
 
 # Where a type comes from, or its whole name, and what its user can do next. A longer name goes before a shorter one.
 _STEPS = {
@@ -19,14 +19,20 @@ _STEPS = {
     "cudf": "gatherscatter.table (gs.table) takes it as it is, and the .values of a column are a CuPy array",
     "dask.dataframe": "x.compute() gives a pandas object, for gatherscatter.table (gs.table)",
     "dask": "x.compute() gives one",
+    "h5py._hl.files": "x[name][...] reads one of its arrays",
+    "h5py._hl.group": "x[name][...] reads one of its arrays",
     "h5py": "x[...] reads it into one",
     "narwhals": "narwhals.to_native(x) gives what it wraps, for gatherscatter.table (gs.table)",
     "scipy.sparse": "x.toarray() makes one",
     "tensorflow": "x.numpy() gives one",
     "xarray.core.dataset": "x[name].values is one",
     "xarray": "x.values is one",
+    "zarr.core.group": "x[name][...] reads one of its arrays",
+    "zarr.hierarchy": "x[name][...] reads one of its arrays",
     "zarr": "x[...] reads it into one",
 }
+
+_WAYS = ("__dlpack__", "__array_interface__", "__cuda_array_interface__")
 
 
 def library_of(obj: Any, libraries: Collection[str]) -> str:
@@ -52,6 +58,14 @@ def hint(obj: Any) -> str:
             if name == origin or name.startswith(origin + "."):
                 return f"; {step}"
     return ""
+
+
+def needs_step(obj: Any) -> bool:
+    """Whether an object of a library that is known here shares no memory, so that a call has to make an array of it."""
+    cls = type(obj)
+    if issubclass(cls, list | tuple) or any(hasattr(cls, way) for way in _WAYS):
+        return False
+    return hint(obj) != ""
 
 
 def no_array(op: str, role: str, obj: Any, otherwise: str = "") -> TypeError:
