@@ -8,6 +8,17 @@ import pytest
 
 import gatherscatter as gs
 
+
+class OwnSeries(pd.Series):
+    """As geopandas and others have one: of a module of its own."""
+
+
+class OwnPolars(pl.Series):
+    pass
+
+
+LABELS = ["columns", "null_count", "ndim", "dtype", "type"]  # which pandas also gives as attributes
+
 COLUMNS = {
     "polars": lambda values: pl.Series("v", values),
     "polars chunks": lambda values: pl.concat([pl.Series("v", values[:1]), pl.Series("v", values[1:])], rechunk=False),
@@ -21,6 +32,9 @@ COLUMNS = {
     "pandas arrow": lambda values: pd.Series(values, dtype=ARROW[type(values[0])]),
     "pandas arrow array": lambda values: pd.array(values, dtype=ARROW[type(values[0])]),
     "pandas numpy array": lambda values: pd.Series(values).array,
+    "pandas labels": lambda values: pd.Series(values, index=[*LABELS, *range(len(values))][: len(values)]),
+    "pandas subclass": OwnSeries,
+    "polars subclass": OwnPolars,
 }
 NULLABLE = {int: "Int64", float: "Float64", bool: "boolean"}
 ARROW = {int: "int64[pyarrow]", float: "double[pyarrow]", bool: "bool[pyarrow]"}
@@ -33,6 +47,8 @@ WITH_NULLS = {
     "pyarrow chunks": lambda values: pa.chunked_array([pa.array([None, *values])]),
     "pandas nullable": lambda values: pd.Series([None, *values], dtype=NULLABLE[type(values[0])]),
     "pandas arrow": lambda values: pd.Series([None, *values], dtype=ARROW[type(values[0])]),
+    "pandas subclass": lambda values: OwnSeries([None, *values], dtype=NULLABLE[type(values[0])]),
+    "polars subclass": lambda values: OwnPolars([None, *values]),
 }
 
 
@@ -50,6 +66,7 @@ def values_of_every_call(of):
     points = [[i] for i in INDEX]
     return {
         "src": lambda: gs.scatter(X, 0, INDEX, of(VALUES)).tolist(),
+        "src, a list of them": lambda: gs.scatter(X[None], 0, [[0, 0, 0]], [of(VALUES)]).tolist(),
         "src, added": lambda: gs.scatter(X, 0, INDEX, of(VALUES), reduce="add").tolist(),
         "updates": lambda: gs.scatter_nd(X, points, of(VALUES)).tolist(),
         "value": lambda: written(gs.tile_scatter, np.array(INDEX), of(VALUES)),
@@ -130,7 +147,7 @@ def test_values_of_another_dtype_are_refused(kind):
 
 
 def test_types_that_numpy_has_not():
-    with pytest.raises(TypeError, match=r"index is a polars\.Series of Int128, which no array holds"):
+    with pytest.raises(TypeError, match=r"index is a polars\..*Series of Int128, which no array holds"):
         gs.gather(X, 0, pl.Series([2**70, 1], dtype=pl.Int128))
 
 

@@ -260,6 +260,106 @@ except TypeError as error:
     assert child_process.run(code).strip() == "True False"
 
 
+# ---- in the place of an integer, and of values that are written
+
+NUMBERS = {
+    "axis": lambda z: gs.gather(A, INDEX, axis=z),
+    "batch_dims": lambda z: gs.gather(A, INDEX, axis=0, batch_dims=z),
+    "batch_dims of gather_nd": lambda z: gs.gather_nd(A, INDEX[:, None], z),
+    "dim of scatter": lambda z: gs.scatter(A, z, INDEX, A),
+    "axis of a plan": lambda z: gs.plan(gs.gather, A, INDEX, axis=z),
+    "axis of mindspore": lambda z: gs.compat.mindspore.gather(A, INDEX, z),
+    "dim of pypto": lambda z: gs.compat.pypto.gather(A, z, INDEX),
+}
+
+
+def of_broken():
+    def fail(self, *_):
+        raise RuntimeError("raw words")
+
+    return stand_in("mine", "Broken", __array__=fail)
+
+
+def of_mocks():
+    return mock.Mock(spec=pytest.importorskip("pandas", reason="pandas is not installed").Series)
+
+
+@pytest.mark.parametrize("make", [of_mocks, of_awkward, of_xarray_sets, of_broken])
+@pytest.mark.parametrize("argument", NUMBERS)
+def test_what_is_no_integer_is_said(argument, make):
+    with pytest.raises(TypeError, match=r"^\w+: \w+ is .*, expected an integer$"):
+        NUMBERS[argument](make())
+
+
+def of_zarr_groups():
+    return pytest.importorskip("zarr", reason="zarr is not installed").group()
+
+
+def of_h5py_groups():
+    return pytest.importorskip("h5py", reason="h5py is not installed").File(io.BytesIO(), "w").create_group("g")
+
+
+def of_h5py_files():
+    return pytest.importorskip("h5py", reason="h5py is not installed").File(io.BytesIO(), "w")
+
+
+def of_arrow():
+    return pytest.importorskip("pyarrow", reason="pyarrow is not installed").table({"a": A})
+
+
+def of_lazy():
+    return pytest.importorskip("polars", reason="polars is not installed").LazyFrame({"a": A})
+
+
+STEPS_OF_VALUES = STEPS | {
+    of_zarr_groups: r"x\[name\]\[\.\.\.\]",
+    of_h5py_groups: r"x\[name\]\[\.\.\.\]",
+    of_h5py_files: r"x\[name\]\[\.\.\.\]",
+    of_arrow: r"gs\.table",
+    of_lazy: r"gs\.table",
+}
+WRITTEN = {
+    "fill": lambda z: gs.gather(A, 0, INDEX, bounds="fill", fill_value=z),
+    "fill of take": lambda z: gs.take(A, INDEX, bounds="fill", fill_value=z),
+    "fill of gather_nd": lambda z: gs.gather_nd(A, INDEX[:, None], bounds="fill", fill_value=z),
+    "src": lambda z: gs.scatter(A, 0, INDEX, z),
+    "src in a list": lambda z: gs.scatter(A, 0, INDEX[:1], [z]),
+    "updates": lambda z: gs.scatter_nd(A, INDEX[:, None], z),
+    "src of a plan": lambda z: gs.plan(gs.take, A, INDEX).scatter(A, INDEX, z),
+    "padding": lambda z: gs.tile_gather(A, INDEX, padding_value=z),
+    "value": lambda z: gs.tile_scatter(A, INDEX, z),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("make", STEPS_OF_VALUES)
+@pytest.mark.parametrize("argument", WRITTEN)
+def test_the_next_step_is_named_where_values_belong(make, argument):
+    with pytest.raises(TypeError) as caught:
+        WRITTEN[argument](make())
+    caught.match(STEPS_OF_VALUES[make])
+    assert len(str(caught.value)) < 300 and A.tolist() == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("make", STEPS_OF_VALUES)
+@pytest.mark.parametrize(
+    "argument", [name for name in TILES if name not in ("tile_gather padding", "tile_scatter value")]
+)
+def test_the_next_step_is_named_before_ranks_are_looked_at(make, argument):
+    with pytest.raises(TypeError) as caught:
+        TILES[argument](make())
+    caught.match(STEPS_OF_VALUES[make])
+
+
+def test_a_series_of_narwhals_is_written_as_it_is_read():
+    narwhals = pytest.importorskip("narwhals", reason="narwhals is not installed")
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    series = narwhals.from_native(pandas.Series(A[::-1]), series_only=True)
+    assert gs.gather(A, 0, narwhals.from_native(pandas.Series(INDEX[::-1]), series_only=True)).tolist() == [*A[::-1]]
+    assert gs.scatter(A, 0, INDEX, series).tolist() == [*A[::-1]]
+
+
 # ---- classes that answer for themselves
 
 

@@ -197,6 +197,105 @@ def test_the_others_stay_as_they_were():
     assert not target.any()
 
 
+# ---- modes, whose Python code is run in the place of a question
+
+# Each attempt in a fork: a mode that empties a tensor at a certain question, where `slow` hides the interface of C.
+MODES = """
+import json, os, sys
+import torch
+from torch.overrides import TorchFunctionMode
+if {slow}:
+    torch.Tensor._cdata = None
+import gatherscatter as gs
+
+torch.set_num_threads(1)
+
+class Empties(TorchFunctionMode):
+    def __init__(self, at, victim):
+        super().__init__()
+        self.at, self.victim, self.asked = at, victim, 0
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        answer = 0 if "_cdata" in str(getattr(function, "__self__", "")) else function(*args, **(kwargs or {{}}))
+        self.asked += 1
+        if self.asked == self.at:
+            with torch._C.DisableTorchFunction():
+                self.victim.untyped_storage().resize_(0)
+        return answer
+
+n = 1 << 20
+def integers():
+    return [torch.arange(n) for _ in range(3)], lambda x, i, out: gs.gather(x, 0, i, out=out)
+def floats():
+    return [torch.zeros(n), torch.arange(n), torch.ones(n)], lambda x, i, o: gs.scatter(x, 0, i, o)
+def complexes():
+    return [torch.zeros(n, dtype=torch.complex64), torch.arange(n)], lambda x, i: gs.take(x, i)
+def put():
+    return [torch.zeros(n), torch.arange(n), torch.ones(n)], lambda x, i, v: gs.put(x, i, v)
+
+def attempt(make, place, at):
+    given, call = make()
+    mode = Empties(at, given[place])
+    try:
+        with mode:
+            call(*given)
+        return ["returned", mode.asked]
+    except Exception as error:
+        return [type(error).__name__, mode.asked]
+
+answers = []
+for make in (integers, floats, complexes, put):
+    for place in range(len(make()[0])):
+        for at in range(1, 40):
+            reader, writer = os.pipe()
+            child = os.fork()
+            if child == 0:
+                os.write(writer, json.dumps(attempt(make, place, at)).encode())
+                os._exit(0)
+            os.close(writer)
+            with os.fdopen(reader, "rb") as pipe:
+                text = pipe.read()
+            status = os.waitpid(child, 0)[1]
+            said = json.loads(text) if status == 0 else ["crashed", 0]
+            answers.append([make.__name__, place, at, *said])
+            if status == 0 and said[1] < at:  # there is no such question
+                break
+print(json.dumps(answers))
+"""
+
+
+@pytest.mark.parametrize("slow", [False, True])
+def test_no_mode_runs_between_a_look_at_memory_and_its_use(slow):
+    answers = json.loads(child_process.run(MODES.format(slow=slow)).splitlines()[-1])
+    assert {answer[0] for answer in answers} == {"integers", "floats", "complexes", "put"}
+    assert not [answer for answer in answers if answer[3] not in ("returned", "BufferError", "TypeError")]
+
+
+def test_an_answer_of_a_mode_is_not_kept():
+    code = """
+import torch
+from torch.overrides import TorchFunctionMode
+import gatherscatter as gs
+import gatherscatter._torch_tensors as questions
+
+class Lies(TorchFunctionMode):
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        if "_cdata" in str(getattr(function, "__self__", "")):
+            return 0
+        return function(*args, **(kwargs or {}))
+
+with Lies():
+    gs.take(torch.arange(3), torch.arange(3))
+asked = []
+for name in ("problem_of", "unnamed_dtype", "short_storage"):
+    setattr(questions, name, lambda *_, name=name: asked.append(name))
+gs.take(torch.arange(3), torch.arange(3))
+gs.gather(torch.arange(9999), 0, torch.arange(9999))
+print(asked)
+"""
+    assert child_process.run(code).strip() == "[]"
+
+
 # ---- dtypes that DLPack has no name for
 
 

@@ -12,11 +12,13 @@ from gatherscatter import _core
 from gatherscatter._columns import is_frame, values_of
 from gatherscatter._device import Values, back_to, capsule_of, has_interface, lend
 from gatherscatter._jax_arrays import back_like
-from gatherscatter._no_arrays import is_ndarray, no_array, pretends, type_name
+from gatherscatter._no_arrays import is_ndarray, library_of, needs_step, no_array, pretends
 from gatherscatter._torch_tensors import has_plain_memory, refusal, unnamed_dtype
 from gatherscatter._wide import NUMPYS_OPERATORS, Wide, integers_in
+from gatherscatter.errors import type_name
 
 Wrap = Callable[[Any], Any]
+_PLAIN = (np.ndarray, bool, int, float, complex, str, bytes, list, tuple, range)
 TABLES = ("pandas", "polars", "pyarrow", "duckdb", "_duckdb")
 
 
@@ -47,15 +49,14 @@ def adopt(op: str, role: str, obj: Any) -> tuple[Any, Wrap | None]:
         return _adopt_torch(op, role, obj)
     if isinstance(obj, Values | Wide):
         return obj, None
-    library = type(obj).__module__.partition(".")[0]
-    if library in TABLES:
+    if library_of(obj, TABLES):
         return _adopt_column(op, role, obj), None
     if isinstance(obj, (bool, int, float, complex, str, bytes, list, tuple, range, np.generic)):
         return _adopt_literal(op, role, obj), None
     lent = lend(op, role, obj)
     if lent is not None:
         return lent, None
-    if library in ("jax", "jaxlib"):
+    if type(obj).__module__.partition(".")[0] in ("jax", "jaxlib"):
         return _adopt_jax(op, role, obj)
     if isinstance(obj, _core.DLPackArray):
         return obj, None
@@ -84,7 +85,11 @@ def import_dlpack(obj: Any) -> _core.DLPackArray:
 
 
 def has_values(array: Any) -> bool:
-    """Whether an array has values that can be looked at: no JAX tracer, tensor without plain memory, or mock."""
+    """Whether an array has values that can be looked at: no JAX tracer, tensor without plain memory, table or mock."""
+    if type(array) in _PLAIN:
+        return True
+    if is_container(array):
+        return False
     jax, torch = sys.modules.get("jax"), sys.modules.get("torch")
     if pretends(array, np.ndarray) or (torch is not None and pretends(array, torch.Tensor)):
         return False
@@ -101,12 +106,19 @@ def must_have_values(op: str, role: str, array: Any) -> None:
         adopt(op, role, array)
 
 
+def is_container(obj: Any) -> bool:
+    """Whether an object has values, but gives them only when it is asked to: a table, a file, a sparse matrix."""
+    if hasattr(type(obj), "__dlpack__"):
+        return False
+    return needs_step(obj) or (is_table(obj) and is_frame(obj))
+
+
 def is_table(obj: Any) -> bool:
     """Whether an object is a table or column, and no array: it speaks Arrow, or it is a query."""
     if hasattr(obj, "__dlpack__") or isinstance(getattr(obj, "dtype", None), np.dtype) or has_interface(obj):
         return False
     speaks_arrow = hasattr(obj, "__arrow_c_stream__") or hasattr(obj, "__arrow_c_array__")
-    return speaks_arrow or type(obj).__module__.partition(".")[0] in TABLES
+    return speaks_arrow or library_of(obj, TABLES) != ""
 
 
 def _adopt_subclass(op: str, role: str, obj: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -151,10 +163,8 @@ def _adopt_torch(op: str, role: str, obj: Any) -> tuple[Any, Wrap | None]:
                 f"{op}: {role} is a tensor that requires grad; gradients are not supported yet. Pass tensor.detach(), "
                 "or call under torch.no_grad()"
             )
-        if dtype := unnamed_dtype(obj):
-            raise TypeError(
-                f"{op}: {role} has dtype {dtype}, which has no name in DLPack; pass tensor.view(torch.uint8)"
-            )
+        if unnamed_dtype(obj):
+            raise refusal(op, role, obj)
         return import_dlpack(obj.detach()), torch.from_dlpack
     raise TypeError(f"{op}: {role} is of type {type_name(obj)}; pass a plain torch.Tensor (of its memory)")
 

@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from gatherscatter._no_arrays import library_of
+from gatherscatter.errors import type_name
+
 __all__ = ["is_column", "is_frame", "plain_values", "values_of"]
 
 _LIBRARIES = ("pandas", "polars", "pyarrow")
@@ -13,16 +16,14 @@ _LIBRARIES = ("pandas", "polars", "pyarrow")
 
 def is_column(obj: Any) -> bool:
     """Whether it is a Series, an Index, or an (extension) array of pandas, polars or pyarrow."""
-    if type(obj) is np.ndarray:
+    if type(obj) is np.ndarray or not library_of(obj, _LIBRARIES):
         return False
-    if type(obj).__module__.partition(".")[0] not in _LIBRARIES:
-        return False
-    return hasattr(obj, "__array__") and not is_frame(obj)
+    return hasattr(type(obj), "__array__") and not is_frame(obj)
 
 
 def is_frame(obj: Any) -> bool:
     """Whether a table or column is a table."""
-    return getattr(obj, "ndim", 1) != 1 or hasattr(obj, "columns")
+    return getattr(obj, "ndim", 1) != 1 or hasattr(type(obj), "columns")  # a Series gives its rows as attributes
 
 
 def plain_values(op: str, role: str, obj: Any) -> Any:
@@ -44,18 +45,15 @@ def values_of(op: str, role: str, column: Any) -> np.ndarray[Any, Any]:
     elif hasattr(dtype, "numpy_dtype") and type(getattr(dtype, "na_value", None)).__name__ == "NAType":  # with a mask
         _refuse_nulls(op, role, column, int(np.count_nonzero(column.isna())))
         return np.asarray(column.to_numpy(dtype=dtype.numpy_dtype))
-    nulls = getattr(column, "null_count", 0)  # an attribute in pyarrow, a method in polars
-    _refuse_nulls(op, role, column, nulls() if callable(nulls) else nulls)
+    if hasattr(type(column), "null_count"):  # an attribute in pyarrow, a method in polars
+        nulls = column.null_count
+        _refuse_nulls(op, role, column, nulls() if callable(nulls) else nulls)
     try:
-        if type(column).__module__.partition(".")[0] == "pyarrow":
+        if library_of(column, ("pyarrow",)):
             return np.asarray(column.to_numpy(zero_copy_only=False))
         return np.asarray(column)
     except Exception as error:  # each library has a class of its own for a type that NumPy has not
-        raise TypeError(f"{op}: {role} is a {_name(column)} of {_type(column)}, which no array holds") from error
-
-
-def _name(column: Any) -> str:
-    return f"{type(column).__module__.partition('.')[0]}.{type(column).__qualname__}"
+        raise TypeError(f"{op}: {role} is a {type_name(column)} of {_type(column)}, which no array holds") from error
 
 
 def _type(column: Any) -> Any:
@@ -66,5 +64,5 @@ def _refuse_nulls(op: str, role: str, column: Any, count: int) -> None:
     if count:
         many = "a null" if count == 1 else f"{count} nulls"
         raise ValueError(
-            f"{op}: {role} is a {_name(column)} with {many}, which no array holds: fill or drop them first"
+            f"{op}: {role} is a {type_name(column)} with {many}, which no array holds: fill or drop them first"
         )

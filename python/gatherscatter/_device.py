@@ -15,8 +15,7 @@ import numpy as np
 
 from gatherscatter import _core
 from gatherscatter._jax_arrays import back_like
-from gatherscatter._no_arrays import type_name
-from gatherscatter.errors import shown
+from gatherscatter.errors import shown, type_name
 
 _HOST, CUDA = 1, 2  # device types of DLPack
 _Capsule = type(np.ndarray.__dlpack__(np.zeros(1)))

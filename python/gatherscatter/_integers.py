@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter._arrays import must_have_values
+from gatherscatter._arrays import is_container, must_have_values
 from gatherscatter._device import has_interface, is_on_device
 from gatherscatter.errors import shown
 
@@ -31,8 +31,12 @@ def one_integer(op: str, what: str, value: Any) -> int:
         raise TypeError(f"{op}: {what} is {shown(value)}, expected an integer")
     if is_on_device(value):
         raise TypeError(f"{op}: {what} lies on a GPU; pass an int, so that nothing has to wait for it")
-    must_have_values(op, what, value)
-    array = np.asarray(value)
+    if not is_container(value):
+        must_have_values(op, what, value)
+    try:
+        array = np.asarray(value)
+    except Exception as error:  # each library has a class and words of its own
+        raise TypeError(f"{op}: {what} is {shown(value)}, expected an integer") from error
     if array.dtype.kind not in "iu":
         raise TypeError(f"{op}: {what} has dtype {array.dtype}, expected an integer")
     if array.size != 1:

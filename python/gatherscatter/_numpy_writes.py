@@ -11,7 +11,7 @@ import numpy as np
 from gatherscatter import _core
 from gatherscatter._columns import plain_values
 from gatherscatter._device import Values, is_on_device, reshaped, truth_of
-from gatherscatter._no_arrays import hint, is_masked_array, is_ndarray, type_name
+from gatherscatter._no_arrays import hint, is_masked_array, is_ndarray
 from gatherscatter._numpy_rules import (
     NUMPYS_MODES,
     as_index_array,
@@ -29,7 +29,7 @@ from gatherscatter._numpy_rules import (
 )
 from gatherscatter._source import as_source
 from gatherscatter._types import Bounds, Negative, ScatterBounds
-from gatherscatter.errors import DeferredOutOfBoundsError, EmptyTargetError, OutOfBoundsError
+from gatherscatter.errors import DeferredOutOfBoundsError, EmptyTargetError, OutOfBoundsError, type_name
 
 __all__ = ["place_anything", "plan_in", "put_anything", "put_anything_along_axis", "putmask_anything"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gatherscatter._arrays import has_values, is_table, must_have_values
-from gatherscatter._columns import is_column, values_of
+from gatherscatter._columns import is_column, plain_values, values_of
 from gatherscatter._device import Values, has_interface, is_on_device
 from gatherscatter._fill import array_like_of, as_fill
 
@@ -125,6 +125,9 @@ def _array_of_list(op: str, like: Any, values: Any, what: str) -> Any:
 
 
 def _shape_and_leaves(op: str, like: Any, value: Any, what: str) -> tuple[tuple[int, ...], list[Any]]:
+    if type(value) in _LITERALS:
+        return (), [value]
+    value = plain_values(op, what, value)
     if not _is_nested(like, value):
         return (), [value]
     if not isinstance(value, list | tuple | range):

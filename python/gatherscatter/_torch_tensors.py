@@ -42,11 +42,25 @@ def short_storage(tensor: Any) -> str:
     return f"reaches byte {needed} of a storage of {held} bytes" if needed > held else ""
 
 
-def refusal(op: str, role: str, tensor: Any) -> Exception:
-    """What is wrong with a tensor whose values cannot be looked at."""
+def problem_of(tensor: Any, has_header: bool = True) -> tuple[type[Exception], str] | None:
+    """What is wrong with a tensor whose memory has to be read, and the error that says so; None where nothing is.
+
+    One of which torch gives no header (`has_header`) has no plain memory, whatever else it says.
+    """
     if _has_storage(tensor):
-        return BufferError(f"{op}: {role} is a tensor that {short_storage(tensor)}")
-    return TypeError(f"{op}: {role} is a tensor without plain memory ({kind_of_tensor(tensor)})")
+        if dtype := unnamed_dtype(tensor):
+            return TypeError, f"has dtype {dtype}, which has no name in DLPack; pass tensor.view(torch.uint8)"
+        if problem := short_storage(tensor):
+            return BufferError, f"is a tensor that {problem}"
+        if has_header:
+            return None
+    return TypeError, f"is a tensor without plain memory ({kind_of_tensor(tensor)})"
+
+
+def refusal(op: str, role: str, tensor: Any) -> Exception:
+    """The error for a tensor whose values cannot be looked at."""
+    kind, words = problem_of(tensor, has_header=False)  # type: ignore[misc]  # there is one
+    return kind(f"{op}: {role} {words}")
 
 
 def has_plain_memory(tensor: Any) -> bool:

@@ -262,6 +262,16 @@ def axis_error(op: str, axis: Any, rank: int) -> AxisError:
     return AxisError(f"{op}: axis {shown(number)} is out of bounds for array of dimension {rank}")
 
 
+def name_of(cls: type) -> str:
+    """The name of a type with that of its module, but for those of Python itself."""
+    return f"{cls.__module__}.{cls.__qualname__}".removeprefix("builtins.")
+
+
+def type_name(value: object) -> str:
+    """The same of an object's type."""
+    return name_of(type(value))
+
+
 def shown(value: object) -> str:
     """A value for a message, in one line, whatever its size.
 
@@ -271,7 +281,7 @@ def shown(value: object) -> str:
     if isinstance(value, int) and value.bit_length() > 256:
         return f"{'-' if value < 0 else ''}2**{value.bit_length() - 1}.."
     if is_large(value):
-        name = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
+        name = type_name(value)
         shape = getattr(value, "shape", None)
         return f"a {name} of shape {tuple(shape)}" if isinstance(shape, tuple) else f"a {name}"
     text = reprlib.repr(value) if type(value) in (list, tuple, set, frozenset, dict) else repr(value)

@@ -1,9 +1,13 @@
 // from_python.cpp: see from_python.h.
 #include "bindings/numpy_api.h"
 // NumPy's header first
+#include <optional>
+#include <utility>
+
 #include "bindings/from_python.h"
 #include "bindings/gil.h"
 #include "bindings/place.h"
+#include "bindings/torch_modes.h"
 #include "core/error.h"
 
 namespace gs {
@@ -80,31 +84,31 @@ void check_gradients(Role role, const py::object& tensor) {
   }
 }
 
-// Asked only where torch's C interface does not confirm the tensor: says what is wrong with it, if something is.
-void check_memory(Role role, const py::object& tensor) {
-  const auto ask = [&](const char* question) {
-    return python_part("gatherscatter._torch_tensors", question)(tensor).cast<std::string>();
-  };
-  const std::string what = role_name(role);
-  if (const std::string dtype = ask("unnamed_dtype"); !dtype.empty()) {
-    throw DTypeError(what + " has dtype " + dtype + ", which has no name in DLPack; pass tensor.view(torch.uint8)");
-  }
-  if (const std::string problem = ask("short_storage"); !problem.empty()) {
-    throw ExchangeError(what + " is a tensor that " + problem);
-  }
+// Says what is wrong with a tensor that torch's C interface does not confirm; nothing, perhaps, where it gave a header.
+void check_memory(Role role, const py::object& tensor, bool has_header) {
+  const py::object problem = python_part("gatherscatter._torch_tensors", "problem_of")(tensor, has_header);
+  if (problem.is_none()) return;
+  const auto [kind, words] = problem.cast<std::pair<py::object, std::string>>();
+  const std::string message = std::string(role_name(role)) + " " + words;
+  if (kind.ptr() == PyExc_BufferError) throw ExchangeError(message);
+  throw DTypeError(message);
 }
 
 void borrow_torch(Role role, Operand& operand) {
   dlpack::Tensor tensor{};
   if (dlpack::torch().api->tensor_from_object(operand.object.ptr(), &tensor) != 0) {
     PyErr_Clear();  // torch's own words come with a page of stack frames
-    const auto kind = python_part("gatherscatter._torch_tensors", "kind_of_tensor")(operand.object).cast<std::string>();
-    throw DTypeError(std::string(role_name(role)) + " is a tensor without plain memory (" + kind + ")");
+    const dlpack::WithoutModes guard;
+    check_memory(role, operand.object, false);
   }
   // Integers and booleans have no gradient, and only complex numbers and their parts carry a lazy bit. Asking takes as
   // long as a small gather.
   const uint8_t code = tensor.dtype.code;
-  if (code != dlpack::kInt && code != dlpack::kUInt && code != dlpack::kBool) check_gradients(role, operand.object);
+  std::optional<dlpack::WithoutModes> guard;
+  if (code != dlpack::kInt && code != dlpack::kUInt && code != dlpack::kBool) {
+    guard.emplace();
+    check_gradients(role, operand.object);
+  }
   const bool may_be_lazy = code == dlpack::kComplex || code == dlpack::kFloat;
   if (may_be_lazy && is_true(operand.object, dlpack::torch().is_neg)) {
     throw DTypeError(std::string(role_name(role)) + " is a tensor with a lazy negative bit; pass tensor.resolve_neg()");
@@ -112,12 +116,6 @@ void borrow_torch(Role role, Operand& operand) {
   if (code == dlpack::kComplex && is_true(operand.object, dlpack::torch().is_conj)) {
     throw DTypeError(std::string(role_name(role)) +
                      " is a tensor with a lazy conjugate bit; pass tensor.resolve_conj()");
-  }
-  // Such questions may be answered by Python code, which may do anything to the tensor: its header counts from here on.
-  const bool asked = code != dlpack::kInt && code != dlpack::kUInt && code != dlpack::kBool;
-  if (asked && dlpack::torch().api->tensor_from_object(operand.object.ptr(), &tensor) != 0) {
-    PyErr_Clear();
-    throw DTypeError(std::string(role_name(role)) + " is a tensor without plain memory");
   }
   const bool is_settled = operand.elsewhere != nullptr && tensor.device.type == operand.elsewhere->device.type &&
                           tensor.device.id == operand.elsewhere->device.id;
@@ -139,7 +137,8 @@ void borrow_torch(Role role, Operand& operand) {
   view = dlpack::checked_view(tensor, false);
   if (!dlpack::torch().memory.confirms(operand.object.ptr(), tensor.dtype, view.item, view.rank(), view.extent.data(),
                                        view.stride.data())) {
-    check_memory(role, operand.object);
+    if (!guard) guard.emplace();
+    check_memory(role, operand.object, true);
   }
   operand.library = Library::torch;
   operand.writable = true;

@@ -6,6 +6,8 @@
 #include <atomic>
 #include <cstring>
 
+#include "bindings/torch_modes.h"
+
 namespace gs::dlpack {
 namespace {
 
@@ -21,13 +23,15 @@ Function symbol(void* library, const char* name) {
 std::atomic<int> place{0};
 
 int find_place(PyObject* object, const PyGetSetDef& address) {
+  const WithoutModes guard;
   PyObject* number = address.get(object, address.closure);
   const void* const implementation = number == nullptr ? nullptr : PyLong_AsVoidPtr(number);
   Py_XDECREF(number);
   if (PyErr_Occurred()) PyErr_Clear();
+  if (implementation == nullptr) return 0;  // this tensor did not say; another one may
   const auto size = static_cast<int>(Py_TYPE(object)->tp_basicsize);
   constexpr int kWord = sizeof(void*);
-  for (int offset = sizeof(PyObject); implementation != nullptr && offset + kWord <= size; offset += kWord) {
+  for (int offset = sizeof(PyObject); offset + kWord <= size; offset += kWord) {
     if (std::memcmp(reinterpret_cast<const char*>(object) + offset, &implementation, kWord) == 0) return offset;
   }
   return -1;
@@ -61,7 +65,7 @@ const void* TorchMemory::tensor_in(PyObject* object) const {
     offset = find_place(object, *address_);
     place.store(offset, std::memory_order_relaxed);
   }
-  if (offset < 0) return nullptr;
+  if (offset <= 0) return nullptr;
   const void* const tensor = reinterpret_cast<const char*>(object) + offset;
   return *static_cast<void* const*>(tensor) == nullptr ? nullptr : tensor;
 }

@@ -15,7 +15,7 @@ class TorchMemory {
   explicit TorchMemory(PyTypeObject* tensor_type);
 
   // Whether a tensor is what the table says: its elements lie in its storage, and its dtype is the one that is named.
-  // Runs no Python code. False also where that is not known without more questions.
+  // Runs no Python code of the caller's, nor of a mode's. False also where more has to be asked.
   bool confirms(PyObject* object, DataType dtype, int64_t item, int rank, const int64_t* extent,
                 const int64_t* stride) const;
 
