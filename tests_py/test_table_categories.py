@@ -1,4 +1,4 @@
-"""Categories of pandas are part of the target: a value that is none of them is refused, and none is added."""
+"""test_table_categories.py: categories of pandas are part of the target: no other value is taken, and none is added."""
 
 import pandas as pd
 import polars as pl

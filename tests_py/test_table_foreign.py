@@ -1,4 +1,4 @@
-"""What other libraries say about odd values and types comes through as an error of this library, or not at all."""
+"""test_table_foreign.py: what other libraries say about odd values and types is an error of this library, or none."""
 
 import datetime as dt
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""Rows that go with the rows of a pandas table are found by their labels; all else goes by position."""
+"""test_table_labels.py: rows that go with the rows of a pandas table are found by labels; all else by position."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Row numbers of lists that no integer type holds: they name no row, and errors name them in full."""
+"""test_table_wide.py: row numbers of lists that no integer type holds: they name no row; errors name them in full."""
 
 import numpy as np
 import pandas as pd

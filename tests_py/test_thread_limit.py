@@ -1,4 +1,4 @@
-"""Limits on the number of threads: whose they are, and that none outlives its block."""
+"""test_thread_limit.py: limits on the number of threads: whose they are, and that none outlives its block."""
 
 import asyncio
 import contextvars
