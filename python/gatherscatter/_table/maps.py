@@ -125,9 +125,12 @@ def _masked(op: str, given: Any, bools: bool) -> Read:
 
 
 def _range(op: str, given: Any, bools: bool) -> Read:
-    if given and not -(2**63) <= min(given[0], given[-1]) <= max(given[0], given[-1]) < 2**63:
-        return _sequence(op, given, bools)
-    return np.arange(given.start, given.stop, given.step), None
+    if max(abs(given.start), abs(given.stop), abs(given.step)) < 2**52:
+        return np.arange(given.start, given.stop, given.step), None
+    try:  # NumPy counts the items of larger ones in floats, and knows no stop beyond int64
+        return _sequence(op, list(given), bools)
+    except OverflowError:
+        raise MemoryError(f"{op}: no memory holds the map {given}") from None
 
 
 def _column(op: str, given: Any, bools: bool) -> Read:
