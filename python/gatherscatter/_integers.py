@@ -21,13 +21,13 @@ def is_integer(value: Any) -> bool:
     return hasattr(type(value), "__index__") and not isinstance(value, np.bool_) and not _is_array(value)
 
 
-def one_integer(op: str, what: str, value: Any) -> int:
-    """An integer that is no bool, or an array of integers with exactly one element."""
+def one_integer(op: str, what: str, value: Any, arrays: bool = True) -> int:
+    """An integer that is no bool, or, if `arrays` may come, one of integers with exactly one element."""
     if type(value) is int:
         return value
     if is_integer(value) and not isinstance(value, bool):
         return index(value)
-    if isinstance(value, bool | np.bool_) or not hasattr(value, "__array__"):
+    if not arrays or isinstance(value, bool | np.bool_) or not hasattr(value, "__array__"):
         raise TypeError(f"{op}: {what} is {shown(value)}, expected an integer")
     if is_on_device(value):
         raise TypeError(f"{op}: {what} lies on a GPU; pass an int, so that nothing has to wait for it")
