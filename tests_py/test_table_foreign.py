@@ -211,11 +211,18 @@ def test_as_many_levels_as_are_served(levels):
 
 @pytest.mark.parametrize("levels", [65, 66, 500])
 def test_more_levels_are_refused(levels):
-    one = pa.nulls(3, lists(levels))
-    for source in (one, pa.chunked_array([one]), pa.table({"y": [1] * 3, "x": pa.nulls(3, lists(levels - 1))})):
-        with pytest.raises(
-            BufferError, match=r"^table.gather: child \d: .* nested deeper than 64 levels, which is the limit$"
-        ):
+    one, inner = pa.nulls(3, lists(levels)), pa.nulls(3, lists(levels - 1))
+    structs = pa.StructArray.from_arrays([inner.slice(0)], ["f"])
+    for source, where in (
+        (one, "the column"),
+        (pa.chunked_array([one]), "the column"),
+        (pa.table({"y": [1] * 3, "x": inner}), "column 'x'"),
+        (pa.table([[1] * 3, inner], ["y", ""]), "column 1"),
+        (pa.record_batch({"\u00e4": inner}), "column '\u00e4'"),
+        (structs, "column 'f'"),  # Arrow does not tell it from a table
+    ):
+        text = f"^table.gather: {where}: its type is nested deeper than 64 levels, which is the limit$"
+        with pytest.raises(BufferError, match=text):
             table.gather(source, [0])
     with pytest.raises(BufferError, match=r"^table.gather: .* nested deeper than 64 levels"):
         table.gather(pa.array([1]), one, "nullify")
