@@ -191,6 +191,48 @@ def test_an_extension_type_on_integers_is_no_map(storage):
             call()
 
 
+# --- what only looks like a scalar of pyarrow
+
+
+class Look:
+    """Has the method of such a scalar, and is none."""
+
+    def as_py(self):
+        return 1
+
+
+class Words(str):
+    def as_py(self):
+        return "other"
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        pl.Series("v", [1, 2]),
+        pl.Series("v", ["a", "b"]),
+        pd.Series([1, 2]),
+        pd.Series(["a", "b"], dtype="string"),
+        pd.Series([1, 2], dtype="Int64"),
+        pd.Series([1, 2], dtype=pd.ArrowDtype(pa.int64())),
+        pa.array([1, 2]),
+    ],
+    ids=lambda target: f"{type(target).__module__} {getattr(target, 'dtype', None)}",
+)
+def test_values_that_only_look_like_scalars_of_pyarrow_are_refused(target):
+    with pytest.raises(DataTypeError, match=r"does not hold .*Look.* \(Look\) without a change"):
+        table.scatter([Look()], [0], target)
+
+
+def test_values_that_only_look_like_scalars_of_pyarrow_are_themselves():
+    one, word = Look(), Words("a")
+    assert table.scatter([one], [0], pd.Series([1, 2], dtype=object))[0] is one
+    assert table.scatter([word], [1], pl.Series(["x", "y"])).to_list() == ["x", "a"]
+    assert table.scatter([word], [1], pd.Series(["x", "y"], dtype="string")).tolist() == ["x", "a"]
+    assert table.scatter([pa.scalar(7)], [1], pl.Series([1, 2])).to_list() == [1, 7]
+    assert table.scatter([pa.scalar(7)], [1], pd.Series([1, 2])).tolist() == [1, 7]
+
+
 # --- depth
 
 
