@@ -74,7 +74,17 @@ std::vector<BadType> bad_types() {
        [] { return changed(field("+l", "", list_of(field("i"))), [](Field& f) { f.it.children = nullptr; }); }},
       {"child 0: is a null pointer",
        [] { return changed(field("+l", "", list_of(field("i"))), [](Field& f) { f.pointers[0] = nullptr; }); }},
-      {"is nested deeper than 64 levels", [] { return nested(65); }},
+      {"the column: its type is nested deeper than 64 levels", [] { return nested(65); }},
+      {"column 'a': its type is nested deeper than 64 levels",
+       [] { return field("+s", "", list_of(field("i"), field("+l", "a", list_of(nested(63))))); }},
+      {"column 0: its type is nested deeper than 64 levels",
+       [] { return field("+s", "", list_of(field("+l", "\xff", list_of(nested(63))))); }},
+      {"column 'a': n_children is -1",
+       [] {
+         auto made = field("+s", "", list_of(field("i", "a")));
+         made->children[0]->it.n_children = -1;
+         return made;
+       }},
       {"is nested deeper than 64 levels",
        [] { return changed(field("+l", "", list_of(field("i"))), [](Field& f) { f.pointers[0] = &f.it; }); }},
       {"a map's child must be a struct of two fields", [] { return field("+m", "", list_of(field("i"))); }},

@@ -1,4 +1,4 @@
-"""The affinity mask: the number of threads and the helpers follow that of the thread that calls, at any time."""
+"""test_affinity.py: the affinity mask: the number of threads and the helpers follow that of the calling thread."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Axes and other numbers as objects with an index, numbers of any size, things that are no operators."""
+"""test_arguments.py: axes and other numbers as objects with an index, numbers of any size, no operators."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Columns of pandas, polars and pyarrow in the place of arrays: as indices, masks and values."""
+"""test_columns.py: columns of pandas, polars and pyarrow in the place of arrays: as indices, masks and values."""
 
 import numpy as np
 import pandas as pd

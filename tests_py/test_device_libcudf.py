@@ -1,4 +1,4 @@
-"""The face of libcudf on tables of a GPU, which the CPU plays: kernels take the rows, the host never looks at them."""
+"""test_device_libcudf.py: the face of libcudf on tables of a GPU, which the CPU plays: the host never looks at rows."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Memory of a GPU at any address: arrays and columns that are not aligned to their items, for every kernel.
+"""test_device_unaligned.py: memory of a GPU at any address: arrays and columns that are not aligned to their items.
 
 A GPU ends the context at a misaligned access, which the CPU in its place forgives. What kernels really do is seen where
 these tests run on interpreted PTX, or on a GPU; `.ci/check_unaligned` looks at what the compiler makes of it.

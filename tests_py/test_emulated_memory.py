@@ -1,4 +1,4 @@
-"""Memory of the GPU that the CPU plays: kernels reach it, and a host that follows its addresses dies."""
+"""test_emulated_memory.py: memory of the GPU that the CPU plays: a host that follows its addresses dies."""
 
 import signal
 import subprocess

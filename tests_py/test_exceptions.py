@@ -7,9 +7,11 @@ import multiprocessing
 import pickle
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import gatherscatter as gs
+from gatherscatter import errors, table
 
 OOB = gs.OutOfBoundsError
 ERROR = OOB("gather", 2**64 - 1, (1, 2), 1, 4, 3, 12, False)
@@ -62,3 +64,72 @@ def test_errors_cross_processes(method):
 def test_tile_errors_pickle(kind):
     again = pickle.loads(pickle.dumps(kind("text")))
     assert type(again) is kind and again.args == ("text",)
+
+
+class Anything:
+    """Has every attribute, and says so."""
+
+    def __init__(self):
+        self.asked = []
+
+    def __getattr__(self, name):
+        self.asked.append(name)
+        return ()
+
+    def __repr__(self):
+        return "<anything>"
+
+
+class Broken:
+    def __repr__(self):
+        raise RuntimeError("no words")
+
+
+class Odd(list):
+    """Prints its items by itself."""
+
+
+HUGE = 10**5000
+SHOWN = [
+    (HUGE, "2**16609.."),
+    ([HUGE], "[2**16609..]"),
+    ((-HUGE, 1), "(-2**16609.., 1)"),
+    ({1: HUGE}, "{1: 2**16609..}"),
+    ({HUGE: 1}, "{2**16609..: 1}"),
+    ({HUGE}, "{2**16609..}"),
+    ([[HUGE], {"a": (HUGE,)}], "[[2**16609..], {'a': (2**16609..,)}]"),
+    (Odd([HUGE]), "a tests_py.test_exceptions.Odd"),
+    ([np.zeros(10**6)], "[a numpy.ndarray of shape (1000000,)]"),
+    ([Broken()], "[a tests_py.test_exceptions.Broken]"),
+    (Broken(), "a tests_py.test_exceptions.Broken"),
+    ([1, "two", 3.0, None], "[1, 'two', 3.0, None]"),
+    ("x" * 1000, "'" + "x" * 76 + "..."),
+    ([], "[]"),
+]
+
+
+@pytest.mark.parametrize(("value", "text"), SHOWN, ids=range(len(SHOWN)))
+def test_every_value_can_be_shown(value, text):
+    assert errors.shown(value) == text.replace("tests_py.test_exceptions", __name__)
+
+
+def test_values_are_shown_without_running_their_attributes():
+    value = Anything()
+    assert errors.shown(value) == "<anything>" and errors.shown([value]) == "[<anything>]"
+    assert value.asked == []
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: gs.gather(np.arange(3), 0, np.array([0]), bounds=[HUGE]),
+        lambda: gs.scatter(np.arange(3), 0, np.array([0]), np.array([1]), reduce=[HUGE]),
+        lambda: table.gather(pa.table({"v": [1]}), {1: HUGE}),
+        lambda: gs.set_num_threads((HUGE,)),
+        lambda: gs.tile_gather(np.arange(3), np.array([0]), latency=[HUGE]),
+    ],
+)
+def test_errors_about_containers_of_huge_integers_are_ours(call):
+    with pytest.raises((TypeError, ValueError)) as error:
+        call()
+    assert "2**16609.." in str(error.value) and len(str(error.value)) < 300

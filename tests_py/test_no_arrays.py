@@ -1,4 +1,4 @@
-"""What is no array: every argument of every operator says so in words of its own, and names the next step."""
+"""test_no_arrays.py: what is no array: every argument of every operator says so and names the next step."""
 
 import io
 from unittest import mock

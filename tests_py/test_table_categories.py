@@ -1,4 +1,4 @@
-"""Categories of pandas are part of the target: a value that is none of them is refused, and none is added."""
+"""test_table_categories.py: categories of pandas are part of the target: no other value is taken, and none is added."""
 
 import pandas as pd
 import polars as pl
@@ -104,3 +104,30 @@ def test_polars_has_open_categories_and_closed_enums():
     closed = pl.Series("c", ["x", "y"], dtype=pl.Enum(["y", "x"]))
     with pytest.raises(DataTypeError, match="does not hold 'new'"):
         table.scatter(["new"], [0], closed)
+
+
+@pytest.mark.parametrize("call", ["scatter", "copy_if_else"])
+def test_types_of_wide_frames_are_compared_in_linear_time(call, monkeypatch):
+    asked = {"columns": 0, "dtypes": 0}
+    for name in asked:
+        plain = getattr(of_pandas.DataFrameFrame, name)
+
+        def counted(self, name=name, plain=plain):
+            asked[name] += 1
+            return plain(self)
+
+        monkeypatch.setattr(of_pandas.DataFrameFrame, name, counted)
+
+    def answer(width):
+        target = pd.DataFrame({f"c{k}": pd.Categorical(["a", "b"]) for k in range(width)})
+        source = pd.DataFrame({f"c{k}": pd.Categorical(["b", "b"], ["b"]) for k in range(width)})
+        for name in asked:
+            asked[name] = 0
+        if call == "scatter":
+            result = table.scatter(source, [1, 0], target)
+        else:
+            result = table.copy_if_else(target, source, [False, False])
+        assert (result == "b").all(axis=None)
+        return dict(asked)
+
+    assert answer(50) == answer(1)

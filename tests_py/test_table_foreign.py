@@ -1,4 +1,4 @@
-"""What other libraries say about odd values and types comes through as an error of this library, or not at all."""
+"""test_table_foreign.py: what other libraries say about odd values and types is an error of this library, or none."""
 
 import datetime as dt
 from decimal import Decimal
@@ -191,6 +191,48 @@ def test_an_extension_type_on_integers_is_no_map(storage):
             call()
 
 
+# --- what only looks like a scalar of pyarrow
+
+
+class Look:
+    """Has the method of such a scalar, and is none."""
+
+    def as_py(self):
+        return 1
+
+
+class Words(str):
+    def as_py(self):
+        return "other"
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        pl.Series("v", [1, 2]),
+        pl.Series("v", ["a", "b"]),
+        pd.Series([1, 2]),
+        pd.Series(["a", "b"], dtype="string"),
+        pd.Series([1, 2], dtype="Int64"),
+        pd.Series([1, 2], dtype=pd.ArrowDtype(pa.int64())),
+        pa.array([1, 2]),
+    ],
+    ids=lambda target: f"{type(target).__module__} {getattr(target, 'dtype', None)}",
+)
+def test_values_that_only_look_like_scalars_of_pyarrow_are_refused(target):
+    with pytest.raises(DataTypeError, match=r"does not hold .*Look.* \(Look\) without a change"):
+        table.scatter([Look()], [0], target)
+
+
+def test_values_that_only_look_like_scalars_of_pyarrow_are_themselves():
+    one, word = Look(), Words("a")
+    assert table.scatter([one], [0], pd.Series([1, 2], dtype=object))[0] is one
+    assert table.scatter([word], [1], pl.Series(["x", "y"])).to_list() == ["x", "a"]
+    assert table.scatter([word], [1], pd.Series(["x", "y"], dtype="string")).tolist() == ["x", "a"]
+    assert table.scatter([pa.scalar(7)], [1], pl.Series([1, 2])).to_list() == [1, 7]
+    assert table.scatter([pa.scalar(7)], [1], pd.Series([1, 2])).tolist() == [1, 7]
+
+
 # --- depth
 
 
@@ -211,11 +253,18 @@ def test_as_many_levels_as_are_served(levels):
 
 @pytest.mark.parametrize("levels", [65, 66, 500])
 def test_more_levels_are_refused(levels):
-    one = pa.nulls(3, lists(levels))
-    for source in (one, pa.chunked_array([one]), pa.table({"y": [1] * 3, "x": pa.nulls(3, lists(levels - 1))})):
-        with pytest.raises(
-            BufferError, match=r"^table.gather: child \d: .* nested deeper than 64 levels, which is the limit$"
-        ):
+    one, inner = pa.nulls(3, lists(levels)), pa.nulls(3, lists(levels - 1))
+    structs = pa.StructArray.from_arrays([inner.slice(0)], ["f"])
+    for source, where in (
+        (one, "the column"),
+        (pa.chunked_array([one]), "the column"),
+        (pa.table({"y": [1] * 3, "x": inner}), "column 'x'"),
+        (pa.table([[1] * 3, inner], ["y", ""]), "column 1"),
+        (pa.record_batch({"\u00e4": inner}), "column '\u00e4'"),
+        (structs, "column 'f'"),  # Arrow does not tell it from a table
+    ):
+        text = f"^table.gather: {where}: its type is nested deeper than 64 levels, which is the limit$"
+        with pytest.raises(BufferError, match=text):
             table.gather(source, [0])
     with pytest.raises(BufferError, match=r"^table.gather: .* nested deeper than 64 levels"):
         table.gather(pa.array([1]), one, "nullify")

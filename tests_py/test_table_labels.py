@@ -1,4 +1,4 @@
-"""Rows that go with the rows of a pandas table are found by their labels; all else goes by position."""
+"""test_table_labels.py: rows that go with the rows of a pandas table are found by labels; all else by position."""
 
 import numpy as np
 import pandas as pd
@@ -8,7 +8,7 @@ import pytest
 
 from gatherscatter import table
 from gatherscatter.compat import libcudf
-from gatherscatter.errors import InvalidArgument
+from gatherscatter.errors import DataTypeError, InvalidArgument
 
 MASK = [True, False, False, True]
 ORDER = [2, 0, 3, 1]
@@ -185,3 +185,18 @@ def test_libcudf_knows_positions_only():
     assert libcudf.apply_boolean_mask(frame, mask)["v"].tolist() == [10, 13]
     assert libcudf.boolean_mask_scatter(NEW, frame, mask)["v"].tolist() == [20, 11, 12, 21]
     assert libcudf.copy_if_else(frame, NEW, mask)["v"].tolist() == [10, 21, 22, 13]
+
+
+@pytest.mark.parametrize("index", [["x", "y"], [0, 1], [1, 0]])
+@pytest.mark.parametrize("shape", [lambda frame: frame, lambda frame: frame["a"]])
+def test_a_frame_is_no_mask_whatever_its_labels(index, shape):
+    target = shape(pd.DataFrame({"a": [1, 2]}, index=index))
+    mask = pd.DataFrame({"m": [True, False]})
+    for call in (
+        lambda: table.filter(target, mask),
+        lambda: table.boolean_mask_scatter(target, target, mask),
+        lambda: table.boolean_mask_scatter([0], target, mask),
+        lambda: table.copy_if_else(target, target, mask),
+    ):
+        with pytest.raises(DataTypeError, match="the mask is a DataFrame, expected bools"):
+            call()

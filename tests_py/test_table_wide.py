@@ -1,4 +1,4 @@
-"""Row numbers of lists that no integer type holds: they name no row, and errors name them in full."""
+"""test_table_wide.py: row numbers of lists that no integer type holds: they name no row; errors name them in full."""
 
 import numpy as np
 import pandas as pd
@@ -130,3 +130,35 @@ def test_other_lists_are_no_maps(rows):
 def test_arrays_of_objects_are_no_maps():
     with pytest.raises(IndexTypeError, match="the map is of dtype object"):
         table.gather(SOURCE, np.array([2**64], object))
+
+
+RANGES = [
+    range(2**63 - 2, 2**63),
+    range(1, 2**64, 2**64),
+    range(3, -(2**64), -(2**65)),
+    range(-(2**63), 2**63 - 1, 2**62),
+    range(0, 2**62 + 1, 2**61),
+    range(2**62, -1, -(2**61)),
+    range(2**63 - 3, 2**63 + 2),
+    range(2**53, 2**53 + 5, 2),
+    range(1, 4, 2**62),
+]
+
+
+@pytest.mark.parametrize("rows", RANGES, ids=str)
+@pytest.mark.parametrize("kind", SOURCES)
+def test_ranges_are_what_their_lists_are(kind, rows):
+    def answer(rows, **how):
+        try:
+            return rows_of(table.gather(SOURCES[kind], rows, **how))
+        except gs.OutOfBoundsError as error:
+            return error.fields()
+
+    for how in ({}, {"bounds": "nullify"}, {"negative": "out_of_bounds"}):
+        assert answer(rows, **how) == answer(list(rows), **how)
+
+
+def test_ranges_that_no_memory_holds():
+    for rows in (range(2**62), range(2**64), range(2**63, 2**63 + 2**60), range(-(2**70), 2**70)):
+        with pytest.raises((MemoryError, ValueError)):
+            table.gather(SOURCE, rows)

@@ -1,33 +1,20 @@
-"""Limits on the number of threads: whose they are, and that none outlives its block."""
+"""test_thread_limit.py: limits on the number of threads: whose they are, and that none outlives its block."""
 
 import asyncio
 import contextvars
 import gc
 import json
 import threading
-from contextlib import ExitStack, aclosing, contextmanager
+from contextlib import ExitStack, contextmanager
 
 import numpy as np
 import pytest
 
 import gatherscatter as gs
 from gatherscatter import _core
+from thread_numbers import DEFAULT, planned, process_number
 
-DEFAULT = 6  # what the process has in these tests
-
-
-@pytest.fixture(autouse=True)
-def process_number():
-    before = gs.get_num_threads()
-    gs.set_num_threads(DEFAULT)
-    yield
-    assert gs.get_num_threads() == DEFAULT, "a limit outlived its block"
-    gs.set_num_threads(before)
-
-
-def planned():
-    """Threads of a call that is large enough for any number."""
-    return gs.explain(gs.take, np.zeros(1 << 16, "f4"), np.zeros(1 << 20, "i8")).to_dict()["threads"]
+__all__ = ["process_number"]
 
 
 def suspended(n):
@@ -277,63 +264,82 @@ def test_many_blocks_leave_nothing_in_the_context():
     assert kept == [()]
 
 
-# ---- decorators
+def test_an_instance_that_is_left_in_another_context_ends_the_block_that_is_left():
+    limit = gs.thread_limit(2)
+
+    def shared():
+        with limit:
+            yield gs.get_num_threads()
+
+    entered, closed, seen = threading.Event(), threading.Event(), []
+
+    def work():
+        with limit:
+            entered.set()
+            closed.wait(60)
+            seen.append(gs.get_num_threads())
+        seen.append(gs.get_num_threads())
+
+    for close in (
+        lambda generator: contextvars.Context().run(generator.close),
+        lambda generator: run_in_thread(generator.close),
+        lambda generator: run_in_thread(inside, limit, generator.close),
+    ):
+        entered.clear(), closed.clear(), seen.clear()
+        generator = shared()
+        assert next(generator) == 2
+        other = threading.Thread(target=work)
+        other.start()
+        entered.wait(60)
+        close(generator)
+        assert gs.get_num_threads() == DEFAULT
+        closed.set()
+        other.join(60)
+        assert seen == [2, DEFAULT]
 
 
-def test_a_decorated_function():
-    @gs.thread_limit(2)
-    def inside(again=True):
-        """Its words."""
-        assert gs.get_num_threads() == planned() == 2
-        return inside(False) if again else "answer"
-
-    assert inside() == "answer" and inside.__doc__ == "Its words." and inside.__name__ == "inside"
-
-    @gs.thread_limit(1)
-    def failing():
-        raise KeyError
-
-    with pytest.raises(KeyError):
-        failing()
+def inside(limit, call):
+    with limit:
+        call()
+        assert gs.get_num_threads() == 2
     assert gs.get_num_threads() == DEFAULT
 
 
-def test_a_decorated_coroutine():
-    @gs.thread_limit(2)
-    async def inside():
-        await asyncio.sleep(0)
-        return gs.get_num_threads()
+def run_in_thread(call, *args):
+    errors = []
 
-    async def everything():
-        return await asyncio.gather(inside(), asyncio.to_thread(gs.get_num_threads), inside()), await inside()
+    def run():
+        try:
+            call(*args)
+        except BaseException as error:
+            errors.append(error)
 
-    assert asyncio.run(everything()) == ([2, DEFAULT, 2], 2)
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join(60)
+    assert not errors
 
 
-def test_a_decorated_generator_has_the_limit_and_its_caller_has_not():
-    @gs.thread_limit(2)
-    def steps():
-        yield gs.get_num_threads()
-        with gs.thread_limit(1):
-            yield gs.get_num_threads()
-        yield gs.get_num_threads()
+def test_a_generator_leaves_its_own_block_of_an_instance():
+    limit = gs.thread_limit(2)
 
-    seen = []
-    for n in steps():
-        seen.append((n, gs.get_num_threads()))
-    assert seen == [(2, DEFAULT), (1, DEFAULT), (2, DEFAULT)]
+    def shared():
+        with limit:
+            yield
 
-    @gs.thread_limit(3)
-    async def async_steps():
-        yield gs.get_num_threads()
-        await asyncio.sleep(0)
-        yield gs.get_num_threads()
-
-    async def everything():
-        async with aclosing(async_steps()) as generator:
-            return [(n, gs.get_num_threads()) async for n in generator]
-
-    assert asyncio.run(everything()) == [(3, DEFAULT), (3, DEFAULT)]
+    generator = shared()
+    next(generator)
+    with gs.thread_limit(3), limit:
+        generator.close()
+        assert gs.get_num_threads() == 2
+    with ExitStack() as stack:
+        generator = shared()
+        next(generator)
+        stack.enter_context(gs.thread_limit(3))
+        stack.enter_context(limit)
+        generator.close()
+        assert gs.get_num_threads() == 2
+    assert gs.get_num_threads() == DEFAULT
 
 
 def test_the_limit_is_what_calls_use():

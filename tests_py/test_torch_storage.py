@@ -1,4 +1,4 @@
-"""Tensors whose storage is shorter than they are: refused in every place of every operator, before it is read."""
+"""test_torch_storage.py: tensors whose storage is shorter than they are: refused in every place before it is read."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Lists of Python ints that no integer dtype holds: indices like all others, by their full values."""
+"""test_wide_indices.py: lists of ints that no integer dtype holds: indices like all others, by their full values."""
 
 import pickle
 import random

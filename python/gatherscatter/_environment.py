@@ -1,4 +1,4 @@
-"""_environment.py: settings that Python reads from the environment, and names that are one slip away from a setting."""
+"""_environment.py: settings that Python reads from the environment, and names that are nearly those of settings."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def slips(names: Iterable[str]) -> list[tuple[str, str]]:
         if not upper.startswith("GS_") or upper.startswith("GS_PTX_") or name in SETTINGS or upper in _OTHERS:
             continue
         distance, meant = min((_distance(upper, setting), setting) for setting in SETTINGS)
-        if distance <= (1 if len(meant) <= len("GS_POOL") else 2):  # of two slips nearly any four letters are made
+        if distance <= (1 if len(meant) <= len("GS_POOL") else 2):  # GS_ROOT and GS_PORT are two slips from GS_POOL
             found.append((name, meant))
     return found
 

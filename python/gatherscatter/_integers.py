@@ -11,7 +11,7 @@ from gatherscatter._arrays import is_container, must_have_values
 from gatherscatter._device import has_interface, is_on_device
 from gatherscatter.errors import shown
 
-__all__ = ["is_integer", "one_integer"]
+__all__ = ["integer", "is_integer", "one_integer"]
 
 
 def is_integer(value: Any) -> bool:
@@ -21,14 +21,21 @@ def is_integer(value: Any) -> bool:
     return hasattr(type(value), "__index__") and not isinstance(value, np.bool_) and not _is_array(value)
 
 
-def one_integer(op: str, what: str, value: Any) -> int:
-    """An integer that is no bool, or an array of integers with exactly one element."""
+def integer(op: str, what: str, value: Any) -> int:
+    """An integer that is neither a bool nor an array."""
     if type(value) is int:
         return value
-    if is_integer(value) and not isinstance(value, bool):
-        return index(value)
-    if isinstance(value, bool | np.bool_) or not hasattr(value, "__array__"):
+    if isinstance(value, bool) or not is_integer(value):
         raise TypeError(f"{op}: {what} is {shown(value)}, expected an integer")
+    return index(value)
+
+
+def one_integer(op: str, what: str, value: Any) -> int:
+    """The same, or an array of integers with exactly one element."""
+    if type(value) is int:
+        return value
+    if is_integer(value) or isinstance(value, np.bool_) or not hasattr(value, "__array__"):
+        return integer(op, what, value)
     if is_on_device(value):
         raise TypeError(f"{op}: {what} lies on a GPU; pass an int, so that nothing has to wait for it")
     if not is_container(value):

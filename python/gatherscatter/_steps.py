@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
+from functools import wraps
 from typing import Any
 
-__all__ = ["AsyncSteps", "Steps"]
+__all__ = ["decorated"]
 
 
 class Steps(Generator[Any, Any, Any]):
@@ -34,17 +37,55 @@ class Steps(Generator[Any, Any, Any]):
         return self
 
 
-class AsyncSteps(AsyncGenerator[Any, Any]):
-    """The same for an asynchronous generator, which gives something to await for every item."""
+def decorated(
+    function: Callable[..., Any],
+    variable: ContextVar[Any],
+    inside: Callable[[], AbstractContextManager[Any]],
+    block: AbstractContextManager[Any],
+) -> Callable[..., Any]:
+    """A function inside of a block; if it has steps, they alone see the value of `variable` that `inside` gives."""
+    if inspect.isasyncgenfunction(function):
 
-    def __init__(self, steps: AsyncGenerator[Any, Any], variable: ContextVar[Any], value: Any) -> None:
-        self._steps, self._variable, self._cell = steps, variable, [value]
+        @wraps(function)
+        async def async_items(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
+            items = function(*args, **kwargs)
+            with inside() as value:
+                cell = [value]
+                step = items.asend(None)  # codespell:ignore asend
+                while True:
+                    try:
+                        item = await Steps(step, variable, cell)
+                    except StopAsyncIteration:
+                        return
+                    try:
+                        step = items.asend((yield item))  # codespell:ignore asend
+                    except GeneratorExit:
+                        await Steps(items.aclose(), variable, cell)
+                        raise
+                    except BaseException as error:
+                        step = items.athrow(error)
 
-    async def asend(self, value: Any) -> Any:  # codespell:ignore asend
-        return await Steps(self._steps.asend(value), self._variable, self._cell)  # codespell:ignore asend
+        return async_items
+    if inspect.isgeneratorfunction(function):
 
-    async def athrow(self, *error: Any) -> Any:
-        return await Steps(self._steps.athrow(*error), self._variable, self._cell)
+        @wraps(function)
+        def items(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+            with inside() as value:
+                return (yield from Steps(function(*args, **kwargs), variable, [value]))
 
-    async def aclose(self) -> None:
-        await Steps(self._steps.aclose(), self._variable, self._cell)
+        return items
+    if inspect.iscoroutinefunction(function):
+
+        @wraps(function)
+        async def awaited(*args: Any, **kwargs: Any) -> Any:
+            with inside() as value:
+                return await Steps(function(*args, **kwargs), variable, [value])
+
+        return awaited
+
+    @wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        with block:
+            return function(*args, **kwargs)
+
+    return called

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
-from functools import wraps
-from operator import index
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, TypeVar, cast
 
 from gatherscatter import _core
-from gatherscatter._steps import AsyncSteps, Steps
+from gatherscatter._integers import one_integer
+from gatherscatter._steps import decorated
 from gatherscatter.errors import shown
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -19,9 +19,7 @@ MAX_THREADS = 1024  # as GS_NUM_THREADS
 
 
 def _count(name: str, n: Any) -> int:
-    if isinstance(n, bool):
-        raise TypeError(f"{name}: the number of threads is a bool, expected an integer")
-    count = index(n)
+    count = one_integer(name, "the number of threads", n)
     if not 1 <= count <= MAX_THREADS:
         raise ValueError(f"{name}: the number of threads is {shown(count)}, expected 1 to {MAX_THREADS}")
     return count
@@ -70,8 +68,20 @@ def get_num_threads() -> int:
     return _core.get_num_threads()
 
 
-# The blocks that were entered in this context, innermost last. A block is a list of its number, emptied when it is left
-# and so ended in every context that has it: a task or a generator may leave it elsewhere, or later than others.
+class _Block(list[int]):
+    """The number of a block, emptied when the block is left and so ended in every context that has it.
+
+    A task or a generator may leave it elsewhere, or later than others.
+    """
+
+    __slots__ = ("frame",)
+
+    def __init__(self, count: int, frame: int) -> None:
+        super().__init__((count,))
+        self.frame = frame  # of the code that entered it: `with` leaves it in the same one, whatever the context
+
+
+# The blocks that were entered in this context, innermost last.
 _blocks = _core.thread_limits
 
 
@@ -85,7 +95,9 @@ class thread_limit:
     inside of a block has not left it, so its caller has the limit too, as with `numpy.errstate`.
 
     An instance may be used any number of times, also inside of its own block, and as a decorator. A decorated
-    generator or coroutine has the limit while it runs, and its caller has not.
+    generator or coroutine has the limit while it runs, and its caller has not. Of several open blocks of one instance
+    `with` leaves its own. Where there is no `with` (`contextlib.ExitStack`) it is the innermost of the context, so
+    there a block is to be left in the context in which it was entered.
 
     Parameters
     ----------
@@ -109,53 +121,42 @@ class thread_limit:
 
     def __init__(self, n: int) -> None:
         self._count = _count("thread_limit", n)
-        self._open: dict[int, list[int]] = {}  # by id, in all contexts
+        self._open: dict[int, _Block] = {}  # by id, in all contexts
 
     def __enter__(self) -> None:
-        block = [self._count]
+        block = _Block(self._count, id(sys._getframe(1)))
         self._open[id(block)] = block
         _blocks.set((*filter(None, _blocks.get()), block))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        blocks = _blocks.get()
-        for block in reversed(blocks):
-            if id(block) in self._open:
+        for block in self._candidates(id(sys._getframe(1))):
+            if self._open.pop(id(block), None) is not None:  # else another thread has left it
                 break
-        else:  # it was entered in another context
-            if not self._open:
-                raise RuntimeError("thread_limit: the block was not entered")
-            block = next(reversed(self._open.values()))
-        del self._open[id(block)]
+        else:
+            raise RuntimeError("thread_limit: the block was not entered")
         block.clear()
-        _blocks.set(tuple(filter(None, blocks)))
+        _blocks.set(tuple(filter(None, _blocks.get())))
 
     def __call__(self, function: _Function) -> _Function:
-        return cast("_Function", self._decorated(function))
+        return cast("_Function", decorated(function, _blocks, self._inside, self))
 
-    def _decorated(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        if inspect.isasyncgenfunction(function):
-            return wraps(function)(
-                lambda *args, **kwargs: AsyncSteps(function(*args, **kwargs), _blocks, self._inside())
-            )
-        if inspect.isgeneratorfunction(function):
-            return wraps(function)(lambda *args, **kwargs: Steps(function(*args, **kwargs), _blocks, [self._inside()]))
-        if inspect.iscoroutinefunction(function):
+    def _candidates(self, frame: int) -> Iterator[_Block]:
+        """The blocks of this instance, the one that is left first: that of the frame, then that of the context."""
+        known = map(self._open.get, map(id, reversed(_blocks.get())))
+        here = [block for block in known if block is not None]
+        yield from (block for block in here if block.frame == frame)
+        everywhere = list(reversed(list(self._open.values())))
+        yield from (block for block in everywhere if block.frame == frame)
+        yield from here
+        yield from everywhere
 
-            @wraps(function)
-            async def awaited(*args: Any, **kwargs: Any) -> Any:
-                with self:
-                    return await function(*args, **kwargs)
-
-            return awaited
-
-        @wraps(function)
-        def called(*args: Any, **kwargs: Any) -> Any:
-            with self:
-                return function(*args, **kwargs)
-
-        return called
-
-    def _inside(self) -> tuple[list[int], ...]:
-        return (*_blocks.get(), [self._count])
+    @contextmanager
+    def _inside(self) -> Iterator[tuple[list[int], ...]]:
+        """What a decorated generator or coroutine sees; it ends with it, also for what it has started."""
+        block = [self._count]
+        try:
+            yield (*_blocks.get(), block)
+        finally:
+            block.clear()

@@ -8,12 +8,27 @@ import numpy as np
 
 from gatherscatter.errors import OutOfBoundsError
 
-__all__ = ["NUMPYS_OPERATORS", "Wide", "in_full", "integers_in"]
+__all__ = ["NUMPYS_OPERATORS", "Wide", "cut", "fits", "in_full", "integers_in", "unchecked"]
 
 # Their indices are what NumPy reads in them.
 NUMPYS_OPERATORS = frozenset({"take", "take_along_axis", "compress", "put", "put_along_axis", "putmask", "place"})
 
 _LOWEST, _HIGHEST = -(2**63), 2**63 - 1
+
+
+def cut(number: int) -> int:
+    """The integer of int64 that is nearest: outside of every axis where the number is, on the same side."""
+    return min(max(number, _LOWEST), _HIGHEST)
+
+
+def fits(number: int) -> bool:
+    """Whether int64 holds it."""
+    return _LOWEST <= number <= _HIGHEST
+
+
+def unchecked(what: str) -> str:
+    """The words for a caller who vouches for a number that lies outside of every axis."""
+    return f"{what} holds a number beyond 64 bits, which bounds='unchecked' does not take"
 
 
 class Wide:
@@ -31,7 +46,7 @@ class Wide:
 
     def __init__(self, values: list[int], shape: tuple[int, ...]) -> None:
         self.values = values
-        self.array = np.array([min(max(value, _LOWEST), _HIGHEST) for value in values], np.int64).reshape(shape)
+        self.array = np.array(list(map(cut, values)), np.int64).reshape(shape)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -49,7 +64,7 @@ def integers_in(written: Any) -> np.ndarray[Any, Any] | Wide | None:
     if not all(_is_integer(kind) for kind in set(map(type, values))):
         return None
     values = list(map(int, values))
-    if all(_LOWEST <= value <= _HIGHEST for value in values):
+    if all(map(fits, values)):
         return np.array(values, np.int64).reshape(items.shape)
     return Wide(values, items.shape)
 

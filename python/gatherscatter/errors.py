@@ -280,18 +280,43 @@ def shown(value: object) -> str:
     """
     if isinstance(value, int) and value.bit_length() > 256:
         return f"{'-' if value < 0 else ''}2**{value.bit_length() - 1}.."
+    name = f"a {type_name(value)}"
     if is_large(value):
-        name = type_name(value)
-        shape = getattr(value, "shape", None)
-        return f"a {name} of shape {tuple(shape)}" if isinstance(shape, tuple) else f"a {name}"
-    text = reprlib.repr(value) if type(value) in (list, tuple, set, frozenset, dict) else repr(value)
+        shape = _shape(value)
+        return name if shape is None else f"{name} of shape {shape}"
+    try:
+        text = _items.repr(value) if type(value) in _CONTAINERS else repr(value)
+    except Exception:  # the words of another class, and what it holds
+        return name
     text = text.partition("\n")[0]
     return text if len(text) <= 80 else text[:77] + "..."
 
 
 def is_large(value: object) -> bool:
     """Whether it is an array, a column or a table, and no scalar."""
-    if isinstance(value, np.generic | type) or getattr(value, "shape", None) == ():
+    if isinstance(value, np.generic | type):
         return False
+    # The type is asked: an object may answer to every name.
     ways = ("__array__", "__dlpack__", "__cuda_array_interface__", "__arrow_c_stream__", "__arrow_c_array__")
-    return any(hasattr(value, way) for way in ways)
+    return any(hasattr(type(value), way) for way in ways) and _shape(value) != ()
+
+
+def _shape(value: object) -> tuple[Any, ...] | None:
+    try:
+        shape = getattr(value, "shape", None)
+        return tuple(shape) if isinstance(shape, tuple) else None
+    except Exception:  # nested tensors have none
+        return None
+
+
+_CONTAINERS = {list, tuple, set, frozenset, dict}
+
+
+class _Items(reprlib.Repr):
+    """Prints a few items of a container, each as a value by itself."""
+
+    def repr1(self, x: Any, level: int) -> str:
+        return super().repr1(x, level) if type(x) in _CONTAINERS else shown(x)
+
+
+_items = _Items()

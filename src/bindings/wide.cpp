@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 
 #include "bindings/words.h"
 #include "core/error.h"
@@ -45,7 +46,7 @@ bool has_wide(const Operands& operands) {
 void settle_wide(Request& request, Operands& operands) {
   if (!has_wide(operands)) return;
   if (request.rule.bounds == Bounds::unchecked) {
-    throw DTypeError("an index lies beyond 64 bits, which bounds='unchecked' does not take");
+    throw DTypeError(python_part("gatherscatter._wide", "unchecked")("the index").cast<std::string>());
   }
   if (request.rule.bounds == Bounds::deferred) request.rule.bounds = Bounds::raise;
   if (request.rule.bounds != Bounds::wrap) return;

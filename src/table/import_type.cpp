@@ -1,4 +1,5 @@
 // import_type.cpp: an ArrowSchema that another library hands over becomes a Type.
+#include <string_view>
 #include <utility>
 
 #include "table/arrow.h"
@@ -21,17 +22,22 @@ struct Releaser {
   }
 };
 
-// Names the child of the root only: the way down would be a long one.
+// Names the column only: the way down would be a long one.
 [[noreturn]] void fail_too_deep(const Path& path) {
   const Path* top = &path;
-  while (top->above != nullptr && top->above->above != nullptr) top = top->above;
-  fail(*top, "its type is nested deeper than " + std::to_string(kMaxLevels) + " levels, which is the limit");
+  while (top->above->above != nullptr) top = top->above;
+  const char* name = top->above->name;
+  const Path alone{nullptr, name[0] == '\0' ? "the column" : "column", name};
+  fail(top->part == std::string_view("column") ? *top : alone,
+       "its type is nested deeper than " + std::to_string(kMaxLevels) + " levels, which is the limit");
 }
 
 // Walks the whole tree before anything is allocated for it: counts may lie, and children may be their own parents.
-void check_tree(const ArrowSchema* schema, const Path& path, int level, int64_t& fields) {
+// `path` comes without the name, which is put into messages only if it can be shown.
+void check_tree(const ArrowSchema* schema, Path path, int level, int64_t& fields) {
   if (schema == nullptr) fail(path, "is a null pointer");
   if (schema->release == nullptr) fail(path, "was released already");
+  if (schema->name != nullptr && is_utf8(schema->name)) path.name = schema->name;
   if (level > kMaxLevels) fail_too_deep(path);
   if (schema->n_children < 0) fail(path, "n_children is " + std::to_string(schema->n_children));
   fields += 1;
@@ -40,8 +46,9 @@ void check_tree(const ArrowSchema* schema, const Path& path, int level, int64_t&
                    std::to_string(schema->n_children) + ")");
   }
   if (schema->n_children > 0 && schema->children == nullptr) fail(path, "has children but no pointer to them");
+  const bool is_structure = schema->format != nullptr && schema->format == std::string_view("+s");
   for (int64_t i = 0; i < schema->n_children; ++i) {
-    check_tree(schema->children[i], {&path, "child", "", i}, level + 1, fields);
+    check_tree(schema->children[i], child_path(path, is_structure, "", i), level + 1, fields);
   }
   if (schema->dictionary != nullptr) check_tree(schema->dictionary, {&path, "dictionary"}, level + 1, fields);
 }

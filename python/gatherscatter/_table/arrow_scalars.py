@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import sys
 from collections.abc import ItemsView, Mapping
 from decimal import Decimal
 from typing import Any
@@ -19,6 +20,7 @@ __all__ = [
     "column_of",
     "is_nat",
     "is_null",
+    "is_scalar",
     "numbers_like",
     "one_array",
     "one_row",
@@ -66,7 +68,7 @@ def one_array(op: str, name: object, kind: Any, value: Any) -> Any:
     pa = _pyarrow(op)
     if is_null(value) or (is_nat(value) and (pa.types.is_timestamp(kind) or pa.types.is_duration(kind))):
         return _null(pa, kind)
-    if isinstance(value, pa.Scalar):
+    if is_scalar(value):
         array = _of_scalar(pa, kind, value)
         if array is None:
             raise refusal(op, name, kind, value)
@@ -167,7 +169,7 @@ def _is_whole(pa: Any, kind: Any, value: Any) -> bool:
     kind = getattr(kind, "storage_type", kind)
     if not pa.types.is_nested(kind) or "map<" not in str(kind):
         return True
-    if is_null(value) or isinstance(value, pa.Scalar):  # a null in a list or a struct; a scalar was made by pyarrow
+    if is_null(value) or is_scalar(value):  # a null in a list or a struct; a scalar was made by pyarrow
         return True
     if pa.types.is_struct(kind):
         return isinstance(value, Mapping) and all(
@@ -208,6 +210,12 @@ def _is_kept(value: Any, array: Any) -> bool:
 def is_null(value: Any) -> bool:
     """Whether it stands for a null in a column of any type: None, pandas.NA, the scalar of pyarrow's null type."""
     return type(value).__name__ in ("NoneType", "NAType", "NullScalar")
+
+
+def is_scalar(value: Any) -> bool:
+    """Whether it is a scalar of pyarrow, which is not imported for it."""
+    pa: Any = sys.modules.get("pyarrow")
+    return pa is not None and isinstance(value, pa.Scalar)
 
 
 def is_nat(value: Any) -> bool:
@@ -273,7 +281,7 @@ def survived(given: Any, back: Any) -> bool:
 def refusal(op: str, name: object, dtype: object, value: Any, hint: str = "") -> DataTypeError:
     """The error for a scalar that a column cannot hold as it is."""
     what = type(value).__name__
-    if type(value).__module__.partition(".")[0] == "pyarrow" and hasattr(value, "as_py"):
+    if is_scalar(value):
         value, what = _in_python(value), f"a pyarrow scalar of {value.type}"
     return DataTypeError(
         f"{op}: {called(name)} is of type {dtype}, which does not hold {shown(value)} ({what}) without a change{hint}"

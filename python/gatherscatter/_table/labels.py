@@ -22,7 +22,9 @@ def mask_for(op: str, frame: Any, role: str, given: Any) -> Read:
     InvalidArgument
         If both have labels, and these do not say which value belongs to which row.
     """
-    return mask_of(op, aligned(op, frame.source, (role, "boolean_mask"), given))
+    if _is_of(given, "Series"):  # a DataFrame is no mask, whatever its labels
+        given = aligned(op, frame.source, (role, "boolean_mask"), given)
+    return mask_of(op, given)
 
 
 def aligned(op: str, table: Any, roles: Roles, given: Any) -> Any:
@@ -36,7 +38,7 @@ def aligned(op: str, table: Any, roles: Roles, given: Any) -> Any:
     InvalidArgument
         If labels differ, or occur twice in another order.
     """
-    if not (_is_labelled(given) and _is_labelled(table)):
+    if not (_is_of(given, "Series", "DataFrame") and _is_of(table, "Series", "DataFrame")):
         return given
     labels, theirs = table.index, given.index
     if theirs is labels or len(theirs) != len(labels):
@@ -60,9 +62,10 @@ def aligned(op: str, table: Any, roles: Roles, given: Any) -> Any:
     raise _unlike(op, roles, given, f"differ: {roles[1]} has no {shown(labels[lacking][0])}")
 
 
-def _is_labelled(given: Any) -> bool:
+def _is_of(given: Any, *kinds: str) -> bool:
+    """Whether it is of one of these types of pandas, which is not imported for it."""
     pd: Any = sys.modules.get("pandas")
-    return pd is not None and isinstance(given, (pd.Series, pd.DataFrame))
+    return pd is not None and isinstance(given, tuple(getattr(pd, kind) for kind in kinds))
 
 
 def _unlike(op: str, roles: Roles, given: Any, what: str) -> InvalidArgument:

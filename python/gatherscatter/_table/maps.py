@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gatherscatter._table.words import counted
-from gatherscatter._wide import Wide
+from gatherscatter._wide import Wide, unchecked
 from gatherscatter.errors import DataTypeError, IndexTypeError, InvalidArgument, shown
 
 __all__ = ["Read", "check_vouched", "integer", "is_null_type", "map_of", "mask_of"]
@@ -40,7 +40,7 @@ def map_of(op: str, given: Any) -> Read:
 def check_vouched(op: str, bounds: str, rows: Any) -> None:
     """IndexTypeError where the caller vouches for row numbers that no integer type holds."""
     if bounds == "unchecked" and type(rows) is Wide:
-        raise IndexTypeError(f"{op}: the map holds a number beyond 64 bits, which bounds='unchecked' does not take")
+        raise IndexTypeError(f"{op}: {unchecked('the map')}")
 
 
 def mask_of(op: str, given: Any) -> Read:
@@ -125,9 +125,12 @@ def _masked(op: str, given: Any, bools: bool) -> Read:
 
 
 def _range(op: str, given: Any, bools: bool) -> Read:
-    if given and not -(2**63) <= min(given[0], given[-1]) <= max(given[0], given[-1]) < 2**63:
-        return _sequence(op, given, bools)
-    return np.arange(given.start, given.stop, given.step), None
+    if max(abs(given.start), abs(given.stop), abs(given.step)) < 2**52:
+        return np.arange(given.start, given.stop, given.step), None
+    try:  # NumPy counts the items of larger ones in floats, and knows no stop beyond int64
+        return _sequence(op, list(given), bools)
+    except OverflowError:
+        raise MemoryError(f"{op}: no memory holds the map {given}") from None
 
 
 def _column(op: str, given: Any, bools: bool) -> Read:

@@ -80,9 +80,11 @@ class PandasFrame(Frame):
         return kind(op, source, full)
 
     def check_types(self, op: str, other: Any, roles: Roles) -> None:
-        pairs = zip(self.dtypes(), other.dtypes(), strict=True)
-        for at in [at for at, (mine, theirs) in enumerate(pairs) if mine != theirs]:
-            told = difference(self.dtypes()[at], other.columns()[at], roles)
+        dtypes = self.dtypes()
+        differing = [at for at, (mine, theirs) in enumerate(zip(dtypes, other.dtypes(), strict=True)) if mine != theirs]
+        columns = other.columns() if differing else []
+        for at in differing:
+            told = difference(dtypes[at], columns[at], roles)
             if told:
                 raise DataTypeError(f"{op}: {called(self.names[at])} {told}")
             self.recodes = True

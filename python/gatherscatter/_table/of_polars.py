@@ -11,7 +11,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gatherscatter import _core
-from gatherscatter._table.arrow_scalars import as_number, is_nat, is_null, numbers_like, plain, refusal, survived
+from gatherscatter._table.arrow_scalars import (
+    as_number,
+    is_nat,
+    is_null,
+    is_scalar,
+    numbers_like,
+    plain,
+    refusal,
+    survived,
+)
 from gatherscatter._table.frames import ArrowFrame, Frame, Roles
 from gatherscatter._table.words import called
 from gatherscatter.errors import DataTypeError
@@ -155,7 +164,7 @@ def _one_series(op: str, name: str, dtype: Any, value: Any) -> Any:
     if is_null(value) or (is_nat(value) and isinstance(dtype, (pl.Datetime, pl.Duration))):
         return pl.Series(name, [None], dtype=dtype)
     given = value
-    if hasattr(value, "as_py"):  # a scalar of pyarrow
+    if is_scalar(value):
         column = pl.Series(importlib.import_module("pyarrow").repeat(value, 1))
         if column.dtype == dtype:
             return column.alias(name)

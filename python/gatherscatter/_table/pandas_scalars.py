@@ -8,7 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter._table.arrow_scalars import as_number, is_nat, is_null, one_array, plain, refusal, survived
+from gatherscatter._table.arrow_scalars import (
+    as_number,
+    is_nat,
+    is_null,
+    is_scalar,
+    one_array,
+    plain,
+    refusal,
+    survived,
+)
 
 __all__ = ["one_value"]
 
@@ -28,7 +37,7 @@ def one_value(op: str, name: object, column: Any, value: Any) -> Any:
     if isinstance(dtype, pd.ArrowDtype):
         null = is_null(value) or (isinstance(value, float) and value != value)
         return dtype.__from_arrow__(one_array(op, name, dtype.pyarrow_dtype, None if null else value))
-    if hasattr(value, "as_py"):  # a scalar of pyarrow
+    if is_scalar(value):
         if not _is_of(value, column):
             raise refusal(op, name, dtype, given)
         value = value.as_py()

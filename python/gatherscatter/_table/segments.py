@@ -11,7 +11,7 @@ import numpy as np
 from gatherscatter import _core
 from gatherscatter._table.frames import ArrowFrame, frame_of
 from gatherscatter._table.maps import integer, is_null_type
-from gatherscatter._wide import in_full
+from gatherscatter._wide import cut, fits, in_full, unchecked
 from gatherscatter.errors import DataTypeError, IndexTypeError, InvalidArgument, OutOfBoundsError, shown
 
 __all__ = ["lists_of", "picked", "positions_of"]
@@ -44,7 +44,7 @@ def positions_of(op: str, frame: ArrowFrame, given: Any, validate: str) -> Posit
         beyond: list[int] = []
         given = [_checked(op, at, row, beyond) for at, row in enumerate(given)]
         if beyond:
-            rows, given = given, [None if row is None else list(map(_cut, row)) for row in given]
+            rows, given = given, [None if row is None else [n if n is None else cut(n) for n in row] for row in given]
         given = _made_by(op, frame, given)
     inner = _of_pandas(op, "gather_map_list", given)
     maps = frame_of(op, "gather_map_list", given if inner is None else inner, validate)
@@ -56,20 +56,13 @@ def positions_of(op: str, frame: ArrowFrame, given: Any, validate: str) -> Posit
 def picked(op: str, frame: ArrowFrame, positions: Positions, bounds: str) -> _core.ArrowTable:
     """The elements at the positions."""
     if bounds == "unchecked" and positions.rows is not None:
-        raise IndexTypeError(
-            f"{op}: gather_map_list holds a number beyond 64 bits, which bounds='unchecked' does not take"
-        )
+        raise IndexTypeError(f"{op}: {unchecked('gather_map_list')}")
     try:
         return _core.segmented_gather(op, frame.table, positions.table, bounds)
     except OutOfBoundsError as error:
         if positions.rows is None:
             raise
         raise in_full(error, positions.rows) from None
-
-
-def _cut(position: int | None) -> int | None:
-    """A position that its list cannot have, whatever its length, as one of int64 on the same side."""
-    return position if position is None else min(max(position, -(2**63)), 2**63 - 1)
 
 
 def _rows_of_array(op: str, given: np.ndarray[Any, Any]) -> list[Any]:
@@ -101,7 +94,7 @@ def _checked(op: str, at: int, row: Any, beyond: list[int]) -> list[Any] | None:
         if is_null_type(type(value)):
             return None
         number = integer(value, refuse)
-        if not -(2**63) <= number < 2**63:
+        if not fits(number):
             beyond.append(number)
         return number
 

@@ -1,8 +1,7 @@
-"""_strict.py: what the strict faces ask of their arguments: an array, of which dtype and shape; an integer."""
+"""_strict.py: what the strict faces ask of their arguments: an array, of which dtype and shape."""
 
 from __future__ import annotations
 
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -10,11 +9,9 @@ import numpy as np
 from gatherscatter._arrays import must_have_values
 from gatherscatter._fill import array_like_of
 from gatherscatter._implicit_cast import dtype_name
-from gatherscatter._integers import is_integer
 from gatherscatter._no_arrays import no_array
-from gatherscatter.errors import shown
 
-__all__ = ["INTEGERS", "Dtypes", "array_like", "check_index_dtype", "integer", "item_bytes"]
+__all__ = ["INTEGERS", "Dtypes", "array_like", "check_index_dtype", "item_bytes"]
 
 
 class Dtypes:
@@ -55,10 +52,3 @@ def check_index_dtype(op: str, role: str, index: Any) -> None:
     """TypeError for indices that are neither int32 nor int64, the two that pypto and MindSpore take."""
     if index not in INDEX:
         raise TypeError(f"{op}: {role} has dtype {dtype_name(index)}, expected int32 or int64")
-
-
-def integer(op: str, what: str, value: Any) -> int:
-    """`value` as a Python int; TypeError for everything that is no integer, bools included."""
-    if isinstance(value, bool) or not is_integer(value):
-        raise TypeError(f"{op}: {what} is {shown(value)}, expected an integer")
-    return index(value)

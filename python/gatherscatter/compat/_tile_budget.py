@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from gatherscatter.compat._strict import integer, item_bytes
+from gatherscatter._integers import integer
+from gatherscatter.compat._strict import item_bytes
 from gatherscatter.errors import axis_error
 
 __all__ = ["BUDGET_BYTES", "TileBudget", "check_shapes", "tile_budget"]

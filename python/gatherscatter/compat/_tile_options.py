@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import wraps
 from types import TracebackType
 from typing import Any, NamedTuple
 
-from gatherscatter._steps import AsyncSteps, Steps
-from gatherscatter.compat._strict import integer
+from gatherscatter._integers import integer
+from gatherscatter._steps import decorated
 
 __all__ = ["get_vec_tile_shapes", "options", "reset_options", "set_vec_tile_shapes"]
 
@@ -128,12 +127,16 @@ class options:
         """The tile shape that it sets; None if it leaves it as it is."""
         return None if self._tile is None else list(self._tile)
 
-    def _inside(self) -> _Scope:
+    def _new(self) -> _Scope:
         outer = _scope.get()
         return _Scope(outer.tile if self._tile is None else self._tile, outer)
 
+    @contextmanager
+    def _inside(self) -> Iterator[_Scope]:
+        yield self._new()
+
     def __enter__(self) -> options:
-        _scope.set(self._inside())
+        _scope.set(self._new())
         return self
 
     def __exit__(
@@ -142,26 +145,7 @@ class options:
         _scope.set(_scope.get().outer or _OUTERMOST)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        if inspect.isasyncgenfunction(function):
-            return wraps(function)(
-                lambda *args, **kwargs: AsyncSteps(function(*args, **kwargs), _scope, self._inside())
-            )
-        if inspect.isgeneratorfunction(function):
-            return wraps(function)(lambda *args, **kwargs: Steps(function(*args, **kwargs), _scope, [self._inside()]))
-        if inspect.iscoroutinefunction(function):
-
-            @wraps(function)
-            async def awaited(*args: Any, **kwargs: Any) -> Any:
-                return await Steps(function(*args, **kwargs), _scope, [self._inside()])
-
-            return awaited
-
-        @wraps(function)
-        def called(*args: Any, **kwargs: Any) -> Any:
-            with self:
-                return function(*args, **kwargs)
-
-        return called
+        return decorated(function, _scope, self._inside, self)
 
 
 def _tile(op: str, extents: Iterable[int]) -> tuple[int, ...]:

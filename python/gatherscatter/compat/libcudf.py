@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from gatherscatter import _core
+from gatherscatter._integers import integer
 from gatherscatter._table import segments
 from gatherscatter._table.maps import map_of, mask_of
 from gatherscatter._table.words import counted
 from gatherscatter.compat import _libcudf_tables as tables
-from gatherscatter.compat._strict import integer
 from gatherscatter.errors import DataTypeError, InvalidArgument, LogicError, OutOfBoundsError
 
 __all__ = [

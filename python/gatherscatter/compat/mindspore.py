@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
 from gatherscatter._implicit_cast import dtype_name
-from gatherscatter._integers import is_integer, one_integer
-from gatherscatter.compat._strict import INTEGERS, Dtypes, array_like, check_index_dtype, integer
+from gatherscatter._integers import integer, is_integer, one_integer
+from gatherscatter.compat._strict import INTEGERS, Dtypes, array_like, check_index_dtype
 from gatherscatter.gather import gather as _gather
 
 __all__ = ["gather"]
