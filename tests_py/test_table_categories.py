@@ -1,5 +1,6 @@
 """test_table_categories.py: categories of pandas are part of the target: no other value is taken, and none is added."""
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -7,6 +8,7 @@ import pytest
 
 from gatherscatter import table
 from gatherscatter._table import of_pandas
+from gatherscatter.compat import libcudf
 from gatherscatter.errors import DataTypeError
 
 
@@ -75,7 +77,7 @@ def test_a_value_that_is_no_category_is_refused(target):
 )
 def test_columns_that_are_no_such_categories(source, text):
     with pytest.raises(DataTypeError, match=text):
-        table.scatter(source, [0], ORDERED)
+        table.scatter(source, range(len(source)), ORDERED)
 
 
 def test_a_source_without_a_value_has_no_categories_that_matter():
@@ -131,3 +133,34 @@ def test_types_of_wide_frames_are_compared_in_linear_time(call, monkeypatch):
         return dict(asked)
 
     assert answer(50) == answer(1)
+
+
+def test_rows_that_are_not_used_may_have_any_category():
+    target, source = pd.Series(pd.Categorical(["a", "b"])), pd.Series(pd.Categorical(["a", "q"]))
+    for shape in (lambda column: column, lambda column: pd.DataFrame({"c": column})):
+        old, new = shape(target), shape(source)
+        for call in (
+            lambda old=old, new=new: table.scatter(new, [1], old),
+            lambda old=old, new=new: libcudf.scatter(new, np.array([1]), old),
+            lambda old=old, new=new: table.boolean_mask_scatter(new, old, [False, True]),
+        ):
+            result = call()
+            result = result if isinstance(result, pd.Series) else result["c"]
+            assert result.tolist() == ["a", "a"] and result.dtype == target.dtype
+        for call in (
+            lambda old=old, new=new: table.scatter(new, [1, 0], old),
+            lambda old=old, new=new: table.boolean_mask_scatter(new, old, [True, True]),
+            lambda old=old, new=new: table.copy_if_else(old, new, [True, False]),
+        ):
+            with pytest.raises(DataTypeError, match="no category 'q' in"):
+                call()
+        assert old.equals(shape(pd.Series(pd.Categorical(["a", "b"]))))
+
+
+def test_categories_of_intervals_that_overlap():
+    intervals = [pd.Interval(0, 2), pd.Interval(1, 3)]
+    target = pd.Series(pd.Categorical(intervals))
+    source = pd.Series(pd.Categorical(intervals[1:]))
+    assert table.scatter(source, [0], target).tolist() == [intervals[1]] * 2
+    with pytest.raises(DataTypeError, match="no category"):
+        table.scatter(pd.Series(pd.Categorical([pd.Interval(0, 3)])), [0], target)

@@ -200,3 +200,23 @@ def test_a_frame_is_no_mask_whatever_its_labels(index, shape):
     ):
         with pytest.raises(DataTypeError, match="the mask is a DataFrame, expected bools"):
             call()
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [pd.RangeIndex(3), pd.Index([1, 2, 3], dtype="uint64"), pd.Index([0.5, 1.0, 9.0])],
+    ids=["range", "uint64", "float"],
+)
+def test_numbers_in_overlapping_intervals_are_no_labels(labels):
+    """pandas finds a number in each of several intervals, so in more places than there are labels."""
+    intervals = pd.IntervalIndex.from_tuples([(0, 6), (2, 6), (0, 5)])
+    mask = pd.Series([True, False, True], index=intervals)
+    rows = pd.Series([10, 11, 12], index=labels)
+    for call in (
+        lambda: table.filter(rows, mask),
+        lambda: table.filter(rows.set_axis(intervals), mask.set_axis(labels)),
+        lambda: table.boolean_mask_scatter(5, rows, mask),
+        lambda: table.copy_if_else(rows, rows.set_axis(intervals), [True, False, True]),
+    ):
+        with pytest.raises(InvalidArgument, match=r"row labels of .* differ"):
+            call()

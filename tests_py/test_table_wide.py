@@ -133,6 +133,70 @@ def test_arrays_of_objects_are_no_maps():
 
 
 RANGES = [
+    (range(0, 2**70), 4, (4,), 2**70 - 4, 2**70),
+    (range(2**64, 2**64 + 2**33), 2**64, (0,), 2**33, 2**33),
+    (range(-3, 2**63 + 1), 4, (7,), 2**63 - 3, 2**63 + 4),
+    (range(-(2**70), 2**70), -(2**70), (0,), 2**71 - 8, 2**71),
+    (range(3, -(2**70), -1), -5, (8,), 2**70 - 5, 2**70 + 3),
+    (range(2**70, -(2**70), -(2**69)), 2**70, (0,), 3, 4),
+    (range(2, 2**64, 2**63), 2**63 + 2, (1,), 1, 2),
+]
+
+
+@pytest.mark.parametrize("rows, index, position, count, total", RANGES, ids=str)
+def test_ranges_beyond_64_bits_are_refused_without_a_walk(rows, index, position, count, total):
+    for call in (
+        lambda: table.gather(SOURCE, rows),
+        lambda: table.scatter(5, rows, SOURCE),
+        lambda: libcudf.gather(SOURCE, rows),
+        lambda: libcudf.scatter([5], rows, SOURCE),
+    ):
+        refused(call, index, position, 4, count, total)
+    with pytest.raises(IndexTypeError, match="beyond 64 bits"):
+        table.gather(SOURCE, rows, "unchecked")
+    with pytest.raises(gs.errors.DataTypeError, match="expected bools"):
+        table.filter(SOURCE, rows)
+    if total >= 2**60:
+        with pytest.raises(MemoryError, match=str(total)):
+            table.gather(SOURCE, rows, "nullify")
+    else:
+        with pytest.raises(gs.OutOfBoundsError):
+            table.gather(SOURCE.slice(0, 0), rows)
+
+
+def ranges():
+    """Ranges of few items around the ends of int64 and of a table."""
+    for start in (-(2**64), -(2**63) - 1, -(2**63), -5, -4, 0, 3, 4, 2**63 - 2, 2**63, 2**65):
+        for step in (1, 2, 2**62, 2**63 - 1, 2**63, 2**64, 2**65):
+            for count in range(5):
+                for sign in (1, -1):
+                    yield range(start, start + sign * step * count - sign * (count > 0 and step > 1), sign * step)
+
+
+@pytest.mark.parametrize("negative", ["from_end", "out_of_bounds"])
+def test_ranges_are_what_their_lists_are(negative):
+    for rows in ranges():
+        nulls = table.gather(SOURCE, rows, "nullify", negative=negative).to_pylist()
+        assert nulls == table.gather(SOURCE, list(rows), "nullify", negative=negative).to_pylist(), rows
+        try:
+            want = table.gather(SOURCE, list(rows), negative=negative).to_pylist()
+        except gs.OutOfBoundsError as error:
+            with pytest.raises(gs.OutOfBoundsError) as found:
+                table.gather(SOURCE, rows, negative=negative)
+            assert found.value.fields()[:-1] == error.fields()[:-1], rows
+        else:
+            assert table.gather(SOURCE, rows, negative=negative).to_pylist() == want
+
+
+@pytest.mark.parametrize("source", [range(2**70), range(2**70, 0, -3), [range(2**40)]], ids=str)
+def test_a_source_is_no_endless_range(source):
+    target = np.zeros(3)
+    with pytest.raises(ValueError, match="pass an array"):
+        gs.scatter(target, 0, [0, 1], source)
+    assert not target.any()
+
+
+LISTED = [
     range(2**63 - 2, 2**63),
     range(1, 2**64, 2**64),
     range(3, -(2**64), -(2**65)),
@@ -145,9 +209,9 @@ RANGES = [
 ]
 
 
-@pytest.mark.parametrize("rows", RANGES, ids=str)
+@pytest.mark.parametrize("rows", LISTED, ids=str)
 @pytest.mark.parametrize("kind", SOURCES)
-def test_ranges_are_what_their_lists_are(kind, rows):
+def test_ranges_of_every_library_are_what_their_lists_are(kind, rows):
     def answer(rows, **how):
         try:
             return rows_of(table.gather(SOURCES[kind], rows, **how))

@@ -11,10 +11,12 @@ from gatherscatter._arrays import has_values, is_table, must_have_values
 from gatherscatter._columns import is_column, plain_values, values_of
 from gatherscatter._device import Values, has_interface, is_on_device
 from gatherscatter._fill import array_like_of, as_fill
+from gatherscatter.errors import shown
 
 __all__ = ["as_source", "zero_item"]
 
 _LITERALS = (bool, int, float)
+_MOST_ITEMS = 2**31  # of a range, each of which is an object for a while
 
 
 def as_source(op: str, like: Any, source: Any, what: str = "src") -> Any:
@@ -130,6 +132,8 @@ def _shape_and_leaves(op: str, like: Any, value: Any, what: str) -> tuple[tuple[
     value = plain_values(op, what, value)
     if not _is_nested(like, value):
         return (), [value]
+    if isinstance(value, range) and value and abs(value[-1] - value[0]) // abs(value.step) >= _MOST_ITEMS:
+        raise ValueError(f"{op}: {what} is {shown(value)}: for more than 2**31 numbers pass an array")
     if not isinstance(value, list | tuple | range):
         must_have_values(op, what, value)
     parts = [_shape_and_leaves(op, like, part, what) for part in value]

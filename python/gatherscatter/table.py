@@ -15,7 +15,7 @@ from gatherscatter import _core
 from gatherscatter._table import segments
 from gatherscatter._table.frames import frame_of, partner_of, rows_of
 from gatherscatter._table.labels import aligned, mask_for
-from gatherscatter._table.maps import check_vouched, map_of
+from gatherscatter._table.maps import check_vouched, gathered, map_of, scattered
 from gatherscatter._table.words import require_word
 from gatherscatter._types import Negative, RowBounds, Validate
 
@@ -126,7 +126,7 @@ def gather(
     check_vouched(op, bounds, numbers)
 
     def taken(frame: Any) -> Any:
-        rows = _core.Selection.gather(op, numbers, valid, frame.lengths, bounds, negative, frame.device)
+        rows = gathered(op, numbers, valid, frame, bounds, negative)
         return frame.take(rows, None, bounds == "nullify")
 
     if frame.lazy:
@@ -214,7 +214,7 @@ def scatter(
 
     def written(frame: Any) -> Any:
         other, one_row = rows_of(op, "source", frame, source, validate)
-        rows = _core.Selection.scatter(op, numbers, valid, frame.lengths, other.lengths, one_row, frame.device)
+        rows = scattered(op, numbers, valid, frame, other, one_row)
         return frame.take(rows, other)
 
     numbers, valid = map_of(op, indices if scatter_map is None else scatter_map)

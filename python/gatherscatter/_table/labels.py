@@ -52,8 +52,8 @@ def aligned(op: str, table: Any, roles: Roles, given: Any) -> Any:
         raise _unlike(op, roles, given, f"cannot be compared ({error})") from error
     if positions is None:
         raise _unlike(op, roles, given, "differ in order, and some occur twice")
-    # pandas finds numbers in intervals and texts among times, but these are no equal labels.
-    lacking = positions < 0
+    # pandas finds numbers in intervals, in several if they overlap, and texts among times: these are no equal labels.
+    lacking = positions < 0 if len(positions) == len(labels) else np.ones(len(labels), bool)
     if not lacking.any():
         found = theirs.take(positions)
         if found.astype(object).equals(labels.astype(object)):

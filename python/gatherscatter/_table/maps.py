@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from gatherscatter import _core
+from gatherscatter._table.ranges import as_map, within
 from gatherscatter._table.words import counted
 from gatherscatter._wide import Wide, unchecked
 from gatherscatter.errors import DataTypeError, IndexTypeError, InvalidArgument, shown
 
-__all__ = ["Read", "check_vouched", "integer", "is_null_type", "map_of", "mask_of"]
+__all__ = ["Read", "check_vouched", "gathered", "integer", "is_null_type", "map_of", "mask_of", "scattered"]
 
 # What a reader gives: something of integers (or bools) and which of them are there, None if all are.
 Read = tuple[Any, Any]
@@ -21,6 +23,8 @@ BOOLS = {bool, np.bool_}
 
 def map_of(op: str, given: Any) -> Read:
     """Row numbers and, where the library keeps nulls apart from the values, which of them are not null.
+
+    A range that leaves int64 stays what it is: `ranges.within` is asked before the selection is made.
 
     Raises
     ------
@@ -37,9 +41,21 @@ def map_of(op: str, given: Any) -> Read:
     return read(op, given, False)
 
 
+def gathered(op: str, rows: Any, valid: Any, frame: Any, bounds: str, negative: str = "from_end") -> _core.Selection:
+    """The rows of a frame that a map names."""
+    rows = within(op, rows, frame.lengths, bounds, negative)
+    return _core.Selection.gather(op, rows, valid, frame.lengths, bounds, negative, frame.device)
+
+
+def scattered(op: str, rows: Any, valid: Any, frame: Any, other: Any, one_row: bool) -> _core.Selection:
+    """The rows of a frame, but for those that a map names, which are of another one."""
+    rows = within(op, rows, frame.lengths)
+    return _core.Selection.scatter(op, rows, valid, frame.lengths, other.lengths, one_row, frame.device)
+
+
 def check_vouched(op: str, bounds: str, rows: Any) -> None:
     """IndexTypeError where the caller vouches for row numbers that no integer type holds."""
-    if bounds == "unchecked" and type(rows) is Wide:
+    if bounds == "unchecked" and type(rows) in (Wide, range):
         raise IndexTypeError(f"{op}: {unchecked('the map')}")
 
 
@@ -125,12 +141,9 @@ def _masked(op: str, given: Any, bools: bool) -> Read:
 
 
 def _range(op: str, given: Any, bools: bool) -> Read:
-    if max(abs(given.start), abs(given.stop), abs(given.step)) < 2**52:
-        return np.arange(given.start, given.stop, given.step), None
-    try:  # NumPy counts the items of larger ones in floats, and knows no stop beyond int64
-        return _sequence(op, list(given), bools)
-    except OverflowError:
-        raise MemoryError(f"{op}: no memory holds the map {given}") from None
+    if given and bools:
+        raise DataTypeError(f"{op}: the mask holds {shown(given[0])}, expected bools; None is null")
+    return as_map(op, given), None
 
 
 def _column(op: str, given: Any, bools: bool) -> Read:

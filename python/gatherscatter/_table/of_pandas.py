@@ -33,7 +33,7 @@ class PandasFrame(Frame):
 
     def __init__(self, op: str, source: Any, full: bool) -> None:
         self.source = source
-        self.recodes = False  # whether rows come in that have other categories
+        self.recodes: tuple[str, Roles] | None = None  # for messages, where rows come in that have other categories
 
     @property
     def lengths(self) -> tuple[int, ...]:
@@ -59,8 +59,18 @@ class PandasFrame(Frame):
         return result
 
     def _merged(self, picks: Picks, other: Any) -> Any:
-        pairs = zip(self.columns(), other.columns(), strict=True)
+        pairs = list(zip(self.columns(), other.columns(), strict=True))
+        if self.recodes:
+            self._check_categories(picks, pairs, *self.recodes)
         return self.built([merged(mine, theirs, picks) for mine, theirs in pairs], self.source.index.view())
+
+    def _check_categories(self, picks: Picks, pairs: list[Any], op: str, roles: Roles) -> None:
+        """Refuse a row whose value is no category here; what is not picked may have any."""
+        for name, (mine, theirs) in zip(self.names, pairs, strict=True):
+            if mine.dtype != theirs.dtype:
+                told = difference(mine.dtype, theirs.take(picks.replaced[1]), roles)
+                if told:
+                    raise DataTypeError(f"{op}: {called(name)} {told}")
 
     def _has_few(self, other: Any) -> bool:
         return not self.recodes and max(len(self.source), len(other.source)) < FEW_TO_MERGE
@@ -84,10 +94,11 @@ class PandasFrame(Frame):
         differing = [at for at, (mine, theirs) in enumerate(zip(dtypes, other.dtypes(), strict=True)) if mine != theirs]
         columns = other.columns() if differing else []
         for at in differing:
-            told = difference(dtypes[at], columns[at], roles)
+            judged = columns[at] if roles[1] == "rhs" else columns[at][:0]  # a source may be longer than the map
+            told = difference(dtypes[at], judged, roles)
             if told:
                 raise DataTypeError(f"{op}: {called(self.names[at])} {told}")
-            self.recodes = True
+            self.recodes = op, roles
 
     def of_array(self, op: str, role: str, values: np.ndarray[Any, Any]) -> Any:
         (dtype,) = self.dtypes()

@@ -96,7 +96,7 @@ def difference(target: Any, source: Any, roles: tuple[str, str]) -> str:
         return "has ordered categories on one side only: give both columns one CategoricalDtype"
     if len(used) and used.dtype != target.categories.dtype:
         return f"has categories of {target.categories.dtype} and of {used.dtype}"
-    places = target.categories.get_indexer(used)
+    places = target.categories.get_indexer_for(used)  # the other one refuses intervals that overlap
     if (places < 0).any():
         return f"has no category {shown(used[places < 0][0])} in {roles[0]}: add it there first, by cat.add_categories"
     if target.ordered and (np.diff(places) < 0).any():

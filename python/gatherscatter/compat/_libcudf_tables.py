@@ -11,7 +11,8 @@ import numpy as np
 from gatherscatter import _core
 from gatherscatter._table import frames
 from gatherscatter._table.frames import ROLES, Roles
-from gatherscatter._table.maps import map_of, mask_of
+from gatherscatter._table.maps import gathered, map_of, mask_of
+from gatherscatter._table.ranges import items_of
 from gatherscatter._table.words import counted
 from gatherscatter.errors import InvalidArgument, NullIndexError, OutOfBoundsError
 
@@ -81,6 +82,8 @@ def count_of(op: str, values: Any, read: Callable[[str, Any], Any]) -> int:
     shape = getattr(values, "shape", None)
     if shape is not None:
         return int(shape[0]) if len(shape) else 1
+    if type(values) is range:
+        return items_of(values)
     if hasattr(values, "__len__") and not isinstance(values, (str, bytes)):
         return len(values)
     read(op, values)
@@ -112,7 +115,7 @@ def by_map(op: str, gather_map: Any, frame: Any, nullify: bool) -> _core.Selecti
     numbers, valid = map_of(op, gather_map)
 
     def selection(bounds: str) -> _core.Selection:
-        return _core.Selection.gather(op, numbers, valid, frame.lengths, bounds, "from_end", frame.device)
+        return gathered(op, numbers, valid, frame, bounds)
 
     try:
         return selection("raise")  # nulls come first there too

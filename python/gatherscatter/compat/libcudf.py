@@ -10,7 +10,7 @@ import numpy as np
 from gatherscatter import _core
 from gatherscatter._integers import integer
 from gatherscatter._table import segments
-from gatherscatter._table.maps import map_of, mask_of
+from gatherscatter._table.maps import map_of, mask_of, scattered
 from gatherscatter._table.words import counted
 from gatherscatter.compat import _libcudf_tables as tables
 from gatherscatter.errors import DataTypeError, InvalidArgument, LogicError, OutOfBoundsError
@@ -186,8 +186,7 @@ def scatter(source: Any, scatter_map: Any = None, target: Any = None, *, indices
     if one_row:
         other = frame.one_row("scatter", other)
     numbers, valid = map_of("scatter", rows)
-    lengths, device = other.lengths, frame.device
-    selection = _core.Selection.scatter("scatter", numbers, valid, frame.lengths, lengths, one_row, device)
+    selection = scattered("scatter", numbers, valid, frame, other, one_row)
     return frame.take(selection, other)
 
 
