@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
 
-__all__ = ["is_column", "is_frame", "plain_values", "values_of"]
+from gatherscatter._column_nulls import reader_of
+
+__all__ = ["is_column", "is_frame", "is_scalar", "scalar_of", "values_of"]
 
 _LIBRARIES = ("pandas", "polars", "pyarrow")
 
@@ -25,33 +28,53 @@ def is_frame(obj: Any) -> bool:
     return getattr(obj, "ndim", 1) != 1 or hasattr(obj, "columns")
 
 
-def plain_values(op: str, role: str, obj: Any) -> Any:
-    """The values of a column as a NumPy array; everything else as it is."""
-    return values_of(op, role, obj) if is_column(obj) else obj
+def is_scalar(obj: Any) -> bool:
+    """Whether it is a scalar of Arrow, which may be null."""
+    return type(obj).__module__.partition(".")[0] == "pyarrow" and hasattr(obj, "as_py")
 
 
-def values_of(op: str, role: str, column: Any) -> np.ndarray[Any, Any]:
-    """The values of a column, of the dtype that the column has.
+def scalar_of(op: str, role: str, scalar: Any) -> Any:
+    """The value of a scalar of Arrow: one of NumPy, of its own type, so that no digit is lost.
 
     Raises
     ------
+    TypeError
+        If NumPy has no such value.
+    ValueError
+        If it is null.
+    """
+    pa = importlib.import_module("pyarrow")
+    return values_of(op, role, pa.repeat(scalar, 1), scalar)[0]
+
+
+def values_of(op: str, role: str, column: Any, given: Any = None) -> np.ndarray[Any, Any]:
+    """The values of a column, of the dtype that the column has.
+
+    Parameters
+    ----------
+    op, role : str
+        Operator and argument, for messages.
+    column : column
+    given : optional
+        What the caller gave, where the column was made of it.
+
+    Raises
+    ------
+    TypeError
+        If no array holds what the column holds.
     ValueError
         If there is a null, which no array of that dtype has.
     """
-    dtype: Any = getattr(column, "dtype", None)
-    if hasattr(dtype, "pyarrow_dtype"):  # of pandas, in Arrow's memory
-        column = getattr(column, "array", column).__arrow_array__()
-    elif hasattr(dtype, "numpy_dtype") and type(getattr(dtype, "na_value", None)).__name__ == "NAType":  # with a mask
-        _refuse_nulls(op, role, column, int(np.count_nonzero(column.isna())))
-        return np.asarray(column.to_numpy(dtype=dtype.numpy_dtype))
-    nulls = getattr(column, "null_count", 0)  # an attribute in pyarrow, a method in polars
-    _refuse_nulls(op, role, column, nulls() if callable(nulls) else nulls)
+    given = column if given is None else given
     try:
-        if type(column).__module__.partition(".")[0] == "pyarrow":
-            return np.asarray(column.to_numpy(zero_copy_only=False))
-        return np.asarray(column)
+        nulls, read = reader_of(column)
+        values = None if nulls else np.asarray(read())
     except Exception as error:  # each library has a class of its own for a type that NumPy has not
-        raise TypeError(f"{op}: {role} is a {_name(column)} of {_type(column)}, which no array holds") from error
+        raise TypeError(f"{op}: {role} is a {_name(given)} of {_type(given)}, which no array holds") from error
+    if values is None:
+        many = "a null" if nulls == 1 else f"{nulls} nulls"
+        raise ValueError(f"{op}: {role} is a {_name(given)} with {many}, which no array holds: fill or drop them first")
+    return values
 
 
 def _name(column: Any) -> str:
@@ -60,11 +83,3 @@ def _name(column: Any) -> str:
 
 def _type(column: Any) -> Any:
     return getattr(column, "dtype", None) or getattr(column, "type", "a type")
-
-
-def _refuse_nulls(op: str, role: str, column: Any, count: int) -> None:
-    if count:
-        many = "a null" if count == 1 else f"{count} nulls"
-        raise ValueError(
-            f"{op}: {role} is a {_name(column)} with {many}, which no array holds: fill or drop them first"
-        )

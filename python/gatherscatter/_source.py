@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter._arrays import has_values, is_table, must_have_values
-from gatherscatter._columns import is_column, values_of
+from gatherscatter._arrays import has_values, is_table, must_have_values, plain_values
 from gatherscatter._device import Values, has_interface, is_on_device
 from gatherscatter._fill import array_like_of, as_fill
 
@@ -56,8 +55,9 @@ def as_source(op: str, like: Any, source: Any, what: str = "src") -> Any:
         natural = np.array(source)
         if natural.dtype == like.dtype:  # what NumPy reads as this dtype fits it
             return natural
-    if is_column(source):
-        return values_of(op, what, source)
+    source = plain_values(op, what, source)
+    if getattr(source, "ndim", 0):
+        return source
     is_array = hasattr(like, "dtype") or hasattr(like, "__dlpack__") or has_interface(like)
     readable = is_array and not is_table(like) and has_values(like)
     if not readable or not has_values(source):
