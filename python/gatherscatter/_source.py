@@ -66,7 +66,7 @@ def as_source(op: str, like: Any, source: Any, what: str = "src") -> Any:
         raise TypeError(f"{op}: {what} is None, expected a scalar, an array or a nested list")
     there = is_on_device(like)
     if not hasattr(like, "dtype"):
-        like = array_like_of(like)
+        like = array_like_of(f"{op}: input", like)
     if type(source) is type(like) and source.dtype == like.dtype:
         return source
     if getattr(getattr(like, "dtype", None), "hasobject", False):
@@ -108,7 +108,10 @@ def _item(op: str, like: Any, value: Any, what: str) -> Any:
 
 
 def _array_of_list(op: str, like: Any, values: Any, what: str) -> Any:
-    shape, leaves = _shape_and_leaves(op, like, values, what)
+    try:
+        shape, leaves = _shape_and_leaves(op, like, values, what)
+    except RecursionError:
+        raise ValueError(f"{op}: {what} is a list that is nested too deeply, or contains itself") from None
     if isinstance(like.dtype, np.dtype):
         if all(type(leaf) in _LITERALS for leaf in leaves):
             natural = np.array(leaves)
