@@ -1,5 +1,7 @@
 """test_columns.py: columns of pandas, polars and pyarrow in the place of arrays: as indices, masks and values."""
 
+from unittest.mock import Mock
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -208,3 +210,188 @@ def test_columns_are_not_written_to(kind):
     with pytest.raises(TypeError, match=r"out is of type pandas.*Index, expected an array"):
         gs.gather(X, 0, INDEX, out=labels)
     assert list(column) == list(COLUMNS[kind]([1.0, 2.0, 3.0]))
+
+
+def dictionary(values):
+    return pa.DictionaryArray.from_arrays(pa.array(range(len(values))), pa.array(values))
+
+
+def runs(values):
+    return pa.RunEndEncodedArray.from_arrays(pa.array(range(1, len(values) + 1), pa.int32()), pa.array(values))
+
+
+DECODED = {
+    "dictionary": dictionary,
+    "dictionary chunks": lambda values: pa.chunked_array([dictionary(values[1:])[:0], dictionary(values)]),
+    "runs": runs,
+    "runs slice": lambda values: runs([values[1], *values])[1:],
+    "runs chunks": lambda values: pa.chunked_array([runs(values)[:1], runs(values)[1:]]),
+    "pandas categories": lambda values: pd.Series(values, dtype="category"),
+    "pandas categorical": pd.Categorical,
+    "pandas categorical index": pd.CategoricalIndex,
+    "pandas nullable categories": lambda values: pd.Series(values, dtype=NULLABLE[type(values[-1])]).astype("category"),
+    "pandas arrow dictionary": lambda values: pd.Series(
+        pd.arrays.ArrowExtensionArray(pa.chunked_array([dictionary(values)]))
+    ),
+    "pandas arrow runs": lambda values: pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([runs(values)]))),
+    "pandas sparse": lambda values: pd.Series(
+        pd.arrays.SparseArray([np.nan if value is None else value for value in values])
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", DECODED)
+@pytest.mark.parametrize(("place", "call"), CALLS)
+def test_encoded_columns_are_decoded(place, call, kind):
+    assert PLACES[place](DECODED[kind])[call]() == PLACES[place](np.array)[call]()
+
+
+@pytest.mark.parametrize("kind", DECODED)
+@pytest.mark.parametrize(("place", "call"), CALLS)
+def test_nulls_among_encoded_values_are_said(place, call, kind):
+    with pytest.raises(ValueError, match=r"with a null, which no array holds: fill or drop them first") as error:
+        PLACES[place](lambda values: DECODED[kind]([None, *values[1:]]))[call]()
+    assert kind.startswith("pandas") == ("is a pandas." in str(error.value))
+
+
+@pytest.mark.parametrize(("place", "call"), CALLS)
+def test_a_pandas_column_of_arrow_is_called_a_pandas_column(place, call):
+    with pytest.raises(ValueError, match=r"is a pandas\.Series with a null"):
+        PLACES[place](lambda values: WITH_NULLS["pandas arrow"](values[1:]))[call]()
+
+
+def test_none_in_a_pandas_column_of_objects_is_a_null():
+    a = np.zeros(3)
+    with pytest.raises(ValueError, match=r"v is a pandas\.Series with a null"):
+        gs.put(a, [0, 1], pd.Series([5, None], dtype=object))
+    with pytest.raises(ValueError, match=r"mask is a pandas\.Series with a null"):
+        gs.putmask(a, pd.Series([True, None, False], dtype=object), 7)
+    assert a.tolist() == [0, 0, 0]
+
+
+def test_nan_of_numpys_dtype_is_a_value():
+    values = pd.Series([5, np.nan])
+    assert np.array_equal(gs.scatter(np.zeros(2), 0, [0, 1], values), values, equal_nan=True)
+    assert np.array_equal(gs.scatter(np.zeros(2), 0, [0, 1], values.array), values, equal_nan=True)
+    moments = pd.Series(["2020-01-01", None], dtype="M8[ns]")
+    assert np.isnat(gs.scatter(np.zeros(2, "M8[ns]"), 0, [0, 1], moments)).tolist() == [False, True]
+
+
+def test_polars_arrays_are_further_axes_with_nulls_of_their_own():
+    points, target = [[0, 0], [1, 1]], np.zeros((3, 2), int)
+    whole = pl.Series([[1, 2], [3, 4]], dtype=pl.Array(pl.Int64, 2))
+    assert gs.scatter(target, 0, points, whole).tolist() == [[1, 2], [3, 4], [0, 0]]
+    cubes = pl.Series([[[1], [None]], [[2], [3]]], dtype=pl.Array(pl.Int64, (2, 1)))
+    for values in ([[1, None], [2, 3]], [None, [2, 3]]):
+        with pytest.raises(ValueError, match=r"src is a polars\.Series with (a null|2 nulls)"):
+            gs.scatter(target.astype(float), 0, points, pl.Series(values, dtype=pl.Array(pl.Int64, 2)))
+    with pytest.raises(ValueError, match=r"src is a polars\.Series with a null"):
+        gs.scatter(np.zeros((3, 2, 1)), 0, np.zeros((2, 2, 1), int), cubes)
+
+
+NO_VALUES = {
+    "polars struct": lambda: pl.Series([{"a": 1}, {"a": 2}]),
+    "polars struct with a null": lambda: pl.Series([{"a": 1.0, "b": 2.0}, {"a": None, "b": 3.0}]),
+    "polars array of structs": lambda: pl.Series(
+        [[{"a": 1}], [{"a": 2}]], dtype=pl.Array(pl.Struct({"a": pl.Int64}), 1)
+    ),
+    "polars list": lambda: pl.Series([[1], [2]]),
+    "polars time": lambda: pl.Series([1, 2], dtype=pl.Time),
+    "polars decimal": lambda: pl.Series([1, 2], dtype=pl.Decimal(10, 0)),
+    "pyarrow struct": lambda: pa.array([{"a": 1}, {"a": 2}]),
+    "pyarrow list": lambda: pa.array([[1], [2]]),
+    "pyarrow decimal": lambda: pa.array([1, 2]).cast(pa.decimal128(20)),
+    "pandas zoned time": lambda: pd.Series(pd.date_range("2020", periods=2, tz="UTC")),
+    "pandas period": lambda: pd.Series(pd.period_range("2020", periods=2)),
+    "pandas interval": lambda: pd.Series(pd.interval_range(0, 2)),
+    "pandas arrow list": lambda: pd.Series([[1], [2]], dtype=pd.ArrowDtype(pa.list_(pa.int64()))),
+}
+
+
+@pytest.mark.parametrize("kind", NO_VALUES)
+def test_what_numpy_would_change_is_refused_by_name(kind):
+    column, a = NO_VALUES[kind](), np.zeros(3)
+    library = kind.partition(" ")[0]
+    for call in (
+        lambda: gs.gather(np.arange(10, 20), column, axis=0),
+        lambda: gs.take(a, column),
+        lambda: gs.scatter(np.zeros((3, 2)), 0, [[0, 0], [1, 1]], column),
+        lambda: gs.put(a, [0, 1], column),
+        lambda: gs.putmask(np.zeros(2), column, 1.0),
+        lambda: gs.tile_gather(a, np.array([1, 9]), padding_value=column),
+    ):
+        with pytest.raises(TypeError, match=rf"is a {library}\.\w+ of .*, which no array holds"):
+            call()
+    assert a.tolist() == [0, 0, 0]
+
+
+def test_text_is_written_as_numpy_writes_it():
+    for column in (
+        pl.Series(["a", "b"]),
+        pa.array(["a", "b"]),
+        pd.Series(["a", "b"], dtype="string"),
+        dictionary(["a", "b"]),
+    ):
+        a = np.zeros(2, "U3")
+        gs.put(a, [1, 0], column)
+        assert a.tolist() == ["b", "a"]
+
+
+BYTES = pa.array([0, 1, 2], pa.int8())
+BOOL8 = {
+    "array": lambda: pa.ExtensionArray.from_storage(pa.bool8(), BYTES),
+    "chunks": lambda: pa.chunked_array([BOOL8["array"]()]),
+    "pandas": lambda: pd.Series(pd.arrays.ArrowExtensionArray(BOOL8["chunks"]())),
+}
+
+
+@pytest.mark.parametrize("kind", BOOL8)
+def test_bool8_is_bool(kind):
+    column = BOOL8[kind]()
+    assert gs.gather(np.arange(1, 4), 0, [0, 1, 2], mask=column).tolist() == [0, 2, 3]
+    assert gs.scatter(np.zeros(3, bool), 0, [0, 1, 2], column).view(np.uint8).tolist() == [0, 1, 1]
+
+
+TABLES = {
+    "pandas": lambda: pd.DataFrame({"a": [1, 2]}),
+    "polars": lambda: pl.DataFrame({"a": [1, 2]}),
+    "pyarrow": lambda: pa.table({"a": [1, 2]}),
+    "pyarrow batch": lambda: pa.record_batch({"a": [1, 2]}),
+}
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_tables_are_no_values(kind):
+    table, a = TABLES[kind](), np.zeros(2, int)
+    for call in (
+        lambda: gs.scatter(a, 0, [0, 1], table),
+        lambda: gs.scatter_nd(a, [[0], [1]], table),
+        lambda: gs.put(a, [0, 1], table),
+        lambda: gs.putmask(a, [True, False], table),
+        lambda: gs.place(a, [True, False], table),
+        lambda: gs.put_along_axis(a, np.array([0, 1]), table, 0),
+        lambda: gs.tile_gather(a, np.array([9]), padding_value=table),
+        lambda: gs.tile_scatter(a, np.array([1]), table),
+        lambda: gs.tile_gather(a, table),
+        lambda: gs.put(a, table, 1),
+    ):
+        with pytest.raises(
+            TypeError, match=r"is of type .*, expected an array; tables .* belong to gatherscatter\.table"
+        ):
+            call()
+    assert a.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("cls", [pd.Series, pd.Index, pl.Series, pa.ChunkedArray])
+def test_a_mock_of_a_column_is_no_column(cls):
+    mock = Mock(spec=cls)
+    for call in (
+        lambda: gs.gather(X, 0, mock),
+        lambda: gs.gather(X, 0, [0], mask=mock),
+        lambda: gs.gather_nd(X, mock),
+        lambda: gs.take(X, mock),
+        lambda: gs.put(X.copy(), mock, 1.0),
+        lambda: gs.scatter(X, 0, [0], mock),
+    ):
+        with pytest.raises(TypeError, match=r"Mock"):
+            call()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gatherscatter import _core
-from gatherscatter._columns import is_frame, values_of
+from gatherscatter._columns import is_column, is_frame, is_scalar, scalar_of, values_of
 from gatherscatter._device import Values, back_to, capsule_of, has_interface, lend
 from gatherscatter._jax_arrays import back_like
 from gatherscatter._no_arrays import is_ndarray, library_of, needs_step, no_array, pretends
@@ -18,7 +18,7 @@ from gatherscatter._wide import NUMPYS_OPERATORS, Wide, integers_in
 from gatherscatter.errors import type_name
 
 Wrap = Callable[[Any], Any]
-_PLAIN = (np.ndarray, bool, int, float, complex, str, bytes, list, tuple, range)
+_PLAIN = (np.ndarray, bool, int, float, complex, str, bytes, list, tuple, range)  # for speed alone
 TABLES = ("pandas", "polars", "pyarrow", "duckdb", "_duckdb")
 
 
@@ -121,6 +121,31 @@ def is_table(obj: Any) -> bool:
     return speaks_arrow or library_of(obj, TABLES) != ""
 
 
+def plain_values(op: str, role: str, obj: Any) -> Any:
+    """The values of a column as a NumPy array, and that of a scalar of Arrow; every other value as it is.
+
+    Raises
+    ------
+    TypeError
+        For tables, which NumPy would read as arrays of one dtype, and columns that no array holds.
+    ValueError
+        For nulls.
+    """
+    if type(obj) in _PLAIN:
+        return obj
+    if is_column(obj):
+        return values_of(op, role, obj)
+    if is_scalar(obj):
+        return scalar_of(op, role, obj)
+    if is_table(obj):
+        raise _is_table(op, role, obj)
+    return obj
+
+
+def _is_table(op: str, role: str, obj: Any) -> TypeError:
+    return no_array(op, role, obj, "tables and their columns belong to gatherscatter.table (gs.table)")
+
+
 def _adopt_subclass(op: str, role: str, obj: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     if isinstance(obj, (np.ma.MaskedArray, np.matrix)):
         raise TypeError(
@@ -186,7 +211,7 @@ def _adopt_jax(op: str, role: str, obj: Any) -> tuple[Any, Wrap | None]:
 def _adopt_column(op: str, role: str, obj: Any) -> np.ndarray[Any, Any]:
     # No column as `out`: NumPy may see a copy of it, and what is written there would be lost.
     if role in ("input", "out") or not hasattr(obj, "__array__") or is_frame(obj):
-        raise no_array(op, role, obj, "tables and their columns belong to gatherscatter.table (gs.table)")
+        raise _is_table(op, role, obj)
     return values_of(op, role, obj)
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
 
+from gatherscatter._column_nulls import reader_of
 from gatherscatter._no_arrays import library_of
 from gatherscatter.errors import type_name
 
-__all__ = ["is_column", "is_frame", "plain_values", "values_of"]
+__all__ = ["is_column", "is_frame", "is_scalar", "scalar_of", "values_of"]
 
 _LIBRARIES = ("pandas", "polars", "pyarrow")
 
@@ -26,43 +28,55 @@ def is_frame(obj: Any) -> bool:
     return getattr(obj, "ndim", 1) != 1 or hasattr(type(obj), "columns")  # a Series gives its rows as attributes
 
 
-def plain_values(op: str, role: str, obj: Any) -> Any:
-    """The values of a column as a NumPy array; everything else as it is."""
-    return values_of(op, role, obj) if is_column(obj) else obj
+def is_scalar(obj: Any) -> bool:
+    """Whether it is a scalar of Arrow, which may be null."""
+    return library_of(obj, ("pyarrow",)) != "" and hasattr(type(obj), "as_py")
 
 
-def values_of(op: str, role: str, column: Any) -> np.ndarray[Any, Any]:
-    """The values of a column, of the dtype that the column has.
+def scalar_of(op: str, role: str, scalar: Any) -> Any:
+    """The value of a scalar of Arrow: one of NumPy, of its own type, so that no digit is lost.
 
     Raises
     ------
+    TypeError
+        If NumPy has no such value.
+    ValueError
+        If it is null.
+    """
+    pa = importlib.import_module("pyarrow")
+    return values_of(op, role, pa.repeat(scalar, 1), scalar)[0]
+
+
+def values_of(op: str, role: str, column: Any, given: Any = None) -> np.ndarray[Any, Any]:
+    """The values of a column, of the dtype that the column has.
+
+    Parameters
+    ----------
+    op, role : str
+        Operator and argument, for messages.
+    column : column
+    given : optional
+        What the caller gave, where the column was made of it.
+
+    Raises
+    ------
+    TypeError
+        If no array holds what the column holds.
     ValueError
         If there is a null, which no array of that dtype has.
     """
-    dtype: Any = getattr(column, "dtype", None)
-    if hasattr(dtype, "pyarrow_dtype"):  # of pandas, in Arrow's memory
-        column = getattr(column, "array", column).__arrow_array__()
-    elif hasattr(dtype, "numpy_dtype") and type(getattr(dtype, "na_value", None)).__name__ == "NAType":  # with a mask
-        _refuse_nulls(op, role, column, int(np.count_nonzero(column.isna())))
-        return np.asarray(column.to_numpy(dtype=dtype.numpy_dtype))
-    if hasattr(type(column), "null_count"):  # an attribute in pyarrow, a method in polars
-        nulls = column.null_count
-        _refuse_nulls(op, role, column, nulls() if callable(nulls) else nulls)
+    given = column if given is None else given
+    name = type_name(given)
     try:
-        if library_of(column, ("pyarrow",)):
-            return np.asarray(column.to_numpy(zero_copy_only=False))
-        return np.asarray(column)
+        nulls, read = reader_of(column)
+        values = None if nulls else np.asarray(read())
     except Exception as error:  # each library has a class of its own for a type that NumPy has not
-        raise TypeError(f"{op}: {role} is a {type_name(column)} of {_type(column)}, which no array holds") from error
+        raise TypeError(f"{op}: {role} is a {name} of {_type(given)}, which no array holds") from error
+    if values is None:
+        many = "a null" if nulls == 1 else f"{nulls} nulls"
+        raise ValueError(f"{op}: {role} is a {name} with {many}, which no array holds: fill or drop them first")
+    return values
 
 
 def _type(column: Any) -> Any:
     return getattr(column, "dtype", None) or getattr(column, "type", "a type")
-
-
-def _refuse_nulls(op: str, role: str, column: Any, count: int) -> None:
-    if count:
-        many = "a null" if count == 1 else f"{count} nulls"
-        raise ValueError(
-            f"{op}: {role} is a {type_name(column)} with {many}, which no array holds: fill or drop them first"
-        )

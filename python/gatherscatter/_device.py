@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from operator import index
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -354,4 +354,12 @@ def back_to(obj: Any) -> Callable[[Any], Any]:
 
 def _to_numpy(result: Any) -> Any:
     """A result on a GPU stays ours, since NumPy cannot have it."""
-    return np.from_dlpack(result) if result.__dlpack_device__()[0] == _HOST else result
+    return as_numpy("the result", result) if result.__dlpack_device__()[0] == _HOST else result
+
+
+def as_numpy(what: str, array: _core.DLPackArray) -> Any:
+    """Memory of ours, or lent to us, as a NumPy array."""
+    try:
+        return np.from_dlpack(cast(Any, array))
+    except RuntimeError:
+        raise TypeError(f"{what} has dtype {array.dtype}, which NumPy has not") from None

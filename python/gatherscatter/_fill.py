@@ -5,13 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from gatherscatter._arrays import has_values, import_dlpack, is_table
-from gatherscatter._device import has_interface, is_on_device, stand_in
+from gatherscatter._columns import is_scalar, scalar_of
+from gatherscatter._device import as_numpy, has_interface, is_on_device, stand_in
 from gatherscatter._no_arrays import is_ndarray, no_array
+from gatherscatter._torch_tensors import unnamed_dtype
 from gatherscatter.errors import is_large, shown
 
 __all__ = ["Numbers", "as_fill", "numbers_of"]
@@ -102,27 +104,32 @@ def as_fill(op: str, like: Any, fill_value: Any, what: str = "fill_value") -> An
     if not hasattr(like, "dtype"):
         if not hasattr(like, "__dlpack__") and not has_interface(like):
             raise no_array(op, "input", like)
-        like = array_like_of(like)
+        like = array_like_of(f"{op}: input", like)
     if is_on_device(fill_value) and _is_item_of(like, fill_value) and is_on_device(like):
         return fill_value  # read there
     if is_table(like) or not has_values(like) or not has_values(fill_value):
         return None if not has_values(like) else fill_value  # refused by `_core`, which knows the words
-    numbers = numbers_of(like)
+    try:
+        numbers = numbers_of(like)
+    except TypeError as error:
+        raise TypeError(f"{op}: {error}") from None
     try:
         if numbers is not None:
-            return _number(numbers, fill_value, what)
+            return _number(numbers, fill_value, f"{op}: {what}")
         if type(fill_value) is int and fill_value == 0:
             return None
         return _in_library_of(like, _without_numbers(like.dtype, fill_value))
     except _Misfit:
+        if is_scalar(fill_value):
+            return as_fill(op, like, scalar_of(op, what, fill_value), what)
         dtype = str(like.dtype) if isinstance(like.dtype, np.dtype) else like.dtype
         text = f"({shown(fill_value)})" if is_large(fill_value) else shown(fill_value)
         raise ValueError(f"{op}: {what} {text} does not fit dtype {dtype}") from None
 
 
-def array_like_of(array: Any) -> Any:
+def array_like_of(what: str, array: Any) -> Any:
     """An array of the same shape and dtype whose dtype can be asked for, for a bare producer of DLPack."""
-    return stand_in(array) if is_on_device(array) else np.from_dlpack(cast(Any, import_dlpack(array)))
+    return stand_in(array) if is_on_device(array) else as_numpy(what, import_dlpack(array))
 
 
 def _is_item_of(like: Any, value: Any) -> bool:
@@ -137,6 +144,8 @@ def _plain_number(value: Any, what: str) -> Any:
         return value
     if getattr(value, "requires_grad", False) and sys.modules["torch"].is_grad_enabled():
         raise RuntimeError(f"{what} is a tensor that requires grad, which would be lost; pass its .detach()")
+    if hasattr(value, "requires_grad") and unnamed_dtype(value):
+        raise TypeError(f"{what} has dtype {value.dtype}, which has no numbers")
     return value.item()
 
 
@@ -246,7 +255,8 @@ def _torch_numbers(torch: Any, like: Any) -> Numbers:
             return Numbers(float, *_float_limits(torch.finfo(dtype)), make_from(torch.float64))
         info = torch.iinfo(dtype)
     except (TypeError, RuntimeError):
-        raise TypeError(f"torch cannot make a value of dtype {dtype}") from None
+        step = "; pass tensor.view(torch.uint8)" if unnamed_dtype(like) else ""
+        raise TypeError(f"torch cannot make a value of dtype {dtype}{step}") from None
     return Numbers(int, int(info.min), int(info.max), make_from(dtype))
 
 

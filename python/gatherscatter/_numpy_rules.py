@@ -11,7 +11,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from gatherscatter import _core
 from gatherscatter._arrays import adopt, import_dlpack, must_have_values
 from gatherscatter._columns import is_column, values_of
-from gatherscatter._device import Lent, has_interface, is_on_device, truth_of
+from gatherscatter._device import Lent, as_numpy, has_interface, is_on_device, truth_of
 from gatherscatter._no_arrays import hint, is_ndarray
 from gatherscatter._types import Mode, Negative
 from gatherscatter.errors import ShapeMismatchError, shown
@@ -103,7 +103,7 @@ def with_shape(op: str, role: str, array: Any) -> Any:
         if is_on_device(array):
             lent = cast(Lent, adopt(op, role, array)[0])
             return lent.borrow(lent.stream or 1)
-        return np.from_dlpack(cast(Any, import_dlpack(array)))
+        return as_numpy(f"{op}: {role}", import_dlpack(array))
     return array if is_literal(array) else adopt(op, role, array)[0]
 
 

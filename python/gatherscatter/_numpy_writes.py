@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from gatherscatter import _core
-from gatherscatter._columns import plain_values
+from gatherscatter._arrays import plain_values
 from gatherscatter._device import Values, is_on_device, reshaped, truth_of
 from gatherscatter._no_arrays import hint, is_masked_array, is_ndarray
 from gatherscatter._numpy_rules import (

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter._arrays import has_values, is_table, must_have_values
-from gatherscatter._columns import is_column, plain_values, values_of
+from gatherscatter._arrays import has_values, is_table, must_have_values, plain_values
 from gatherscatter._device import Values, has_interface, is_on_device
 from gatherscatter._fill import array_like_of, as_fill
 from gatherscatter.errors import shown
@@ -58,8 +57,9 @@ def as_source(op: str, like: Any, source: Any, what: str = "src") -> Any:
         natural = np.array(source)
         if natural.dtype == like.dtype:  # what NumPy reads as this dtype fits it
             return natural
-    if is_column(source):
-        return values_of(op, what, source)
+    source = plain_values(op, what, source)
+    if getattr(source, "ndim", 0):
+        return source
     is_array = hasattr(like, "dtype") or hasattr(like, "__dlpack__") or has_interface(like)
     readable = is_array and not is_table(like) and has_values(like)
     if not readable or not has_values(source):
@@ -68,7 +68,7 @@ def as_source(op: str, like: Any, source: Any, what: str = "src") -> Any:
         raise TypeError(f"{op}: {what} is None, expected a scalar, an array or a nested list")
     there = is_on_device(like)
     if not hasattr(like, "dtype"):
-        like = array_like_of(like)
+        like = array_like_of(f"{op}: input", like)
     if type(source) is type(like) and source.dtype == like.dtype:
         return source
     if getattr(getattr(like, "dtype", None), "hasobject", False):
@@ -110,7 +110,10 @@ def _item(op: str, like: Any, value: Any, what: str) -> Any:
 
 
 def _array_of_list(op: str, like: Any, values: Any, what: str) -> Any:
-    shape, leaves = _shape_and_leaves(op, like, values, what)
+    try:
+        shape, leaves = _shape_and_leaves(op, like, values, what)
+    except RecursionError:
+        raise ValueError(f"{op}: {what} is a list that is nested too deeply, or contains itself") from None
     if isinstance(like.dtype, np.dtype):
         if all(type(leaf) in _LITERALS for leaf in leaves):
             natural = np.array(leaves)

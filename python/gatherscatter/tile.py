@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gatherscatter import _core
-from gatherscatter._arrays import must_have_values
-from gatherscatter._columns import plain_values
+from gatherscatter._arrays import must_have_values, plain_values
 from gatherscatter._implicit_cast import dtype_name, implicit_cast
 from gatherscatter._no_arrays import hint
 from gatherscatter._source import zero_item

@@ -40,7 +40,7 @@ std::string dtype_name(DataType dtype) {
   const char* const narrow[] = {"float8_e3m4",     "float8_e4m3",   "float8_e4m3b11fnuz", "float8_e4m3fn",
                                 "float8_e4m3fnuz", "float8_e5m2",   "float8_e5m2fnuz",    "float8_e8m0fnu",
                                 "float6_e2m3fn",   "float6_e3m2fn", "float4_e2m1fn"};
-  if (dtype.code == kBool) return "bool";
+  if (dtype.code == kBool) return dtype.bits <= 8 ? "bool" : "bool" + std::to_string(dtype.bits);
   if (dtype.code < kBool) return names[dtype.code] + std::to_string(dtype.bits);
   return dtype.code <= kLastCode ? narrow[dtype.code - kFloat8E3M4] : "code" + std::to_string(dtype.code);
 }

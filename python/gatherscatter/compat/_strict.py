@@ -36,7 +36,7 @@ def array_like(op: str, role: str, obj: Any) -> Any:
     """`obj`, or a view of it, with a dtype and a shape; TypeError for what is no array, lists and numbers included."""
     must_have_values(op, role, obj)
     if not hasattr(obj, "dtype") and hasattr(obj, "__dlpack__"):
-        obj = array_like_of(obj)
+        obj = array_like_of(f"{op}: {role}", obj)
     if not hasattr(obj, "dtype") or not hasattr(obj, "shape"):
         raise no_array(op, role, obj)
     return obj
