@@ -8,6 +8,7 @@ import pytest
 
 import child_process
 import gatherscatter as gs
+from gatherscatter import _torch_tensors as torch_tensors
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
@@ -335,3 +336,39 @@ def test_every_other_dtype_comes_back_as_it_is():
             refused.add(str(dtype))
     assert {"torch.bool", "torch.uint8", "torch.int8", "torch.bfloat16", "torch.complex32"} < kept
     assert all(re.search(r"\.(u?int[1-7]|bits.*|qu?int.*|float4.*)$", name) for name in refused), refused
+
+
+# ---- the quick answer
+
+
+@pytest.mark.filterwarnings("ignore")  # torch announces that some of them are about to go
+def test_the_quick_question_is_never_more_generous_than_the_long_one():
+    assert torch_tensors._core.is_plain(torch.arange(4.0)) and torch_tensors._core.is_plain(torch.zeros(2, 3).T)
+    strange = [
+        cut(torch.arange(4.0), 8),
+        torch.ones(6).to_sparse(),
+        torch.ones(6).to_mkldnn(),
+        torch.ones(6, device="meta"),
+        torch.quantize_per_tensor(torch.ones(6), 0.1, 0, torch.quint8),
+        torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]),
+        np.arange(3),
+        3,
+    ]
+    seen = []
+    torch.func.vmap(lambda x: seen.append(torch_tensors._core.is_plain(x)) or x)(torch.ones(3, 2))
+    torch.func.grad(lambda x: seen.append(torch_tensors._core.is_plain(x)) or x.sum())(torch.ones(3))
+    assert seen == [False, False]
+    assert [torch_tensors._core.is_plain(x) for x in strange] == [False] * 6 + [True, False]
+
+
+def test_a_plain_tensor_is_not_asked_by_python(monkeypatch):
+    def fail(*_):
+        raise AssertionError("asked")
+
+    x, i = torch.arange(100.0), torch.arange(100)
+    for name in ("_has_storage", "short_storage"):
+        monkeypatch.setattr(torch_tensors, name, fail)
+    gs.put(x, i, 1.0)
+    gs.gather(x, 0, i, fill_value=2.5)
+    gs.tile_gather(x, i, padding_value=2.5)
+    assert gs.scatter(x, 0, i, 1.0).tolist() == [1] * 100

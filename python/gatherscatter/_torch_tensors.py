@@ -6,6 +6,8 @@ import re
 import sys
 from typing import Any
 
+from gatherscatter import _core
+
 _SUB_BYTE = re.compile(r"torch\.u?int[1-7]")
 
 
@@ -65,7 +67,7 @@ def refusal(op: str, role: str, tensor: Any) -> Exception:
 
 def has_plain_memory(tensor: Any) -> bool:
     """Whether the values of a tensor can be looked at: it is not meta, sparse, nested, quantised or cut off."""
-    return _has_storage(tensor) and not short_storage(tensor)
+    return _core.is_plain(tensor) or (_has_storage(tensor) and not short_storage(tensor))
 
 
 def _has_storage(tensor: Any) -> bool:

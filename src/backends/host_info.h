@@ -32,6 +32,7 @@ const HostInfo& info();
 int processors();
 
 // While one lives, its thread looks at its mask once: a call counts the processors, and its tasks place their helpers.
+// Declared here, since the bindings see nothing of backends/cpu; the mask is in cpu/affinity.cpp.
 class OneLook {
  public:
   OneLook();

@@ -304,6 +304,11 @@ void bind_fast_lane(py::module_& module) {
   PyObject* type = PyType_FromSpec(&operator_spec);
   if (type == nullptr) throw py::error_already_set();
   module.attr("Operator") = py::reinterpret_steal<py::object>(type);
+  // Whether a tensor is strided in host memory, all of it in its storage. False also where more has to be asked.
+  module.def("is_plain", [](py::handle tensor) {
+    PlainArray array;
+    return read_plain(tensor.ptr(), Role::data, array);
+  });
   module.def("operator_lane", [module](const std::string& name) {
     return py::cpp_function([name, type_object = py::object(module.attr("Operator"))](const py::function& function) {
       return make_operator(type_object, name, function);
