@@ -7,6 +7,7 @@ import multiprocessing
 import pickle
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -133,3 +134,15 @@ def test_errors_about_containers_of_huge_integers_are_ours(call):
     with pytest.raises((TypeError, ValueError)) as error:
         call()
     assert "2**16609.." in str(error.value) and len(str(error.value)) < 300
+
+
+def test_columns_and_interfaces_with_huge_integers_are_named():
+    shape = {"shape": (HUGE,), "typestr": "<f4", "data": (0, False), "version": 3}
+    far = type("Far", (), {"__cuda_array_interface__": shape})()
+    with pytest.raises(BufferError, match=r"2\*\*16609\.\."):
+        gs.gather(far, 0, np.array([0]))
+    frame = pd.DataFrame({HUGE: [1, 2]})
+    with pytest.raises(ValueError, match=r"column 2\*\*16609\.\."):
+        table.scatter(["x"], [0], frame)
+    with pytest.raises(ValueError, match=r"2\*\*16609\.\."):
+        table.scatter(frame, [0, 1], frame.set_axis(["v"], axis=1))

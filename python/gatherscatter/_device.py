@@ -241,7 +241,7 @@ def _lend_interface(op: str, role: str, obj: Any) -> Lent | None:
 def _described(facts: dict[str, Any], obj: Any) -> _Described:
     data = facts["data"]
     if not isinstance(data, tuple | list) or len(data) != 2:
-        raise ValueError(f"data is {data!r}, expected an address and whether it is read-only")
+        raise ValueError(f"data is {shown(data)}, expected an address and whether it is read-only")
     address = 0 if data[0] is None else _integer("data", data[0])
     if not 0 <= address < 2**64:
         raise ValueError(f"data begins at {address}, expected an address of 64 bits")
@@ -264,15 +264,15 @@ def _integer(name: str, number: Any) -> int:
     try:
         return index(number)
     except TypeError:
-        raise TypeError(f"{name} says {number!r}, expected an integer") from None
+        raise TypeError(f"{name} says {shown(number)}, expected an integer") from None
 
 
 def _extents(name: str, numbers: Any) -> tuple[int, ...]:
     if not isinstance(numbers, tuple | list):
-        raise TypeError(f"{name} is {numbers!r}, expected a tuple of integers")
+        raise TypeError(f"{name} is {shown(numbers)}, expected a tuple of integers")
     extents = tuple(_integer(name, number) for number in numbers)
     if any(abs(number) >= 2**63 for number in extents):
-        raise ValueError(f"{name} is {numbers!r}, expected integers of 64 bits")
+        raise ValueError(f"{name} is {shown(numbers)}, expected integers of 64 bits")
     return extents
 
 

@@ -94,8 +94,8 @@ class Frame(ABC):
         if self.is_table and self.names != other.names:
             at = next(i for i, (a, b) in enumerate(zip(self.names, other.names, strict=True)) if a != b)
             raise InvalidArgument(
-                f"{op}: columns match by position, and column {at} is called {self.names[at]!r} in {mine}, "
-                f"{other.names[at]!r} in {theirs}"
+                f"{op}: columns match by position, and column {at} is called {shown(self.names[at])} in {mine}, "
+                f"{shown(other.names[at])} in {theirs}"
             )
         self.check_types(op, other, roles)
 

@@ -14,7 +14,7 @@ def counted(count: int, noun: str) -> str:
 
 def called(name: object) -> str:
     """A column in the middle of a sentence, by its name if it has one."""
-    return "the column" if name is None or name == "" else f"column {name!r}"
+    return "the column" if name is None or name == "" else f"column {shown(name)}"
 
 
 def require_word(op: str, parameter: str, given: object, words: tuple[str, ...]) -> None:
