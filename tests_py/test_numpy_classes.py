@@ -355,6 +355,7 @@ class Column:
     """As much of a pandas Series as an index needs."""
 
     ndim = 1
+    dtype = np.dtype(np.int64)
 
     def __array__(self, dtype=None, copy=None):
         return np.array([2, 0])
