@@ -349,3 +349,18 @@ def test_the_limit_is_what_calls_use():
             assert gs.get_num_threads() == planned() == n
             np.testing.assert_array_equal(gs.take(x, index), x[index])
             assert json.dumps(gs.show_config()["threads"]) == str(n)
+
+
+@pytest.mark.parametrize(
+    "limits", ["evil", None, (1,), [[1]], ([[]],), (["x"],), ([0],), ([1025],), ([10**30],), ([True],)]
+)
+def test_limits_that_are_none_are_refused(limits):
+    """Anyone can reach the context variable, and what it holds is read by C++."""
+    token = _core.thread_limits.set(limits)
+    try:
+        with pytest.raises(TypeError, match="thread_limits holds"):
+            gs.get_num_threads()
+        with pytest.raises(TypeError, match="thread_limits holds"):
+            planned()
+    finally:
+        _core.thread_limits.reset(token)

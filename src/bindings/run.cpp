@@ -15,6 +15,7 @@
 #include "bindings/plan_object.h"
 #include "bindings/to_python.h"
 #include "bindings/wide.h"
+#include "bindings/words.h"
 #include "core/error.h"
 #include "core/reductions.h"
 #include "plans/checks.h"
@@ -24,6 +25,7 @@ namespace gs {
 namespace {
 
 std::atomic<int> process_threads{0};
+constexpr long kMostThreads = 1024;  // as GS_NUM_THREADS
 
 PyObject* limits_variable() {
   static PyObject* const variable = [] {
@@ -40,9 +42,17 @@ int limit_here() {
   PyObject* found = nullptr;
   if (PyContextVar_Get(limits_variable(), nullptr, &found) != 0) throw py::error_already_set();
   const auto blocks = py::reinterpret_steal<py::object>(found);
+  // Python code can set the variable to anything.
+  if (!PyTuple_CheckExact(found)) throw py::type_error("thread_limits holds " + shown(blocks) + ", expected a tuple");
   for (Py_ssize_t i = PyTuple_GET_SIZE(found); i-- > 0;) {
     PyObject* block = PyTuple_GET_ITEM(found, i);
-    if (PyList_GET_SIZE(block) > 0) return static_cast<int>(PyLong_AsLong(PyList_GET_ITEM(block, 0)));
+    if (PyList_CheckExact(block) && PyList_GET_SIZE(block) == 0) continue;
+    PyObject* limit = PyList_CheckExact(block) ? PyList_GET_ITEM(block, 0) : nullptr;
+    int overflow = 0;
+    const long count = limit != nullptr && PyLong_CheckExact(limit) ? PyLong_AsLongAndOverflow(limit, &overflow) : 0;
+    if (count >= 1 && count <= kMostThreads && overflow == 0) return static_cast<int>(count);
+    throw py::type_error("thread_limits holds " + shown(blocks) + ", expected lists of one number from 1 to " +
+                         std::to_string(kMostThreads));
   }
   return 0;
 }

@@ -181,7 +181,7 @@ int64_t rows_of(const Lengths& lengths) {
 template <class Parts>
 int64_t count_of(const Parts& parts) {
   int64_t count = 0;
-  for (const auto& part : parts) count += part.count;
+  for (const auto& part : parts) count = checked_add(count, part.count);
   return count;
 }
 
@@ -336,7 +336,7 @@ py::object to_ndarray(const table::Buffer& buffer, int64_t count, PyArray_Descr*
 
 py::object positions(Named& named) {
   const Selection& self = host_selection(named);
-  const table::Fresh numbers = table::allocate(self.count() * 8);
+  const table::Fresh numbers = table::allocate(table::bytes_of_values(self.count(), 8));
   with_sharing(named.op, self.count() < kFewRows, [&](const Selection::Sharing& sharing) {
     self.positions(sharing, reinterpret_cast<int64_t*>(numbers.data));
     return true;
@@ -354,8 +354,8 @@ py::object take(Named& named, const py::sequence& arrays) {
     chunks[i].length = self.lengths()[i];
     pointers.push_back(&chunks[i]);
   }
-  const int64_t bytes = self.count() * columns.width;
-  const table::Buffer buffer = with_sharing(named.op, bytes < kKeepLockBytes, [&](const Selection::Sharing& sharing) {
+  const bool keep_lock = self.count() < kKeepLockBytes / std::max<int64_t>(columns.width, 1);
+  const table::Buffer buffer = with_sharing(named.op, keep_lock, [&](const Selection::Sharing& sharing) {
     return table::Taker(sharing).items_or_zeros(self.bases(columns.data, columns.width), self.pieces(pointers),
                                                 columns.width, self.picks());
   });

@@ -10,7 +10,7 @@
 namespace gs::table {
 
 constexpr int64_t words_for(int64_t bits) {
-  return (bits + 63) / 64;
+  return bits / 64 + (bits % 64 != 0 ? 1 : 0);  // a sum may leave 64 bits
 }
 constexpr uint64_t low_bits(int64_t n) {
   return n >= 64 ? ~uint64_t{0} : (uint64_t{1} << n) - 1;

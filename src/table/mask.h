@@ -11,7 +11,7 @@ class MaskWords {
   // InvalidArgument unless the mask has `rows` rows; `whose` for its text.
   MaskWords(const std::vector<MaskPart>& mask, int64_t rows, const char* whose) : words_(words_for(rows)), rows_(rows) {
     int64_t count = 0;
-    for (const MaskPart& part : mask) count += part.count;
+    for (const MaskPart& part : mask) count = checked_add(count, part.count);
     if (count != rows) {
       throw InvalidArgument("the mask has length " + std::to_string(count) + ", " + whose + " has length " +
                             std::to_string(rows));

@@ -22,7 +22,7 @@ Fresh allocate(int64_t bytes) {
     fresh.buffer.data = kNothing;
     return fresh;
   }
-  const auto lines = static_cast<std::size_t>((bytes + 63) / 64);
+  const auto lines = static_cast<std::size_t>(lines_for(bytes));
   if (bytes <= kOneBlock) {
     const auto block = std::make_shared_for_overwrite<Line[]>(lines);
     fresh.data = block[0].bytes;
@@ -38,7 +38,7 @@ Fresh allocate(int64_t bytes) {
 
 Fresh allocate_zeros(int64_t bytes) {
   Fresh fresh = allocate(bytes);
-  if (bytes > 0) std::memset(fresh.data, 0, static_cast<std::size_t>((bytes + 63) / 64 * 64));
+  if (bytes > 0) std::memset(fresh.data, 0, static_cast<std::size_t>(lines_for(bytes) * 64));
   return fresh;
 }
 

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "backends/host_memory.h"
+#include "core/checked.h"
 #include "table/array.h"
 #include "table/load.h"
 
@@ -19,12 +21,21 @@ struct Fresh {
 Fresh allocate(int64_t bytes);
 Fresh allocate_zeros(int64_t bytes);
 
+// Of `count` values of `width` bytes. Maps may be of any length: those of stride 0 take no memory.
+inline int64_t bytes_of_values(int64_t count, int64_t width) {
+  int64_t bytes = 0;
+  if (__builtin_mul_overflow(count, width, &bytes)) throw ShapeError("a result of more than 2**63 bytes");
+  return bytes;
+}
+inline int64_t lines_for(int64_t bytes) {
+  return bytes / 64 + (bytes % 64 != 0 ? 1 : 0);
+}
+
 template <class T>
 class Scratch {
  public:
   Scratch() = default;
-  explicit Scratch(int64_t count)
-      : data_(static_cast<T*>(host::allocate(static_cast<std::size_t>(count + 1) * sizeof(T)))) {}
+  explicit Scratch(int64_t count) : data_(static_cast<T*>(host::allocate(bytes_for(count)))) {}
   Scratch(Scratch&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
   Scratch& operator=(Scratch&& other) noexcept {
     std::swap(data_, other.data_);
@@ -37,6 +48,12 @@ class Scratch {
   T& operator[](int64_t i) const { return data_[i]; }
 
  private:
+  static std::size_t bytes_for(int64_t count) {
+    std::size_t bytes = 0;
+    if (__builtin_mul_overflow(static_cast<std::size_t>(count) + 1, sizeof(T), &bytes)) throw std::bad_alloc();
+    return bytes;
+  }
+
   T* data_ = nullptr;
 };
 

@@ -154,8 +154,8 @@ class Segments {
   Array take(int64_t begin, int64_t end) {
     const Type& type = *result_.data.type;
     const int64_t count = end - begin;
-    const Fresh offsets = allocate((count + 1) * type.width);
-    const Fresh sizes = allocate(type.layout == Layout::list_view ? count * type.width : 0);
+    const Fresh offsets = allocate(bytes_of_values(checked_add(count, 1), type.width));
+    const Fresh sizes = allocate(type.layout == Layout::list_view ? bytes_of_values(count, type.width) : 0);
     const Fresh validity = allocate_zeros(words_for(count) * 8);
     auto* const valid = reinterpret_cast<uint64_t*>(validity.data);
     Lists rows(lists_, begin);

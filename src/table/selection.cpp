@@ -16,7 +16,7 @@ constexpr int64_t kLongRun = 16;  // rows side by side from which on ranges of t
 
 int64_t count_of(const std::vector<MapPart>& map) {
   int64_t count = 0;
-  for (const MapPart& part : map) count += part.count;
+  for (const MapPart& part : map) count = checked_add(count, part.count);
   return count;
 }
 

@@ -159,9 +159,7 @@ Buffer Taker::bits(const SmallVector<BitSource, 2>& sources, const Pieces& piece
 
 Buffer Taker::items(const SmallVector<const std::byte*, 2>& base, const Pieces& pieces, int64_t width,
                     const Picks& picks) const {
-  int64_t bytes = 0;
-  if (__builtin_mul_overflow(picks.count, width, &bytes)) throw ShapeError("a result of more than 2**63 bytes");
-  const Fresh fresh = allocate(bytes);
+  const Fresh fresh = allocate(bytes_of_values(picks.count, width));
   if (width == 0) return fresh.buffer;
   int64_t source_bytes = 0;
   for (const Piece& piece : pieces) source_bytes += piece.length * width;
@@ -240,14 +238,15 @@ void Taker::fixed_list(const Type& type, const Pieces& pieces, const Picks& pick
     SmallVector<const std::byte*, 2> base;
     for (const Piece& piece : children) base.push_back(piece.array->first.data + piece.offset * child_type.width);
     Array child;
-    child.length = picks.count * size;
+    child.length = checked_mul(picks.count, size);
     child.first = items(base, pieces, size * child_type.width, picks);
     out.children.push_back(std::move(child));
     return;
   }
   RangeList list;
-  walk(picks,
-       [&](int32_t piece, int64_t start, int64_t, int64_t length) { list.add(piece, start * size, length * size); });
+  walk(picks, [&](int32_t piece, int64_t start, int64_t, int64_t length) {
+    list.add(piece, start * size, checked_mul(length, size));
+  });
   out.children.push_back(take(child_type, children, list.picks()));
 }
 

@@ -48,7 +48,7 @@ void Taker::dense_union(const Type& type, const Pieces& pieces, const Picks& pic
   const std::size_t children = type.children.size();
   if (children == 0 && picks.count > 0) refuse(type, "a union without fields that has rows");
   const Fresh ids = allocate(picks.count);
-  const Fresh offsets = allocate(picks.count * 4);
+  const Fresh offsets = allocate(bytes_of_values(picks.count, 4));
   std::vector<RangeList> rows(children);
   walk(picks, [&](int32_t piece, int64_t start, int64_t at, int64_t length) {
     for (int64_t i = at; i < at + length; ++i) {
@@ -113,7 +113,7 @@ void Taker::run_end(const Type& type, const Pieces& pieces, const Picks& picks, 
     }
   });
   const auto count = static_cast<int64_t>(ends.size());
-  const Fresh data = allocate(count * width);
+  const Fresh data = allocate(bytes_of_values(count, width));
   for (int64_t i = 0; i < count; ++i) {
     const int64_t end = ends[static_cast<std::size_t>(i)];
     if (width == 2) store(data.data, i, static_cast<int16_t>(end));

@@ -131,10 +131,10 @@ struct Lengths {
 Lengths find_lengths(const Sharing& sharing, const Type& type, const Pieces& pieces, const Picks& picks,
                      const Buffer& validity, bool far, bool keeps_starts) {
   Lengths lengths;
-  lengths.offsets = allocate((picks.count + 1) * type.width);
-  lengths.blocks = (picks.count + kBlockRows - 1) / kBlockRows;
+  lengths.offsets = allocate(bytes_of_values(checked_add(picks.count, 1), type.width));
+  lengths.blocks = picks.count / kBlockRows + (picks.count % kBlockRows != 0 ? 1 : 0);
   lengths.base = Scratch<int64_t>(lengths.blocks);
-  if (keeps_starts && picks.by_rows()) lengths.starts = Scratch<std::byte>(picks.count * type.width);
+  if (keeps_starts && picks.by_rows()) lengths.starts = Scratch<std::byte>(bytes_of_values(picks.count, type.width));
   std::atomic<bool> wrong = false;
   with_offset(type.width, [&](auto kind) {
     using Offset = decltype(kind);
@@ -165,9 +165,7 @@ Buffer Taker::spans(const Type& type, const Pieces& pieces, const SmallVector<co
                     int64_t item, const Picks& picks, Array& out) const {
   const bool far = is_far(pieces, type.width, near_bytes_);
   const Lengths lengths = find_lengths(sharing_, type, pieces, picks, out.validity, far, true);
-  int64_t size = 0;
-  if (__builtin_mul_overflow(lengths.total, item, &size)) throw ShapeError("a result of more than 2**63 bytes");
-  const Fresh bytes = allocate(size);
+  const Fresh bytes = allocate(bytes_of_values(lengths.total, item));
   std::atomic<bool> wrong = false;
   with_offset(type.width, [&](auto kind) {
     using Offset = decltype(kind);
@@ -243,8 +241,8 @@ void Taker::list(const Type& type, const Pieces& pieces, const Picks& picks, Arr
 }
 
 void Taker::list_view(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const {
-  const Fresh offsets = allocate(picks.count * type.width);
-  const Fresh sizes = allocate(picks.count * type.width);
+  const Fresh offsets = allocate(bytes_of_values(picks.count, type.width));
+  const Fresh sizes = allocate(bytes_of_values(picks.count, type.width));
   Pieces children;
   for (const Piece& piece : pieces) {
     const Array& child = piece.array->children[0];

@@ -118,7 +118,7 @@ void Level::find_spans(device::Status* wrong, uint64_t* long_rows) {
     body.all = table_of<device::PieceSpans>(spans_, begin, end);
     for (std::size_t c = begin; c < end; ++c) {
       Spans& spans = spans_[c];
-      spans.offsets = worker_.allocate((rows_.count + 1) * spans.type->width);
+      spans.offsets = worker_.allocate(bytes_of_values(checked_add(rows_.count, 1), spans.type->width));
       // Sums are 64 bits wide: where offsets are as well, they are the result.
       spans.sums =
           spans.type->width == 8 ? reinterpret_cast<int64_t*>(spans.offsets.data) : temporary<int64_t>(rows_.count + 1);
@@ -174,9 +174,7 @@ void Level::copy(const Spans& spans) {
   body.spans = {spans.sums, spans.column.start, rows_.count};
   body.item = spans.column.item;
   body.by_item = device::Divider(body.item);
-  if (__builtin_mul_overflow(spans.total, body.item, &body.bytes)) {
-    throw ShapeError("a result of more than 2**63 bytes");
-  }
+  body.bytes = bytes_of_values(spans.total, body.item);
   const Fresh fresh = worker_.allocate(body.bytes);
   body.target = reinterpret_cast<uint64_t*>(fresh.data);
   launch(machine_, body, (body.bytes + 7) / 8);

@@ -67,9 +67,7 @@ Level::Items& Level::add_column(const Pieces& pieces, Array& out, bool has_valid
 }
 
 void Level::add_items(Items& items, const Pieces& pieces, const std::byte* const* bases, int64_t width, Array& out) {
-  int64_t bytes = 0;
-  if (__builtin_mul_overflow(rows_.count, width, &bytes)) throw ShapeError("a result of more than 2**63 bytes");
-  const Fresh fresh = worker_.allocate(bytes);
+  const Fresh fresh = worker_.allocate(bytes_of_values(rows_.count, width));
   out.first = fresh.buffer;
   if (width == 0) return;
   for (int p = 0; p < pieces.size(); ++p) items.pieces[p].items = pieces[p].length == 0 ? 0 : address(bases[p]);

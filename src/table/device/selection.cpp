@@ -26,7 +26,7 @@ Selection::Lengths both(const Selection::Lengths& first, const Selection::Length
 template <class Parts>
 int64_t count_of(const Parts& parts) {
   int64_t count = 0;
-  for (const auto& part : parts) count += part.count;
+  for (const auto& part : parts) count = checked_add(count, part.count);
   return count;
 }
 
@@ -142,7 +142,7 @@ class Resolver {
 
 Numbers allocate_numbers(const Worker& worker, int64_t count, bool wide) {
   Numbers numbers;
-  const Fresh fresh = worker.allocate(count * (wide ? 8 : 4));
+  const Fresh fresh = worker.allocate(bytes_of_values(count, wide ? 8 : 4));
   numbers.memory = fresh.buffer;
   numbers.list.count = count;
   if (wide) {

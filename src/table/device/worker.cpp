@@ -27,7 +27,7 @@ Fresh Worker::allocate(int64_t bytes) const {
   if (device_ == kHost) return table::allocate(bytes);
   const Devices* const all = devices();
   Fresh fresh;
-  fresh.data = all->allocate(device_, 0, std::max<int64_t>((bytes + 63) / 64, 1) * 64);
+  fresh.data = all->allocate(device_, 0, std::max<int64_t>(lines_for(bytes), 1) * 64);
   fresh.buffer.data = fresh.data;
   fresh.buffer.owner = std::shared_ptr<void>(fresh.data, [all, device = device_](void* data) noexcept {
     all->release(device, 0, static_cast<std::byte*>(data));
