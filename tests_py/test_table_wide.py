@@ -216,7 +216,7 @@ def test_ranges_of_every_library_are_what_their_lists_are(kind, rows):
         try:
             return rows_of(table.gather(SOURCES[kind], rows, **how))
         except gs.OutOfBoundsError as error:
-            return error.fields()
+            return error.fields()[:-1]  # the last one: whether the row was counted from the end
 
     for how in ({}, {"bounds": "nullify"}, {"negative": "out_of_bounds"}):
         assert answer(rows, **how) == answer(list(rows), **how)

@@ -138,7 +138,9 @@ def plain_values(op: str, role: str, obj: Any) -> Any:
     if is_scalar(obj):
         return scalar_of(op, role, obj)
     if is_table(obj):
-        raise _is_table(op, role, obj)
+        if is_frame(obj) or not hasattr(type(obj), "__array__"):
+            raise _is_table(op, role, obj)
+        return values_of(op, role, obj)
     return obj
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import reprlib
+import sys
 from operator import index
 from typing import Any
 
@@ -268,8 +269,11 @@ def name_of(cls: type) -> str:
 
 
 def type_name(value: object) -> str:
-    """The same of an object's type."""
-    return name_of(type(value))
+    """The same of an object's type, as its users write it: ``polars.Series``, wherever polars has defined it."""
+    cls = type(value)
+    package = cls.__module__.partition(".")[0]
+    is_public = getattr(sys.modules.get(package), "__dict__", {}).get(cls.__qualname__) is cls
+    return f"{package}.{cls.__qualname__}".removeprefix("builtins.") if is_public else name_of(cls)
 
 
 def shown(value: object) -> str:

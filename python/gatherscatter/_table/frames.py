@@ -12,7 +12,7 @@ import numpy as np
 from gatherscatter import _core
 from gatherscatter._table import arrow_scalars
 from gatherscatter._table.words import counted
-from gatherscatter.errors import DataTypeError, InvalidArgument, shown
+from gatherscatter.errors import DataTypeError, InvalidArgument, shown, type_name
 
 __all__ = ["ROLES", "ArrowFrame", "Frame", "Kind", "Roles", "frame_of", "kind_of", "partner_of", "rows_of"]
 
@@ -181,7 +181,7 @@ class Exported:
             self.stream = source.reset_index(drop=True).__arrow_c_stream__()
         except (TypeError, ValueError, ArithmeticError, RuntimeError) as error:  # what pyarrow says
             raise DataTypeError(
-                f"{op}: the {_type_name(source)} cannot be turned into Arrow memory: {error}"
+                f"{op}: the {type_name(source)} cannot be turned into Arrow memory: {error}"
             ) from error
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
@@ -220,7 +220,7 @@ def partner_of(op: str, roles: Roles, frame: Any, source: Any, validate: str) ->
     if kind is None:
         raise _no_table(op, role, source)
     if getattr(kind, "lazy", False):
-        raise TypeError(f"{op}: {role} is a {_type_name(source)}: collect it first")
+        raise TypeError(f"{op}: {role} is a {type_name(source)}: collect it first")
     other = frame.adopt(op, source, kind, validate != "basic" and _is_full(op, validate))
     frame.check_like(op, other, roles)
     return other
@@ -304,9 +304,4 @@ def _is_full(op: str, validate: object) -> bool:
 def _no_table(op: str, role: str, source: Any) -> TypeError:
     arrays = isinstance(source, (list, tuple, np.ndarray, np.generic)) or hasattr(source, "__dlpack__")
     hint = f"; arrays are served by gatherscatter.{FOR_ARRAYS[op]}" if arrays and op in FOR_ARRAYS else ""
-    return TypeError(f"{op}: {role} is of type {_type_name(source)}, expected {ACCEPTED}{hint}")
-
-
-def _type_name(source: Any) -> str:
-    kind = type(source)
-    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    return TypeError(f"{op}: {role} is of type {type_name(source)}, expected {ACCEPTED}{hint}")
