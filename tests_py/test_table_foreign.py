@@ -2,6 +2,7 @@
 
 import datetime as dt
 from decimal import Decimal
+from unittest.mock import Mock
 
 import duckdb
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 import child_process
 from gatherscatter import table
 from gatherscatter._table import of_pandas
+from gatherscatter.compat import libcudf
 from gatherscatter.errors import DataTypeError, IndexTypeError
 
 PLACE = pa.struct([pa.field("a", pa.int8(), nullable=False)])
@@ -268,3 +270,20 @@ def test_more_levels_are_refused(levels):
             table.gather(source, [0])
     with pytest.raises(BufferError, match=r"^table.gather: .* nested deeper than 64 levels"):
         table.gather(pa.array([1]), one, "nullify")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda mock: table.gather(mock, [0]),
+        lambda mock: table.gather(pa.array([1]), mock),
+        lambda mock: table.filter(pa.array([1]), mock),
+        lambda mock: table.segmented_gather(mock, pa.array([[0]])),
+        lambda mock: table.segmented_gather(pa.array([[0]]), mock),
+        lambda mock: table.scatter(mock, [0], pa.array([1])),
+        lambda mock: libcudf.gather(mock, np.array([0])),
+    ],
+)
+def test_a_mock_of_a_column_is_no_column(call):
+    with pytest.raises((BufferError, TypeError), match="Mock"):
+        call(Mock(spec=pa.Array))

@@ -296,3 +296,41 @@ def test_arrays_of_a_gpu_that_the_cpu_plays(bounds):
                 gs.scatter_nd(data, points, [7.0, 8.0], bounds=bounds)
             e = error.value
             assert (e.index, e.position, e.axis, e.size, e.count) == (2**64, (0,), 0, 4, 2)
+
+
+@pytest.mark.parametrize("bounds", READING)
+@pytest.mark.parametrize("far", FAR, ids=str)
+def test_a_plan_of_int64_takes_lists_of_any_integers(bounds, far):
+    x = np.arange(5.0)
+    for made in (np.zeros(2, np.int64), [0, 0], [2**63, 0]):
+        plan = gs.plan(gs.gather, x, 0, made, bounds=bounds)
+        assert plan.to_dict()["indices"] == ["int64 (2,)"]
+        for index in ([far, 1], [1, far], [1, 2]):
+            check(
+                lambda plan=plan, index=index: plan(x, index), reference.gather_dim(x, 0, exact(index), bounds=bounds)
+            )
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint64"])
+def test_a_list_takes_the_planned_dtype(dtype):
+    x = np.arange(5)
+    plan = gs.plan(gs.gather, x, 0, np.zeros(2, dtype))
+    assert plan(x, [4, 1]).tolist() == [4, 1]
+    assert plan.scatter(x, [4, 1], 9).tolist() == [0, 9, 2, 3, 9]
+    for far in (300, 2**40, 2**63, 2**64):
+        with pytest.raises(gs.OutOfBoundsError, match=f"index {far} "):
+            plan(x, [1, far])
+        with pytest.raises(gs.OutOfBoundsError, match=f"index {far} "):
+            plan.scatter(x, [1, far], 9)
+    with pytest.raises(ValueError, match="the plan was made for index"):
+        plan(x, [1, 2, 3])
+    with pytest.raises(ValueError, match="the plan was made for index"):
+        plan(x, np.array([1, 2], "int16"))
+
+
+def test_plans_of_scatters_and_tiles_take_lists_too():
+    x = np.arange(5)
+    plan = gs.plan(gs.scatter, x, 0, np.zeros(2, np.int64), 7, bounds="drop")
+    assert plan(x, [2**63, 1], 7).tolist() == [0, 7, 2, 3, 4]
+    tile = gs.plan(gs.tile_gather, x, (np.zeros(2, np.int32),))
+    assert tile(x, ([2**63, 1],)).tolist() == [0, 1]

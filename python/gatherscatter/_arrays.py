@@ -14,7 +14,7 @@ from gatherscatter._device import Values, back_to, capsule_of, has_interface, le
 from gatherscatter._jax_arrays import back_like
 from gatherscatter._no_arrays import is_ndarray, library_of, needs_step, no_array, pretends
 from gatherscatter._torch_tensors import has_plain_memory, refusal, unnamed_dtype
-from gatherscatter._wide import NUMPYS_OPERATORS, Wide, integers_in
+from gatherscatter._wide import NUMPYS_OPERATORS, Wide, exceeds_int64, integers_in
 from gatherscatter.errors import type_name
 
 Wrap = Callable[[Any], Any]
@@ -163,7 +163,7 @@ def _adopt_literal(op: str, role: str, obj: Any) -> np.ndarray[Any, Any] | Wide:
     if role == "out" or (role == "input" and not isinstance(obj, np.generic)):
         raise no_array(op, role, obj)
     array = np.asarray(obj)
-    if role == "index" and array.dtype.kind in "Of" and array.size and op not in NUMPYS_OPERATORS:
+    if role == "index" and array.size and op not in NUMPYS_OPERATORS and exceeds_int64(obj, array):
         found = integers_in(obj)
         return array if found is None else found
     # NumPy takes an empty list for floats; without any value it is as good an index as any other.

@@ -6,9 +6,20 @@ from typing import Any
 
 import numpy as np
 
+from gatherscatter._device import Values
 from gatherscatter.errors import OutOfBoundsError
 
-__all__ = ["NUMPYS_OPERATORS", "Wide", "cut", "fits", "in_full", "integers_in", "unchecked"]
+__all__ = [
+    "NUMPYS_OPERATORS",
+    "Wide",
+    "as_planned",
+    "cut",
+    "exceeds_int64",
+    "fits",
+    "in_full",
+    "integers_in",
+    "unchecked",
+]
 
 # Their indices are what NumPy reads in them.
 NUMPYS_OPERATORS = frozenset({"take", "take_along_axis", "compress", "put", "put_along_axis", "putmask", "place"})
@@ -57,8 +68,15 @@ class Wide:
         return self.array.dtype
 
 
+def exceeds_int64(written: Any, array: np.ndarray[Any, Any]) -> bool:
+    """Whether what NumPy made of something written down shows that it may hold integers beyond int64."""
+    if array.dtype.kind == "u":
+        return not isinstance(written, np.generic) and int(array.max()) > _HIGHEST
+    return array.dtype.kind in "Of"
+
+
 def integers_in(written: Any) -> np.ndarray[Any, Any] | Wide | None:
-    """The integers of a number or nested list that NumPy made floats or objects of; None if it holds anything else."""
+    """The integers of a number or nested list, as int64 or `Wide`; None if it holds anything else."""
     items = np.array(written, object)
     values = items.reshape(-1).tolist()
     if not all(_is_integer(kind) for kind in set(map(type, values))):
@@ -67,6 +85,22 @@ def integers_in(written: Any) -> np.ndarray[Any, Any] | Wide | None:
     if all(map(fits, values)):
         return np.array(values, np.int64).reshape(items.shape)
     return Wide(values, items.shape)
+
+
+def as_planned(op: str, written: Any, dtype: str) -> Any:
+    """Integers that were written down, in the dtype that a plan was made for; `Wide` where they do not fit it."""
+    try:
+        items = np.array(written)
+    except (ValueError, OverflowError):  # ragged, or a range that is too long: the operator says so
+        return written
+    found = integers_in(written) if items.size and items.dtype.kind in "iufO" else None
+    if found is None:
+        return written
+    values = found.values if isinstance(found, Wide) else found.reshape(-1).tolist()
+    limits = np.iinfo(dtype)
+    if all(limits.min <= value <= limits.max for value in values):
+        return Values(np.array(values, dtype).reshape(found.shape))
+    return written if op in NUMPYS_OPERATORS else Wide(values, found.shape)
 
 
 def in_full(error: OutOfBoundsError, values: Any) -> OutOfBoundsError:

@@ -14,7 +14,7 @@ from gatherscatter._implicit_cast import dtype_name, implicit_cast
 from gatherscatter._no_arrays import hint
 from gatherscatter._source import zero_item
 from gatherscatter._types import Bounds, ScatterBounds
-from gatherscatter._wide import fits, integers_in
+from gatherscatter._wide import exceeds_int64, fits, integers_in
 from gatherscatter.errors import TileTypeError, TileValueError, shown
 
 __all__ = ["tile_gather", "tile_scatter"]
@@ -270,7 +270,7 @@ def _index_array(op: str, index: Any) -> Any:
         array = np.asarray(index)
         if array.size == 0:
             return array.astype(np.intp)
-        found = integers_in(index) if array.dtype.kind in "Of" else None
+        found = integers_in(index) if exceeds_int64(index, array) else None
         index = array if found is None else found
     must_have_values(op, "an index", index)
     index = plain_values(op, "index", index)

@@ -50,7 +50,7 @@ py::tuple capsules_in(const py::object& given, const char* from) {
 bool prefers_device(const py::handle& object) {
   if (!py::hasattr(object, "__arrow_c_device_array__")) return false;
   const py::object on_host = py::getattr(object, "is_cpu", py::none());
-  return on_host.is_none() || !py::cast<bool>(on_host);
+  return on_host.ptr() != Py_True;
 }
 
 table::Chunked read_device_array(const py::object& pair, table::Check check, int& device) {

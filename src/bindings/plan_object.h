@@ -54,6 +54,11 @@ class PlanObject {
   void decide();
   void check(const Operands& operands) const;
   void check_indices(const Operands& operands) const;
+  std::vector<IndexType> index_types() const {
+    std::vector<IndexType> types;
+    for (const Signature& index : indices_) types.push_back(index.index_type);
+    return types;
+  }
   bool takes_tuple() const { return request_.planner == Planner::at_points && !request_.coordinates; }
 
   Request request_;

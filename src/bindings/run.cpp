@@ -46,8 +46,8 @@ int limit_here() {
   if (!PyTuple_CheckExact(found)) throw py::type_error("thread_limits holds " + shown(blocks) + ", expected a tuple");
   for (Py_ssize_t i = PyTuple_GET_SIZE(found); i-- > 0;) {
     PyObject* block = PyTuple_GET_ITEM(found, i);
-    if (PyList_CheckExact(block) && PyList_GET_SIZE(block) == 0) continue;
-    PyObject* limit = PyList_CheckExact(block) ? PyList_GET_ITEM(block, 0) : nullptr;
+    if (PyList_Check(block) && PyList_GET_SIZE(block) == 0) continue;
+    PyObject* limit = PyList_Check(block) ? PyList_GET_ITEM(block, 0) : nullptr;
     int overflow = 0;
     const long count = limit != nullptr && PyLong_CheckExact(limit) ? PyLong_AsLongAndOverflow(limit, &overflow) : 0;
     if (count >= 1 && count <= kMostThreads && overflow == 0) return static_cast<int>(count);

@@ -38,6 +38,31 @@ auto& operand_of(const Request& request, Given& operands, int a) {
 
 }  // namespace
 
+namespace {
+
+py::object one_as_planned(py::handle op, py::handle index, IndexType type) {
+  PyObject* const raw = index.ptr();
+  const bool is_written = PyList_CheckExact(raw) || PyTuple_CheckExact(raw) || PyLong_CheckExact(raw);
+  if (!is_written) return py::reinterpret_borrow<py::object>(index);
+  const std::string dtype = (index_is_signed(type) ? "i" : "u") + std::to_string(index_size(type));
+  return python_part("gatherscatter._wide", "as_planned")(op, index, dtype);
+}
+
+}  // namespace
+
+py::object as_planned(const Request& request, py::handle indices, const std::vector<IndexType>& types) {
+  if (types.empty()) return py::reinterpret_borrow<py::object>(indices);
+  if (request.planner != Planner::at_points || request.coordinates) {
+    return one_as_planned(request.op, indices, types[0]);
+  }
+  if (!PyTuple_Check(indices.ptr())) throw DTypeError("the plan was made for a tuple of index arrays");
+  py::list all;
+  for (const py::handle index : py::reinterpret_borrow<py::tuple>(indices)) {
+    all.append(one_as_planned(request.op, index, types[std::min(all.size(), types.size() - 1)]));
+  }
+  return py::tuple(all);
+}
+
 bool has_wide(const Operands& operands) {
   return std::any_of(operands.indices.begin(), operands.indices.end(),
                      [](const Operand& index) { return static_cast<bool>(index.wide); });

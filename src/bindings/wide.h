@@ -6,6 +6,9 @@
 
 namespace gs {
 
+// Integers that were written down have no dtype of their own: they get the one that a plan was made for.
+py::object as_planned(const Request& request, py::handle indices, const std::vector<IndexType>& types);
+
 bool has_wide(const Operands& operands);
 
 // Before a call runs: where values wrap, their positions take the places of those beyond 64 bits. DTypeError where the

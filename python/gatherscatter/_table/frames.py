@@ -180,9 +180,7 @@ class Exported:
         try:
             self.stream = source.reset_index(drop=True).__arrow_c_stream__()
         except (TypeError, ValueError, ArithmeticError, RuntimeError) as error:  # what pyarrow says
-            raise DataTypeError(
-                f"{op}: the {type_name(source)} cannot be turned into Arrow memory: {error}"
-            ) from error
+            raise DataTypeError(f"{op}: the {type_name(source)} cannot be turned into Arrow memory: {error}") from error
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         return self.stream
