@@ -28,6 +28,9 @@ OPTIONS = {
     "every_backend": ("--every-backend", "the whole contract once more on every backend and ISA level"),
 }
 
+# The other way round: these run unless they are left out.
+LONG = "emulated GPUs, leaks and peaks of memory, the full lists of hostile producers"
+
 if importlib.util.find_spec("hypothesis"):
     from hypothesis import HealthCheck, settings
 
@@ -50,15 +53,19 @@ NOT_ASKED_FOR = pytest.StashKey[list[str]]()
 def pytest_addoption(parser: pytest.Parser) -> None:
     for mark, (option, what) in OPTIONS.items():
         parser.addoption(option, dest=mark, action="store_true", help=f"run {what}")
+    parser.addoption("--short", action="store_true", help=f"leave out the tests that are marked long: {LONG}")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     for mark, (option, what) in OPTIONS.items():
         config.addinivalue_line("markers", f"{mark}: {what}; run with {option}")
+    config.addinivalue_line("markers", f"long: {LONG}; left out with --short")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     def missing_option(item: pytest.Item) -> str | None:
+        if config.getoption("short") and item.get_closest_marker("long"):
+            return "long"
         return next((m for m in OPTIONS if item.get_closest_marker(m) and not config.getoption(m)), None)
 
     config.stash[NOT_ASKED_FOR] = [mark for item in items if (mark := missing_option(item))]
@@ -75,6 +82,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     for mark, (option, what) in OPTIONS.items():
         if mark in left:
             terminalreporter.line(f"{left.count(mark)} tests were not asked for ({option}): {what}")
+    if "long" in left:
+        terminalreporter.line(f"{left.count('long')} tests were left out (--short): {LONG}")
     reasons = [r.longrepr[2] for r in terminalreporter.stats.get("skipped", []) if isinstance(r.longrepr, tuple)]
     for reason in dict.fromkeys(reasons):
         terminalreporter.line(f"{reasons.count(reason)} tests: {reason}")

@@ -9,6 +9,8 @@ import gatherscatter as gs
 from device_calls import BAD_CALLS, BAD_WRITES, CALLS, X
 from fake_cuda import LIBRARIES, host_of, played_gpu
 
+pytestmark = pytest.mark.long
+
 TYPES_OF_RESULTS = {"dlpack": "DLPackArray", "interface": "DLPackArray", "cupy": "FakeCupyArray"} | {
     "namespace": "Namespaced"
 }

@@ -20,6 +20,8 @@ from layouts import significant
 from pairwise import Row
 from reference import Answer, Bad, Clash
 
+pytestmark = pytest.mark.long
+
 KINDS_OF_OPERATORS = [(kind, name) for kind in CONTRACTS for name in CONTRACTS[kind].operators]
 
 

@@ -20,6 +20,8 @@ from fake_memory import placed
 from gatherscatter import _core
 from gatherscatter.errors import DeferredOutOfBoundsError
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(autouse=True)
 def gpu():

@@ -15,6 +15,8 @@ from fake_cuda import LIBRARIES, STREAMS, DLPackOnly, FakeCupyArray, Interface, 
 from fake_memory import placed
 from hostile_dlpack import CUDA_HOST, Export, Producer
 
+pytestmark = pytest.mark.long
+
 X = np.arange(12.0).reshape(4, 3)
 ROWS = np.array([2, 0, -1])
 

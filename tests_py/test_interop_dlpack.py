@@ -12,6 +12,8 @@ import child_process
 import gatherscatter as gs
 from hostile_dlpack import CASES, CUDA_HOST, INT64_MAX, IS_COPIED, READ_ONLY, REFUSED, ROLES, LegacyProducer, Producer
 
+pytestmark = pytest.mark.long
+
 DTYPES = ("?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8", "c8", "c16")
 KINDS = pytest.mark.parametrize("kind", [Producer, LegacyProducer])
 

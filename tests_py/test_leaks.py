@@ -9,6 +9,8 @@ import pytest
 import child_process
 import gatherscatter as gs
 
+pytestmark = pytest.mark.long
+
 MIB = 1 << 20
 
 LEAK = (

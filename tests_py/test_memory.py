@@ -6,6 +6,8 @@ import pytest
 import child_process
 import gatherscatter as gs
 
+pytestmark = pytest.mark.long
+
 MIB = 1 << 20
 
 # ---- peak: inputs, output and a little scratch, nothing else

@@ -18,6 +18,8 @@ from fake_cuda import DLPackOnly
 from fake_cudf import CPU, CUDA_HOST, MANAGED, Handmade, OnGpu, on_host
 from gatherscatter import _core, errors
 
+pytestmark = pytest.mark.long
+
 table = gs.table
 
 

@@ -10,6 +10,8 @@ import child_process
 from hostile_arrow import BROKEN, HONEST, WRONG_ROWS
 from hostile_arrow_run import CASES, PRODUCERS, REFUSED, STREAMS, producers
 
+pytestmark = pytest.mark.long
+
 USES = ("import", "gather", "nullify", "target", "map")
 # A gather carries these along without following them, so the result is as wrong as the source.
 CARRIED = ("view_", "key_", "sparse_type_id_")

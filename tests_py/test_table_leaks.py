@@ -15,6 +15,8 @@ import gatherscatter as gs
 from arrow_structs import ArrayProducer, Stream, StreamProducer
 from gatherscatter import _core
 
+pytestmark = pytest.mark.long
+
 MIB = 1 << 20
 THREADS = 4
 
