@@ -11,8 +11,12 @@ struct Kind {
   Kind(const char* question, const char* off)
       : count(attribute(question).release().ptr()), off(attribute(off).release().ptr()) {}
 
+  // Of the module that torch has loaded. Importing it would run Python code, where threads may change over and wait for
+  // the static variable that is being made.
   static py::object attribute(const char* name) {
-    return py::getattr(py::module_::import("torch._C"), name, py::none());
+    const auto module = py::reinterpret_steal<py::object>(PyImport_GetModule(py::str("torch._C").ptr()));
+    if (!module) PyErr_Clear();
+    return module ? py::getattr(module, name, py::none()) : py::object(py::none());
   }
 
   // Asked by a function of C, which no mode answers for. Not known counts as on.
