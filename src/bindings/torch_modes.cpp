@@ -8,8 +8,8 @@ namespace py = pybind11;
 
 // One kind of mode: whether some are on, and the class whose instances turn them off. Null where this torch has it not.
 struct Kind {
-  Kind(const char* question, const char* off)
-      : count(attribute(question).release().ptr()), off(attribute(off).release().ptr()) {}
+  Kind(const char* question, const char* manager)
+      : count(attribute(question).release().ptr()), off(attribute(manager).release().ptr()) {}
 
   // Of the module that torch has loaded. Importing it would run Python code, where threads may change over and wait for
   // the static variable that is being made.
