@@ -36,10 +36,6 @@ auto& operand_of(const Request& request, Given& operands, int a) {
   return operands.indices[request.coordinates ? 0 : static_cast<std::size_t>(a)];
 }
 
-}  // namespace
-
-namespace {
-
 py::object one_as_planned(py::handle op, py::handle index, IndexType type) {
   PyObject* const raw = index.ptr();
   const bool is_written = PyList_CheckExact(raw) || PyTuple_CheckExact(raw) || PyLong_CheckExact(raw);

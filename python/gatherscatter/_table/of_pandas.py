@@ -14,7 +14,7 @@ from gatherscatter._table.frames import Frame, Kind, Roles
 from gatherscatter._table.pandas_columns import Picks, difference, merged, taken, values_of
 from gatherscatter._table.pandas_scalars import one_value
 from gatherscatter._table.words import called
-from gatherscatter.errors import DataTypeError
+from gatherscatter.errors import DataTypeError, type_name
 
 __all__ = ["FRAMES"]
 
@@ -85,8 +85,7 @@ class PandasFrame(Frame):
 
     def adopt(self, op: str, source: Any, kind: Kind, full: bool) -> Frame:
         if not (isinstance(kind, type) and issubclass(kind, PandasFrame)):
-            name = f"{type(source).__module__}.{type(source).__qualname__}"
-            raise TypeError(f"{op}: the target is of pandas, the source is a {name}: convert one of them first")
+            raise TypeError(f"{op}: the target is of pandas, the source is a {type_name(source)}: convert one of them first")
         return kind(op, source, full)
 
     def check_types(self, op: str, other: Any, roles: Roles) -> None:
