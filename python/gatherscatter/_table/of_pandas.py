@@ -85,7 +85,9 @@ class PandasFrame(Frame):
 
     def adopt(self, op: str, source: Any, kind: Kind, full: bool) -> Frame:
         if not (isinstance(kind, type) and issubclass(kind, PandasFrame)):
-            raise TypeError(f"{op}: the target is of pandas, the source is a {type_name(source)}: convert one of them first")
+            raise TypeError(
+                f"{op}: the target is of pandas, the source is a {type_name(source)}: convert one of them first"
+            )
         return kind(op, source, full)
 
     def check_types(self, op: str, other: Any, roles: Roles) -> None:
