@@ -9,6 +9,7 @@ TEST_CASE("the machine of the CPU keeps the contract", "[machine]") {
   reference::Settings settings;
   settings.blocks = GENERATE(1, 64);
   if (GENERATE(false, true)) settings.shuffle = 1;
+  settings.is_hidden = GENERATE(false, true);
   reference::HostMachine machine(settings);
   SECTION("memory") {
     check_memory(machine);
@@ -25,6 +26,7 @@ TEST_CASE("the machine of the CPU reports bad indices", "[machine]") {
   reference::Settings settings;
   settings.blocks = 4;
   settings.shuffle = 1;
+  settings.is_hidden = GENERATE(false, true);
   reference::HostMachine machine(settings);
   check_status(machine);
 }

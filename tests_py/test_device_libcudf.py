@@ -1,26 +1,19 @@
 """test_device_libcudf.py: the face of libcudf on tables of a GPU, which the CPU plays: the host never looks at rows."""
 
-import os
-
 import numpy as np
 import pyarrow as pa
 import pytest
 
+from fake_cuda import played_gpu
 from fake_cudf import OnGpu, on_host
 from gatherscatter import _core, errors
 from gatherscatter.compat import libcudf
 
 
 @pytest.fixture(autouse=True, scope="module")
-def played_gpu():
-    from gatherscatter import _reference
-
-    before, os.environ["GS_DEVICES"] = os.environ.get("GS_DEVICES"), "reference"
-    _core.offer_devices(_reference.devices)
-    yield
-    os.environ.pop("GS_DEVICES")
-    if before is not None:
-        os.environ["GS_DEVICES"] = before
+def gpu():
+    with played_gpu():
+        yield
 
 
 def batch(rows, seed):

@@ -56,12 +56,16 @@ def problem_of(tensor: Any, has_header: bool = True) -> tuple[type[Exception], s
             return BufferError, f"is a tensor that {problem}"
         if has_header:
             return None
+    return _no_memory(tensor)
+
+
+def _no_memory(tensor: Any) -> tuple[type[Exception], str]:
     return TypeError, f"is a tensor without plain memory ({kind_of_tensor(tensor)})"
 
 
 def refusal(op: str, role: str, tensor: Any) -> Exception:
     """The error for a tensor whose values cannot be looked at."""
-    kind, words = problem_of(tensor, has_header=False)  # type: ignore[misc]  # there is one
+    kind, words = problem_of(tensor) or _no_memory(tensor)
     return kind(f"{op}: {role} {words}")
 
 
