@@ -1,6 +1,7 @@
 // table.cpp: see table.h.
 #include "backends/device/table.h"
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -57,7 +58,7 @@ PlanTable::PlanTable(Machine& machine, const Plan& plan, const Space& space, con
   table_.rule = plan.rule;
   const std::size_t bytes = words.size() * sizeof(uint64_t);
   if (words.size() <= Table::kWords) {
-    std::memcpy(table_.words, words.data(), bytes);
+    std::copy(words.begin(), words.end(), table_.words);
     return;
   }
   far_.emplace(machine, static_cast<int64_t>(bytes));
