@@ -48,6 +48,7 @@ inline int64_t disorder(const Ends& ends, uint64_t begin, uint64_t end) {
 }
 
 inline void copy_bytes(std::byte* target, const std::byte* source, int64_t n) {
+  if (n == 0) return;  // the addresses of no bytes may be null, which memcpy does not allow
   std::memcpy(target, source, static_cast<std::size_t>(n));
 }
 
