@@ -85,4 +85,4 @@ set_target_properties(gs_cuda PROPERTIES
 target_compile_options(gs_cuda PRIVATE
   "$<$<COMPILE_LANGUAGE:CUDA>:-fmad=false>" "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Xfatbin --compress-all>")
 target_compile_definitions(gs_cuda PRIVATE GS_CUDA_ARCHITECTURES="${_architectures_text}")
-target_link_libraries(gs_cuda PRIVATE gs_flags PUBLIC gs_headers_cuda gs_headers_backend gs_headers_core CUDA::cudart_static)
+target_link_libraries(gs_cuda PRIVATE gs_flags PUBLIC gs_headers_cuda gs_headers_device CUDA::cudart_static)

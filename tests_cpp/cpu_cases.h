@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "backends/cpu/cpu.h"
-#include "backends/cpu/host_settings.h"
+#include "backends/cpu/cpu_backend.h"
 #include "catch.h"
+#include "host/settings.h"
 
 namespace gs::test {
 
@@ -290,30 +290,30 @@ inline bool naive(const Plan& plan, const Buffers& buffers, Direction direction)
   return good;
 }
 
-struct Way {
+struct LaunchForm {
   const char* name;
   cpu::Tuning tuning;
   int threads;
 };
 
 // Thresholds that send small cases down every path.
-inline std::vector<Way> ways() {
-  Way usual{"usual", {}, 1};
-  Way general{"general", {}, 1};
+inline std::vector<LaunchForm> ways() {
+  LaunchForm usual{"usual", {}, 1};
+  LaunchForm general{"general", {}, 1};
   general.tuning.general = true;
-  Way ahead{"ahead", {}, 1};
+  LaunchForm ahead{"ahead", {}, 1};
   ahead.tuning.l2_bytes = 64;
   ahead.tuning.far_bytes = 1;
-  Way runs{"ahead by runs", {}, 1};
+  LaunchForm runs{"ahead by runs", {}, 1};
   runs.tuning.l2_bytes = 1024;
   runs.tuning.far_bytes = 1;
-  Way stream{"stream", {}, 1};
+  LaunchForm stream{"stream", {}, 1};
   stream.tuning.stream_bytes = 1;
-  Way both{"ahead and stream, threads", {}, 3};
+  LaunchForm both{"ahead and stream, threads", {}, 3};
   both.tuning.l2_bytes = 64;
   both.tuning.far_bytes = both.tuning.stream_bytes = 1;
-  Way threads{"threads", {}, 2};
-  for (Way* way : {&both, &threads}) {
+  LaunchForm threads{"threads", {}, 2};
+  for (LaunchForm* way : {&both, &threads}) {
     way->tuning.min_chunk_bytes = 64;
     way->tuning.min_chunk_points = 16;
     way->tuning.min_piece_bytes = 64;
@@ -323,11 +323,11 @@ inline std::vector<Way> ways() {
     way->tuning.serial_row_bytes = 0;
     way->tuning.bitmap_share = 0;
   }
-  Way whole = threads;  // no slices: threads look at all points
+  LaunchForm whole = threads;  // no slices: threads look at all points
   whole.name = "threads by ranges";
   whole.tuning.min_slice_bytes = INT64_MAX;
-  std::vector<Way> all = {usual, general, ahead, runs, stream, both, threads, whole};
-  for (Way& way : all) {
+  std::vector<LaunchForm> all = {usual, general, ahead, runs, stream, both, threads, whole};
+  for (LaunchForm& way : all) {
     way.tuning.byte_tables = host::has_byte_permutations();
     way.tuning.byte_run = 1;
   }
@@ -335,7 +335,7 @@ inline std::vector<Way> ways() {
 }
 
 // True if the kernel leaves the same bytes everywhere, and the same outcome, as the oracle.
-inline bool agrees(Case& test, Direction direction, const std::string& level, const Way& way) {
+inline bool agrees(Case& test, Direction direction, const std::string& level, const LaunchForm& way) {
   Array& target = direction == Direction::gather ? test.dense : test.indexed;
   const Bytes before = target.bytes;
   const bool good = naive(test.plan, test.buffers(), direction);

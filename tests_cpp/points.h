@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "backends/device/thread.h"
+#include "backends/device/bodies/thread.h"
 #include "core/point.h"
 #include "core/reductions.h"
 

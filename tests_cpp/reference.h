@@ -3,6 +3,7 @@
 
 #include "backends/device/queue.h"
 #include "backends/reference/host_machine.h"
+#include "backends/reference/reference_backend.h"
 
 namespace gs::test {
 

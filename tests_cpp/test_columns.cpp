@@ -2,7 +2,7 @@
 #include <bit>
 #include <random>
 
-#include "backends/columns.h"
+#include "backends/column_kernels.h"
 #include "cpu_cases.h"
 #include "reference.h"
 

@@ -3,9 +3,9 @@
 
 #include <atomic>
 
-#include "backends/cpu/slab.h"
-#include "backends/host_info.h"
+#include "backends/cpu/column_tiles.h"
 #include "cpu_cases.h"
+#include "host/host_info.h"
 
 using namespace gs;
 using namespace gs::test;
@@ -13,7 +13,7 @@ using namespace gs::test;
 TEST_CASE("every unit, index type, rule, mask, fill and direction agrees with the oracle on every level") {
   const std::vector<std::pair<int64_t, int64_t>> units = {{0, 1},  {1, 1}, {2, 1},  {3, 1},  {4, 1},    {8, 1}, {4, 3},
                                                           {16, 1}, {8, 3}, {64, 1}, {4, 25}, {4096, 1}, {1, 8}, {2, 8}};
-  const std::vector<Way> all_ways = ways();
+  const std::vector<LaunchForm> all_ways = ways();
   for (const std::string& level : levels()) {
     Random random(20240607);
     int64_t runs = 0;
@@ -38,7 +38,7 @@ TEST_CASE("every unit, index type, rule, mask, fill and direction agrees with th
             wish.folds = wish.arrays == 1 && random.chance(15) ? static_cast<int>(random.from(1, 3)) : 0;
             wish.extent = choose_extent(item * items, random);
             Case test = make_case(wish, random);
-            const Way way = random.pick(all_ways);
+            const LaunchForm way = random.pick(all_ways);
             ++runs;
             if (agrees(test, wish.direction, level, way)) continue;
             FAIL("level " << level << ", " << way.name << ", unit " << item << "*" << items << ", "
@@ -55,7 +55,7 @@ TEST_CASE("every unit, index type, rule, mask, fill and direction agrees with th
 TEST_CASE("sizes around every block and chunk edge, on every path") {
   for (const std::string& level : levels()) {
     Random random(7);
-    for (const Way& way : ways()) {
+    for (const LaunchForm& way : ways()) {
       for (const int64_t count :
            {0, 1, 15, 16, 17, 63, 64, 65, 127, 128, 129, 255, 256, 257, 1023, 1025, 4095, 4096, 4097}) {
         for (const int64_t unit : {1, 2, 4, 8, 16, 12, 32, 48, 96, 100, 128, 256}) {
@@ -80,7 +80,7 @@ TEST_CASE("sizes around every block and chunk edge, on every path") {
 
 TEST_CASE("sequential, sorted and equal indices take the same answer from the shortcuts") {
   for (const std::string& level : levels()) {
-    for (const Way& way : ways()) {
+    for (const LaunchForm& way : ways()) {
       for (const int64_t unit : {1, 4, 16, 100, 256}) {
         for (const int pattern : {0, 1, 2, 3}) {
           Random random(11);
@@ -112,7 +112,7 @@ TEST_CASE("sequential, sorted and equal indices take the same answer from the sh
 
 TEST_CASE("one bad index anywhere stops the run, unless the mask hides it") {
   for (const std::string& level : levels()) {
-    for (const Way& way : ways()) {
+    for (const LaunchForm& way : ways()) {
       for (const int64_t at : {0, 1, 63, 64, 255, 256, 999}) {
         for (const int64_t value : {int64_t{50}, int64_t{-51}, INT64_MAX, INT64_MIN}) {
           Random random(3);
@@ -169,7 +169,7 @@ TEST_CASE("long units are cut into pieces for the threads") {
           test.indexed = make_array({0, 2 * unit}, random);
           for (int64_t k = 0; k < 3; ++k) store(test.index[0].data() + 8 * k, IndexType::i64, k);
           for (const int threads : {1, 3}) {
-            Way way{"threads", {}, threads};
+            LaunchForm way{"threads", {}, threads};
             REQUIRE(agrees(test, Direction::gather, level, way));
             way.tuning.stream_bytes = 1 << 19;
             REQUIRE(agrees(test, Direction::gather, level, way));
@@ -200,7 +200,7 @@ TEST_CASE("offsets beyond 32 bits") {
     std::memcpy(table + (int64_t{row} << 31), &value, 8);
   }
   for (const std::string& level : levels()) {
-    for (const Way& way : ways()) {
+    for (const LaunchForm& way : ways()) {
       int64_t result[3] = {};
       Buffers buffers;
       buffers.dense = reinterpret_cast<std::byte*>(result);
@@ -321,7 +321,7 @@ TEST_CASE("slabs of columns, with batches, odd widths, every unit and rule") {
       plan.index_space = plan.space;
       plan.finish();
       for (const int threads : {1, 3}) {
-        Way way{"slabs", {}, threads};
+        LaunchForm way{"slabs", {}, threads};
         way.tuning.far_bytes = 1;
         way.tuning.l2_bytes = 2 * rows * (random.chance(50) ? 64 : 128);
         if (random.chance(50)) way.tuning.stream_bytes = 1;
@@ -366,7 +366,7 @@ TEST_CASE("tables of bytes by bytes, for every extent and every value") {
             store(test.index[0].data() + k, type, value);
           }
           for (const int64_t stream : {int64_t{1}, int64_t{1} << 20}) {
-            Way way{"bytes", {}, 1};
+            LaunchForm way{"bytes", {}, 1};
             way.tuning.byte_tables = has;
             way.tuning.byte_run = 1;
             way.tuning.stream_bytes = stream;

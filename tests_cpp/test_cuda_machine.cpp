@@ -14,7 +14,7 @@
 #include "backends/cuda/devices.h"
 #include "backends/cuda/driver.h"
 #include "backends/cuda/kernels.h"
-#include "backends/device/bodies.h"
+#include "backends/device/launch.h"
 #include "machine_contract.h"
 
 using namespace gs;

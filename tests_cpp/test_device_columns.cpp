@@ -3,7 +3,7 @@
 #include <random>
 #include <vector>
 
-#include "backends/device/bodies.h"
+#include "backends/device/launch.h"
 #include "backends/reference/host_machine.h"
 #include "catch.h"
 #include "core/column_point.h"
@@ -263,7 +263,7 @@ TEST_CASE("maps of all types: numbers, faults, and the last of several") {
 }
 
 TEST_CASE("masks in parts: words, and the rows of every operator") {
-  using Kind = MaskRows::Kind;
+  using MaskUse = MaskRows::MaskUse;
   Generator random(4);
   for (const int64_t count : kCounts) {
     const int64_t split = count / 3;
@@ -273,7 +273,7 @@ TEST_CASE("masks in parts: words, and the rows of every operator") {
     const int64_t word_count = (count + 31) / 32;
     std::vector<uint32_t> words(at(word_count + 1), 0);
     auto machine = machine_of(random());
-    MaskWords part;
+    PackMask part;
     part.words = words.data();
     part.value.bits = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(bits.data())) * 8 + 3;
     part.count = split;
@@ -301,7 +301,7 @@ TEST_CASE("masks in parts: words, and the rows of every operator") {
       if (is_true(i)) chosen.push_back(i);
     }
     REQUIRE(before[at(word_count)] == static_cast<int64_t>(chosen.size()));
-    for (const Kind kind : {Kind::filter, Kind::scatter, Kind::scalar, Kind::choose}) {
+    for (const MaskUse kind : {MaskUse::filter, MaskUse::scatter, MaskUse::scalar, MaskUse::choose}) {
       std::vector<uint32_t> numbers(at(count + 1), 7);
       MaskRows body;
       body.words = words.data();
@@ -315,14 +315,14 @@ TEST_CASE("masks in parts: words, and the rows of every operator") {
       uint32_t order = 0;
       for (int64_t i = 0; i < count; ++i) {
         const auto own = static_cast<uint32_t>(i);
-        if (kind == Kind::filter) {
+        if (kind == MaskUse::filter) {
           if (i < static_cast<int64_t>(chosen.size())) REQUIRE(numbers[at(i)] == static_cast<uint32_t>(chosen[at(i)]));
           continue;
         }
         uint32_t expected = own;
-        if (kind == Kind::choose && !is_true(i)) expected = 5000 + own;
-        if (kind == Kind::scalar && is_true(i)) expected = 5000;
-        if (kind == Kind::scatter && is_true(i)) expected = 5000 + order++;
+        if (kind == MaskUse::choose && !is_true(i)) expected = 5000 + own;
+        if (kind == MaskUse::scalar && is_true(i)) expected = 5000;
+        if (kind == MaskUse::scatter && is_true(i)) expected = 5000 + order++;
         REQUIRE(numbers[at(i)] == expected);
       }
     }

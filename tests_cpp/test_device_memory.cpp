@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <memory>
 
-#include "backends/device/bodies.h"
+#include "backends/device/launch.h"
 #include "backends/reference/device_memory.h"
 #include "backends/reference/host_machine.h"
 #include "machine_contract.h"

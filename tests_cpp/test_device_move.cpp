@@ -2,9 +2,9 @@
 #include <map>
 #include <set>
 
+#include "backends/device/bodies/slots.h"
 #include "backends/device/move.h"
-#include "backends/device/slots.h"
-#include "backends/device/table.h"
+#include "backends/device/uploaded_plan.h"
 #include "core/checked.h"
 #include "device_cases.h"
 
@@ -210,7 +210,7 @@ TEST_CASE("points beyond 2^31 are found where the plan says") {
       for (int axis = 0; axis < 3; ++axis) plan.space.stride(operand, axis) = random.from(-100000, 100000);
     }
     reference::HostMachine machine;
-    const device::PlanTable table(machine, plan, {});
+    const device::UploadedPlan table(machine, plan, {});
     for (int i = 0; i < 50; ++i) {
       const int64_t flat = random.from(0, plan.space.count() - 1);
       const Dims at = unravel(flat, plan.space.extents());
@@ -220,7 +220,7 @@ TEST_CASE("points beyond 2^31 are found where the plan says") {
         dense += at[axis] * plan.space.stride(kDense, axis);
         indexed += at[axis] * plan.space.stride(kIndexed, axis);
       }
-      device::Spot spot = table->look(flat);
+      device::PointState spot = table->look(flat);
       REQUIRE(table->settle(flat, spot));
       REQUIRE(spot.dense == dense);
       REQUIRE(spot.indexed == indexed);

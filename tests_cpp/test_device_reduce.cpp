@@ -1,5 +1,5 @@
 // test_device_reduce.cpp: device kernels that combine or look for errors, on the machine of the CPU, against loops.
-#include "backends/device/scan_plan.h"
+#include "backends/device/scan.h"
 #include "device_cases.h"
 
 using namespace gs;

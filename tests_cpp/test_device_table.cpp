@@ -4,8 +4,9 @@
 
 #include "backends/device/queue.h"
 #include "backends/reference/host_machine.h"
+#include "backends/reference/reference_backend.h"
 #include "catch.h"
-#include "table/device/take.h"
+#include "table/device/device_take.h"
 #include "table/take.h"
 #include "table/values.h"
 
@@ -13,8 +14,6 @@ using namespace gs;
 using namespace gs::table;
 
 namespace {
-
-using Lengths = Selection::Lengths;
 
 const Sharing& sharing() {
   static const Sharing instance = [] {
@@ -41,7 +40,7 @@ std::vector<int64_t> positions(const Selection& selection) {
 
 template <class T>
 Buffer buffer_of(const std::vector<T>& values) {
-  const Fresh fresh = allocate(static_cast<int64_t>(values.size() * sizeof(T)));
+  const NewBuffer fresh = allocate(static_cast<int64_t>(values.size() * sizeof(T)));
   if (!values.empty()) std::memcpy(fresh.data, values.data(), values.size() * sizeof(T));
   return fresh.buffer;
 }
@@ -105,9 +104,9 @@ std::vector<std::string> values_of(const Frame& frame) {
 
 TEST_CASE("selections are those of the host, whatever the width of their numbers") {
   std::mt19937_64 random(1);
-  const Worker worker(sharing(), kHost);
-  const Lengths target{70, 0, 130};
-  const Lengths source{300};
+  const DeviceContext worker(sharing(), kHost);
+  const table::ChunkLengths target{70, 0, 130};
+  const table::ChunkLengths source{300};
   for (const bool is_wide : {false, true}) {
     const WideNumbers wide(is_wide);
     std::vector<int32_t> map(250);
@@ -134,7 +133,7 @@ TEST_CASE("selections are those of the host, whatever the width of their numbers
     same(DeviceSelection::gather(worker, odd, true, target, RowBounds::nullify, Negative::out_of_bounds),
          Selection::gather(sharing(), odd, target, RowBounds::nullify, Negative::out_of_bounds));
     for (const bool one_row : {false, true}) {
-      const Lengths from = one_row ? Lengths{1} : source;
+      const table::ChunkLengths from = one_row ? table::ChunkLengths{1} : source;
       same(DeviceSelection::scatter(worker, inside, true, target, from, one_row),
            Selection::scatter(sharing(), inside, target, from, one_row));
       same(DeviceSelection::mask_scatter(worker, mask, true, target, from, one_row),
@@ -153,7 +152,7 @@ TEST_CASE("selections are those of the host, whatever the width of their numbers
 
 TEST_CASE("lists of lists of texts, with numbers of 32 and 64 bits and rows that are missing") {
   std::mt19937_64 random(2);
-  const Worker worker(sharing(), kHost);
+  const DeviceContext worker(sharing(), kHost);
   const Nested nested(random, 150);
   std::vector<int64_t> map(400);
   for (int64_t& value : map) value = static_cast<int64_t>(random() % 180);

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "backends/cuda/kernels.h"
-#include "backends/device/bodies.h"
+#include "backends/device/launch.h"
 #include "backends/reference/host_machine.h"
 
 using Work = std::function<void()>;

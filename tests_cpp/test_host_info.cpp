@@ -12,10 +12,11 @@
 #include <vector>
 
 #include "backends/backend.h"
-#include "backends/cpu/host_settings.h"
-#include "backends/host_info.h"
-#include "backends/host_memory.h"
+#include "backends/cpu/tuning.h"
 #include "catch.h"
+#include "host/host_info.h"
+#include "host/memory_pool.h"
+#include "host/settings.h"
 
 using namespace gs::host;
 
@@ -178,35 +179,35 @@ TEST_CASE("hidden: the forced level is the one that runs", "[.]") {
 }
 
 TEST_CASE("hidden: the settings are refused", "[.]") {
-  REQUIRE_THROWS_AS(info(), std::invalid_argument);
+  REQUIRE_THROWS_AS(gs::cpu::host_tuning(info()), std::invalid_argument);
 }
 
 TEST_CASE("hidden: the numbers are taken", "[.]") {
   REQUIRE(info().threads == 7);
   REQUIRE(info().l2_bytes == 123456);
   REQUIRE(info().llc_bytes == 7654321);
-  REQUIRE(info().far_table_bytes == 4 * 123456);
-  REQUIRE(info().far_vector_bytes == (info().isa == "v4" ? 9 : 4) * 123456);
-  REQUIRE(info().stream_bytes == 7654321 / 2);
+  REQUIRE(gs::cpu::host_tuning(info()).far_bytes == 4 * 123456);
+  REQUIRE(gs::cpu::host_tuning(info()).far_vector_bytes == (info().isa == "v4" ? 9 : 4) * 123456);
+  REQUIRE(gs::cpu::host_tuning(info()).stream_bytes == 7654321 / 2);
 }
 
 TEST_CASE("hidden: the user vouches for the last-level cache", "[.]") {
   REQUIRE(info().llc_bytes == int64_t{480} << 20);
-  REQUIRE(info().stream_bytes == int64_t{240} << 20);
+  REQUIRE(gs::cpu::host_tuning(info()).stream_bytes == int64_t{240} << 20);
 }
 
 TEST_CASE("hidden: the reported last-level cache decides nothing", "[.]") {
   REQUIRE(info().llc_bytes > 0);
-  REQUIRE(info().stream_bytes == int64_t{16} << 20);
+  REQUIRE(gs::cpu::host_tuning(info()).stream_bytes == int64_t{16} << 20);
 }
 
 TEST_CASE("hidden: the thresholds are taken", "[.]") {
-  REQUIRE(info().far_table_bytes == 11);
-  REQUIRE(info().far_vector_bytes == 11);
-  REQUIRE(info().stream_bytes == 12);
-  REQUIRE(info().serial_points == 13);
-  REQUIRE(info().serial_points_far == 14);
-  REQUIRE(info().serial_row_bytes == 15);
+  REQUIRE(gs::cpu::host_tuning(info()).far_bytes == 11);
+  REQUIRE(gs::cpu::host_tuning(info()).far_vector_bytes == 11);
+  REQUIRE(gs::cpu::host_tuning(info()).stream_bytes == 12);
+  REQUIRE(gs::cpu::host_tuning(info()).serial_points == 13);
+  REQUIRE(gs::cpu::host_tuning(info()).serial_points_far == 14);
+  REQUIRE(gs::cpu::host_tuning(info()).serial_row_bytes == 15);
 }
 
 TEST_CASE("hidden: the pool is off", "[.]") {

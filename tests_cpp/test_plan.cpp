@@ -71,17 +71,17 @@ TEST_CASE("a contiguous axis without index joins the unit", "[plan]") {
   rows.finish();
   REQUIRE(rows.unit == 100);
   REQUIRE(rows.space.extents() == Dims{5});
-  REQUIRE(rows.kind == Kind::rows);
+  REQUIRE(rows.kind == PlanKind::rows);
 
   Plan pairs = plan_of({5, 2}, {8, 4}, {0, 4}, {8, 0}, 4);
   pairs.finish();
   REQUIRE(pairs.unit == 8);
-  REQUIRE(pairs.kind == Kind::elements);
+  REQUIRE(pairs.kind == PlanKind::elements);
 
   Plan apart = plan_of({5, 2}, {8, 4}, {0, 12}, {8, 0}, 4);
   apart.finish();
   REQUIRE(apart.unit == 4);
-  REQUIRE(apart.kind == Kind::strided);
+  REQUIRE(apart.kind == PlanKind::strided);
 }
 
 TEST_CASE("an axis along which the mask or the fill value varies never joins the unit", "[plan]") {
@@ -96,37 +96,37 @@ TEST_CASE("an axis along which the mask or the fill value varies never joins the
 TEST_CASE("the kind names the innermost loop", "[plan]") {
   Plan elements = plan_of({7}, {4}, {0}, {8}, 4);
   elements.finish();
-  REQUIRE(elements.kind == Kind::elements);
+  REQUIRE(elements.kind == PlanKind::elements);
 
   Plan last_axis = plan_of({3, 7}, {28, 4}, {400, 0}, {56, 8}, 4);
   last_axis.finish();
-  REQUIRE(last_axis.kind == Kind::elements);
+  REQUIRE(last_axis.kind == PlanKind::elements);
 
   Plan axis = plan_of({3, 7}, {28, 4}, {0, 4}, {56, 8}, 4);
   axis.finish();
-  REQUIRE(axis.kind == Kind::axis);
+  REQUIRE(axis.kind == PlanKind::axis);
 
   Plan narrow = plan_of({7}, {3}, {0}, {8}, 3);
   narrow.finish();
-  REQUIRE(narrow.kind == Kind::rows);
+  REQUIRE(narrow.kind == PlanKind::rows);
 
   Plan scattered_output = plan_of({7}, {8}, {0}, {8}, 4);
   scattered_output.finish();
-  REQUIRE(scattered_output.kind == Kind::strided);
+  REQUIRE(scattered_output.kind == PlanKind::strided);
 
   Plan strided_index = plan_of({7}, {4}, {0}, {16}, 4);
   strided_index.finish();
-  REQUIRE(strided_index.kind == Kind::strided);
+  REQUIRE(strided_index.kind == PlanKind::strided);
 
   Plan several = plan_of({7}, {4}, {0}, {8}, 4);
   several.index.push_back({IndexType::i32, 1, 4, 4});
   several.finish();
-  REQUIRE(several.kind == Kind::strided);
+  REQUIRE(several.kind == PlanKind::strided);
 
   Plan copy = plan_of({7}, {4}, {8}, {0}, 4);
   copy.index.clear();
   copy.finish();
-  REQUIRE(copy.kind == Kind::copy);
+  REQUIRE(copy.kind == PlanKind::copy);
 }
 
 TEST_CASE("unravel counts in C order", "[plan]") {

@@ -52,7 +52,7 @@ const std::vector<int64_t> kUnits = {17,   31,   48,   63,   64,   65,   100,  1
 // Every level and path gives the oracle's answer.
 void check_everywhere(Case& test, const std::string& what) {
   for (const std::string& level : levels()) {
-    for (const Way& way : ways()) {
+    for (const LaunchForm& way : ways()) {
       if (!agrees(test, Direction::gather, level, way)) FAIL(level << ", " << way.name << ", " << what);
     }
   }
@@ -121,7 +121,7 @@ TEST_CASE("one bad index among rows stops the run wherever it is") {
         test.index[0].bytes = good;
         store(test.index[0].data() + 8 * at, IndexType::i64, value);
         for (const std::string& level : levels()) {
-          for (const Way& way : ways()) {
+          for (const LaunchForm& way : ways()) {
             RunOptions options;
             options.threads = way.threads;
             INFO(level << ", " << way.name << ", unit " << unit << ", at " << at << ", value " << value);

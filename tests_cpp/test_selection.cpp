@@ -3,8 +3,8 @@
 
 #include "catch.h"
 #include "reference.h"
+#include "table/frame.h"
 #include "table/selection.h"
-#include "table/table.h"
 #include "table/take.h"
 
 using namespace gs;
@@ -12,10 +12,8 @@ using namespace gs::table;
 
 namespace {
 
-using Lengths = Selection::Lengths;
-
-std::vector<Selection::Sharing> all_sharings() {
-  std::vector<Selection::Sharing> sharings;
+std::vector<table::Sharing> all_sharings() {
+  std::vector<table::Sharing> sharings;
   for (const int threads : {1, 2, 5}) {
     RunOptions options;
     options.threads = threads;
@@ -40,7 +38,7 @@ std::vector<int64_t> positions_of(const Selection& selection) {
   return positions;
 }
 
-int64_t sum(const Lengths& lengths) {
+int64_t sum(const table::ChunkLengths& lengths) {
   int64_t total = 0;
   for (const int64_t length : lengths) total += length;
   return total;
@@ -59,14 +57,15 @@ MaskPart part_of(const std::vector<std::byte>& mask) {
   return part;
 }
 
-const std::vector<Lengths> kTables = {{10}, {0, 7, 0, 3}, {1, 1, 1, 1, 1, 1, 1}, {5000000000, 0, 100}, {100000}};
+const std::vector<table::ChunkLengths> kTables = {
+    {10}, {0, 7, 0, 3}, {1, 1, 1, 1, 1, 1, 1}, {5000000000, 0, 100}, {100000}};
 
 }  // namespace
 
 TEST_CASE("a gather's rows are the map's, negative ones from the end, in chunks of any length") {
   std::mt19937_64 random(1);
-  for (const Selection::Sharing& sharing : all_sharings()) {
-    for (const Lengths& lengths : kTables) {
+  for (const table::Sharing& sharing : all_sharings()) {
+    for (const table::ChunkLengths& lengths : kTables) {
       const int64_t rows = sum(lengths);
       for (const int64_t count : {0, 1, 63, 64, 65, 1000, 70000}) {
         std::vector<int64_t> map;
@@ -90,7 +89,7 @@ TEST_CASE("a gather's rows are the map's, negative ones from the end, in chunks 
 }
 
 TEST_CASE("rows outside: the first one is named, or the row is missing") {
-  for (const Selection::Sharing& sharing : all_sharings()) {
+  for (const table::Sharing& sharing : all_sharings()) {
     std::vector<int64_t> map(70000, 3);
     map[69999] = 10;
     map[40001] = -11;
@@ -118,7 +117,7 @@ TEST_CASE("rows outside: the first one is named, or the row is missing") {
 }
 
 TEST_CASE("unsigned values are compared at full width and never count from the end") {
-  const Selection::Sharing sharing = all_sharings()[0];
+  const table::Sharing sharing = all_sharings()[0];
   const std::vector<uint64_t> map = {1, UINT64_MAX, (uint64_t{1} << 32) + 1};
   const Selection selection = Selection::gather(sharing, {part_of(map, IndexType::u64)}, {5}, RowBounds::nullify);
   REQUIRE(positions_of(selection) == std::vector<int64_t>{1, -1, -1});
@@ -131,7 +130,7 @@ TEST_CASE("unsigned values are compared at full width and never count from the e
 }
 
 TEST_CASE("nulls come before rows outside, and an empty table has only missing rows") {
-  for (const Selection::Sharing& sharing : all_sharings()) {
+  for (const table::Sharing& sharing : all_sharings()) {
     const std::vector<int64_t> map = {9, 0, 1};
     const std::byte present[] = {std::byte{0b101}};
     MapPart part = part_of(map);
@@ -150,7 +149,7 @@ TEST_CASE("nulls come before rows outside, and an empty table has only missing r
 
 TEST_CASE("a scatter's rows are the target's but for those that the map names, of which the last wins") {
   std::mt19937_64 random(2);
-  for (const Selection::Sharing& sharing : all_sharings()) {
+  for (const table::Sharing& sharing : all_sharings()) {
     for (const int64_t rows : {1, 64, 1000, 100000}) {
       for (const int64_t count : {int64_t{0}, int64_t{1}, rows / 20, rows, 2 * rows}) {
         for (const bool one_row : {false, true}) {
@@ -177,7 +176,7 @@ TEST_CASE("a scatter's rows are the target's but for those that the map names, o
 
 TEST_CASE("masks: rows in order, one row for all, rows that stay, rows of one side or the other") {
   std::mt19937_64 random(3);
-  for (const Selection::Sharing& sharing : all_sharings()) {
+  for (const table::Sharing& sharing : all_sharings()) {
     for (const int64_t rows : {0, 1, 63, 64, 65, 5000, 70000}) {
       for (const int percent : {0, 3, 50, 100}) {
         std::vector<bool> mask;
@@ -197,7 +196,7 @@ TEST_CASE("masks: rows in order, one row for all, rows that stay, rows of one si
           chosen.push_back(set ? i : rows + i);
         }
         const int64_t source = static_cast<int64_t>(kept.size());
-        const Lengths target = {rows / 2, rows - rows / 2};
+        const table::ChunkLengths target = {rows / 2, rows - rows / 2};
         REQUIRE(positions_of(Selection::mask_scatter(sharing, parts, target, {source}, false)) == scattered);
         REQUIRE(positions_of(Selection::mask_scatter(sharing, parts, target, {1}, true)) == one);
         REQUIRE(positions_of(Selection::filter(sharing, parts, target)) == kept);
@@ -212,7 +211,7 @@ TEST_CASE("masks: rows in order, one row for all, rows that stay, rows of one si
 }
 
 TEST_CASE("slices of picks are the same rows") {
-  const Selection::Sharing sharing = all_sharings()[0];
+  const table::Sharing sharing = all_sharings()[0];
   std::vector<int64_t> map;
   for (int64_t i = 0; i < 300; ++i) map.push_back(i % 7 == 0 ? 1000 : (i * 37) % 90);
   const Selection by_row = Selection::gather(sharing, {part_of(map)}, {40, 50}, RowBounds::nullify);

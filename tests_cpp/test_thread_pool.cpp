@@ -12,14 +12,14 @@
 #include <thread>
 #include <vector>
 
-#include "backends/cpu/affinity.h"
-#include "backends/cpu/thread_pool.h"
-#include "backends/host_info.h"
 #include "catch.h"
+#include "host/affinity.h"
+#include "host/host_info.h"
+#include "host/thread_pool.h"
 
-using gs::cpu::Asker;
-using gs::cpu::run_task;
-using gs::cpu::Task;
+using gs::host::InterruptPoller;
+using gs::host::run_task;
+using gs::host::Task;
 
 namespace {
 
@@ -160,7 +160,7 @@ TEST_CASE("a mask says what the system says") {
   REQUIRE((mask.count() == before.count() - 1 && !mask.has(here.back())));
 }
 
-TEST_CASE("a mask is looked at again, but once as long as a OneLook lives") {
+TEST_CASE("a mask is looked at again, but once as long as a AffinityScope lives") {
   using gs::host::Affinity;
   on_own_thread([](const std::vector<int>& all) {
     if (all.size() < 2) {
@@ -169,13 +169,13 @@ TEST_CASE("a mask is looked at again, but once as long as a OneLook lives") {
     }
     const int both = Affinity::of_caller().count();
     {
-      const gs::host::OneLook look;  // which has not seen anything yet
+      const gs::host::AffinityScope look;  // which has not seen anything yet
       allow_here({all.back()});
       REQUIRE(Affinity::of_caller().count() == 1);
       allow_here(all);
       REQUIRE(Affinity::of_caller().count() == 1);
       {
-        const gs::host::OneLook inner;
+        const gs::host::AffinityScope inner;
         REQUIRE(Affinity::of_caller().count() == both);
         allow_here({all.back()});
       }
@@ -338,7 +338,7 @@ TEST_CASE("the caller is asked between its chunks, on its own thread, and may st
     Counts counts(100000);
     counts.stop_after = 3;
     asked_for = &counts;
-    Asker asker(interrupted, {});
+    InterruptPoller asker(interrupted, {});
     REQUIRE_FALSE(run_task(threads, Task{100000, count_chunk, &counts, &asker}));
     REQUIRE(asker.stopped());
     REQUIRE_FALSE(asker.proceed());  // and nobody is asked again
@@ -347,7 +347,7 @@ TEST_CASE("the caller is asked between its chunks, on its own thread, and may st
   }
   Counts counts(1000);
   asked_for = &counts;
-  Asker asker(interrupted, {});
+  InterruptPoller asker(interrupted, {});
   REQUIRE(run_task(2, Task{1000, count_chunk, &counts, &asker}));
   REQUIRE(counts.all_are(1));
   REQUIRE(counts.asked > 0);
@@ -356,8 +356,8 @@ TEST_CASE("the caller is asked between its chunks, on its own thread, and may st
 TEST_CASE("an asker waits between two questions, and asks nobody where there is no function") {
   Counts counts(1);
   asked_for = &counts;
-  Asker patient(interrupted, std::chrono::hours(1));
-  Asker silent(nullptr, {});
+  InterruptPoller patient(interrupted, std::chrono::hours(1));
+  InterruptPoller silent(nullptr, {});
   for (int i = 0; i < 100; ++i) REQUIRE((patient.proceed() && silent.proceed()));
   REQUIRE(counts.asked == 0);
   REQUIRE_FALSE(silent.stopped());

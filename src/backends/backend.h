@@ -5,26 +5,31 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
-#include "backends/columns.h"
-#include "backends/device/machine.h"
-#include "backends/host_memory.h"
-#include "backends/threads.h"
+#include "backends/column_kernels.h"
 #include "core/combine.h"
 #include "core/plan.h"
+#include "host/memory_pool.h"
+#include "host/thread_count.h"
 
 namespace gs {
+
+namespace device {
+class Machine;
+}
 
 enum class Outcome { done, bad_index, interrupted };
 
 struct RunOptions {
-  Threads threads = 1;
+  ThreadCount threads = 1;
   // Asked about every 10 ms on the calling thread; true stops the run. May be null.
   bool (*interrupted)() = nullptr;
 };
 
 // Work on [0, count) that may be done in any order and on any thread. `run` throws std::bad_alloc at most.
-struct Share {
+struct ParallelWork {
   int64_t count = 0;
   int64_t grain = 1;  // pieces begin at multiples of it
   int64_t least = 1;  // a shorter piece does not pay
@@ -77,6 +82,9 @@ class Backend {
   virtual int threads(const Plan& plan, Direction direction, int available) const = 0;
 };
 
+// A number that decides how a plan is run, and its name.
+using Threshold = std::pair<const char*, int64_t>;
+
 // One whose memory is the host's, so that tables may look into it as well.
 class HostBackend : public Backend {
  public:
@@ -101,9 +109,11 @@ class HostBackend : public Backend {
   virtual std::unique_ptr<SmallMove> small_move(const Plan&, Direction) const { return nullptr; }
   // Kernels of columns, and work that is shared by threads (`done` or `interrupted`).
   virtual const ColumnKernels& columns() const = 0;
-  virtual Outcome share(const Share& work, const RunOptions& options) const = 0;
+  virtual Outcome parallel_for(const ParallelWork& work, const RunOptions& options) const = 0;
   // One that runs the bodies of device kernels on the memory of the host, for one call; null where none does.
-  virtual std::unique_ptr<device::Machine> new_machine() const { return nullptr; }
+  virtual std::unique_ptr<device::Machine> new_machine() const;
+  // The thresholds in force, by the names that show_config gives them.
+  virtual std::vector<Threshold> thresholds() const { return {}; }
 };
 
 // The backend that serves host arrays: GS_BACKEND=cpu (default) or reference. Throws std::invalid_argument for other

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "bindings/errors.h"
 #include "bindings/execute.h"
+#include "bindings/python_errors.h"
 
 namespace gs {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 // A call whose indices nobody has asked about yet. Without an operator: one that only keeps its arrays alive.
 struct Pending {
   py::object op;
-  Late late;
+  DeferredCheck late;
   Operands operands;
 };
 
@@ -37,10 +37,10 @@ void give_up_memory(Pending& done) {
   const Plan& plan = done.late.plan;
   std::optional<BadIndex> bad;
   {
-    Place place(done.operands.place->device(), dlpack::kLegacyStream);
+    DeviceCall place(done.operands.place->device(), dlpack::kLegacyStream);
     run_work(false,
              [&](const RunOptions& options) { bad = place.queue().first_outside(plan, done.late.buffers, options); });
-    place.leave();
+    place.release_streams();
   }
   if (bad) raise_out_of_bounds(done.op, plan, *bad, Moment::later);
   const int64_t point = done.late.turned ? plan.space.count() - 1 - status.first() : status.first();
@@ -64,7 +64,7 @@ void raise_deferred(bool all, int device) {
   List& pending = list();
   std::vector<std::pair<int, uintptr_t>> busy;  // what comes later in such a stream is not ready either
   for (std::size_t i = 0; i < pending.size();) {
-    const Place& place = *pending[i]->operands.place;
+    const DeviceCall& place = *pending[i]->operands.place;
     const device::Receipt& receipt = *pending[i]->late.receipt;
     const std::pair<int, uintptr_t> stream{place.device(), place.stream()};
     const bool is_asked = device < 0 || place.device() == device;
@@ -77,7 +77,7 @@ void raise_deferred(bool all, int device) {
     if (receipt.is_lasting()) {  // of a graph: it stays, for the next replay
       const device::Status status = pending[i]->late.receipt->status();
       if (pending[i]->op && !status.is_clean()) {
-        const Late& late = pending[i]->late;
+        const DeferredCheck& late = pending[i]->late;
         const Pending bad{pending[i]->op, {nullptr, late.plan, late.buffers, late.turned}, pending[i]->operands};
         raise_late(bad, status);
       }

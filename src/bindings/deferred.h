@@ -1,7 +1,7 @@
 // deferred.h: errors of calls that did not wait for their indices, and what such calls keep alive.
 #pragma once
 
-#include "bindings/place.h"
+#include "bindings/device_call.h"
 #include "bindings/run.h"
 
 namespace gs {

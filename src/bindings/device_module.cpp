@@ -1,8 +1,8 @@
 // device_module.cpp: what Python code asks of GPUs besides the operators.
 #include "backends/devices.h"
 #include "bindings/deferred.h"
-#include "bindings/errors.h"
 #include "bindings/execute.h"
+#include "bindings/python_errors.h"
 #include "core/checked.h"
 #include "core/error.h"
 
@@ -12,7 +12,7 @@ namespace {
 constexpr int64_t kItem = sizeof(int64_t);
 
 // A number for every element of the mask: table[0] where it is false, table[1] where it is true.
-void number(Place& place, const IndexView& mask, const int64_t (&table)[2], std::byte* target,
+void number(DeviceCall& place, const IndexView& mask, const int64_t (&table)[2], std::byte* target,
             const RunOptions& options) {
   const device::Temporary two(place.machine(), 2 * kItem);
   place.machine().write(two.data(), table, 2 * kItem);
@@ -28,7 +28,7 @@ void number(Place& place, const IndexView& mask, const int64_t (&table)[2], std:
 }
 
 // Sums tell each true element its place among the results, and every element its own number, which is written there.
-dlpack::Array positions_of(Place& place, const IndexView& mask, const RunOptions& options) {
+dlpack::ExchangedArray positions_of(DeviceCall& place, const IndexView& mask, const RunOptions& options) {
   const int64_t count = checked_count(mask.extent);
   device::Machine& machine = place.machine();
   const device::Temporary places(machine, (count + 1) * kItem);
@@ -36,8 +36,8 @@ dlpack::Array positions_of(Place& place, const IndexView& mask, const RunOptions
   machine.exclusive_sum(places.as<int64_t>(), count);
   int64_t total = 0;
   machine.read(&total, places.as<int64_t>() + count, kItem);
-  dlpack::Array result =
-      dlpack::Array::allocate(Dims{total}, {{dlpack::kInt, 64, 1}, {}}, kItem, place.device(), place.stream());
+  dlpack::ExchangedArray result =
+      dlpack::ExchangedArray::allocate(Dims{total}, {{dlpack::kInt, 64, 1}, {}}, kItem, place.device(), place.stream());
   if (total == 0) return result;
   const device::Temporary numbers(machine, (count + 1) * kItem);
   number(place, mask, {1, 1}, numbers.data(), options);
@@ -64,19 +64,19 @@ py::object positions(const py::str& op, const py::object& mask) {
   PyObject* answer = guarded(name.c_str(), [&] {
     Operands operands;
     adopt(op, Role::mask, mask, operands.mask);
-    settle(operands);
+    choose_device(operands);
     if (!operands.place) throw DTypeError("mask lies in host memory");
     borrow(Role::mask, operands.mask);
     if (operands.mask.type.data.code != dlpack::kBool || operands.mask.view.item != 1) {
       throw DTypeError("mask has dtype " + operands.mask.type.name() + ", expected bool");
     }
-    Place& place = *operands.place;
+    DeviceCall& place = *operands.place;
     place.must_not_capture("a list of the true elements of a mask");
-    bring(Request(), operands);
-    std::optional<dlpack::Array> found;
+    copy_host_operands(Request(), operands);
+    std::optional<dlpack::ExchangedArray> found;
     run_work(false,
              [&](const RunOptions& options) { found.emplace(positions_of(place, operands.mask.view, options)); });
-    place.leave();
+    place.release_streams();
     return py::cast(std::move(*found));
   });
   if (answer == nullptr) throw py::error_already_set();

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "backends/devices.h"
-#include "bindings/place.h"
+#include "bindings/device_call.h"
 #include "core/error.h"
 #include "table/device/upload.h"
 #include "table/fault.h"
@@ -80,8 +80,8 @@ table::Chunked read_device_array(const py::object& pair, table::Check check, int
 
 ArrowTable to_device(const ArrowTable& table, const std::string& op, int device) {
   if (table.frame().device == device) return ArrowTable(table);
-  return ArrowTable(with_sharing(op, false, [&](const table::Selection::Sharing& sharing) {
-    return table::upload(table::Worker(sharing, device), table.frame());
+  return ArrowTable(with_sharing(op, false, [&](const table::Sharing& sharing) {
+    return table::upload(table::DeviceContext(sharing, device), table.frame());
   }));
 }
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "bindings/table.h"
+#include "bindings/arrow_table.h"
 #include "table/arrow.h"
 
 namespace gs {

@@ -6,9 +6,9 @@
 #include <new>
 #include <string>
 
-#include "backends/host_memory.h"
 #include "core/checked.h"
 #include "core/error.h"
+#include "host/memory_pool.h"
 #include "plans/checks.h"
 
 namespace gs::dlpack {
@@ -16,7 +16,7 @@ namespace {
 
 // One allocation holds the struct, its shape and strides, and small data; large data has a block of its own, which the
 // pool recycles.
-struct Block {
+struct ExportBlock {
   ManagedTensorVersioned managed;
   void* memory;  // null where the data lies in this block
 };
@@ -24,7 +24,7 @@ struct Block {
 constexpr int64_t kInlineData = 64 * 1024;
 
 void delete_block(ManagedTensorVersioned* managed) {
-  auto* block = reinterpret_cast<Block*>(managed);
+  auto* block = reinterpret_cast<ExportBlock*>(managed);
   if (block->memory != nullptr) host::release(block->memory);
   std::free(block);
 }
@@ -156,12 +156,12 @@ bool Torch::is_plain_float(PyObject* object) const {
 
 ManagedTensorVersioned* allocate_tensor(const Dims& shape, DataType dtype, int64_t item) {
   const int64_t bytes = checked_mul(checked_count(shape), item);
-  const int64_t header = static_cast<int64_t>(sizeof(Block)) + 16 * shape.size();
+  const int64_t header = static_cast<int64_t>(sizeof(ExportBlock)) + 16 * shape.size();
   const bool is_inline = bytes <= kInlineData;
   // Plain malloc and an aligned place within: aligned allocation takes longer than a small gather's move.
   auto* raw = static_cast<std::byte*>(std::malloc(static_cast<std::size_t>(header + (is_inline ? bytes + 63 : 0))));
   if (raw == nullptr) throw std::bad_alloc();
-  auto* block = new (raw) Block{};
+  auto* block = new (raw) ExportBlock{};
   if (!is_inline) {
     try {
       block->memory = host::allocate(static_cast<std::size_t>(bytes));
@@ -170,7 +170,7 @@ ManagedTensorVersioned* allocate_tensor(const Dims& shape, DataType dtype, int64
       throw;
     }
   }
-  auto* dims = reinterpret_cast<int64_t*>(raw + sizeof(Block));
+  auto* dims = reinterpret_cast<int64_t*>(raw + sizeof(ExportBlock));
   const Dims stride = contiguous_strides(shape, 1);
   for (int axis = 0; axis < shape.size(); ++axis) {
     dims[axis] = shape[axis];

@@ -35,11 +35,11 @@ inline constexpr bool is_host(Device device) {
 inline constexpr uintptr_t kLegacyStream = 1;  // CUDA's default stream, by the number that needs no context
 
 // Memory on a GPU. It goes back in the order of a stream, once those that were given it have used it.
-struct DeviceMemory {
-  DeviceMemory(int number, uintptr_t handle, int64_t bytes);
-  DeviceMemory(const DeviceMemory&) = delete;
-  DeviceMemory& operator=(const DeviceMemory&) = delete;
-  ~DeviceMemory();
+struct StreamMemory {
+  StreamMemory(int number, uintptr_t handle, int64_t bytes);
+  StreamMemory(const StreamMemory&) = delete;
+  StreamMemory& operator=(const StreamMemory&) = delete;
+  ~StreamMemory();
   int device;
   uintptr_t stream;
   std::vector<uintptr_t> consumers;  // streams of those it was exported to
@@ -47,38 +47,39 @@ struct DeviceMemory {
 };
 
 // An array that either another library lent us or we own; speaks the Python protocol of DLPack.
-class Array {
+class ExchangedArray {
  public:
   // Takes over the tensor inside a capsule ("dltensor" or "dltensor_versioned") after checking it. Memory of a GPU is
   // for those who ask for it.
-  static Array from_capsule(py::handle capsule, bool on_device);
+  static ExchangedArray from_capsule(py::handle capsule, bool on_device);
   // What `__cuda_array_interface__` describes, of a dtype of NumPy's; strides are in bytes. `owner` keeps it alive.
-  static Array from_interface(py::object owner, uintptr_t data, const Dims& shape, const std::optional<Dims>& strides,
-                              py::object descr, bool writable, int device);
+  static ExchangedArray from_interface(py::object owner, uintptr_t data, const Dims& shape,
+                                       const std::optional<Dims>& strides, py::object descr, bool writable, int device);
   // Fresh memory of our own: in host memory, or on a GPU in the order of a stream.
-  static Array allocate(const Dims& shape, DataType dtype, int64_t item);
-  static Array allocate(const Dims& shape, const ElementType& type, int64_t item, int device, uintptr_t stream);
+  static ExchangedArray allocate(const Dims& shape, DataType dtype, int64_t item);
+  static ExchangedArray allocate(const Dims& shape, const ElementType& type, int64_t item, int device,
+                                 uintptr_t stream);
 
-  Array(Array&& other);
-  Array(const Array&) = delete;
-  Array& operator=(const Array&) = delete;
-  ~Array();
+  ExchangedArray(ExchangedArray&& other);
+  ExchangedArray(const ExchangedArray&) = delete;
+  ExchangedArray& operator=(const ExchangedArray&) = delete;
+  ~ExchangedArray();
 
   const ArrayView& view() const { return view_; }
   DataType dtype() const { return dtype_; }
   const py::object& descr() const { return descr_; }  // NumPy's dtype, where it came with one
   bool writable() const { return writable_; }
   Device device() const { return device_; }
-  DeviceMemory* device_memory() const { return device_memory_.get(); }  // ours on a GPU, else null
+  StreamMemory* device_memory() const { return device_memory_.get(); }  // ours on a GPU, else null
 
  private:
-  Array() = default;
+  ExchangedArray() = default;
   ArrayView view_;
   DataType dtype_{};
   Device device_{kCpu, 0};
   bool writable_ = false;
   py::object owner_, descr_;
-  std::unique_ptr<DeviceMemory> device_memory_;
+  std::unique_ptr<StreamMemory> device_memory_;
   ManagedTensor* legacy_ = nullptr;
   ManagedTensorVersioned* versioned_ = nullptr;
   void* memory_ = nullptr;

@@ -3,8 +3,8 @@
 
 #include "backends/devices.h"
 #include "bindings/dlpack.h"
-#include "bindings/errors.h"
 #include "bindings/from_python.h"
+#include "bindings/python_errors.h"
 #include "bindings/to_python.h"
 #include "core/error.h"
 
@@ -41,7 +41,7 @@ void delete_capsule(PyObject* capsule) {
 }
 
 template <class Managed>
-py::object export_capsule(py::handle self, const Array& array) {
+py::object export_capsule(py::handle self, const ExchangedArray& array) {
   auto exported = std::make_unique<Export<Managed>>();
   const ArrayView& view = array.view();
   exported->shape = view.extent;
@@ -65,8 +65,8 @@ py::object export_capsule(py::handle self, const Array& array) {
 }
 
 // Whoever reads on that stream gets what was written on ours, and the memory goes back after its work.
-void hand_over(const Array& array, py::handle stream) {
-  DeviceMemory* memory = array.device_memory();
+void hand_over(const ExchangedArray& array, py::handle stream) {
+  StreamMemory* memory = array.device_memory();
   if (memory == nullptr) throw py::buffer_error("only an array of gatherscatter itself can be handed on from a GPU");
   const int64_t number = stream.is_none() ? static_cast<int64_t>(kLegacyStream) : py::cast<int64_t>(stream);
   if (number == -1) return;  // the consumer knows what it does
@@ -79,7 +79,7 @@ void hand_over(const Array& array, py::handle stream) {
 
 py::object export_array(py::handle self, py::object stream, py::object max_version, py::object dl_device,
                         py::object copy) {
-  const Array& array = py::cast<const Array&>(self);
+  const ExchangedArray& array = py::cast<const ExchangedArray&>(self);
   const Device device = array.device();
   if (!dl_device.is_none() && py::cast<std::pair<int, int>>(dl_device) != std::pair<int, int>{device.type, device.id}) {
     throw py::buffer_error(is_host(device) ? "the array lies in host memory and cannot be exported to another device"
@@ -98,13 +98,13 @@ py::object export_array(py::handle self, py::object stream, py::object max_versi
   return export_capsule<ManagedTensor>(self, array);
 }
 
-py::tuple shape_of(const Array& array) {
+py::tuple shape_of(const ExchangedArray& array) {
   return to_tuple(array.view().extent);
 }
 
 // For libraries that know no DLPack, such as numba. Its consumer waits for the stream that is named there.
-py::object interface_of(const Array& array) {
-  const DeviceMemory* memory = array.device_memory();
+py::object interface_of(const ExchangedArray& array) {
+  const StreamMemory* memory = array.device_memory();
   if (memory == nullptr) throw py::attribute_error("__cuda_array_interface__");
   const DataType dtype = array.dtype();
   const bool has_letter = dtype.code < 7 && dtype.code != kOpaque && dtype.code != kBfloat;
@@ -120,7 +120,7 @@ py::object interface_of(const Array& array) {
 }
 
 // NumPy's dtype, or its name where NumPy has none.
-py::object dtype_of(const Array& array) {
+py::object dtype_of(const ExchangedArray& array) {
   if (array.descr()) return array.descr();
   const py::str name = dtype_name(array.dtype());
   try {
@@ -130,8 +130,8 @@ py::object dtype_of(const Array& array) {
   }
 }
 
-Array from_interface(py::object owner, uintptr_t data, const py::sequence& shape, const py::object& strides,
-                     py::object dtype, bool writable, int device) {
+ExchangedArray from_interface(py::object owner, uintptr_t data, const py::sequence& shape, const py::object& strides,
+                              py::object dtype, bool writable, int device) {
   const auto dims = [](const py::handle& numbers) {
     Dims read;
     for (const py::handle n : numbers) read.push_back(n.cast<int64_t>());
@@ -139,14 +139,14 @@ Array from_interface(py::object owner, uintptr_t data, const py::sequence& shape
   };
   std::optional<Dims> steps;
   if (!strides.is_none()) steps = dims(strides);
-  return Array::from_interface(std::move(owner), data, dims(shape), steps, std::move(dtype), writable, device);
+  return ExchangedArray::from_interface(std::move(owner), data, dims(shape), steps, std::move(dtype), writable, device);
 }
 
 }  // namespace
 
 void bind_array(py::module_& module) {
-  py::class_<Array>(module, "DLPackArray", "Memory of another library, or a result on its way there.")
-      .def_static("from_capsule", &Array::from_capsule, py::arg("capsule"), py::arg("on_device") = false)
+  py::class_<ExchangedArray>(module, "DLPackArray", "Memory of another library, or a result on its way there.")
+      .def_static("from_capsule", &ExchangedArray::from_capsule, py::arg("capsule"), py::arg("on_device") = false)
       .def_static("from_interface", &from_interface, py::arg("owner"), py::arg("data"), py::arg("shape"),
                   py::arg("strides"), py::arg("dtype"), py::arg("writable"), py::arg("device"))
       .def_property_readonly("shape", &shape_of)
@@ -155,7 +155,7 @@ void bind_array(py::module_& module) {
       .def("__dlpack__", &export_array, py::kw_only(), py::arg("stream") = py::none(),
            py::arg("max_version") = py::none(), py::arg("dl_device") = py::none(), py::arg("copy") = py::none())
       .def("__dlpack_device__",
-           [](const Array& array) { return std::pair<int, int>{array.device().type, array.device().id}; });
+           [](const ExchangedArray& array) { return std::pair<int, int>{array.device().type, array.device().id}; });
   forbid_new(module.attr("DLPackArray"));
 }
 

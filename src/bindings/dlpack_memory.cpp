@@ -2,11 +2,11 @@
 #include <utility>
 
 #include "backends/devices.h"
-#include "backends/host_memory.h"
 #include "bindings/dlpack.h"
 #include "bindings/from_python.h"
 #include "core/checked.h"
 #include "core/error.h"
+#include "host/memory_pool.h"
 #include "plans/checks.h"
 
 namespace gs::dlpack {
@@ -17,10 +17,10 @@ constexpr const char* kVersionedName = "dltensor_versioned";
 
 }  // namespace
 
-DeviceMemory::DeviceMemory(int number, uintptr_t handle, int64_t bytes)
+StreamMemory::StreamMemory(int number, uintptr_t handle, int64_t bytes)
     : device(number), stream(handle), data(devices()->allocate(number, handle, bytes)) {}
 
-DeviceMemory::~DeviceMemory() {
+StreamMemory::~StreamMemory() {
   try {
     if (!consumers.empty()) {
       const auto machine = devices()->machine(device, stream);
@@ -31,7 +31,7 @@ DeviceMemory::~DeviceMemory() {
   devices()->release(device, stream, data);
 }
 
-Array::Array(Array&& other)
+ExchangedArray::ExchangedArray(ExchangedArray&& other)
     : view_(other.view_),
       dtype_(other.dtype_),
       device_(other.device_),
@@ -43,15 +43,15 @@ Array::Array(Array&& other)
       versioned_(std::exchange(other.versioned_, nullptr)),
       memory_(std::exchange(other.memory_, nullptr)) {}
 
-Array::~Array() {
+ExchangedArray::~ExchangedArray() {
   if (legacy_ != nullptr && legacy_->deleter != nullptr) legacy_->deleter(legacy_);
   if (versioned_ != nullptr && versioned_->deleter != nullptr) versioned_->deleter(versioned_);
   if (memory_ != nullptr) host::release(memory_);
 }
 
-Array Array::from_capsule(py::handle capsule, bool on_device) {
+ExchangedArray ExchangedArray::from_capsule(py::handle capsule, bool on_device) {
   PyObject* object = capsule.ptr();
-  Array array;
+  ExchangedArray array;
   const auto take = [&](const Tensor& tensor, bool subbyte_padded) {
     check_dimensions("DLPack tensor", tensor.ndim);  // before the shape is read: a wrong number leads beyond its end
     array.view_ = checked_view(tensor, subbyte_padded);
@@ -85,8 +85,8 @@ Array Array::from_capsule(py::handle capsule, bool on_device) {
   return array;
 }
 
-Array Array::allocate(const Dims& shape, DataType dtype, int64_t item) {
-  Array array;
+ExchangedArray ExchangedArray::allocate(const Dims& shape, DataType dtype, int64_t item) {
+  ExchangedArray array;
   array.view_.item = item;
   array.view_.extent = shape;
   array.view_.stride = contiguous_strides(shape, item);
@@ -97,22 +97,24 @@ Array Array::allocate(const Dims& shape, DataType dtype, int64_t item) {
   return array;
 }
 
-Array Array::allocate(const Dims& shape, const ElementType& type, int64_t item, int device, uintptr_t stream) {
-  Array array;
+ExchangedArray ExchangedArray::allocate(const Dims& shape, const ElementType& type, int64_t item, int device,
+                                        uintptr_t stream) {
+  ExchangedArray array;
   array.view_ = ArrayView{nullptr, item, shape, contiguous_strides(shape, item)};
   array.dtype_ = type.data;
   array.descr_ = type.descr;
   array.device_ = {kCuda, device};
   array.writable_ = true;
   const int64_t bytes = checked_mul(checked_count(shape), item);
-  array.device_memory_ = std::make_unique<DeviceMemory>(device, stream, bytes);
+  array.device_memory_ = std::make_unique<StreamMemory>(device, stream, bytes);
   array.view_.data = array.device_memory_->data;
   return array;
 }
 
-Array Array::from_interface(py::object owner, uintptr_t data, const Dims& shape, const std::optional<Dims>& strides,
-                            py::object descr, bool writable, int device) {
-  Array array;
+ExchangedArray ExchangedArray::from_interface(py::object owner, uintptr_t data, const Dims& shape,
+                                              const std::optional<Dims>& strides, py::object descr, bool writable,
+                                              int device) {
+  ExchangedArray array;
   ArrayView& view = array.view_;
   view.item = item_of(descr);
   array.dtype_ = type_of(descr);

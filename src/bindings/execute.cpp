@@ -66,12 +66,12 @@ ArrayView contiguous_view(std::byte* data, const Dims& extent, int64_t item) {
   return {data, item, extent, contiguous_strides(extent, item)};
 }
 
-Scratch::Scratch(const Backend& owner, const ArrayView& like)
+TemporaryCopy::TemporaryCopy(const Backend& owner, const ArrayView& like)
     : backend(owner), view(contiguous_view(nullptr, like.extent, like.item)) {
   view.data = backend.allocate(bytes_of(like));
 }
 
-Scratch::~Scratch() {
+TemporaryCopy::~TemporaryCopy() {
   if (view.data != nullptr) backend.release(view.data);
 }
 
@@ -82,10 +82,10 @@ int64_t bytes_of(const ArrayView& view) {
 void Detached::move_away(Operand& operand, const ArrayView& target) {
   if (!operand.given || !overlap(operand.view, target)) return;
   if (operands.place) {  // the copy goes with the operand: a deferred error looks at it once more
-    Place& place = *operands.place;
-    operand.elsewhere = std::make_shared<Elsewhere>(*operand.elsewhere);
+    DeviceCall& place = *operands.place;
+    operand.elsewhere = std::make_shared<DeviceLocation>(*operand.elsewhere);
     operand.elsewhere->copy =
-        std::make_shared<dlpack::DeviceMemory>(place.device(), place.stream(), bytes_of(operand.view));
+        std::make_shared<dlpack::StreamMemory>(place.device(), place.stream(), bytes_of(operand.view));
     const ArrayView own = contiguous_view(operand.elsewhere->copy->data, operand.view.extent, operand.view.item);
     copy_view(place.queue(), operand.view, own);
     static_cast<ArrayView&>(operand.view) = own;
@@ -107,7 +107,7 @@ void Detached::detach(const ArrayView& target, bool input_too) {
 Outcome move_checked(const Operands& operands, bool is_checked, const Plan& plan, const Buffers& buffers,
                      Direction direction, const RunOptions& options) {
   if (!operands.place) return host_backend().move(plan, buffers, direction, options);
-  Place& place = *operands.place;
+  DeviceCall& place = *operands.place;
   if (is_checked) {
     place.queue().move_later(plan, buffers, direction);
     return Outcome::done;

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "backends/backend.h"
-#include "backends/host_info.h"
 #include "bindings/gil.h"
 #include "bindings/run.h"
+#include "host/affinity.h"
 
 namespace gs {
 
@@ -31,7 +31,7 @@ void run_work(bool keep_lock, Work&& work) {
   } else {
     options.interrupted = interrupted;
     const Unlocked unlocked;
-    const host::OneLook look;
+    const host::AffinityScope look;
     work(options);
   }
   if (signalled()) throw py::error_already_set();
@@ -46,12 +46,14 @@ Outcome run_copy(const Backend& backend, const ArrayView& source, const ArrayVie
 ArrayView contiguous_view(std::byte* data, const Dims& extent, int64_t item);
 
 // Memory that lives for one call, where a backend reaches it.
-struct Scratch {
-  Scratch(const Backend& owner, const ArrayView& like);
-  Scratch(Scratch&& other) noexcept : backend(other.backend), view(other.view) { other.view.data = nullptr; }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  ~Scratch();
+struct TemporaryCopy {
+  TemporaryCopy(const Backend& owner, const ArrayView& like);
+  TemporaryCopy(TemporaryCopy&& other) noexcept : backend(other.backend), view(other.view) {
+    other.view.data = nullptr;
+  }
+  TemporaryCopy(const TemporaryCopy&) = delete;
+  TemporaryCopy& operator=(const TemporaryCopy&) = delete;
+  ~TemporaryCopy();
   const Backend& backend;
   ArrayView view;
 };
@@ -68,7 +70,7 @@ class Detached {
 
  private:
   void move_away(Operand& operand, const ArrayView& target);
-  std::vector<Scratch> copies_;
+  std::vector<TemporaryCopy> copies_;
 };
 
 // As Backend::move. On a GPU, indices that were checked already are not waited for again: a bad one, written meanwhile

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "bindings/errors.h"
 #include "bindings/fast_lane.h"
 #include "bindings/plan_object.h"
+#include "bindings/python_errors.h"
 #include "bindings/run.h"
 #include "bindings/small_call.h"
 #include "core/error.h"
@@ -68,8 +68,8 @@ bool read_options(const Call& call, bool takes_axis, Options& options) {
 }
 
 // What a call asks for.
-struct Ask {
-  Form form;
+struct ParsedCall {
+  CallForm form;
   PyObject* index = nullptr;
   PyObject* source = nullptr;  // of a scatter
   PyObject* out = nullptr;
@@ -77,9 +77,9 @@ struct Ask {
 };
 
 // A lane says how the operator reads the call; false where the call is not one of its own.
-using Lane = bool (*)(const Call& call, Ask& ask);
+using CallReader = bool (*)(const Call& call, ParsedCall& ask);
 
-bool finish(const Call& call, const Options& options, Ask& ask, int index) {
+bool finish(const Call& call, const Options& options, ParsedCall& ask, int index) {
   ask.form.has_axis = options.has_axis;
   ask.form.axis = options.axis;
   ask.index = call.arguments[index];
@@ -87,19 +87,19 @@ bool finish(const Call& call, const Options& options, Ask& ask, int index) {
   return true;
 }
 
-bool take_lane(const Call& call, Ask& ask) {
+bool take_lane(const Call& call, ParsedCall& ask) {
   Options options;
   return read_options(call, true, options) && finish(call, options, ask, 1);
 }
 
-bool take_along_axis_lane(const Call& call, Ask& ask) {
+bool take_along_axis_lane(const Call& call, ParsedCall& ask) {
   Options options{true, -1, nullptr};
   ask.form.planner = Planner::along_axis;
   ask.form.match = Match::broadcast;
   return read_options(call, true, options) && options.has_axis && finish(call, options, ask, 1);
 }
 
-bool gather_lane(const Call& call, Ask& ask) {
+bool gather_lane(const Call& call, ParsedCall& ask) {
   Options options;
   if (call.positional == 3 && is_int(call.arguments[1], options.axis)) {
     options.has_axis = true;
@@ -109,7 +109,7 @@ bool gather_lane(const Call& call, Ask& ask) {
   return read_options(call, true, options) && options.has_axis && finish(call, options, ask, 1);
 }
 
-bool scatter_lane(const Call& call, Ask& ask) {
+bool scatter_lane(const Call& call, ParsedCall& ask) {
   Options options;
   if (call.positional != 4 || !is_int(call.arguments[1], options.axis)) return false;
   options.has_axis = true;
@@ -119,7 +119,7 @@ bool scatter_lane(const Call& call, Ask& ask) {
   return read_options(call, false, options) && finish(call, options, ask, 2);
 }
 
-bool put_lane(const Call& call, Ask& ask) {
+bool put_lane(const Call& call, ParsedCall& ask) {
   if (call.positional != 3 || call.keyword_count() != 0) return false;
   ask.form.direction = Direction::scatter;
   ask.index = call.arguments[1];
@@ -129,7 +129,7 @@ bool put_lane(const Call& call, Ask& ask) {
   return true;
 }
 
-bool put_along_axis_lane(const Call& call, Ask& ask) {
+bool put_along_axis_lane(const Call& call, ParsedCall& ask) {
   if (call.positional != 4 || call.keyword_count() != 0 || !is_int(call.arguments[3], ask.form.axis)) return false;
   ask.form.direction = Direction::scatter;
   ask.form.planner = Planner::along_axis;
@@ -142,7 +142,7 @@ bool put_along_axis_lane(const Call& call, Ask& ask) {
   return true;
 }
 
-Lane lane_named(const std::string& name) {
+CallReader lane_named(const std::string& name) {
   if (name == "take") return take_lane;
   if (name == "take_along_axis") return take_along_axis_lane;
   if (name == "gather") return gather_lane;
@@ -157,11 +157,11 @@ struct Operator {
   PyObject* function;
   PyObject* attributes;  // __dict__
   PyObject* name;
-  Lane lane;
+  CallReader lane;
 };
 
 // Null without a Python error, here and below: not a small call of plain arrays.
-PyObject* try_scatter(const Ask& ask, PyObject* input) {
+PyObject* try_scatter(const ParsedCall& ask, PyObject* input) {
   if (ask.out != nullptr && ask.out != input) return nullptr;
   PlainArray target;
   PlainArray index;
@@ -177,7 +177,7 @@ PyObject* try_scatter(const Ask& ask, PyObject* input) {
   return small ? small.scatter(target, index, source, ask.out != nullptr) : nullptr;
 }
 
-PyObject* try_gather(const Ask& ask, PyObject* input) {
+PyObject* try_gather(const ParsedCall& ask, PyObject* input) {
   PlainArray source;
   PlainArray index;
   PlainArray out;
@@ -194,7 +194,7 @@ PyObject* try_gather(const Ask& ask, PyObject* input) {
 PyObject* try_lane(const Operator& self, const Call& call) {
   if (call.positional < 2) return nullptr;
   try {
-    Ask ask;
+    ParsedCall ask;
     if (!self.lane(call, ask)) return nullptr;
     PyObject* input = call.arguments[0];
     if (!is_planning()) {
@@ -284,7 +284,7 @@ PyType_Spec operator_spec = {"gatherscatter._core.Operator", sizeof(Operator), 0
                              operator_slots};
 
 py::object make_operator(const py::handle& type, const std::string& name, const py::function& function) {
-  const Lane lane = lane_named(name);
+  const CallReader lane = lane_named(name);
   auto* self = PyObject_New(Operator, reinterpret_cast<PyTypeObject*>(type.ptr()));
   if (self == nullptr) throw py::error_already_set();
   self->vectorcall = call_operator;

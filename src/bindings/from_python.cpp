@@ -4,9 +4,9 @@
 #include <optional>
 #include <utility>
 
+#include "bindings/device_call.h"
 #include "bindings/from_python.h"
 #include "bindings/gil.h"
-#include "bindings/place.h"
 #include "bindings/torch_modes.h"
 #include "core/error.h"
 
@@ -146,7 +146,7 @@ void borrow_torch(Role role, Operand& operand) {
 }
 
 void borrow_dlpack(Operand& operand) {
-  const auto& array = py::cast<const dlpack::Array&>(operand.object);
+  const auto& array = py::cast<const dlpack::ExchangedArray&>(operand.object);
   static_cast<ArrayView&>(operand.view) = array.view();
   operand.library = Library::dlpack;
   operand.writable = array.writable();
@@ -193,7 +193,7 @@ void look_at_tensor(Operand& operand) {
   if (dlpack::torch().api->tensor_from_object(operand.object.ptr(), &tensor) != 0) {
     PyErr_Clear();
   } else if (tensor.device.type != dlpack::kCpu) {
-    operand.elsewhere = std::make_shared<Elsewhere>();
+    operand.elsewhere = std::make_shared<DeviceLocation>();
     operand.elsewhere->device = tensor.device;
   }
 }
@@ -212,13 +212,13 @@ void look_at_adopted(Operand& operand) {
     operand.object = operand.object.attr("array");
   }
   if (reinterpret_cast<PyObject*>(Py_TYPE(operand.object.ptr())) == lent) {
-    operand.elsewhere = std::make_shared<Elsewhere>();
+    operand.elsewhere = std::make_shared<DeviceLocation>();
     operand.elsewhere->device = {dlpack::kCuda, operand.object.attr("device").cast<int>()};
     operand.elsewhere->lent = operand.object;
-  } else if (py::isinstance<dlpack::Array>(operand.object)) {
-    const auto& array = py::cast<const dlpack::Array&>(operand.object);
+  } else if (py::isinstance<dlpack::ExchangedArray>(operand.object)) {
+    const auto& array = py::cast<const dlpack::ExchangedArray&>(operand.object);
     if (array.device().type == dlpack::kCpu) return;
-    operand.elsewhere = std::make_shared<Elsewhere>();
+    operand.elsewhere = std::make_shared<DeviceLocation>();
     operand.elsewhere->device = array.device();
     // Managed memory was asked for without a stream, which means the default one.
     operand.elsewhere->stream = array.device_memory() ? array.device_memory()->stream : dlpack::kLegacyStream;

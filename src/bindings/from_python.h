@@ -29,7 +29,7 @@ struct ElementType {
   std::string name() const;
 };
 
-struct Elsewhere;  // place.h
+struct DeviceLocation;  // place.h
 
 struct Operand {
   py::object object;    // keeps the memory alive
@@ -41,8 +41,8 @@ struct Operand {
   ElementType type;
   bool writable = false;
   bool given = false;
-  bool is_value = false;                 // a number or a list, which came without a place of its own
-  std::shared_ptr<Elsewhere> elsewhere;  // null: plain host memory
+  bool is_value = false;                      // a number or a list, which came without a place of its own
+  std::shared_ptr<DeviceLocation> elsewhere;  // null: plain host memory
   bool on_device() const;
 };
 

@@ -5,8 +5,7 @@
 #include <pybind11/pybind11.h>
 
 #include "backends/backend.h"
-#include "backends/host_info.h"
-#include "backends/host_memory.h"
+#include "bindings/arrow_table.h"
 #include "bindings/deferred.h"
 #include "bindings/dlpack.h"
 #include "bindings/fast_lane.h"
@@ -15,8 +14,9 @@
 #include "bindings/plan_lane.h"
 #include "bindings/plan_object.h"
 #include "bindings/run.h"
-#include "bindings/table.h"
 #include "core/error.h"
+#include "host/host_info.h"
+#include "host/memory_pool.h"
 
 namespace py = pybind11;
 
@@ -34,12 +34,8 @@ py::dict config() {
   facts["threads"] = int{gs::thread_count()};
   facts["l2_bytes"] = host.l2_bytes;
   facts["llc_bytes"] = host.llc_bytes;
-  facts["far_table_bytes"] = host.far_table_bytes;
-  facts["far_vector_bytes"] = host.far_vector_bytes;
-  facts["stream_bytes"] = host.stream_bytes;
-  facts["serial_points"] = host.serial_points;
-  facts["serial_points_far"] = host.serial_points_far;
-  facts["serial_row_bytes"] = host.serial_row_bytes;
+  // Those of the CPU backend, whichever backend runs: they say what the environment variables have set.
+  for (const auto& [name, value] : gs::cpu::backend().thresholds()) facts[name] = value;
   facts["pool_enabled"] = pool.enabled;
   facts["pool_cached_bytes"] = pool.cached_bytes;
   facts["pool_used_bytes"] = pool.used_bytes;
@@ -54,6 +50,7 @@ PYBIND11_MODULE(_core, module) {
   try {  // settings from the environment are read here, once
     gs::host::info();
     gs::host::pool_state();
+    gs::cpu::backend();
     gs::host_backend();
   } catch (const std::invalid_argument& error) {
     throw py::import_error(error.what());

@@ -4,9 +4,9 @@
 #include <cstring>
 
 #include "backends/backend.h"
-#include "backends/device/bodies.h"
-#include "backends/device/queue.h"
+#include "backends/device/bodies/bodies.h"
 #include "backends/devices.h"
+#include "backends/reference/reference_backend.h"
 
 namespace gs {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "bindings/errors.h"
+#include "bindings/keywords.h"
+#include "bindings/python_errors.h"
 #include "bindings/run.h"
-#include "bindings/words.h"
 #include "core/error.h"
 
 namespace gs {
@@ -76,7 +76,7 @@ void set_scatter(Request& request, PyObject* bounds, PyObject* negative, PyObjec
                  PyObject* duplicates) {
   request.direction = Direction::scatter;
   request.rule = parse_rule(bounds, negative, Direction::scatter);
-  const ScatterWords words = parse_scatter_words(reduce, parse_bool(include_self, "include_self"), duplicates);
+  const ScatterKeywords words = parse_scatter_keywords(reduce, parse_bool(include_self, "include_self"), duplicates);
   request.combine = words.combine;
   request.duplicates = words.duplicates;
 }

@@ -10,12 +10,12 @@
 namespace gs {
 namespace {
 
-struct Range {
+struct AddressInterval {
   const std::byte* begin;
   const std::byte* end;
 };
 
-Range range_of(const ArrayView& view) {
+AddressInterval range_of(const ArrayView& view) {
   const std::byte* begin = view.data;
   const std::byte* end = view.data + view.item;
   for (int axis = 0; axis < view.rank(); ++axis) {
@@ -49,8 +49,8 @@ ArrayView walked(const ArrayView& view) {
 
 bool overlap(const ArrayView& a, const ArrayView& b) {
   if (is_empty(a) || is_empty(b)) return false;
-  const Range x = range_of(a);
-  const Range y = range_of(b);
+  const AddressInterval x = range_of(a);
+  const AddressInterval y = range_of(b);
   if (x.end <= y.begin || y.end <= x.begin) return false;
   try {
     return python_part("numpy", "shares_memory")(as_opaque_ndarray(walked(a)), as_opaque_ndarray(walked(b)), kMaxWork)

@@ -5,8 +5,8 @@
 
 #include <cstddef>
 
-#include "bindings/errors.h"
 #include "bindings/plan_object.h"
+#include "bindings/python_errors.h"
 
 namespace gs {
 namespace {

@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "backends/backend.h"
-#include "bindings/errors.h"
+#include "bindings/big_integers.h"
 #include "bindings/execute.h"
+#include "bindings/keywords.h"
+#include "bindings/python_errors.h"
 #include "bindings/to_python.h"
-#include "bindings/wide.h"
-#include "bindings/words.h"
 #include "core/error.h"
 #include "plans/checks.h"
 #include "plans/tiles.h"
@@ -242,7 +242,7 @@ py::object PlanObject::call(py::handle input, py::handle indices, py::handle sou
       const bool on_copy = !operands.out.given && !out_.given;
       return execute_scatter(request, operands, on_copy && !own ? &plan_ : nullptr);
     }
-    const bool moved = bring(request, operands);
+    const bool moved = copy_host_operands(request, operands);
     // The plan's dense side is that of `out`, or a fresh array; another layout needs another plan.
     const bool as_planned =
         out_.given ? out_.matches(operands.out)
@@ -275,10 +275,10 @@ py::object PlanObject::scatter(const Combine& combine, Duplicates duplicates, co
 }
 
 py::dict PlanObject::to_dict() const {
-  std::optional<Place> there;
+  std::optional<DeviceCall> there;
   if (device_ >= 0) {
     there.emplace(device_, dlpack::kLegacyStream);
-    there->leave();
+    there->release_streams();
   }
   const Backend& backend = there ? static_cast<const Backend&>(there->queue()) : host_backend();
   py::dict facts;
@@ -421,8 +421,8 @@ void bind_plan(py::module_& module) {
           [](const PlanObject& self, py::object target, py::object indices, py::object src, py::object reduce,
              py::object include_self, py::object duplicates, py::object mask, py::object out) {
             return raising("Plan.scatter", [&] {
-              const ScatterWords words =
-                  parse_scatter_words(reduce.ptr(), parse_bool(include_self.ptr(), "include_self"), duplicates.ptr());
+              const ScatterKeywords words = parse_scatter_keywords(
+                  reduce.ptr(), parse_bool(include_self.ptr(), "include_self"), duplicates.ptr());
               return self.scatter(words.combine, words.duplicates, {target, indices, py::none(), mask, out, src});
             });
           },

@@ -8,16 +8,16 @@
 #include <vector>
 
 #include "backends/backend.h"
-#include "backends/host_info.h"
-#include "bindings/errors.h"
+#include "bindings/big_integers.h"
 #include "bindings/execute.h"
+#include "bindings/keywords.h"
 #include "bindings/overlap.h"
 #include "bindings/plan_object.h"
+#include "bindings/python_errors.h"
 #include "bindings/to_python.h"
-#include "bindings/wide.h"
-#include "bindings/words.h"
 #include "core/error.h"
 #include "core/reductions.h"
+#include "host/host_info.h"
 #include "plans/checks.h"
 #include "plans/tiles.h"
 
@@ -64,9 +64,9 @@ void move(const Request& request, const Plan& plan, const Operands& operands, co
   if (nothing_to_move && (!plan.can_fail() || plan.index_space.count() == 0)) return;
   check_may_wait(operands, plan);
   if (defers(operands, plan)) {
-    Place& place = *operands.place;
+    DeviceCall& place = *operands.place;
     run_work(false, [&](const RunOptions&) {
-      place.late = Late{place.queue().move_later(plan, buffers, Direction::gather), plan, buffers};
+      place.late = DeferredCheck{place.queue().move_later(plan, buffers, Direction::gather), plan, buffers};
     });
     return;
   }
@@ -108,24 +108,24 @@ py::object execute_into(const Request& request, const Plan& plan, const Operands
 
   if (shared_bytes == 0) {
     move(request, plan, operands, buffers_of(request, operands, out.data, operands.input.view.data), true);
-    leave(request, operands);
+    release_streams(request, operands);
   } else if (shared_bytes < bytes_of(out)) {
     Detached own(operands);
     own.detach(out, true);
     move(request, make_plan(request, own.operands), own.operands,
          buffers_of(request, own.operands, out.data, own.operands.input.view.data), true);
-    leave(request, own.operands);
+    release_streams(request, own.operands);
   } else {
     Operands separate = operands;
     separate.out = Operand{};
     const Backend& backend = backend_of(operands);
-    const Scratch fresh(backend, out);
+    const TemporaryCopy fresh(backend, out);
     if (operands.place) copy_view(backend, out, fresh.view);  // of a deferred error, only its point stays as it was
     move(request, make_plan(request, separate), separate,
          buffers_of(request, separate, fresh.view.data, operands.input.view.data), false);
     copy_view(backend, fresh.view, out);
     if (operands.place) operands.place->knows_of_end = false;
-    leave(request, operands);
+    release_streams(request, operands);
   }
   return written(operands);
 }
@@ -213,7 +213,7 @@ void adopt_all(const Request& request, const RawOperands& raw, Operands& operand
     if (!index.given) throw DTypeError("index is None, expected an array of integers");
   }
 
-  settle(operands);
+  choose_device(operands);
   borrow(Role::data, operands.input);
   for (Operand& index : operands.indices) borrow(Role::index, index);
   if (operands.fill.given) {
@@ -281,7 +281,7 @@ py::object execute(const Request& request, const Plan& plan, const Operands& ope
   if (!request.tile.empty() && !operands.place) return execute_tiled(request, plan, operands);
   Result result(operands, plan.result_shape);
   move(request, plan, operands, buffers_of(request, operands, result.data(), operands.input.view.data), false);
-  leave(request, operands);
+  release_streams(request, operands);
   return result.take();
 }
 
@@ -318,7 +318,7 @@ py::object run(Request request, const RawOperands& raw) {
     if (!plan_only) settle_wide(request, operands);
     Plan plan = make_plan(request, operands);
     if (plan_only) return make_plan_object(request, plan, operands);
-    if (bring(request, operands)) plan = make_plan(request, operands);
+    if (copy_host_operands(request, operands)) plan = make_plan(request, operands);
     return execute(request, plan, operands);
   } catch (...) {
     if (plan_only) ask_for_plan();  // the operator may try again in another way, and still owes a plan
@@ -331,7 +331,7 @@ py::object run_plain(const Request& request, py::handle input, py::handle index)
   adopt(request.op, Role::data, input, operands.input);
   operands.indices.resize(1);
   adopt(request.op, Role::index, index, operands.indices[0]);
-  settle(operands);
+  choose_device(operands);
   borrow(Role::data, operands.input);
   if (operands.input.view.rank() == 0) throw ShapeError("a scalar");
   borrow(Role::index, operands.indices[0]);
@@ -340,15 +340,15 @@ py::object run_plain(const Request& request, py::handle input, py::handle index)
     take_planning();
     return make_plan_object(request, plan, operands);
   }
-  if (bring(request, operands)) plan = make_plan(request, operands);
+  if (copy_host_operands(request, operands)) plan = make_plan(request, operands);
   return execute_nonempty(request, plan, operands);
 }
 
-Threads thread_count() {
+ThreadCount thread_count() {
   if (const int limit = limit_here(); limit > 0) return limit;
   int count = process_threads.load(std::memory_order_relaxed);
   if (count == 0) count = host::info().threads;
-  return count > 0 ? Threads(count) : Threads(host::processors);
+  return count > 0 ? ThreadCount(count) : ThreadCount(host::processors);
 }
 
 void set_thread_count(int count) {

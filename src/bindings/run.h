@@ -7,9 +7,9 @@
 #include <optional>
 #include <vector>
 
-#include "backends/threads.h"
-#include "bindings/place.h"
+#include "bindings/device_call.h"
 #include "core/combine.h"
+#include "host/thread_count.h"
 #include "plans/plans.h"
 
 namespace gs {
@@ -76,7 +76,7 @@ struct Operands {
   Operand fill;
   Operand source;  // what a scatter reads
   Operand out;
-  std::shared_ptr<Place> place;  // null: on the host. Last, so that its work ends before memory is given up
+  std::shared_ptr<DeviceCall> place;  // null: on the host. Last, so that its work ends before memory is given up
 
   // use(role, operand) for all of them, `given` or not.
   template <class Use>
@@ -120,9 +120,9 @@ py::object run(Request request, const RawOperands& raw);
 // at if the input is a scalar or its axis is empty: what to say then is the operator's business.
 py::object run_plain(const Request& request, py::handle input, py::handle index);
 
-// Threads for calls made here: the limit of the innermost block that is open, else the number of the process, else the
-// processors that this thread may use. Needs the interpreter lock; the answer does not.
-Threads thread_count();
+// ThreadCount for calls made here: the limit of the innermost block that is open, else the number of the process, else
+// the processors that this thread may use. Needs the interpreter lock; the answer does not.
+ThreadCount thread_count();
 void set_thread_count(int count);
 // The context variable of the limits: a tuple of lists, one for each block that was entered, innermost last; a list
 // holds its number while the block is open.

@@ -112,7 +112,7 @@ PyObject* SmallCall::scatter(const PlainArray& input, const PlainArray& index, c
   return nullptr;
 }
 
-Request Form::request() const {
+Request CallForm::request() const {
   Request request;
   request.direction = direction;
   if (direction == Direction::scatter && match == Match::prefix) request.fit = Fit::leading;
@@ -122,7 +122,7 @@ Request Form::request() const {
   return request;
 }
 
-const SmallCall& SmallCalls::find(const Form& form, const PlainArray& input, const PlainArray& index) {
+const SmallCall& SmallCalls::find(const CallForm& form, const PlainArray& input, const PlainArray& index) {
   const Geometry geometry(input, index);
   const std::size_t slot = geometry.hash() ^ static_cast<std::size_t>(form.axis) ^
                            static_cast<std::size_t>(form.direction) << 3 ^ static_cast<std::size_t>(form.planner);

@@ -62,14 +62,14 @@ class SmallCall {
 };
 
 // The operators that have one: how they read their two arrays, under the rule raise and from_end.
-struct Form {
+struct CallForm {
   Direction direction = Direction::gather;
   Planner planner = Planner::take_axis;
   Match match = Match::prefix;
   bool has_axis = false;
   int64_t axis = 0;
   Request request() const;
-  friend bool operator==(const Form&, const Form&) = default;
+  friend bool operator==(const CallForm&, const CallForm&) = default;
 };
 
 // Recent geometries of one thread, guarded by nothing else.
@@ -77,12 +77,12 @@ class SmallCalls {
  public:
   // Good until the next call of `find`. Empty where the call is not a small one. In a scatter the input must be
   // contiguous, and the source too and of the shape of the index.
-  const SmallCall& find(const Form& form, const PlainArray& input, const PlainArray& index);
+  const SmallCall& find(const CallForm& form, const PlainArray& input, const PlainArray& index);
   static SmallCalls& of_thread();
 
  private:
   struct Entry {
-    Form form;
+    CallForm form;
     Geometry geometry;
     SmallCall call;
   };

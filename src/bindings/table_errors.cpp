@@ -1,8 +1,8 @@
 // table_errors.cpp: what the table operators throw, as Python's exceptions.
 #include <stdexcept>
 
-#include "bindings/errors.h"
-#include "bindings/table.h"
+#include "bindings/arrow_table.h"
+#include "bindings/python_errors.h"
 #include "core/error.h"
 #include "table/take.h"
 

@@ -3,10 +3,10 @@
 // NumPy's header first
 #include <tuple>
 
-#include "backends/host_memory.h"
 #include "bindings/to_python.h"
 #include "core/checked.h"
 #include "core/error.h"
+#include "host/memory_pool.h"
 
 namespace gs {
 namespace {
@@ -88,7 +88,7 @@ void Result::make_on_host(const Dims& shape) {
       data_ = static_cast<std::byte*>(tensor_->tensor.data);
       break;
     case Library::dlpack: {
-      dlpack::Array array = dlpack::Array::allocate(shape, source_.type.data, source_.view.item);
+      dlpack::ExchangedArray array = dlpack::ExchangedArray::allocate(shape, source_.type.data, source_.view.item);
       data_ = array.view().data;
       object_ = py::cast(std::move(array));
       break;
@@ -96,7 +96,7 @@ void Result::make_on_host(const Dims& shape) {
   }
 }
 
-void Result::make_there(const Place& place, const Operand& input, const Dims& shape) {
+void Result::make_there(const DeviceCall& place, const Operand& input, const Dims& shape) {
   const ElementType& type = input.type;
   if (source_.library == Library::torch) {
     if (type.data.code == dlpack::kOpaque) throw DTypeError("torch has no dtype " + type.name());
@@ -110,7 +110,8 @@ void Result::make_there(const Place& place, const Operand& input, const Dims& sh
     is_finished_ = true;
     return;
   }
-  dlpack::Array array = dlpack::Array::allocate(shape, type, input.view.item, place.device(), place.stream());
+  dlpack::ExchangedArray array =
+      dlpack::ExchangedArray::allocate(shape, type, input.view.item, place.device(), place.stream());
   data_ = array.view().data;
   object_ = py::cast(std::move(array));
 }

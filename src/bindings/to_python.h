@@ -24,7 +24,7 @@ class Result {
 
  private:
   void make_on_host(const Dims& shape);
-  void make_there(const Place& place, const Operand& input, const Dims& shape);
+  void make_there(const DeviceCall& place, const Operand& input, const Dims& shape);
   const Operand& source_;  // gives the library
   py::object object_;
   dlpack::ManagedTensorVersioned* tensor_ = nullptr;

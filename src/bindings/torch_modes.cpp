@@ -7,8 +7,8 @@ namespace {
 namespace py = pybind11;
 
 // One kind of mode: whether some are on, and the class whose instances turn them off. Null where this torch has it not.
-struct Kind {
-  Kind(const char* question, const char* manager)
+struct ModeKind {
+  ModeKind(const char* question, const char* manager)
       : count(attribute(question).release().ptr()), off(attribute(manager).release().ptr()) {}
 
   // Of the module that torch has loaded. Importing it would run Python code, where threads may change over and wait for
@@ -38,7 +38,7 @@ struct Kind {
   PyObject* off;
 };
 
-void leave(const py::object& manager) {
+void release_streams(const py::object& manager) {
   if (!manager) return;
   const auto done = py::reinterpret_steal<py::object>(
       PyObject_CallMethod(manager.ptr(), "__exit__", "OOO", Py_None, Py_None, Py_None));
@@ -48,16 +48,16 @@ void leave(const py::object& manager) {
 }  // namespace
 
 WithoutModes::WithoutModes() {
-  static const Kind functions("_len_torch_function_stack", "DisableTorchFunction");
-  static const Kind dispatch("_len_torch_dispatch_stack", "_DisableTorchDispatch");
+  static const ModeKind functions("_len_torch_function_stack", "DisableTorchFunction");
+  static const ModeKind dispatch("_len_torch_dispatch_stack", "_DisableTorchDispatch");
   function_ = functions.entered();
   dispatch_ = dispatch.entered();
 }
 
 WithoutModes::~WithoutModes() {
   const py::error_scope kept;
-  leave(dispatch_);
-  leave(function_);
+  release_streams(dispatch_);
+  release_streams(function_);
 }
 
 }  // namespace gs::dlpack

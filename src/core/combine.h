@@ -21,20 +21,20 @@ struct Combine {
 // Narrow floats are summed up in float and rounded once, integers in 64 bits, so that a mean does not wrap.
 template <class T>
 struct WideOf {
-  using Type = T;
+  using type = T;
 };
 template <class T>
   requires is_narrow<T>
 struct WideOf<T> {
-  using Type = float;
+  using type = float;
 };
 template <class T>
   requires(std::is_integral_v<T> && !std::is_same_v<T, bool>)
 struct WideOf<T> {
-  using Type = std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>;
+  using type = std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>;
 };
 template <class T>
-using Wide = typename WideOf<T>::Type;
+using Wide = typename WideOf<T>::type;
 
 template <class T>
 GS_INLINE Wide<T> widen_number(T value) {

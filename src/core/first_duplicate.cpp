@@ -12,9 +12,9 @@ namespace {
 constexpr int64_t kAskEvery = int64_t{1} << 16;  // points: a few milliseconds
 
 // One bit for every item between the lowest and the highest address. Memory that nobody touches costs nothing.
-class Marks {
+class ItemMarks {
  public:
-  explicit Marks(int64_t count)
+  explicit ItemMarks(int64_t count)
       : words_(static_cast<uint64_t*>(std::calloc(static_cast<std::size_t>(count / 64 + 1), sizeof(uint64_t)))) {
     if (!words_) throw std::bad_alloc();
   }
@@ -49,7 +49,7 @@ std::optional<Duplicate> first_duplicate(const Plan& plan, const Buffers& buffer
     const int64_t slot = (at.indexed - span.low) / plan.item;
     return slot < 0 || slot >= slots ? -1 : slot;  // only where the caller of unchecked did not keep his word
   };
-  Marks marks(slots);
+  ItemMarks marks(slots);
   for (int64_t flat = 0; flat < view.count; ++flat) {
     if (asked(flat)) return std::nullopt;
     const int64_t slot = slot_at(flat);

@@ -30,17 +30,17 @@ bool is_element(int64_t unit) {
   return unit == 1 || unit == 2 || unit == 4 || unit == 8 || unit == 16;
 }
 
-Kind classify(const Plan& plan) {
-  if (plan.index.empty()) return Kind::copy;
+PlanKind classify(const Plan& plan) {
+  if (plan.index.empty()) return PlanKind::copy;
   const Space& space = plan.space;
   const int last = space.rank() - 1;
-  if (last < 0 || plan.index.size() > 1 || !plan.fold.empty()) return Kind::strided;
-  if (space.stride(kDense, last) != plan.unit) return Kind::strided;
-  if (!is_element(plan.unit)) return Kind::rows;
-  if (space.stride(kIndex, last) != index_size(plan.index[0].type)) return Kind::strided;
-  if (plan.masked && space.stride(kMask, last) != 1) return Kind::strided;
-  if (space.stride(kIndexed, last) == 0) return Kind::elements;
-  return space.stride(kIndexed, last) == plan.unit ? Kind::axis : Kind::strided;
+  if (last < 0 || plan.index.size() > 1 || !plan.fold.empty()) return PlanKind::strided;
+  if (space.stride(kDense, last) != plan.unit) return PlanKind::strided;
+  if (!is_element(plan.unit)) return PlanKind::rows;
+  if (space.stride(kIndex, last) != index_size(plan.index[0].type)) return PlanKind::strided;
+  if (plan.masked && space.stride(kMask, last) != 1) return PlanKind::strided;
+  if (space.stride(kIndexed, last) == 0) return PlanKind::elements;
+  return space.stride(kIndexed, last) == plan.unit ? PlanKind::axis : PlanKind::strided;
 }
 
 }  // namespace
@@ -60,13 +60,13 @@ void Space::coalesce() {
   }
 }
 
-const char* kind_name(Kind kind) {
+const char* kind_name(PlanKind kind) {
   switch (kind) {
-    case Kind::copy: return "copy";
-    case Kind::elements: return "elements";
-    case Kind::axis: return "axis";
-    case Kind::rows: return "rows";
-    case Kind::strided: return "strided";
+    case PlanKind::copy: return "copy";
+    case PlanKind::elements: return "elements";
+    case PlanKind::axis: return "axis";
+    case PlanKind::rows: return "rows";
+    case PlanKind::strided: return "strided";
   }
   return "";
 }

@@ -78,7 +78,7 @@ struct FoldAxis {
 };
 
 // What the innermost axis looks like once the plan is canonical; a backend may have a fast kernel for a class.
-enum class Kind : uint8_t {
+enum class PlanKind : uint8_t {
   copy,      // no index array
   elements,  // units of 1, 2, 4, 8 or 16 bytes; index and dense side contiguous, indexed side fixed along the axis
   axis,      // the same, but the indexed side advances by one unit as well
@@ -86,7 +86,7 @@ enum class Kind : uint8_t {
   strided,   // everything else
 };
 
-const char* kind_name(Kind kind);
+const char* kind_name(PlanKind kind);
 
 struct Plan {
   Space space;       // canonical iteration space
@@ -94,7 +94,7 @@ struct Plan {
   int64_t unit = 1;  // bytes moved at one point: a whole number of items that lie together on both sides
   Rule rule;
   bool masked = false;
-  Kind kind = Kind::strided;
+  PlanKind kind = PlanKind::strided;
   SmallVector<IndexArray, 2> index;
   SmallVector<FoldAxis, 2> fold;  // empty, or how positions of the only index array unfold (its step is unused then)
 

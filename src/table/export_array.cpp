@@ -13,7 +13,7 @@ namespace {
 // Stands for buffers that hold no rows: some consumers read the first offset of an empty array.
 alignas(64) constexpr std::byte kNoRows[64] = {};
 
-struct Buffers {
+struct BufferPointers {
   std::vector<const void*> pointers;
   std::vector<std::shared_ptr<const void>> owners;
   std::vector<int64_t> sizes;  // of the data buffers of views
@@ -30,7 +30,7 @@ struct Buffers {
   }
 };
 
-using Tree = ExportTree<ArrowArray, Buffers>;
+using ArrayTree = ExportTree<ArrowArray, BufferPointers>;
 
 struct Sizes {
   std::size_t structs = 0;
@@ -60,7 +60,7 @@ int buffers_of_rows(Layout layout) {
   }
 }
 
-void add_buffers(Buffers& kept, const Array& array, const Type& type, ArrowArray* out) {
+void add_buffers(BufferPointers& kept, const Array& array, const Type& type, ArrowArray* out) {
   const std::size_t first = kept.pointers.size();
   const std::size_t begin = kept.owners.size();
   const auto add = [&](const Buffer& buffer) {
@@ -89,7 +89,7 @@ int64_t null_count(const Array& array, const Type& type) {
   return array.validity.data == nullptr ? 0 : array.nulls;
 }
 
-void fill(Tree& tree, const Array& array, const Type& type, ArrowArray* out) {
+void fill(ArrayTree& tree, const Array& array, const Type& type, ArrowArray* out) {
   out->length = array.length;
   out->null_count = null_count(array, type);
   out->offset = array.offset;
@@ -158,7 +158,7 @@ void release_stream(ArrowArrayStream* stream) noexcept {
 }  // namespace
 
 void export_array(const Array& array, const Type& type, ArrowArray* out) {
-  auto tree = std::make_unique<Tree>();
+  auto tree = std::make_unique<ArrayTree>();
   Sizes sizes;
   count(array, sizes);
   tree->kept.pointers.reserve(sizes.buffers);

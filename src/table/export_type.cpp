@@ -9,7 +9,7 @@ namespace gs::table {
 namespace {
 
 // Formats, names and metadata, one behind the other.
-struct Text {
+struct StringArena {
   std::string text;
   void drop(std::size_t, std::size_t) {}
 
@@ -25,7 +25,7 @@ struct Text {
   }
 };
 
-using Tree = ExportTree<ArrowSchema, Text>;
+using SchemaTree = ExportTree<ArrowSchema, StringArena>;
 
 std::size_t count(const Type& type, std::size_t& bytes) {
   bytes += type.format.size() + type.name.size() + type.metadata.size() + 3 + 7;
@@ -34,7 +34,7 @@ std::size_t count(const Type& type, std::size_t& bytes) {
   return type.dictionary == nullptr ? structs : structs + count(*type.dictionary, bytes);
 }
 
-void fill(Tree& tree, const Type& type, ArrowSchema* out) {
+void fill(SchemaTree& tree, const Type& type, ArrowSchema* out) {
   out->format = tree.kept.add(type.format);
   out->name = tree.kept.add(type.name);
   out->metadata = type.metadata.empty() ? nullptr : tree.kept.add_aligned(type.metadata);
@@ -52,7 +52,7 @@ void fill(Tree& tree, const Type& type, ArrowSchema* out) {
 }  // namespace
 
 void export_type(const Type& type, ArrowSchema* out) {
-  auto tree = std::make_unique<Tree>();
+  auto tree = std::make_unique<SchemaTree>();
   std::size_t bytes = 0;
   const std::size_t structs = count(type, bytes);
   tree->kept.text.reserve(bytes);

@@ -11,9 +11,9 @@
 namespace gs::table {
 namespace {
 
-struct Releaser {
+struct StreamReleaser {
   ArrowArrayStream* stream;
-  ~Releaser() {
+  ~StreamReleaser() {
     if (stream->release != nullptr) stream->release(stream);
     stream->release = nullptr;
   }
@@ -57,7 +57,7 @@ Chunked import_stream(ArrowArrayStream* stream, Check check) {
   const Path root{nullptr, "Arrow stream"};
   if (stream == nullptr) fail(root, "is a null pointer");
   if (stream->release == nullptr) fail(root, "was released already");
-  const Releaser releaser{stream};
+  const StreamReleaser releaser{stream};
   if (stream->get_schema == nullptr || stream->get_next == nullptr) fail(root, "has no get_schema or no get_next");
   Chunked out;
   out.type = std::make_shared<const Type>(read_schema(stream));

@@ -14,9 +14,9 @@ constexpr int kMaxLevels = 64;  // a table is the first one
 constexpr int64_t kMaxFields = 1 << 20;
 constexpr int64_t kMaxMetadata = INT32_MAX;
 
-struct Releaser {
+struct SchemaReleaser {
   ArrowSchema* schema;
-  ~Releaser() {
+  ~SchemaReleaser() {
     if (schema->release != nullptr) schema->release(schema);
     schema->release = nullptr;
   }
@@ -140,7 +140,7 @@ void read_type(const ArrowSchema& schema, Path path, Type& type) {
 Type import_type(ArrowSchema* schema) {
   const Path root{nullptr, "Arrow schema"};
   if (schema == nullptr) fail(root, "is a null pointer");
-  const Releaser releaser{schema};
+  const SchemaReleaser releaser{schema};
   int64_t fields = 0;
   check_tree(schema, root, 1, fields);
   Type type;

@@ -7,7 +7,7 @@
 #include "core/index_type.h"
 #include "core/rule.h"
 #include "table/bits.h"
-#include "table/errors.h"
+#include "table/row_errors.h"
 
 namespace gs::table {
 
@@ -77,7 +77,7 @@ struct Extent {
 };
 
 // A group of map values: positions in [0, size), 0 where there is none.
-struct Positions {
+struct MapPositions {
   int64_t at[64];
   uint64_t raw[64];
   uint64_t present = 0;  // not null
@@ -85,7 +85,7 @@ struct Positions {
 };
 
 template <class Index>
-void read_group(const MapPart& part, int64_t first, int64_t n, Extent table, Positions& group) {
+void read_group(const MapPart& part, int64_t first, int64_t n, Extent table, MapPositions& group) {
   const std::byte* source = part.data + first * part.stride;
   for (int64_t k = 0; k < n; ++k, source += part.stride) {
     const Index value = load<Index>(source, 0);
@@ -112,7 +112,7 @@ template <class Use>
 void for_each_group(const MapPart& part, int64_t before, int64_t begin, int64_t end, Extent table, Fault& fault,
                     const Use& use) {
   visit_index(part.type, [&]<class Index>() {
-    Positions group;
+    MapPositions group;
     for_each_word(begin, end - begin, [&](int64_t at, int64_t n) {
       read_group<Index>(part, at - before, n, table, group);
       group.present = part.nulls.present(at - before, n);

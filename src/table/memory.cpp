@@ -16,8 +16,8 @@ alignas(64) constexpr std::byte kNothing[64] = {};
 
 }  // namespace
 
-Fresh allocate(int64_t bytes) {
-  Fresh fresh;
+NewBuffer allocate(int64_t bytes) {
+  NewBuffer fresh;
   if (bytes == 0) {
     fresh.buffer.data = kNothing;
     return fresh;
@@ -36,8 +36,8 @@ Fresh allocate(int64_t bytes) {
   return fresh;
 }
 
-Fresh allocate_zeros(int64_t bytes) {
-  Fresh fresh = allocate(bytes);
+NewBuffer allocate_zeros(int64_t bytes) {
+  NewBuffer fresh = allocate(bytes);
   if (bytes > 0) std::memset(fresh.data, 0, static_cast<std::size_t>(lines_for(bytes) * 64));
   return fresh;
 }

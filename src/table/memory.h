@@ -5,8 +5,8 @@
 #include <new>
 #include <utility>
 
-#include "backends/host_memory.h"
 #include "core/checked.h"
+#include "host/memory_pool.h"
 #include "table/array.h"
 #include "table/load.h"
 
@@ -14,12 +14,12 @@ namespace gs::table {
 
 // A buffer that is being written. Aligned to lines and a whole number of them long, so that whole words may be written
 // at its end.
-struct Fresh {
+struct NewBuffer {
   Buffer buffer;
   std::byte* data = nullptr;
 };
-Fresh allocate(int64_t bytes);
-Fresh allocate_zeros(int64_t bytes);
+NewBuffer allocate(int64_t bytes);
+NewBuffer allocate_zeros(int64_t bytes);
 
 // Of `count` values of `width` bytes. Maps may be of any length: those of stride 0 take no memory.
 inline int64_t bytes_of_values(int64_t count, int64_t width) {
@@ -59,12 +59,12 @@ class Scratch {
 
 // Asks for a line. The empty statement keeps the compiler from taking a function that does only this for one without
 // effects, and dropping its calls.
-inline void ask(const void* address) {
+inline void prefetch(const void* address) {
   asm volatile("");
   __builtin_prefetch(address, 0, 2);
 }
-inline void ask(uintptr_t address) {
-  ask(reinterpret_cast<const void*>(address));
+inline void prefetch(uintptr_t address) {
+  prefetch(reinterpret_cast<const void*>(address));
 }
 
 template <class T>

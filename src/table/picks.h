@@ -23,7 +23,7 @@ using Pieces = SmallVector<Piece, 2>;
 inline constexpr int32_t kMissing = -1;  // no piece: rows that are null
 
 // Rows [at, `at` of the next range) of the result are those of a piece from `start` on.
-struct Range {
+struct RowRange {
   int64_t at;
   int64_t start;
   int32_t piece;
@@ -38,7 +38,7 @@ struct Picks {
   const uint32_t* among_all = nullptr;  // numbered through all pieces; null where there is one piece, or too many rows
   const uint64_t* valid = nullptr;      // bit of a row: whether it exists; null: all do. The others have number 0.
 
-  const Range* ranges = nullptr;  // and one more, whose `at` is `count`; null: by rows
+  const RowRange* ranges = nullptr;  // and one more, whose `at` is `count`; null: by rows
   int64_t range_count = 0;
 
   const Overlay* overlay = nullptr;
@@ -79,11 +79,11 @@ void for_each_run(const Picks& picks, int64_t begin, int64_t end, Visit visit, A
     return;
   }
   if (begin >= end) return;
-  const auto after = [](int64_t at, const Range& range) { return at < range.at; };
-  const Range* range = std::upper_bound(picks.ranges, picks.ranges + picks.range_count, begin, after) - 1;
-  const Range* const last = picks.ranges + picks.range_count;
+  const auto after = [](int64_t at, const RowRange& range) { return at < range.at; };
+  const RowRange* range = std::upper_bound(picks.ranges, picks.ranges + picks.range_count, begin, after) - 1;
+  const RowRange* const last = picks.ranges + picks.range_count;
   for (int64_t at = begin; at < end; ++range) {
-    const Range* const next = range + kRangesAhead;
+    const RowRange* const next = range + kRangesAhead;
     if (next < last && next->piece != kMissing) ask(next->piece, next->start, next[1].at - next->at);
     const int64_t length = std::min(range[1].at, end) - at;
     visit(range->piece, range->piece == kMissing ? 0 : range->start + (at - range->at), at, length);
@@ -109,7 +109,7 @@ class RangeList {
   }
   void append(const RangeList& other) {
     for (std::size_t i = 0; i < other.list_.size(); ++i) {
-      const Range& range = other.list_[i];
+      const RowRange& range = other.list_[i];
       const int64_t end = i + 1 < other.list_.size() ? other.list_[i + 1].at : other.count_;
       add(range.piece, range.start, end - range.at);
     }
@@ -127,7 +127,7 @@ class RangeList {
   }
 
  private:
-  std::vector<Range> list_;
+  std::vector<RowRange> list_;
   int64_t count_ = 0;
   int64_t missing_ = 0;
 };

@@ -8,14 +8,12 @@
 namespace gs::table {
 namespace {
 
-using Text = std::string_view;
-
-bool starts(Text text, Text with) {
+bool starts(std::string_view text, std::string_view with) {
   return text.substr(0, with.size()) == with;
 }
 
 // Takes a decimal number, and the comma behind it, off the front of `text`.
-bool take_number(Text& text, int64_t& number) {
+bool take_number(std::string_view& text, int64_t& number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || number > std::numeric_limits<int32_t>::max()) return false;
   text.remove_prefix(static_cast<std::size_t>(end - text.data()));
@@ -67,7 +65,7 @@ bool read_one_letter(char letter, Type& type) {
 }
 
 // "precision,scale" and, unless they are 128, the bits.
-bool read_decimal(Text text, Type& type) {
+bool read_decimal(std::string_view text, Type& type) {
   int64_t precision = 0;
   int64_t scale = 0;
   int64_t bits = 128;
@@ -81,7 +79,7 @@ bool is_unit(char unit) {
   return unit == 's' || unit == 'm' || unit == 'u' || unit == 'n';
 }
 
-bool read_time(Text text, Type& type) {
+bool read_time(std::string_view text, Type& type) {
   if (text == "tdD" || text == "tts" || text == "ttm" || text == "tiM") return read_fixed(type, 4);
   if (text == "tdm" || text == "ttu" || text == "ttn" || text == "tiD") return read_fixed(type, 8);
   if (text == "tin") return read_fixed(type, 16);
@@ -91,7 +89,7 @@ bool read_time(Text text, Type& type) {
 }
 
 // The type ids of the children, in their order.
-bool read_type_ids(Text text, Type& type) {
+bool read_type_ids(std::string_view text, Type& type) {
   type.child_of_id.fill(-1);
   for (int8_t child = 0; !text.empty(); ++child) {
     int64_t id = -1;
@@ -103,7 +101,7 @@ bool read_type_ids(Text text, Type& type) {
   return true;
 }
 
-bool read_nested(Text text, Type& type) {
+bool read_nested(std::string_view text, Type& type) {
   if (text == "+l" || text == "+m") return read_layout(type, Layout::list, 4);
   if (text == "+L") return read_layout(type, Layout::list, 8);
   if (text == "+vl") return read_layout(type, Layout::list_view, 4);
@@ -118,7 +116,7 @@ bool read_nested(Text text, Type& type) {
          text.empty();
 }
 
-bool read_text(Text text, Type& type) {
+bool read_text(std::string_view text, Type& type) {
   if (text.size() == 1) return read_one_letter(text[0], type);
   if (text == "vz" || text == "vu") return read_layout(type, Layout::view, 16);
   if (text == "_pli128" || text == "_plu128") return read_fixed(type, 16);  // integers that only polars has
@@ -134,7 +132,7 @@ bool read_text(Text text, Type& type) {
 
 void read_format(const char* format, Type& type, const Path& path) {
   if (format == nullptr) fail(path, "has no format");
-  const Text text = format;
+  const std::string_view text = format;
   if (!is_utf8(text) || !read_text(text, type)) fail(path, "unknown format " + printable(text));
   type.format = text;
 }

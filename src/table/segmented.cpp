@@ -6,7 +6,7 @@
 #include "core/rule.h"
 #include "table/arrow_abi.h"
 #include "table/bits.h"
-#include "table/table.h"
+#include "table/frame.h"
 #include "table/take.h"
 #include "table/values.h"
 
@@ -104,7 +104,7 @@ void check_arguments(const Frame& lists, const Frame& maps) {
 
 class Segments {
  public:
-  Segments(const Selection::Sharing& sharing, const Frame& lists, const Frame& maps, RowBounds bounds)
+  Segments(const table::Sharing& sharing, const Frame& lists, const Frame& maps, RowBounds bounds)
       : sharing_(sharing), lists_(lists.data), maps_(maps.data), bounds_(bounds) {
     result_.data.type = result_type(lists.data.type, bounds == RowBounds::nullify);
     for (const Array& chunk : lists_.chunks) {
@@ -154,9 +154,9 @@ class Segments {
   Array take(int64_t begin, int64_t end) {
     const Type& type = *result_.data.type;
     const int64_t count = end - begin;
-    const Fresh offsets = allocate(bytes_of_values(checked_add(count, 1), type.width));
-    const Fresh sizes = allocate(type.layout == Layout::list_view ? bytes_of_values(count, type.width) : 0);
-    const Fresh validity = allocate_zeros(words_for(count) * 8);
+    const NewBuffer offsets = allocate(bytes_of_values(checked_add(count, 1), type.width));
+    const NewBuffer sizes = allocate(type.layout == Layout::list_view ? bytes_of_values(count, type.width) : 0);
+    const NewBuffer validity = allocate_zeros(words_for(count) * 8);
     auto* const valid = reinterpret_cast<uint64_t*>(validity.data);
     Lists rows(lists_, begin);
     Lists map_rows(maps_, begin);
@@ -185,17 +185,17 @@ class Segments {
     out.second = sizes.buffer;
     out.reach = static_cast<int64_t>(numbers.size());
     const Selection selection = Selection::of_numbers(sharing_, numbers, lengths_);
-    const Taker taker(sharing_);
+    const RowTaker taker(sharing_);
     out.children.push_back(taker.take(type.children[0], selection.pieces(values_), selection.picks()));
     return out;
   }
 
-  const Selection::Sharing& sharing_;
+  const table::Sharing& sharing_;
   const Chunked& lists_;
   const Chunked& maps_;
   const RowBounds bounds_;
   Frame result_;
-  Selection::Lengths lengths_;  // of the values of each chunk
+  ChunkLengths lengths_;  // of the values of each chunk
   std::vector<const Array*> values_;
   std::vector<int64_t> base_;  // values before each chunk
   int64_t total_ = 0;
@@ -204,7 +204,7 @@ class Segments {
 
 }  // namespace
 
-Frame segmented_gather(const Selection::Sharing& sharing, const Frame& lists, const Frame& maps, RowBounds bounds) {
+Frame segmented_gather(const table::Sharing& sharing, const Frame& lists, const Frame& maps, RowBounds bounds) {
   check_arguments(lists, maps);
   const int64_t count = Lists(lists.data, 0).count();
   const int64_t map_count = Lists(maps.data, 0).count();

@@ -20,13 +20,13 @@ int64_t count_of(const std::vector<MapPart>& map) {
   return count;
 }
 
-Selection::Lengths both(const Selection::Lengths& first, const Selection::Lengths& second) {
-  Selection::Lengths lengths = first;
+ChunkLengths both(const ChunkLengths& first, const ChunkLengths& second) {
+  ChunkLengths lengths = first;
   lengths.insert(lengths.end(), second.begin(), second.end());
   return lengths;
 }
 
-int64_t sum(const Selection::Lengths& lengths) {
+int64_t sum(const ChunkLengths& lengths) {
   int64_t total = 0;
   for (const int64_t length : lengths) total += length;
   return total;
@@ -34,7 +34,7 @@ int64_t sum(const Selection::Lengths& lengths) {
 
 }  // namespace
 
-Selection::Selection(Lengths lengths) : lengths_(std::move(lengths)) {
+Selection::Selection(ChunkLengths lengths) : lengths_(std::move(lengths)) {
   for (std::size_t chunk = 0; chunk < lengths_.size(); ++chunk) {
     for (int64_t first = 0; first < lengths_[chunk]; first += kMostPieceRows) {
       parts_.push_back({static_cast<int64_t>(chunk), first, total_ + first});
@@ -46,7 +46,7 @@ Selection::Selection(Lengths lengths) : lengths_(std::move(lengths)) {
 
 Pieces Selection::pieces(const std::vector<const Array*>& chunks) const {
   Pieces pieces;
-  for (const Part& part : parts_) {
+  for (const ChunkPart& part : parts_) {
     const Array& array = *chunks[static_cast<std::size_t>(part.chunk)];
     pieces.push_back({&array, array.offset + part.first, std::min(array.length - part.first, kMostPieceRows)});
   }
@@ -55,7 +55,8 @@ Pieces Selection::pieces(const std::vector<const Array*>& chunks) const {
 
 SmallVector<const std::byte*, 2> Selection::bases(const std::vector<const std::byte*>& chunks, int64_t width) const {
   SmallVector<const std::byte*, 2> bases;
-  for (const Part& part : parts_) bases.push_back(chunks[static_cast<std::size_t>(part.chunk)] + part.first * width);
+  for (const ChunkPart& part : parts_)
+    bases.push_back(chunks[static_cast<std::size_t>(part.chunk)] + part.first * width);
   return bases;
 }
 
@@ -64,7 +65,7 @@ Picks Selection::picks() const {
 }
 
 void Selection::positions(const Sharing& sharing, int64_t* target) const {
-  share(sharing, count_, 64, kLeastRows, [&](int64_t begin, int64_t end) {
+  parallel_for(sharing, count_, 64, kLeastRows, [&](int64_t begin, int64_t end) {
     if (picks_.by_rows()) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t number = parts_[static_cast<int>(picks_.rows.chunk_of(i))].begin + picks_.rows.row[i];
@@ -99,7 +100,7 @@ void Selection::make_rows(int64_t count) {
   picks_.among_all = among_all_.get();
 }
 
-Selection Selection::gather(const Sharing& sharing, const std::vector<MapPart>& map, const Lengths& lengths,
+Selection Selection::gather(const Sharing& sharing, const std::vector<MapPart>& map, const ChunkLengths& lengths,
                             RowBounds bounds, Negative negative) {
   Selection self(lengths);
   const int64_t count = count_of(map);
@@ -108,9 +109,9 @@ Selection Selection::gather(const Sharing& sharing, const std::vector<MapPart>& 
   fault.from_end = negative == Negative::from_end;
   const Extent table{self.total_, fault.from_end ? self.total_ : 0};
   if (self.total_ == 0) {
-    share(sharing, count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
+    parallel_for(sharing, count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
       Fault own;
-      for_each_place(map, begin, end, table, own, [](const Positions&, int64_t, int64_t) {});
+      for_each_place(map, begin, end, table, own, [](const MapPositions&, int64_t, int64_t) {});
       const std::lock_guard guard(lock);
       fault.add(own);
     });
@@ -121,12 +122,12 @@ Selection Selection::gather(const Sharing& sharing, const std::vector<MapPart>& 
   self.make_rows(count);
   if (bounds == RowBounds::nullify) self.valid_ = Scratch<uint64_t>(words_for(count));
   const Places places(self);
-  share(sharing, count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
+  parallel_for(sharing, count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
     if (bounds == RowBounds::nullify) {
       std::memset(&self.valid_[begin / 64], 0, static_cast<std::size_t>(words_for(end - begin)) * 8);
     }
     Fault own;
-    for_each_place(map, begin, end, table, own, [&](const Positions& group, int64_t at, int64_t n) {
+    for_each_place(map, begin, end, table, own, [&](const MapPositions& group, int64_t at, int64_t n) {
       if (bounds == RowBounds::nullify) self.valid_[at / 64] |= group.inside << (at & 63);
       places.write(group.at, n, at);
     });
@@ -165,7 +166,7 @@ void Selection::replace_most(const Sharing& sharing, const uint64_t* replaced, i
                              const SourceRow& source) {
   make_rows(count);
   const Places places(*this);
-  share(sharing, count, Overlay::kBlock, kLeastRows, [&](int64_t begin, int64_t end) {
+  parallel_for(sharing, count, Overlay::kBlock, kLeastRows, [&](int64_t begin, int64_t end) {
     int64_t before = before_[begin / Overlay::kBlock];
     for (int64_t at = begin; at < end; at += 64) {
       int64_t number[64];
@@ -194,7 +195,7 @@ void Selection::replace(const Sharing& sharing, Scratch<uint64_t> replaced, int6
   row_ = Scratch<uint32_t>(ones);
   chunk_ = Scratch<uint32_t>(ones);
   const Places places(*this);
-  share(sharing, count, Overlay::kBlock, kLeastRows, [&](int64_t begin, int64_t end) {
+  parallel_for(sharing, count, Overlay::kBlock, kLeastRows, [&](int64_t begin, int64_t end) {
     int64_t k = before_[begin / Overlay::kBlock];
     for_each_set(replaced_.get(), begin, end, [&](int64_t row) {
       const int64_t number = source(row, k);
@@ -218,18 +219,19 @@ void Selection::replace(const Sharing& sharing, Scratch<uint64_t> replaced, int6
 
 // Where `map` names rows of the target, as numbers that fit: their bits, and the last place in the map that names each.
 template <class Number>
-struct Named {
+struct LastPlaces {
   Scratch<uint64_t> bits;
   Scratch<Number> last;  // only where the bit is set
 
-  Named(const Sharing& sharing, const std::vector<MapPart>& map, int64_t rows) : bits(words_for(rows)), last(rows) {
+  LastPlaces(const Sharing& sharing, const std::vector<MapPart>& map, int64_t rows)
+      : bits(words_for(rows)), last(rows) {
     const int64_t count = count_of(map);
     Scratch<Number> position(count);
     Fault fault;
     std::mutex lock;  // of fault
-    share(sharing, count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
+    parallel_for(sharing, count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
       Fault own;
-      for_each_place(map, begin, end, Extent{rows, rows}, own, [&](const Positions& group, int64_t at, int64_t n) {
+      for_each_place(map, begin, end, Extent{rows, rows}, own, [&](const MapPositions& group, int64_t at, int64_t n) {
         for (int64_t k = 0; k < n; ++k) position[at + k] = static_cast<Number>(group.at[k]);
       });
       const std::lock_guard guard(lock);
@@ -238,7 +240,7 @@ struct Named {
     fault.report(rows, count);
     // Every thread owns a part of the target and looks at the whole map, so that the last place wins.
     const int64_t part = std::max(kLeastRows, rows / sharing.options.threads + 1);
-    share(sharing, rows, 64, part, [&](int64_t begin, int64_t end) {
+    parallel_for(sharing, rows, 64, part, [&](int64_t begin, int64_t end) {
       std::memset(&bits[begin / 64], 0, static_cast<std::size_t>(words_for(end - begin)) * 8);
       for (int64_t i = 0; i < count; ++i) {
         const auto row = static_cast<int64_t>(position[i]);
@@ -250,8 +252,8 @@ struct Named {
   }
 };
 
-Selection Selection::scatter(const Sharing& sharing, const std::vector<MapPart>& map, const Lengths& target,
-                             const Lengths& source, bool one_row) {
+Selection Selection::scatter(const Sharing& sharing, const std::vector<MapPart>& map, const ChunkLengths& target,
+                             const ChunkLengths& source, bool one_row) {
   const int64_t rows = sum(target);
   const int64_t count = count_of(map);
   if (!one_row && count > sum(source)) {
@@ -260,7 +262,7 @@ Selection Selection::scatter(const Sharing& sharing, const std::vector<MapPart>&
   }
   Selection self(both(target, source));
   const auto put = [&]<class Number>(Number) {
-    Named<Number> named(sharing, map, rows);
+    LastPlaces<Number> named(sharing, map, rows);
     if (one_row)
       return self.replace(sharing, std::move(named.bits), rows, 0, [rows](int64_t, int64_t) { return rows; });
     self.replace(sharing, std::move(named.bits), rows, 0,
@@ -274,8 +276,8 @@ Selection Selection::scatter(const Sharing& sharing, const std::vector<MapPart>&
   return self;
 }
 
-Selection Selection::mask_scatter(const Sharing& sharing, const std::vector<MaskPart>& mask, const Lengths& target,
-                                  const Lengths& source, bool one_row) {
+Selection Selection::mask_scatter(const Sharing& sharing, const std::vector<MaskPart>& mask, const ChunkLengths& target,
+                                  const ChunkLengths& source, bool one_row) {
   const int64_t rows = sum(target);
   MaskWords mask_words(mask, rows, "the target");
   if (!one_row && mask_words.ones() > sum(source)) {
@@ -291,8 +293,8 @@ Selection Selection::mask_scatter(const Sharing& sharing, const std::vector<Mask
   return self;
 }
 
-Selection Selection::choose(const Sharing& sharing, const std::vector<MaskPart>& mask, const Lengths& when_true,
-                            const Lengths& when_false) {
+Selection Selection::choose(const Sharing& sharing, const std::vector<MaskPart>& mask, const ChunkLengths& when_true,
+                            const ChunkLengths& when_false) {
   const int64_t rows = sum(when_true);
   if (sum(when_false) != rows) {
     throw InvalidArgument("the two sides have " + std::to_string(rows) + " and " + std::to_string(sum(when_false)) +
@@ -304,7 +306,7 @@ Selection Selection::choose(const Sharing& sharing, const std::vector<MaskPart>&
   return self;
 }
 
-Selection Selection::filter(const Sharing& sharing, const std::vector<MaskPart>& mask, const Lengths& lengths) {
+Selection Selection::filter(const Sharing& sharing, const std::vector<MaskPart>& mask, const ChunkLengths& lengths) {
   Selection self(lengths);
   const MaskWords words(mask, self.total_, "the table");
   const Places places(self);
@@ -312,7 +314,7 @@ Selection Selection::filter(const Sharing& sharing, const std::vector<MaskPart>&
   if (words.runs() * kLongRun > words.ones()) {
     self.make_rows(words.ones());
     const Scratch<int64_t> before = counts_before(bits, self.total_);
-    share(sharing, self.total_, Overlay::kBlock, kLeastRows, [&](int64_t begin, int64_t end) {
+    parallel_for(sharing, self.total_, Overlay::kBlock, kLeastRows, [&](int64_t begin, int64_t end) {
       int64_t at = before[begin / Overlay::kBlock];
       for_each_set(bits, begin, end, [&](int64_t row) { places.write(&row, 1, at++); });
     });
@@ -334,7 +336,8 @@ Selection Selection::filter(const Sharing& sharing, const std::vector<MaskPart>&
   return self;
 }
 
-Selection Selection::of_numbers(const Sharing& sharing, const std::vector<int64_t>& numbers, const Lengths& lengths) {
+Selection Selection::of_numbers(const Sharing& sharing, const std::vector<int64_t>& numbers,
+                                const ChunkLengths& lengths) {
   Selection self(lengths);
   const auto count = static_cast<int64_t>(numbers.size());
   if (self.total_ == 0) {
@@ -345,7 +348,7 @@ Selection Selection::of_numbers(const Sharing& sharing, const std::vector<int64_
   self.valid_ = Scratch<uint64_t>(words_for(count));
   const Places places(self);
   std::atomic<int64_t> present = 0;
-  share(sharing, count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
+  parallel_for(sharing, count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
     for (int64_t at = begin; at < end; at += 64) {
       const int64_t n = std::min<int64_t>(end - at, 64);
       int64_t row[64];

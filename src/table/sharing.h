@@ -17,14 +17,14 @@ inline constexpr int64_t kLeastRows = 16 * 1024;  // fewer rows of one column ar
 
 // work(begin, end) for parts of [0, count) that begin at multiples of `grain`; shorter ones than `least` do not pay.
 template <class Work>
-void share(const Sharing& sharing, int64_t count, int64_t grain, int64_t least, const Work& work) {
-  Share all;
+void parallel_for(const Sharing& sharing, int64_t count, int64_t grain, int64_t least, const Work& work) {
+  ParallelWork all;
   all.count = count;
   all.grain = grain;
   all.least = least;
   all.context = const_cast<Work*>(&work);
   all.run = [](void* context, int64_t begin, int64_t end) { (*static_cast<const Work*>(context))(begin, end); };
-  if (sharing.backend.share(all, sharing.options) == Outcome::interrupted) throw Interrupted{};
+  if (sharing.backend.parallel_for(all, sharing.options) == Outcome::interrupted) throw Interrupted{};
 }
 
 // Asked between blocks of what one thread does alone.

@@ -75,20 +75,20 @@ class Copier {
     if (!far_) {
       for_each_run(picks_, begin, end, visit);
     } else {
-      for_each_run(picks_, begin, end, visit, Asker(*this));
+      for_each_run(picks_, begin, end, visit, RangePrefetcher(*this));
     }
     return good;
   }
 
  private:
   // Hears of ranges some time before they are copied: asks for their offsets, and a little later for their bytes.
-  class Asker {
+  class RangePrefetcher {
    public:
-    explicit Asker(const Copier& copier) : copier_(copier) {}
+    explicit RangePrefetcher(const Copier& copier) : copier_(copier) {}
     void operator()(int32_t piece, int64_t start, int64_t length) {
       const Ends& ends = copier_.ends_[piece];
-      ask(ends.data + start * static_cast<int64_t>(sizeof(Offset)));
-      Waiting& oldest = waiting_[turn_];
+      prefetch(ends.data + start * static_cast<int64_t>(sizeof(Offset)));
+      PendingRange& oldest = waiting_[turn_];
       if (oldest.length > 0) ask_bytes(oldest);
       oldest = {piece, start, length};
       turn_ = (turn_ + 1) % kWaiting;
@@ -96,24 +96,24 @@ class Copier {
 
    private:
     static constexpr std::size_t kWaiting = 8;
-    struct Waiting {
+    struct PendingRange {
       int32_t piece = 0;
       int64_t start = 0;
       int64_t length = 0;
     };
-    void ask_bytes(const Waiting& range) const {
+    void ask_bytes(const PendingRange& range) const {
       const auto bytes = reinterpret_cast<uintptr_t>(copier_.bytes_[range.piece]);
       const auto item = static_cast<uint64_t>(copier_.item_);
-      ask(bytes + offset_at<Offset>(copier_.ends_[range.piece], range.start) * item);
-      ask(bytes + offset_at<Offset>(copier_.ends_[range.piece], range.start + range.length) * item - 1);
+      prefetch(bytes + offset_at<Offset>(copier_.ends_[range.piece], range.start) * item);
+      prefetch(bytes + offset_at<Offset>(copier_.ends_[range.piece], range.start + range.length) * item - 1);
     }
 
     const Copier& copier_;
-    Waiting waiting_[kWaiting];
+    PendingRange waiting_[kWaiting];
     std::size_t turn_ = 0;
   };
 
-  struct Group {
+  struct SpanGroup {
     uint64_t from[kGroup];
     int64_t end[kGroup];  // in the result
     const Ends* piece[kGroup];
@@ -122,7 +122,7 @@ class Copier {
 
   bool copy_rows(int64_t begin, int64_t end, int64_t base, int64_t last, std::byte* offsets, std::byte* target) const {
     int64_t at = base;
-    Group group;
+    SpanGroup group;
     for (int64_t i = begin; i < end; i += kGroup) {
       const int64_t n = std::min(kGroup, end - i);
       for (int64_t k = 0; k < n; ++k) {
@@ -142,7 +142,7 @@ class Copier {
 
   // Short rows are copied as a constant number of bytes where there is room on both sides: what is too much on the
   // target's is overwritten by the next row.
-  bool copy_group(const Group& group, int64_t n, int64_t at, int64_t last, std::byte* target) const {
+  bool copy_group(const SpanGroup& group, int64_t n, int64_t at, int64_t last, std::byte* target) const {
     for (int64_t k = 0; k < n; ++k) {
       const int64_t items = group.end[k] - at;
       const uint64_t from = group.from[k];
@@ -214,8 +214,8 @@ class Copier {
       const auto upto = static_cast<int64_t>(load<Offset>(offsets, i + 1));
       const auto bytes = reinterpret_cast<uintptr_t>(bytes_[static_cast<int>(picks_.rows.chunk_of(i))]);
       const uintptr_t first = bytes + start_of(i) * item;
-      ask(first);
-      ask(first + static_cast<uint64_t>(upto - total) * item - 1);
+      prefetch(first);
+      prefetch(first + static_cast<uint64_t>(upto - total) * item - 1);
       total = upto;
     }
   }

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <atomic>
 
-#include "backends/host_info.h"
 #include "core/error.h"
+#include "host/host_info.h"
 #include "table/arrow_abi.h"
 #include "table/bit_source.h"
 
@@ -18,8 +18,8 @@ constexpr int64_t kLongestAhead = 4096;  // bytes of a row that are asked for in
 
 void ask_for(const std::byte* first, int64_t bytes) {
   constexpr int64_t kLine = 64;
-  for (int64_t b = 0; b < bytes; b += kLine) ask(first + b);
-  if (bytes > 0) ask(first + bytes - 1);
+  for (int64_t b = 0; b < bytes; b += kLine) prefetch(first + b);
+  if (bytes > 0) prefetch(first + bytes - 1);
 }
 
 // The bits of all pieces one after the other. They are an eighth of a byte a row; finding the piece of every row that
@@ -67,9 +67,9 @@ int64_t set_offset_limit(int64_t value) {
   return limit().exchange(value);
 }
 
-Taker::Taker(const Sharing& sharing) : sharing_(sharing), near_bytes_(host::info().l2_bytes * kFarPerL2) {}
+RowTaker::RowTaker(const Sharing& sharing) : sharing_(sharing), near_bytes_(host::info().l2_bytes * kFarPerL2) {}
 
-Array Taker::take(const Type& type, const Pieces& pieces, const Picks& picks) const {
+Array RowTaker::take(const Type& type, const Pieces& pieces, const Picks& picks) const {
   Array out;
   out.length = picks.count;
   validity(type, pieces, picks, out);
@@ -96,7 +96,7 @@ Array Taker::take(const Type& type, const Pieces& pieces, const Picks& picks) co
 
 // ---- bits
 
-void Taker::validity(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const {
+void RowTaker::validity(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const {
   if (!type.has_validity()) return;
   bool has_bits = false;
   for (const Piece& piece : pieces) has_bits |= piece.array->validity.data != nullptr;
@@ -111,16 +111,16 @@ void Taker::validity(const Type& type, const Pieces& pieces, const Picks& picks,
   out.nulls = picks.count - ones;
 }
 
-void Taker::bools(const Pieces& pieces, const Picks& picks, Array& out) const {
+void RowTaker::bools(const Pieces& pieces, const Picks& picks, Array& out) const {
   SmallVector<BitSource, 2> sources;
   for (const Piece& piece : pieces) sources.push_back(bit_source(piece.array->first, piece));
   int64_t ones = 0;
   out.first = bits(sources, pieces, picks, nullptr, ones);
 }
 
-Buffer Taker::bits(const SmallVector<BitSource, 2>& sources, const Pieces& pieces, const Picks& picks,
-                   const uint64_t* mask, int64_t& ones) const {
-  const Fresh fresh = allocate(words_for(picks.count) * 8);
+Buffer RowTaker::bits(const SmallVector<BitSource, 2>& sources, const Pieces& pieces, const Picks& picks,
+                      const uint64_t* mask, int64_t& ones) const {
+  const NewBuffer fresh = allocate(words_for(picks.count) * 8);
   auto* const words = reinterpret_cast<uint64_t*>(fresh.data);
   const BitSource* source = sources.data();
   RowNumbers rows = picks.rows;
@@ -130,7 +130,7 @@ Buffer Taker::bits(const SmallVector<BitSource, 2>& sources, const Pieces& piece
     rows = {picks.among_all, nullptr};
   }
   std::atomic<int64_t> found = 0;
-  share(sharing_, picks.count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
+  parallel_for(sharing_, picks.count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
     if (picks.by_rows()) {
       found += sharing_.backend.columns().bits(source, rows, begin, end, mask, words);
       return;
@@ -157,16 +157,16 @@ Buffer Taker::bits(const SmallVector<BitSource, 2>& sources, const Pieces& piece
 
 // ---- rows of one size
 
-Buffer Taker::items(const SmallVector<const std::byte*, 2>& base, const Pieces& pieces, int64_t width,
-                    const Picks& picks) const {
-  const Fresh fresh = allocate(bytes_of_values(picks.count, width));
+Buffer RowTaker::items(const SmallVector<const std::byte*, 2>& base, const Pieces& pieces, int64_t width,
+                       const Picks& picks) const {
+  const NewBuffer fresh = allocate(bytes_of_values(picks.count, width));
   if (width == 0) return fresh.buffer;
   int64_t source_bytes = 0;
   for (const Piece& piece : pieces) source_bytes += piece.length * width;
   const bool far = source_bytes > near_bytes_ && width <= kLongestAhead;
   const int64_t least = std::clamp<int64_t>(kLeastBytes / width, 1, kLeastRows);
   const int64_t grain = picks.overlay != nullptr ? Overlay::kBlock : 64;
-  share(sharing_, picks.count, grain, least, [&](int64_t begin, int64_t end) {
+  parallel_for(sharing_, picks.count, grain, least, [&](int64_t begin, int64_t end) {
     if (picks.by_rows()) {
       return sharing_.backend.columns().items(base.data(), width, picks.rows, begin, end, far, fresh.data);
     }
@@ -189,12 +189,12 @@ Buffer Taker::items(const SmallVector<const std::byte*, 2>& base, const Pieces& 
   return fresh.buffer;
 }
 
-Buffer Taker::items_or_zeros(const SmallVector<const std::byte*, 2>& base, const Pieces& pieces, int64_t width,
-                             const Picks& picks) const {
+Buffer RowTaker::items_or_zeros(const SmallVector<const std::byte*, 2>& base, const Pieces& pieces, int64_t width,
+                                const Picks& picks) const {
   Buffer out = items(base, pieces, width, picks);
   if (picks.valid == nullptr) return out;
   auto* const data = const_cast<std::byte*>(out.data);  // ours, and not handed out yet
-  share(sharing_, picks.count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
+  parallel_for(sharing_, picks.count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       if (!picks.exists(i)) std::memset(data + i * width, 0, static_cast<std::size_t>(width));
     }
@@ -202,7 +202,7 @@ Buffer Taker::items_or_zeros(const SmallVector<const std::byte*, 2>& base, const
   return out;
 }
 
-Buffer Taker::fixed(const Pieces& pieces, int64_t width, const Picks& picks) const {
+Buffer RowTaker::fixed(const Pieces& pieces, int64_t width, const Picks& picks) const {
   SmallVector<const std::byte*, 2> base;
   for (const Piece& piece : pieces) base.push_back(piece.array->first.data + piece.offset * width);
   return items(base, pieces, width, picks);
@@ -215,7 +215,7 @@ Piece field_of(const Piece& piece, std::size_t i) {
   return {&child, child.offset + piece.offset, piece.length};
 }
 
-void Taker::structure(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const {
+void RowTaker::structure(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const {
   out.children.reserve(type.children.size());
   for (std::size_t i = 0; i < type.children.size(); ++i) {
     Pieces fields;
@@ -224,7 +224,7 @@ void Taker::structure(const Type& type, const Pieces& pieces, const Picks& picks
   }
 }
 
-void Taker::fixed_list(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const {
+void RowTaker::fixed_list(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const {
   const int64_t size = type.list_size;
   const Type& child_type = type.children[0];
   Pieces children;

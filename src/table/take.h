@@ -2,9 +2,9 @@
 // consist of. A scatter picks every row of its result out of the target or of the source.
 #pragma once
 
-#include "table/errors.h"
 #include "table/memory.h"
 #include "table/picks.h"
+#include "table/row_errors.h"
 #include "table/sharing.h"
 
 namespace gs::table {
@@ -13,9 +13,9 @@ namespace gs::table {
 int64_t offset_limit();
 int64_t set_offset_limit(int64_t limit);  // returns what it was
 
-class Taker {
+class RowTaker {
  public:
-  explicit Taker(const Sharing& sharing);
+  explicit RowTaker(const Sharing& sharing);
 
   // The rows of `pieces`, all of this type, that `picks` names. Rows that are missing become null if the type may be
   // null; their values are unspecified but never uninitialised. ExchangeError for offsets, keys or ids that lead

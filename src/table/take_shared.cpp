@@ -55,7 +55,7 @@ class Merged {
   // Whether keys stay what they are.
   bool is_trivial() const { return distinct_.size() == 1; }
 
-  std::shared_ptr<const Array> dictionary(const Taker& taker) {
+  std::shared_ptr<const Array> dictionary(const RowTaker& taker) {
     if (!has_new_) return distinct_[0];
     Pieces pieces;
     for (const auto& dictionary : distinct_)
@@ -114,7 +114,7 @@ bool same_dictionary(const Array& a, const Array& b) {
   return identity_of(a) == identity_of(b);
 }
 
-void Taker::views(const Pieces& pieces, const Picks& picks, Array& out) const {
+void RowTaker::views(const Pieces& pieces, const Picks& picks, Array& out) const {
   constexpr int64_t kInline = 12;
   SmallVector<int32_t, 2> base;
   const Array* last = nullptr;
@@ -140,7 +140,7 @@ void Taker::views(const Pieces& pieces, const Picks& picks, Array& out) const {
   auto* const data = const_cast<std::byte*>(out.first.data);  // ours, and not handed out yet
   const auto* const valid = reinterpret_cast<const uint64_t*>(out.validity.data);
   std::atomic<bool> good = true;
-  share(sharing_, picks.count, 64, kLeastViews, [&](int64_t begin, int64_t end) {
+  parallel_for(sharing_, picks.count, 64, kLeastViews, [&](int64_t begin, int64_t end) {
     for_each_run(picks, begin, end, [&](int32_t piece, int64_t, int64_t at, int64_t length) {
       for (int64_t i = at; i < at + length; ++i) {
         std::byte* const view = data + i * 16;
@@ -159,7 +159,7 @@ void Taker::views(const Pieces& pieces, const Picks& picks, Array& out) const {
   if (!good) throw ExchangeError("a view that lies outside of its buffers");
 }
 
-void Taker::keys(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const {
+void RowTaker::keys(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const {
   out.first = fixed(pieces, type.width, picks);
   if (pieces.size() == 0) {
     out.dictionary = std::make_shared<const Array>(take(*type.dictionary, {}, {}));

@@ -29,8 +29,8 @@ int64_t most_rows(int64_t width) {
 
 }  // namespace
 
-void Taker::sparse_union(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const {
-  const Fresh ids = allocate(picks.count);
+void RowTaker::sparse_union(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const {
+  const NewBuffer ids = allocate(picks.count);
   walk(picks, [&](int32_t piece, int64_t start, int64_t at, int64_t length) {
     const auto size = static_cast<std::size_t>(length);
     if (piece == kMissing) {  // a null of the first field
@@ -43,12 +43,12 @@ void Taker::sparse_union(const Type& type, const Pieces& pieces, const Picks& pi
   structure(type, pieces, picks, out);
 }
 
-void Taker::dense_union(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const {
+void RowTaker::dense_union(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const {
   if (picks.count > offset_limit()) throw OffsetOverflow{};
   const std::size_t children = type.children.size();
   if (children == 0 && picks.count > 0) refuse(type, "a union without fields that has rows");
-  const Fresh ids = allocate(picks.count);
-  const Fresh offsets = allocate(bytes_of_values(picks.count, 4));
+  const NewBuffer ids = allocate(picks.count);
+  const NewBuffer offsets = allocate(bytes_of_values(picks.count, 4));
   std::vector<RangeList> rows(children);
   walk(picks, [&](int32_t piece, int64_t start, int64_t at, int64_t length) {
     for (int64_t i = at; i < at + length; ++i) {
@@ -82,7 +82,7 @@ void Taker::dense_union(const Type& type, const Pieces& pieces, const Picks& pic
   }
 }
 
-void Taker::run_end(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const {
+void RowTaker::run_end(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const {
   const int64_t width = type.children[0].width;
   if (picks.count > most_rows(width)) throw OffsetOverflow{};
   std::vector<int64_t> ends;
@@ -113,7 +113,7 @@ void Taker::run_end(const Type& type, const Pieces& pieces, const Picks& picks, 
     }
   });
   const auto count = static_cast<int64_t>(ends.size());
-  const Fresh data = allocate(bytes_of_values(count, width));
+  const NewBuffer data = allocate(bytes_of_values(count, width));
   for (int64_t i = 0; i < count; ++i) {
     const int64_t end = ends[static_cast<std::size_t>(i)];
     if (width == 2) store(data.data, i, static_cast<int16_t>(end));

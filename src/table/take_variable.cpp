@@ -63,7 +63,7 @@ int64_t sum_lengths(const SmallVector<Ends, 2>& ends, const Picks& picks, const 
           }
         },
         [&](int32_t piece, int64_t start, int64_t) {
-          ask(ends[piece].data + start * static_cast<int64_t>(sizeof(Offset)));
+          prefetch(ends[piece].data + start * static_cast<int64_t>(sizeof(Offset)));
         });
   }
   return wrong < 0 ? -1 : static_cast<int64_t>(total);
@@ -73,8 +73,8 @@ int64_t sum_lengths(const SmallVector<Ends, 2>& ends, const Picks& picks, const 
 template <class Offset>
 void ask_for_offsets(const SmallVector<Ends, 2>& ends, const Picks& picks, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; ++i) {
-    ask(ends[static_cast<int>(picks.rows.chunk_of(i))].data +
-        int64_t{picks.rows.row[i]} * static_cast<int64_t>(sizeof(Offset)));
+    prefetch(ends[static_cast<int>(picks.rows.chunk_of(i))].data +
+             int64_t{picks.rows.row[i]} * static_cast<int64_t>(sizeof(Offset)));
   }
 }
 
@@ -120,17 +120,17 @@ const uint64_t* words_of(const Buffer& validity) {
 }
 
 // Offsets of a result, not yet final: those of a block of rows count from the block's own beginning.
-struct Lengths {
-  Fresh offsets;
+struct ResultOffsets {
+  NewBuffer offsets;
   Scratch<int64_t> base;      // of each block
   Scratch<std::byte> starts;  // of each row in its source, where rows have numbers: looked up at random only once
   int64_t blocks = 0;
   int64_t total = 0;
 };
 
-Lengths find_lengths(const Sharing& sharing, const Type& type, const Pieces& pieces, const Picks& picks,
-                     const Buffer& validity, bool far, bool keeps_starts) {
-  Lengths lengths;
+ResultOffsets find_lengths(const Sharing& sharing, const Type& type, const Pieces& pieces, const Picks& picks,
+                           const Buffer& validity, bool far, bool keeps_starts) {
+  ResultOffsets lengths;
   lengths.offsets = allocate(bytes_of_values(checked_add(picks.count, 1), type.width));
   lengths.blocks = picks.count / kBlockRows + (picks.count % kBlockRows != 0 ? 1 : 0);
   lengths.base = Scratch<int64_t>(lengths.blocks);
@@ -140,7 +140,7 @@ Lengths find_lengths(const Sharing& sharing, const Type& type, const Pieces& pie
     using Offset = decltype(kind);
     store(lengths.offsets.data, 0, Offset{0});
     const SmallVector<Ends, 2> ends = ends_of<Offset>(pieces);
-    share(sharing, lengths.blocks, 1, kLeastBlocks, [&](int64_t first, int64_t last) {
+    parallel_for(sharing, lengths.blocks, 1, kLeastBlocks, [&](int64_t first, int64_t last) {
       for (int64_t b = first; b < last; ++b) {
         const int64_t begin = b * kBlockRows;
         const int64_t end = std::min(begin + kBlockRows, picks.count);
@@ -161,11 +161,11 @@ Lengths find_lengths(const Sharing& sharing, const Type& type, const Pieces& pie
 
 }  // namespace
 
-Buffer Taker::spans(const Type& type, const Pieces& pieces, const SmallVector<const std::byte*, 2>& sources,
-                    int64_t item, const Picks& picks, Array& out) const {
+Buffer RowTaker::spans(const Type& type, const Pieces& pieces, const SmallVector<const std::byte*, 2>& sources,
+                       int64_t item, const Picks& picks, Array& out) const {
   const bool far = is_far(pieces, type.width, near_bytes_);
-  const Lengths lengths = find_lengths(sharing_, type, pieces, picks, out.validity, far, true);
-  const Fresh bytes = allocate(bytes_of_values(lengths.total, item));
+  const ResultOffsets lengths = find_lengths(sharing_, type, pieces, picks, out.validity, far, true);
+  const NewBuffer bytes = allocate(bytes_of_values(lengths.total, item));
   std::atomic<bool> wrong = false;
   with_offset(type.width, [&](auto kind) {
     using Offset = decltype(kind);
@@ -173,7 +173,7 @@ Buffer Taker::spans(const Type& type, const Pieces& pieces, const SmallVector<co
     int64_t source_bytes = 0;
     for (const Ends& piece : ends) source_bytes += (piece.high - piece.low) * item;
     const Copier<Offset> copier(ends, sources, item, picks, lengths.starts.get(), source_bytes > near_bytes_);
-    share(sharing_, lengths.blocks, 1, kLeastBlocks, [&](int64_t first, int64_t last) {
+    parallel_for(sharing_, lengths.blocks, 1, kLeastBlocks, [&](int64_t first, int64_t last) {
       for (int64_t b = first; b < last; ++b) {
         const int64_t begin = b * kBlockRows;
         const int64_t end = std::min(begin + kBlockRows, picks.count);
@@ -187,13 +187,13 @@ Buffer Taker::spans(const Type& type, const Pieces& pieces, const SmallVector<co
   return bytes.buffer;
 }
 
-void Taker::binary(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const {
+void RowTaker::binary(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const {
   SmallVector<const std::byte*, 2> sources;
   for (const Piece& piece : pieces) sources.push_back(piece.array->second.data);
   out.second = spans(type, pieces, sources, 1, picks, out);
 }
 
-void Taker::list(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const {
+void RowTaker::list(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const {
   const Type& child_type = type.children[0];
   Pieces children;
   SmallVector<const std::byte*, 2> sources;
@@ -211,14 +211,14 @@ void Taker::list(const Type& type, const Pieces& pieces, const Picks& picks, Arr
     out.children.push_back(std::move(child));
     return;
   }
-  const Lengths lengths =
+  const ResultOffsets lengths =
       find_lengths(sharing_, type, pieces, picks, out.validity, is_far(pieces, type.width, near_bytes_), false);
   std::vector<RangeList> parts(static_cast<std::size_t>(lengths.blocks));
   std::atomic<bool> wrong = false;
   with_offset(type.width, [&](auto kind) {
     using Offset = decltype(kind);
     const SmallVector<Ends, 2> ends = ends_of<Offset>(pieces);
-    share(sharing_, lengths.blocks, 1, kLeastBlocks, [&](int64_t first, int64_t last) {
+    parallel_for(sharing_, lengths.blocks, 1, kLeastBlocks, [&](int64_t first, int64_t last) {
       for (int64_t b = first; b < last; ++b) {
         const int64_t begin = b * kBlockRows;
         RangeList& part = parts[static_cast<std::size_t>(b)];
@@ -240,9 +240,9 @@ void Taker::list(const Type& type, const Pieces& pieces, const Picks& picks, Arr
   out.children.push_back(take(child_type, children, rows.picks()));
 }
 
-void Taker::list_view(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const {
-  const Fresh offsets = allocate(bytes_of_values(picks.count, type.width));
-  const Fresh sizes = allocate(bytes_of_values(picks.count, type.width));
+void RowTaker::list_view(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const {
+  const NewBuffer offsets = allocate(bytes_of_values(picks.count, type.width));
+  const NewBuffer sizes = allocate(bytes_of_values(picks.count, type.width));
   Pieces children;
   for (const Piece& piece : pieces) {
     const Array& child = piece.array->children[0];

@@ -4,16 +4,14 @@
 #include <string_view>
 
 #include "table/array.h"
-#include "table/errors.h"
+#include "table/row_errors.h"
 
 namespace gs::table {
 namespace {
 
-using Text = std::string_view;
-
 // The one format that may be written in two ways.
-Text canonical(const std::string& format) {
-  const Text text = format;
+std::string_view canonical(const std::string& format) {
+  const std::string_view text = format;
   const bool long_form = text.substr(0, 2) == "d:" && text.size() > 4 && text.substr(text.size() - 4) == ",128";
   return long_form ? text.substr(0, text.size() - 4) : text;
 }
@@ -36,7 +34,7 @@ std::string step(const Type& type, std::size_t child) {
 }
 
 // The value of a key of Arrow's metadata, whose structure was checked when it came in; empty: there is none.
-Text metadata_value(const std::string& metadata, Text key) {
+std::string_view metadata_value(const std::string& metadata, std::string_view key) {
   const char* at = metadata.data();
   const auto number = [&at] {
     int32_t value = 0;
@@ -46,26 +44,26 @@ Text metadata_value(const std::string& metadata, Text key) {
   };
   const auto text = [&] {
     const auto size = static_cast<std::size_t>(number());
-    const Text value(at, size);
+    const std::string_view value(at, size);
     at += size;
     return value;
   };
   for (int32_t left = metadata.empty() ? 0 : number(); left > 0; --left) {
     const bool found = text() == key;
-    const Text value = text();
+    const std::string_view value = text();
     if (found) return value;
   }
   return {};
 }
 
-constexpr Text kExtensionName = "ARROW:extension:name";
+constexpr std::string_view kExtensionName = "ARROW:extension:name";
 
 // Extension types differ by their name or by what describes them. Storage without a name may stand for either.
 bool same_extension(const Type& a, const Type& b) {
-  const Text name = metadata_value(a.metadata, kExtensionName);
-  const Text other = metadata_value(b.metadata, kExtensionName);
+  const std::string_view name = metadata_value(a.metadata, kExtensionName);
+  const std::string_view other = metadata_value(b.metadata, kExtensionName);
   if (name.empty() || other.empty()) return true;
-  constexpr Text kDescription = "ARROW:extension:metadata";
+  constexpr std::string_view kDescription = "ARROW:extension:metadata";
   return name == other && metadata_value(a.metadata, kDescription) == metadata_value(b.metadata, kDescription);
 }
 
@@ -123,7 +121,7 @@ const char* letter_word(char letter) {
   }
 }
 
-std::string time_name(Text text) {
+std::string time_name(std::string_view text) {
   if (text == "tdD") return "date32";
   if (text == "tdm") return "date64";
   if (text == "tiM") return "month_interval";
@@ -132,20 +130,20 @@ std::string time_name(Text text) {
   const std::string unit = unit_word(text[2]);
   if (text[1] == 'D') return "duration" + unit + "]";
   if (text[1] == 't') return (text[2] == 's' || text[2] == 'm' ? "time32" : "time64") + unit + "]";
-  const Text zone = text.substr(4);
+  const std::string_view zone = text.substr(4);
   return "timestamp" + unit + (zone.empty() ? "" : ", " + std::string(zone)) + "]";
 }
 
-std::string decimal_name(Text text) {
-  const Text precision = text.substr(0, text.find(','));
-  const Text rest = text.substr(precision.size() + 1);
-  const Text scale = rest.substr(0, rest.find(','));
+std::string decimal_name(std::string_view text) {
+  const std::string_view precision = text.substr(0, text.find(','));
+  const std::string_view rest = text.substr(precision.size() + 1);
+  const std::string_view scale = rest.substr(0, rest.find(','));
   const std::string bits = scale.size() == rest.size() ? "128" : std::string(rest.substr(scale.size() + 1));
   return "decimal" + bits + "(" + std::string(precision) + ", " + std::string(scale) + ")";
 }
 
 std::string leaf_name(const Type& type) {
-  const Text text = type.format;
+  const std::string_view text = type.format;
   if (text.size() == 1) return letter_word(text[0]);
   if (text[0] == 't') return time_name(text);
   if (text[0] == 'd') return decimal_name(text.substr(2));

@@ -206,7 +206,7 @@ void prepare(const Plan& plan, const Buffers& buffers, Direction direction, cons
   job.block = block_size(job);
 }
 
-Cut cut(const Plan& plan, const Tuning& tuning, const Threads& threads) {
+Cut cut(const Plan& plan, const Tuning& tuning, const ThreadCount& threads) {
   Cut result;
   const int64_t count = plan.space.count();
   const int64_t unit = std::max<int64_t>(plan.unit, 1);

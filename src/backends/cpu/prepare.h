@@ -3,34 +3,11 @@
 
 #include <cstdint>
 
-#include "backends/cpu/job.h"
-#include "backends/cpu/thresholds.h"
-#include "backends/threads.h"
+#include "backends/cpu/kernels/job.h"
+#include "backends/cpu/tuning.h"
+#include "host/thread_count.h"
 
 namespace gs::cpu {
-
-// What the decisions depend on besides the plan. Tests set it to reach every path with little data.
-struct Tuning {
-  int64_t l2_bytes = 1 << 20;
-  int64_t far_bytes = 4 << 20;         // an indexed side from here on comes from main memory
-  int64_t far_vector_bytes = 4 << 20;  // the same where `vectors` do it
-  int64_t stream_bytes = 16 << 20;     // a result from here on bypasses the caches
-  bool general = false;                // the general path for everything
-  bool vectors = false;                // there are registers of sixteen positions (level v4)
-  bool byte_tables = false;            // there are permutations of bytes (AVX-512 VBMI)
-  int64_t min_chunk_bytes = kMinChunkBytes;
-  int64_t min_chunk_points = kMinChunkPoints;
-  int64_t byte_run = kByteRun;
-  int64_t min_piece_bytes = kMinPieceBytes;
-  int64_t serial_points = kSerialPoints;
-  int64_t serial_points_far = kSerialPointsFar;
-  int64_t serial_row_bytes = kSerialRowBytes;
-  int64_t round_points = kRoundPoints;
-  int64_t min_slice_bytes = kMinSliceBytes;
-  int64_t totals_window = kTotalsWindow;
-  int64_t bitmap_share = kBitmapShare;
-  int64_t short_counts = UINT32_MAX;  // points that are counted in 32 bits
-};
 
 // A job with the tables that it points to. Not copied, because of those pointers.
 struct Prepared {
@@ -59,6 +36,6 @@ struct Cut {
   int64_t piece = 0;   // bytes of a piece
 };
 
-Cut cut(const Plan& plan, const Tuning& tuning, const Threads& threads);
+Cut cut(const Plan& plan, const Tuning& tuning, const ThreadCount& threads);
 
 }  // namespace gs::cpu

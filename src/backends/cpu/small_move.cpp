@@ -1,6 +1,6 @@
 // small_move.cpp: moves that are so short that deciding how to run them would take longer.
-#include "backends/cpu/cpu.h"
-#include "backends/cpu/scatter.h"
+#include "backends/cpu/cpu_backend.h"
+#include "backends/cpu/parallel_scatter.h"
 
 namespace gs::cpu {
 namespace {
@@ -16,7 +16,7 @@ class Small final : public SmallMove {
     count_ = job.count;
     extent_ = plan_.index[0].extent;
     const bool is_short = direction == Direction::gather && job.elements && job.rank == 1 &&
-                          plan_.kind == Kind::elements && plan_.index[0].step == plan_.unit && plan_.rule == Rule{};
+                          plan_.kind == PlanKind::elements && plan_.index[0].step == plan_.unit && plan_.rule == Rule{};
     if (is_short) short_ = short_gather_of(kernels, plan_.index[0].type, plan_.unit);
   }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backends/cuda/kernels.h"
-#include "backends/device/bodies.h"
+#include "backends/device/bodies/bodies.h"
 
 namespace gs::cuda {
 

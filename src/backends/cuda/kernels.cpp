@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "backends/device/bodies.h"
+#include "backends/device/bodies/bodies.h"
 
 namespace gs::cuda {
 

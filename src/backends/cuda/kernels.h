@@ -26,13 +26,13 @@ void byte_float_run_kernels(Kernel* table);
 void column_kernels(Kernel* table);
 
 // Two buffers for one array: what is in `now` is sorted into one of them, which then is `now`.
-struct Buffer {
+struct SortBuffer {
   uint64_t* now = nullptr;
   uint64_t* other = nullptr;
 };
 
 // As CUB's calls: with `work` null they only say how many bytes of it they need.
-cudaError_t sort_pairs(void* work, std::size_t& bytes, Buffer& keys, Buffer& values, int64_t count, int bits,
+cudaError_t sort_pairs(void* work, std::size_t& bytes, SortBuffer& keys, SortBuffer& values, int64_t count, int bits,
                        cudaStream_t stream);
 cudaError_t exclusive_sum_of(void* work, std::size_t& bytes, int64_t* values, int64_t count, cudaStream_t stream);
 

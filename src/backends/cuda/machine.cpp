@@ -14,7 +14,7 @@ namespace {
 // A status that was asked for in a stream, and the event behind it.
 class StreamReceipt final : public device::Receipt {
  public:
-  StreamReceipt(Resources& resources, StatusWords::Word word, cudaEvent_t event)
+  StreamReceipt(Resources& resources, StatusWords::StatusPair word, cudaEvent_t event)
       : resources_(resources), word_(word), event_(event) {}
   StreamReceipt(const StreamReceipt&) = delete;
   StreamReceipt& operator=(const StreamReceipt&) = delete;
@@ -44,7 +44,7 @@ class StreamReceipt final : public device::Receipt {
 
  private:
   Resources& resources_;
-  StatusWords::Word word_;
+  StatusWords::StatusPair word_;
   cudaEvent_t event_;  // null once the answer is known
   device::Status status_;
 };
@@ -80,7 +80,7 @@ CudaMachine::~CudaMachine() {
     const bool capturing = is_capturing();
     for (device::Status* status : statuses_) {
       if (capturing) continue;  // the graph has it
-      const StatusWords::Word word = resources_.words.of(status);
+      const StatusWords::StatusPair word = resources_.words.of(status);
       check(cudaMemsetAsync(word.far, 0, sizeof(device::Status), stream_), "cudaMemsetAsync");
       resources_.words.give(word, resources_.events.record(stream_));
     }
@@ -169,7 +169,7 @@ void CudaMachine::write(void* target, const void* host, int64_t bytes) {
 }
 
 void CudaMachine::give_staging() noexcept {
-  const Staging::Block block = std::exchange(staging_, {});
+  const Staging::Chunk block = std::exchange(staging_, {});
   staged_ = 0;
   if (block.data == nullptr) return;
   try {
@@ -195,7 +195,7 @@ void CudaMachine::read(void* host, const void* source, int64_t bytes) {
 device::Status* CudaMachine::status() {
   const DeviceGuard guard(resources_.device);
   statuses_.reserve(statuses_.size() + 1);
-  const StatusWords::Word word = resources_.words.take();
+  const StatusWords::StatusPair word = resources_.words.take();
   statuses_.push_back(word.far);
   // In a graph the word is judged anew by each replay.
   if (is_capturing()) check(cudaMemsetAsync(word.far, 0, sizeof(device::Status), stream_), "cudaMemsetAsync");
@@ -211,7 +211,7 @@ void CudaMachine::forget(device::Status* status) {
 device::Status CudaMachine::read_status(device::Status* status) {
   const DeviceGuard guard(resources_.device);
   if (is_capturing()) wait_here("bounds='raise'");
-  const StatusWords::Word word = resources_.words.of(status);
+  const StatusWords::StatusPair word = resources_.words.of(status);
   copy_to(word.near, word.far, sizeof(device::Status));
   wait_here("bounds='raise'");
   forget(status);
@@ -223,7 +223,7 @@ device::Status CudaMachine::read_status(device::Status* status) {
 
 std::unique_ptr<device::Receipt> CudaMachine::later(device::Status* status) {
   const DeviceGuard guard(resources_.device);
-  const StatusWords::Word word = resources_.words.of(status);
+  const StatusWords::StatusPair word = resources_.words.of(status);
   copy_to(word.near, word.far, sizeof(device::Status));
   give_staging();  // whoever keeps this machine until the answer is known may outlive the stream
   if (is_capturing()) {
@@ -244,8 +244,8 @@ void CudaMachine::sort(uint64_t* keys, uint64_t* values, int64_t count, int bits
   const int64_t bytes = count * static_cast<int64_t>(sizeof(uint64_t));
   const device::Temporary other_keys(*this, bytes);
   const device::Temporary other_values(*this, bytes);
-  Buffer key_buffer{keys, other_keys.as<uint64_t>()};
-  Buffer value_buffer{values, other_values.as<uint64_t>()};
+  SortBuffer key_buffer{keys, other_keys.as<uint64_t>()};
+  SortBuffer value_buffer{values, other_values.as<uint64_t>()};
   std::size_t needed = 0;
   check(sort_pairs(nullptr, needed, key_buffer, value_buffer, count, std::min(bits, 64), stream_), "cub::SortPairs");
   const device::Temporary work(*this, static_cast<int64_t>(needed));

@@ -47,7 +47,7 @@ class CudaMachine final : public device::Machine {
 
   Resources& resources_;
   cudaStream_t stream_;
-  Staging::Block staging_;  // of the last `write`; further ones fill it up
+  Staging::Chunk staging_;  // of the last `write`; further ones fill it up
   int64_t staged_ = 0;
   std::vector<device::Status*> statuses_;  // handed out, not taken back
 };

@@ -5,7 +5,7 @@
 #include "backends/cuda/devices.h"
 #include "backends/cuda/driver.h"
 #include "backends/cuda/resources.h"
-#include "backends/device/bodies.h"
+#include "backends/device/bodies/bodies.h"
 
 namespace py = pybind11;
 

@@ -89,7 +89,7 @@ bool is_done(cudaEvent_t event) noexcept {
 
 // ---- staging
 
-Staging::Block Staging::take(int64_t bytes) {
+Staging::Chunk Staging::take(int64_t bytes) {
   const std::size_t size = size_class(bytes);
   std::optional<Lent> oldest;
   {
@@ -104,7 +104,7 @@ Staging::Block Staging::take(int64_t bytes) {
       }
     }
     if (!oldest && !free_[size].empty()) {
-      const Block block = free_[size].back();
+      const Chunk block = free_[size].back();
       free_[size].pop_back();
       return block;
     }
@@ -118,13 +118,13 @@ Staging::Block Staging::take(int64_t bytes) {
     return oldest->block;
   }
   const int64_t rounded = kLeast << size;
-  const Block block{pinned(rounded), rounded};
+  const Chunk block{pinned(rounded), rounded};
   const std::lock_guard lock(mutex_);
   bytes_ += rounded;
   return block;
 }
 
-void Staging::give(Block block, cudaEvent_t event) noexcept {
+void Staging::give(Chunk block, cudaEvent_t event) noexcept {
   const std::lock_guard lock(mutex_);
   try {
     lent_.push_back({block, event});
@@ -132,7 +132,7 @@ void Staging::give(Block block, cudaEvent_t event) noexcept {
   }
 }
 
-void Staging::keep(Block block) noexcept {
+void Staging::keep(Chunk block) noexcept {
   const std::lock_guard lock(mutex_);
   bytes_ -= block.bytes;
 }
@@ -155,16 +155,16 @@ void Staging::collect(std::size_t size) noexcept {
 
 // ---- status words
 
-StatusWords::Word StatusWords::take() {
+StatusWords::StatusPair StatusWords::take() {
   const std::lock_guard lock(mutex_);
   collect();
   if (free_.empty()) grow();
-  const Word word = free_.back();
+  const StatusPair word = free_.back();
   free_.pop_back();
   return word;
 }
 
-StatusWords::Word StatusWords::of(const device::Status* far) {
+StatusWords::StatusPair StatusWords::of(const device::Status* far) {
   const std::lock_guard lock(mutex_);
   for (const Chunk& chunk : chunks_) {
     const auto offset = reinterpret_cast<uintptr_t>(far) - reinterpret_cast<uintptr_t>(chunk.far);
@@ -174,12 +174,12 @@ StatusWords::Word StatusWords::of(const device::Status* far) {
   throw device::DeviceError("a status of another device");
 }
 
-void StatusWords::give(Word word) noexcept {
+void StatusWords::give(StatusPair word) noexcept {
   const std::lock_guard lock(mutex_);
   free_.push_back(word);  // has room for all (grow)
 }
 
-void StatusWords::give(Word word, cudaEvent_t event) noexcept {
+void StatusWords::give(StatusPair word, cudaEvent_t event) noexcept {
   const std::lock_guard lock(mutex_);
   try {
     lent_.push_back({word, event});
@@ -187,7 +187,7 @@ void StatusWords::give(Word word, cudaEvent_t event) noexcept {
   }
 }
 
-void StatusWords::clean(Word word) {
+void StatusWords::clean(StatusPair word) {
   const BesideCapture beside;
   check(cudaMemsetAsync(word.far, 0, sizeof(device::Status), aside_), "cudaMemsetAsync");
   wait(aside_);

@@ -10,8 +10,8 @@
 
 #include "backends/cuda/call.h"
 #include "backends/cuda/driver.h"
-#include "backends/device/bodies.h"
-#include "backends/device/thread.h"
+#include "backends/device/bodies/bodies.h"
+#include "backends/device/bodies/thread.h"
 
 namespace gs::cuda {
 
@@ -32,7 +32,7 @@ bool is_done(cudaEvent_t event) noexcept;
 // Pinned memory through which the host's data goes, so that the caller may change or free it at once.
 class Staging {
  public:
-  struct Block {
+  struct Chunk {
     std::byte* data = nullptr;
     int64_t bytes = 0;
   };
@@ -41,15 +41,15 @@ class Staging {
   static constexpr int64_t kInAll = 64 << 20;  // beyond that, who asks waits for the copies that are under way
 
   explicit Staging(Events& events) : events_(events) {}
-  Block take(int64_t bytes);  // at most kMost
+  Chunk take(int64_t bytes);  // at most kMost
   // To be used again once the event has come to pass, which is then given to the others.
-  void give(Block block, cudaEvent_t event) noexcept;
+  void give(Chunk block, cudaEvent_t event) noexcept;
   // A graph copies from this block whenever it runs: nobody else gets it again.
-  void keep(Block block) noexcept;
+  void keep(Chunk block) noexcept;
 
  private:
   struct Lent {
-    Block block;
+    Chunk block;
     cudaEvent_t event;
   };
   static constexpr int kSizes = 7;  // powers of two from kLeast to kMost
@@ -57,7 +57,7 @@ class Staging {
 
   Events& events_;
   std::mutex mutex_;
-  std::array<std::vector<Block>, kSizes> free_;
+  std::array<std::vector<Chunk>, kSizes> free_;
   std::deque<Lent> lent_;
   int64_t bytes_ = 0;
 };
@@ -65,18 +65,18 @@ class Staging {
 // Status words in the memory of the GPU, each with one in pinned memory to copy it to. A free one is clean.
 class StatusWords {
  public:
-  struct Word {
+  struct StatusPair {
     device::Status* far = nullptr;
     device::Status* near = nullptr;
   };
 
   StatusWords(Events& events, cudaStream_t aside) : events_(events), aside_(aside) {}
-  Word take();
-  Word of(const device::Status* far);
-  void give(Word word) noexcept;  // clean, and nothing that was asked for still needs it
+  StatusPair take();
+  StatusPair of(const device::Status* far);
+  void give(StatusPair word) noexcept;  // clean, and nothing that was asked for still needs it
   // When the event has come to pass, and `near` then says whether it is clean.
-  void give(Word word, cudaEvent_t event) noexcept;
-  void clean(Word word);  // waits, for this alone
+  void give(StatusPair word, cudaEvent_t event) noexcept;
+  void clean(StatusPair word);  // waits, for this alone
 
  private:
   static constexpr int kChunk = 1024;
@@ -88,7 +88,7 @@ class StatusWords {
     device::Status* near;
   };
   struct Lent {
-    Word word;
+    StatusPair word;
     cudaEvent_t event;
   };
   void collect() noexcept;
@@ -98,7 +98,7 @@ class StatusWords {
   cudaStream_t aside_;
   std::mutex mutex_;
   std::vector<Chunk> chunks_;
-  std::vector<Word> free_;
+  std::vector<StatusPair> free_;
   std::deque<Lent> lent_;
 };
 
@@ -114,13 +114,13 @@ class Memory {
   int64_t trim();  // bytes given back to the driver
 
  private:
-  struct Waiting {
+  struct PendingRelease {
     std::byte* memory;
     cudaStream_t stream;
   };
   cudaMemPool_t pool_ = nullptr;
   std::mutex mutex_;
-  std::vector<Waiting> waiting_;
+  std::vector<PendingRelease> waiting_;
 };
 
 struct Resources {

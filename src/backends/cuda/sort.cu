@@ -6,7 +6,7 @@
 
 namespace gs::cuda {
 
-cudaError_t sort_pairs(void* work, std::size_t& bytes, Buffer& keys, Buffer& values, int64_t count, int bits,
+cudaError_t sort_pairs(void* work, std::size_t& bytes, SortBuffer& keys, SortBuffer& values, int64_t count, int bits,
                        cudaStream_t stream) {
   cub::DoubleBuffer<uint64_t> key_buffers(keys.now, keys.other);
   cub::DoubleBuffer<uint64_t> value_buffers(values.now, values.other);

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "backends/device/thread.h"
+#include "backends/device/bodies/thread.h"
 
 namespace gs::device {
 

@@ -1,9 +1,10 @@
 // move.cpp: see move.h.
 #include "backends/device/move.h"
 
-#include "backends/device/bodies.h"
+#include "backends/device/choose_kernel.h"
+#include "backends/device/launch.h"
 #include "backends/device/sorted_points.h"
-#include "backends/device/ways.h"
+#include "backends/device/uploaded_plan.h"
 
 namespace gs::device {
 namespace {
@@ -22,7 +23,7 @@ void with_word(int word, Use&& use) {
 
 template <int kUnit>
 void move_elements(Machine& machine, const Plan& plan, const Buffers& buffers, Status* status) {
-  const PlanTable table(machine, plan, buffers);
+  const UploadedPlan table(machine, plan, buffers);
   MoveElements<kUnit> body{*table, status};
   constexpr int64_t kEach = MoveElements<kUnit>::kEach;
   body.row = plan.space.extent(plan.space.rank() - 1);
@@ -34,7 +35,7 @@ void move_elements(Machine& machine, const Plan& plan, const Buffers& buffers, S
 
 // `winner`: the last points of the targets, or null where every point is the only one.
 template <int kWord, class Winner>
-void move_units(Machine& machine, const Table& table, Direction direction, Status* status, const Winner* winner,
+void move_units(Machine& machine, const PackedPlan& table, Direction direction, Status* status, const Winner* winner,
                 const Slots& slots) {
   MoveUnits<kWord, Winner> body{table, direction, status};
   body.words = table.unit / kWord;
@@ -48,7 +49,7 @@ void move_units(Machine& machine, const Table& table, Direction direction, Statu
 
 template <class Winner>
 void scatter_winners(Machine& machine, const Plan& plan, const Buffers& buffers, Status* status) {
-  const PlanTable table(machine, plan, buffers);
+  const UploadedPlan table(machine, plan, buffers);
   const Slots slots = slots_of(plan);
   const int64_t bytes = slots.count * static_cast<int64_t>(sizeof(Winner));
   const Temporary marks(machine, bytes);
@@ -76,38 +77,38 @@ void move(Machine& machine, const Plan& plan, const Buffers& buffers, Direction 
   if (buffers.base_bytes > 0) machine.copy(buffers.indexed, buffers.base, buffers.base_bytes);
   if (plan.space.count() == 0) return;
   if (plan.unit == 0) {  // nothing to move, but an index may be wrong
-    const PlanTable table(machine, plan, buffers);
+    const UploadedPlan table(machine, plan, buffers);
     if (status != nullptr) launch(machine, ScanOutside{*table, status}, table->count);
     return;
   }
   const int word = common_word(plan, buffers);
-  switch (way_of(plan, direction)) {
-    case Way::plain: {
+  switch (launch_form(plan, direction)) {
+    case LaunchForm::plain: {
       const bool gathers = direction == Direction::gather;
       return machine.copy(gathers ? buffers.dense : buffers.indexed, gathers ? buffers.indexed : buffers.dense,
                           plan.unit);
     }
-    case Way::elements:
+    case LaunchForm::elements:
       if (word < plan.unit) break;
       return with_word(static_cast<int>(plan.unit),
                        [&]<int kUnit>() { move_elements<kUnit>(machine, plan, buffers, status); });
-    case Way::winners:
+    case LaunchForm::winners:
       if (plan.space.count() < int64_t{UINT32_MAX}) return scatter_winners<uint32_t>(machine, plan, buffers, status);
       return scatter_winners<uint64_t>(machine, plan, buffers, status);
-    case Way::sorted: return scatter_sorted(machine, plan, buffers, status);
-    case Way::units: break;
+    case LaunchForm::sorted: return scatter_sorted(machine, plan, buffers, status);
+    case LaunchForm::units: break;
   }
-  const PlanTable table(machine, plan, buffers);
+  const UploadedPlan table(machine, plan, buffers);
   with_word(word, [&]<int kWord>() { move_units<kWord, void>(machine, *table, direction, status, nullptr, {}); });
 }
 
 std::string kernel_name(const Plan& plan, Direction direction) {
-  switch (way_of(plan, direction)) {
-    case Way::plain: return "copy";
-    case Way::elements: return MoveElements<4>::kName;
-    case Way::units: return MoveUnits<4, void>::kName;
-    case Way::winners: return MoveUnits<4, uint32_t>::kName;
-    case Way::sorted: return WriteLast<4>::kName;
+  switch (launch_form(plan, direction)) {
+    case LaunchForm::plain: return "copy";
+    case LaunchForm::elements: return MoveElements<4>::kName;
+    case LaunchForm::units: return MoveUnits<4, void>::kName;
+    case LaunchForm::winners: return MoveUnits<4, uint32_t>::kName;
+    case LaunchForm::sorted: return WriteLast<4>::kName;
   }
   return "";
 }

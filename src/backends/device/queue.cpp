@@ -5,20 +5,20 @@
 
 #include "backends/device/move.h"
 #include "backends/device/reduce.h"
-#include "backends/device/scan_plan.h"
+#include "backends/device/scan.h"
 #include "backends/devices.h"
 
 namespace gs::device {
 namespace {
 
 // A status of the machine, unless the plan cannot fail; given back by whoever asks for it, or at the end.
-class Watch {
+class InterruptScope {
  public:
-  Watch(Machine& machine, const Plan& plan)
+  InterruptScope(Machine& machine, const Plan& plan)
       : machine_(machine), status_(plan.can_fail() ? machine.status() : nullptr) {}
-  Watch(const Watch&) = delete;
-  Watch& operator=(const Watch&) = delete;
-  ~Watch() {
+  InterruptScope(const InterruptScope&) = delete;
+  InterruptScope& operator=(const InterruptScope&) = delete;
+  ~InterruptScope() {
     if (status_ == nullptr) return;
     try {
       machine_.later(status_);
@@ -51,7 +51,7 @@ Answer stoppable(Machine& machine, const RunOptions& options, Answer stopped, Wo
 template <class Work>
 Outcome waited(Machine& machine, const Plan& plan, const RunOptions& options, Work&& work) {
   return stoppable(machine, options, Outcome::interrupted, [&] {
-    Watch watch(machine, plan);
+    InterruptScope watch(machine, plan);
     work(watch.status());
     return watch.is_clean() ? Outcome::done : Outcome::bad_index;
   });
@@ -65,7 +65,7 @@ Outcome Queue::move(const Plan& plan, const Buffers& buffers, Direction directio
 }
 
 std::unique_ptr<Receipt> Queue::move_later(const Plan& plan, const Buffers& buffers, Direction direction) const {
-  Watch watch(*machine_, plan);
+  InterruptScope watch(*machine_, plan);
   device::move(*machine_, plan, buffers, direction, watch.status());
   return watch.later();
 }
@@ -77,7 +77,7 @@ Outcome Queue::reduce(const Plan& plan, const Buffers& buffers, const Combine& c
 }
 
 std::unique_ptr<Receipt> Queue::reduce_later(const Plan& plan, const Buffers& buffers, const Combine& combine) const {
-  Watch watch(*machine_, plan);
+  InterruptScope watch(*machine_, plan);
   device::reduce(*machine_, plan, buffers, combine, watch.status());
   return watch.later();
 }

@@ -7,10 +7,6 @@
 #include "backends/backend.h"
 #include "backends/device/machine.h"
 
-namespace gs {
-class Devices;
-}
-
 namespace gs::device {
 
 // Everything that it is asked for goes to one machine, in order; buffers lie where its kernels reach them. For one
@@ -48,10 +44,3 @@ class Queue final : public Backend {
 };
 
 }  // namespace gs::device
-
-namespace gs::reference {
-
-// Who runs the kernels of GS_BACKEND=reference; to be said before its first call.
-void run_on(const Devices& devices);
-
-}  // namespace gs::reference

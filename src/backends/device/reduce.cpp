@@ -1,9 +1,10 @@
 // reduce.cpp: see reduce.h.
 #include "backends/device/reduce.h"
 
-#include "backends/device/bodies.h"
+#include "backends/device/choose_kernel.h"
+#include "backends/device/launch.h"
 #include "backends/device/sorted_points.h"
-#include "backends/device/ways.h"
+#include "backends/device/uploaded_plan.h"
 
 namespace gs::device {
 namespace {
@@ -37,13 +38,13 @@ void reduce(Machine& machine, const Plan& plan, const Buffers& buffers, const Co
       combine.reduce == Reduce::add || combine.reduce == Reduce::min || combine.reduce == Reduce::max;
   const int atomic = kernel_of(combine.number, AtomicBodies());
   if (atomic >= 0 && any_order && combine.include_self && body.aligned) {
-    const PlanTable table(machine, plan, buffers);
+    const UploadedPlan table(machine, plan, buffers);
     body.table = *table;
     return launch_as(machine, atomic, body, body.work);
   }
   const int runs = kernel_of(combine.number, RunBodies());
   if (plan.is_one_to_one()) {
-    const PlanTable table(machine, plan, buffers);
+    const UploadedPlan table(machine, plan, buffers);
     body.table = *table;
     return launch_as(machine, runs, body, body.work);
   }

@@ -1,7 +1,9 @@
 // scan.cpp: looks for bad indices and for targets with several values, and says where the first one is.
-#include "backends/device/bodies.h"
-#include "backends/device/scan_plan.h"
+#include "backends/device/scan.h"
+
+#include "backends/device/launch.h"
 #include "backends/device/sorted_points.h"
+#include "backends/device/uploaded_plan.h"
 
 namespace gs::device {
 namespace {
@@ -28,7 +30,7 @@ bool is_outside(const IndexArray& index, Rule rule, uint64_t bits) {
 
 Status scan(Machine& machine, const Plan& plan, const Buffers& buffers) {
   if (!plan.can_fail() || plan.index_space.count() == 0) return {};
-  const PlanTable table(machine, plan, plan.index_space, buffers);
+  const UploadedPlan table(machine, plan, plan.index_space, buffers);
   Status* status = machine.status();
   launch(machine, ScanOutside{*table, status}, table->count);
   return machine.read_status(status);

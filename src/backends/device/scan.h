@@ -1,27 +1,18 @@
-// scan.h: looks at every index of a plan before anything is moved.
+// scan.h: what can be asked about the indices of a plan before it is run.
 #pragma once
 
-#include <cstdint>
+#include <optional>
 
-#include "backends/device/table.h"
-#include "backends/device/thread.h"
+#include "backends/device/machine.h"
+#include "core/plan.h"
 
 namespace gs::device {
 
-// Reports the points with an index outside; the table is that of the space of the indices.
-struct ScanOutside {
-  static constexpr const char* kName = "scan";
-  static constexpr uint64_t kVariant = 0;
+// Bad points of plan.index_space, whose positions are those of plan.index_shape. Waits.
+Status scan(Machine& machine, const Plan& plan, const Buffers& buffers);
 
-  Table table = {};
-  Status* status = nullptr;
-
-  GS_HD void operator()(Thread thread) const {
-    for (int64_t flat = thread.number; flat < table.count; flat += thread.count) {
-      Spot spot = table.look(flat);
-      if (!table.settle(flat, spot)) status->report(flat);
-    }
-  }
-};
+// As in core/plan.h. They wait.
+std::optional<BadIndex> first_outside(Machine& machine, const Plan& plan, const Buffers& buffers);
+std::optional<Duplicate> first_duplicate(Machine& machine, const Plan& plan, const Buffers& buffers);
 
 }  // namespace gs::device

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <numeric>
 
-#include "backends/device/bodies.h"
+#include "backends/device/launch.h"
 
 namespace gs::device {
 

@@ -1,22 +1,26 @@
 // sorted_points.h: the points of a scatter in the order of their targets.
 #pragma once
 
+#include "backends/device/bodies/scatter_bodies.h"
 #include "backends/device/machine.h"
-#include "backends/device/scatter.h"
+#include "backends/device/uploaded_plan.h"
 #include "core/plan.h"
 
 namespace gs::device {
+
+// The slots of every unit that the plan may reach.
+Slots slots_of(const Plan& plan);
 
 // In temporary memory, for launches in the time of a scope.
 class SortedPoints {
  public:
   SortedPoints(Machine& machine, const Plan& plan, const Buffers& buffers, Status* status);
-  const Table& table() const { return *table_; }
+  const PackedPlan& table() const { return *table_; }
   const Slots& slots() const { return slots_; }
   const Sorted& sorted() const { return sorted_; }
 
  private:
-  PlanTable table_;
+  UploadedPlan table_;
   Slots slots_;
   Temporary keys_;
   Temporary points_;

@@ -70,7 +70,7 @@ class DeviceMemory {
     const auto [offset, available] = *block;
     free_.erase(block);
     if (available > size) free_.emplace(offset + size, available - size);
-    used_.emplace(offset, Block{wanted, size});
+    used_.emplace(offset, Mapping{wanted, size});
     top_ = std::max(top_, offset + size);
     mark(offset, wanted, size);
     return device_ + offset;
@@ -109,7 +109,7 @@ class DeviceMemory {
   };
 
  private:
-  struct Block {
+  struct Mapping {
     std::size_t bytes;
     std::size_t size;
   };
@@ -185,7 +185,7 @@ class DeviceMemory {
   std::byte* device_ = nullptr;
   std::byte* host_ = nullptr;
   std::map<std::size_t, std::size_t> free_;  // by offset
-  std::map<std::size_t, Block> used_;
+  std::map<std::size_t, Mapping> used_;
   std::size_t top_ = 0;     // nothing was allocated from here on
   std::size_t opened_ = 0;  // bytes from the first one on that are accessible
   int accesses_ = 0;

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "backends/device/bodies.h"
+#include "backends/device/bodies/bodies.h"
 #include "backends/reference/device_memory.h"
 #include "backends/reference/record.h"
 
@@ -133,9 +133,9 @@ void HostMachine::launch(int kernel, int64_t blocks, const void* body, std::size
   const DeviceMemory::Access access;
   for (const int64_t block : order) {
     kRunners.run[kernel](body, block, blocks, settings_.shuffle && random_() % 2 != 0);
-    if (interrupted_ == nullptr || Clock::now() - asked_ < std::chrono::milliseconds(10)) continue;
+    if (interrupted_ == nullptr || std::chrono::steady_clock::now() - asked_ < std::chrono::milliseconds(10)) continue;
     if (interrupted_()) throw device::Interrupted();
-    asked_ = Clock::now();
+    asked_ = std::chrono::steady_clock::now();
   }
 }
 

@@ -44,8 +44,6 @@ class HostMachine final : public device::Machine {
   void go_before(uintptr_t other) override;
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   device::Status taken_back(device::Status* status);
 
   Settings settings_;
@@ -53,7 +51,7 @@ class HostMachine final : public device::Machine {
   uintptr_t stream_;
   std::mt19937_64 random_;
   bool (*interrupted_)() = nullptr;
-  Clock::time_point asked_ = Clock::now();
+  std::chrono::steady_clock::time_point asked_ = std::chrono::steady_clock::now();
 };
 
 // The CPU as two GPUs, whose memory the host cannot touch (device_memory.h). Kernels reach the host's as well, as they

@@ -2,7 +2,7 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
-#include "backends/device/bodies.h"
+#include "backends/device/bodies/bodies.h"
 #include "backends/reference/device_memory.h"
 #include "backends/reference/host_machine.h"
 #include "backends/reference/record.h"

@@ -2,8 +2,9 @@
 #include <algorithm>
 #include <array>
 
+#include "backends/device/launch.h"
 #include "core/error.h"
-#include "table/device/level.h"
+#include "table/device/column_batch.h"
 #include "table/fault.h"
 #include "table/take.h"
 
@@ -21,7 +22,7 @@ std::size_t batch_end(std::size_t begin, const T& jobs, int most) {
 
 }  // namespace
 
-void Level::run() {
+void ColumnBatch::run() {
   pick_columns();
   const std::size_t nulls = nullable_.size();
   const std::size_t facts = nulls + 2 * spans_.size() + 2;
@@ -45,17 +46,17 @@ void Level::run() {
     check_totals(host.data() + nulls);
     narrow_offsets();
   }
-  for (const Spans& spans : spans_) spans.plain ? copy(spans) : take_children(spans);
-  for (const Fixed& fixed : fixed_) take_elements(fixed);
+  for (const SpanBatch& spans : spans_) spans.plain ? copy(spans) : take_children(spans);
+  for (const FixedListBatch& fixed : fixed_) take_elements(fixed);
 }
 
-void Level::pick_columns() {
-  const auto is_long = [](const Items& items) { return items.width > kLongItem; };
-  for (const Items& items : items_) {
+void ColumnBatch::pick_columns() {
+  const auto is_long = [](const ItemBatch& items) { return items.width > kLongItem; };
+  for (const ItemBatch& items : items_) {
     if (is_long(items)) pick_long(items);
   }
-  std::vector<Items> short_ones;
-  for (Items& items : items_) {
+  std::vector<ItemBatch> short_ones;
+  for (ItemBatch& items : items_) {
     if (is_long(items)) items.column.target = nullptr;
     if (items.column.target != nullptr || items.column.valid != nullptr) short_ones.push_back(items);
   }
@@ -67,7 +68,7 @@ void Level::pick_columns() {
     body.count = static_cast<int32_t>(end - begin);
     body.all = table_of<device::PieceColumn>(short_ones, begin, end);
     for (std::size_t c = begin; c < end; ++c) {
-      Items& items = short_ones[c];
+      ItemBatch& items = short_ones[c];
       items.column.width = static_cast<int32_t>(items.width);
       for (int p = 0; p < std::min(items.pieces.size(), 2); ++p) items.column.piece[p] = items.pieces[p];
       body.column[c - begin] = items.column;
@@ -77,11 +78,11 @@ void Level::pick_columns() {
   }
 }
 
-void Level::pick_long(const Items& items) {
+void ColumnBatch::pick_long(const ItemBatch& items) {
   device::PickLong body;
   body.rows = rows_;
   body.pieces = pieces_;
-  body.all = table_of<device::PieceColumn>(std::array<Items, 1>{items}, 0, 1);
+  body.all = table_of<device::PieceColumn>(std::array<ItemBatch, 1>{items}, 0, 1);
   for (int p = 0; p < std::min(items.pieces.size(), 2); ++p) body.piece[p] = items.pieces[p];
   body.target = items.column.target;
   body.width = items.width;
@@ -91,7 +92,7 @@ void Level::pick_long(const Items& items) {
   launch(machine_, body, rows_.count * body.units);
 }
 
-void Level::count_nulls(uint64_t* nulls) {
+void ColumnBatch::count_nulls(uint64_t* nulls) {
   device::CountNulls body;
   body.bits = rows_.count;
   for (std::size_t begin = 0; begin < nullable_.size();) {
@@ -106,7 +107,7 @@ void Level::count_nulls(uint64_t* nulls) {
   }
 }
 
-void Level::find_spans(device::Status* wrong, uint64_t* long_rows) {
+void ColumnBatch::find_spans(device::Status* wrong, uint64_t* long_rows) {
   device::FindSpans body;
   body.rows = rows_;
   body.pieces = pieces_;
@@ -117,7 +118,7 @@ void Level::find_spans(device::Status* wrong, uint64_t* long_rows) {
     body.count = static_cast<int32_t>(end - begin);
     body.all = table_of<device::PieceSpans>(spans_, begin, end);
     for (std::size_t c = begin; c < end; ++c) {
-      Spans& spans = spans_[c];
+      SpanBatch& spans = spans_[c];
       spans.offsets = worker_.allocate(bytes_of_values(checked_add(rows_.count, 1), spans.type->width));
       // Sums are 64 bits wide: where offsets are as well, they are the result.
       spans.sums =
@@ -133,16 +134,16 @@ void Level::find_spans(device::Status* wrong, uint64_t* long_rows) {
   }
 }
 
-void Level::add_up(uint64_t* totals) {
+void ColumnBatch::add_up(uint64_t* totals) {
   for (std::size_t c = 0; c < spans_.size(); ++c) {
     machine_.exclusive_sum(spans_[c].sums, rows_.count);
     machine_.copy(totals + c, spans_[c].sums + rows_.count, 8);
   }
 }
 
-void Level::check_totals(const uint64_t* totals) {
+void ColumnBatch::check_totals(const uint64_t* totals) {
   for (std::size_t c = 0; c < spans_.size(); ++c) {
-    Spans& spans = spans_[c];
+    SpanBatch& spans = spans_[c];
     spans.total = static_cast<int64_t>(totals[c]);
     const bool is_long = totals[spans_.size() + c] >= uint64_t{1} << 30;  // with all others, perhaps 2^63
     if (spans.total < 0 || is_long) throw ShapeError("a result of more than 2**63 values");
@@ -152,9 +153,9 @@ void Level::check_totals(const uint64_t* totals) {
   }
 }
 
-void Level::narrow_offsets() {
+void ColumnBatch::narrow_offsets() {
   std::vector<device::OffsetColumn> narrow;
-  for (const Spans& spans : spans_) {
+  for (const SpanBatch& spans : spans_) {
     if (spans.type->width == 4) narrow.push_back({spans.sums, reinterpret_cast<int32_t*>(spans.offsets.data)});
   }
   device::NarrowOffsets body;
@@ -169,13 +170,13 @@ void Level::narrow_offsets() {
   }
 }
 
-void Level::copy(const Spans& spans) {
+void ColumnBatch::copy(const SpanBatch& spans) {
   device::CopySpans body;
   body.spans = {spans.sums, spans.column.start, rows_.count};
   body.item = spans.column.item;
   body.by_item = device::Divider(body.item);
   body.bytes = bytes_of_values(spans.total, body.item);
-  const Fresh fresh = worker_.allocate(body.bytes);
+  const NewBuffer fresh = worker_.allocate(body.bytes);
   body.target = reinterpret_cast<uint64_t*>(fresh.data);
   launch(machine_, body, (body.bytes + 7) / 8);
   if (spans.type->layout == Layout::binary) {
@@ -187,7 +188,7 @@ void Level::copy(const Spans& spans) {
   child.first = fresh.buffer;
 }
 
-void Level::take_children(const Spans& spans) {
+void ColumnBatch::take_children(const SpanBatch& spans) {
   Array& child = spans.out->children[0];
   if (spans.type->children[0].layout == Layout::null) {  // no buffers, and perhaps more rows than numbers fit anywhere
     child.length = child.nulls = spans.total;
@@ -203,7 +204,7 @@ void Level::take_children(const Spans& spans) {
   pick_rows(worker_, {{&spans.type->children[0], spans.children, &child}}, numbers.list, false);
 }
 
-void Level::take_elements(const Fixed& fixed) {
+void ColumnBatch::take_elements(const FixedListBatch& fixed) {
   if (fixed.type->layout == Layout::null) {
     fixed.out->nulls = fixed.out->length;
     return;

@@ -1,19 +1,19 @@
 // upload.cpp: see upload.h.
 #include "table/device/upload.h"
 
-#include "table/device/take.h"
+#include "table/device/device_take.h"
 #include "table/load.h"
 
 namespace gs::table {
 namespace {
 
-Buffer copy(const Worker& worker, const Buffer& buffer, int64_t bytes) {
+Buffer copy(const DeviceContext& worker, const Buffer& buffer, int64_t bytes) {
   if (buffer.data == nullptr) return {};
   return worker.upload(buffer.data, bytes).buffer;
 }
 
 // Buffers from their beginning to the last row, so that offsets stay what they are.
-Array copy(const Worker& worker, const Type& type, const Array& array) {
+Array copy(const DeviceContext& worker, const Type& type, const Array& array) {
   const int64_t rows = array.offset + array.length;
   Array out = array;
   out.validity = copy(worker, array.validity, (rows + 7) / 8);
@@ -38,7 +38,7 @@ Array copy(const Worker& worker, const Type& type, const Array& array) {
 
 }  // namespace
 
-Frame upload(const Worker& worker, const Frame& frame) {
+Frame upload(const DeviceContext& worker, const Frame& frame) {
   if (frame.device != kHost) {
     throw InvalidArgument("a table on GPU " + std::to_string(frame.device) + ", the other on GPU " +
                           std::to_string(worker.device()));

@@ -1,0 +1,94 @@
+// kernel_blocks.cpp: the indexed move, block by block. Compiled once for every instruction set level, in a namespace of
+// its own.
+//
+// A block of points is placed first: its indices are read once into private memory, judged there, and turned into
+// addresses. Then it is moved from those addresses, so that nobody who writes into the index array can lead a move
+// outside. While one row is moved, those some way ahead are on their way into the L2 cache, if the table is too large
+// for the caches.
+//
+// Only templates in anonymous namespaces, built-ins and intrinsics here: an inline function of a shared header would
+// carry this level's instructions into the whole program (tests_cpp/check_isa_leaks.sh looks for that).
+#include "backends/cpu/kernels/kernel_bytes_table.h"
+#include "backends/cpu/kernels/kernel_elements.h"
+#include "backends/cpu/kernels/kernel_rows.h"
+#include "backends/cpu/kernels/kernel_scatter.h"
+#include "backends/cpu/kernels/kernel_scatter_elements.h"
+#include "backends/cpu/kernels/kernel_vector.h"
+
+namespace gs::cpu::GS_ISA {
+namespace {
+
+int next_size(const Job& job, const Walk& walk, int64_t left) {
+  int64_t n = left < job.block ? left : job.block;
+  if (!job.short_runs) {
+    const int last = job.rank - 1;
+    const int64_t in_run = job.extent[last] - walk.at[last];
+    n = n < in_run ? n : in_run;
+  }
+  return static_cast<int>(n);
+}
+
+void move(const Job& job, PointBlock& block, const PointBlock* next, StagedBytes& stage) {
+  if (job.unit == 0) return;
+  if (job.scatter) {
+    scatter(job, block);
+  } else {
+    gather(job, block, next, stage);
+  }
+}
+
+bool run_blocks(const Job& job, int64_t first, int64_t last) {
+  Walk walk;
+  seek(job, walk, first);
+  PlacementScratch scratch;
+  PointBlock blocks[2];
+  StagedBytes stage;
+  int64_t left = last - first;
+  bool accepted = true;
+  if (job.ahead != Ahead::points) {
+    while (accepted && left > 0) {
+      const int n = next_size(job, walk, left);
+      accepted = place(job, walk, n, scratch, blocks[0]);
+      if (accepted) move(job, blocks[0], nullptr, stage);
+      advance(job, walk, n);
+      left -= n;
+    }
+  } else {
+    PointBlock* waiting = nullptr;
+    for (int turn = 0; accepted && left > 0; turn ^= 1) {
+      const int n = next_size(job, walk, left);
+      accepted = place(job, walk, n, scratch, blocks[turn]);
+      if (accepted && waiting == nullptr) fetch_first(job, blocks[turn]);
+      if (accepted && waiting != nullptr) move(job, *waiting, &blocks[turn], stage);
+      waiting = &blocks[turn];
+      advance(job, walk, n);
+      left -= n;
+    }
+    if (accepted && waiting != nullptr) move(job, *waiting, nullptr, stage);
+  }
+  send_all(stage);
+  return accepted;
+}
+
+}  // namespace
+
+const char* level() {
+  return GS_ISA_NAME;
+}
+
+bool run(const Job& job, int64_t first, int64_t last) {
+  if (job.base != nullptr) {
+    copy_unmarked(job, first, last);
+    if (job.stream) finish_streaming();
+    return true;
+  }
+  const bool accepted = kHasVectors && job.byte_table ? run_byte_table(job, first, last)
+                        : kHasVectors && job.vectors  ? run_vectors(job, first, last)
+                        : !job.elements               ? run_blocks(job, first, last)
+                        : job.scatter                 ? scatter_elements(job, first, last)
+                                                      : run_elements(job, first, last);
+  if (job.stream) finish_streaming();
+  return accepted;
+}
+
+}  // namespace gs::cpu::GS_ISA

@@ -1,0 +1,292 @@
+// kernel_combine.cpp: the arithmetic of reductions, unit by unit. Compiled once for every instruction set level, in a
+// namespace of its own; the rules that kernels.cpp names hold here too.
+#include "backends/cpu/kernels/job.h"
+#include "core/combine.h"
+
+namespace gs::cpu::GS_ISA {
+namespace {
+
+inline std::byte* pointer_to(Address address) {
+  return reinterpret_cast<std::byte*>(address);
+}
+
+template <class T, Reduce kReduce>
+void combine_units(const Job& job, const Address* target, const Address* value, int n) {
+  constexpr auto kSize = static_cast<int64_t>(sizeof(T));
+  if (job.unit == kSize) {
+    for (int j = 0; j < n; ++j) combine_direct<T, kReduce>(pointer_to(target[j]), pointer_to(value[j]));
+    return;
+  }
+  const int64_t items = job.unit / kSize;
+  for (int j = 0; j < n; ++j) {
+    std::byte* const to = pointer_to(target[j]);
+    const std::byte* const from = pointer_to(value[j]);
+#if !defined(__clang__)
+#pragma GCC ivdep
+#endif
+    for (int64_t i = 0; i < items; ++i) combine_direct<T, kReduce>(to + i * kSize, from + i * kSize);
+  }
+}
+
+// The usual geometry has its own loops: the shorter they are, the more targets are on their way at a time.
+template <class T, Reduce kReduce, class Target, class Point>
+inline void combine_each(const Elements& elements, int n, Target target, Point point) {
+  const std::byte* const values = elements.values;
+  for (int j = 0; j < n; ++j) {
+    combine_direct<T, kReduce>(pointer_to(target(j)), values + point(j) * sizeof(T));
+  }
+}
+
+template <class T, Reduce kReduce>
+void combine_elements(const Elements& elements, const uint32_t* position, const uint32_t* point, int n) {
+  const auto each = [](int j) { return static_cast<uint64_t>(j); };
+  const auto picked = [point](int j) { return uint64_t{point[j]}; };
+  if (elements.along == 0 && elements.step == sizeof(T)) {
+    const auto target = [base = elements.base, position](int j) { return base + uint64_t{position[j]} * sizeof(T); };
+    if (point == nullptr) return combine_each<T, kReduce>(elements, n, target, each);
+    return combine_each<T, kReduce>(elements, n, target, picked);
+  }
+  if (point == nullptr) {
+    return combine_each<T, kReduce>(
+        elements, n, [&](int j) { return elements.target(position[j], static_cast<uint64_t>(j)); }, each);
+  }
+  combine_each<T, kReduce>(elements, n, [&](int j) { return elements.target(position[j], point[j]); }, picked);
+}
+
+// Counts are short where sums are short, unless there are so many points that a mean could overflow them: twice as many
+// records are in a near cache then.
+template <class T, bool kMany = false>
+struct TotalRecord {
+  Wide<T> sum;
+  std::conditional_t<kMany || sizeof(Wide<T>) != 4, int64_t, uint32_t> hits;
+
+  void begin(const std::byte* target, bool) {
+    sum = widen_number(load_number<T>(target));
+    hits = 0;
+  }
+  template <Reduce kReduce>
+  GS_INLINE void add(const std::byte* value, bool include_self) {
+    combine_total<T, kReduce>(value, &sum, &hits, include_self);
+  }
+  template <bool kMean>
+  GS_INLINE void finish(std::byte* target, bool include_self) {
+    finish_wide<T, kMean>(target, sum, &hits, include_self);
+  }
+};
+
+// A NaN that no sum is, because all of them are canonical. A total that holds it has not met a value: it stands for a
+// target that is NaN, whose bytes stay, or that is not one of the values.
+inline constexpr uint32_t kUntouched = 0x7FC00001;
+
+// A total of a narrow float alone. One that no value has met rounds to the bytes of its target.
+template <class T>
+struct Total {
+  float sum;
+
+  bool is_untouched() const { return bits_as<uint32_t>(sum) == kUntouched; }
+  void begin(const std::byte* target, bool include_self) {
+    const float value = widen_number(load_number<T>(target));
+    sum = include_self && value == value ? value : bits_as<float>(kUntouched);
+  }
+  template <Reduce kReduce>
+  GS_INLINE void add(const std::byte* value, bool include_self) {
+    const float own = widen_number(load_number<T>(value));
+    const float both = combined<kReduce>(sum, own);
+    sum = include_self || !is_untouched() ? both : own;
+  }
+  template <bool kMean>
+  GS_INLINE void finish(std::byte* target, bool) {
+    if (is_untouched()) return;
+    const T value = narrow_number<T>(sum);
+    if (value.bits != load_number<T>(target).bits) store_number(target, value);
+  }
+};
+
+template <class TotalRecord, class T>
+inline TotalRecord* record_of(const Window& totals, Address target) {
+  static_assert(sizeof(TotalRecord) <= kRecordBytes);
+  return reinterpret_cast<TotalRecord*>(totals.record) +
+         static_cast<int64_t>(target - totals.first) / static_cast<int64_t>(sizeof(T));
+}
+
+// Into records that have begun.
+template <class TotalRecord, class T, Reduce kReduce>
+void add_units(const Job& job, const Address* target, const Address* value, int n) {
+  constexpr auto kSize = static_cast<int64_t>(sizeof(T));
+  const int64_t items = job.unit / kSize;
+  for (int j = 0; j < n; ++j) {
+    auto* const record = record_of<TotalRecord, T>(job.totals, target[j]);
+    const std::byte* const from = pointer_to(value[j]);
+    for (int64_t i = 0; i < items; ++i) record[i].template add<kReduce>(from + i * kSize, job.totals.include_self);
+  }
+}
+
+template <class T, Reduce kReduce, bool kMany>
+void accumulate_units(const Job& job, const Address* target, const Address* value, int n) {
+  constexpr auto kSize = static_cast<int64_t>(sizeof(T));
+  const int64_t items = job.unit / kSize;
+  const bool self = job.totals.include_self;
+  for (int j = 0; j < n; ++j) {
+    auto* const record = record_of<TotalRecord<T, kMany>, T>(job.totals, target[j]);
+    const std::byte* const to = pointer_to(target[j]);
+    const std::byte* const from = pointer_to(value[j]);
+    for (int64_t i = 0; i < items; ++i) {
+      if (self && !job.totals.begun && record[i].hits == 0)
+        record[i].sum = widen_number(load_number<T>(to + i * kSize));
+      record[i].template add<kReduce>(from + i * kSize, self);
+    }
+  }
+}
+
+// Targets that lie item by item: combine(record, position, value) for each point.
+template <class TotalRecord, class T, class Use>
+inline void for_each_record(const Elements& elements, const uint32_t* position, const uint32_t* point, int n, Use use) {
+  auto* const record = record_of<TotalRecord, T>(elements.totals, elements.base);
+  // Records are longer than what they are of, and seldom in a near cache.
+  for (int j = 0; j < n; ++j) __builtin_prefetch(record + position[j], 1, 3);
+  for (int j = 0; j < n; ++j) {
+    const uint64_t k = point == nullptr ? static_cast<uint64_t>(j) : point[j];
+    use(record[position[j]], position[j], elements.values + k * sizeof(T));
+  }
+}
+
+template <class TotalRecord, class T, Reduce kReduce>
+void add_elements(const Elements& elements, const uint32_t* position, const uint32_t* point, int n) {
+  const bool self = elements.totals.include_self;
+  for_each_record<TotalRecord, T>(
+      elements, position, point, n,
+      [self](TotalRecord& own, uint32_t, const std::byte* value) { own.template add<kReduce>(value, self); });
+}
+
+template <class T, Reduce kReduce>
+void accumulate_elements(const Elements& elements, const uint32_t* position, const uint32_t* point, int n) {
+  const std::byte* const to = pointer_to(elements.base);
+  const bool self = elements.totals.include_self;
+  const bool looks = self && !elements.totals.begun;
+  for_each_record<TotalRecord<T>, T>(elements, position, point, n,
+                                     [=](TotalRecord<T>& own, uint32_t place, const std::byte* value) {
+                                       if (looks && own.hits == 0)
+                                         own.sum = widen_number(load_number<T>(to + uint64_t{place} * sizeof(T)));
+                                       own.template add<kReduce>(value, self);
+                                     });
+}
+
+template <class T, bool kMean, bool kMany>
+void finish_units(const Job& job, const Address* target, const Address*, int n) {
+  constexpr auto kSize = static_cast<int64_t>(sizeof(T));
+  const int64_t items = job.unit / kSize;
+  for (int j = 0; j < n; ++j) {
+    auto* const record = record_of<TotalRecord<T, kMany>, T>(job.totals, target[j]);
+    for (int64_t i = 0; i < items; ++i) {
+      finish_wide<T, kMean>(pointer_to(target[j]) + i * kSize, record[i].sum, &record[i].hits, job.totals.include_self);
+    }
+  }
+}
+
+template <class TotalRecord, class T, bool kMean>
+void finish(const Window& totals, int64_t slots) {
+  auto* const record = reinterpret_cast<TotalRecord*>(totals.record);
+  std::byte* const target = pointer_to(totals.first);
+  for (int64_t i = 0; i < slots; ++i) {
+    record[i].template finish<kMean>(target + i * static_cast<int64_t>(sizeof(T)), totals.include_self);
+  }
+}
+
+template <class TotalRecord, class T>
+void begin(const Window& totals, int64_t slots) {
+  auto* const record = reinterpret_cast<TotalRecord*>(totals.record);
+  const std::byte* const target = pointer_to(totals.first);
+  for (int64_t i = 0; i < slots; ++i) {
+    record[i].begin(target + i * static_cast<int64_t>(sizeof(T)), totals.include_self);
+  }
+}
+
+// Only sums of narrow floats are ever asked for with Keep::nothing.
+template <class T, Reduce kReduce>
+inline constexpr bool kSumsSuffice = is_narrow<T> && kReduce == Reduce::add;
+
+// Calls use.operator()<T, kReduce>() for a reduction that the dtype has; else gives null.
+template <class Result, class Use>
+struct Find {
+  Reduce reduce;
+  Use use;
+  template <class T>
+  GS_INLINE Result operator()() const {
+    if constexpr (!std::is_void_v<T>) {
+      switch (reduce) {
+        case Reduce::add: return found<T, Reduce::add>();
+        case Reduce::mul: return found<T, Reduce::mul>();
+        case Reduce::min: return found<T, Reduce::min>();
+        case Reduce::max: return found<T, Reduce::max>();
+        case Reduce::mean: return found<T, Reduce::mean>();
+        case Reduce::set: break;
+      }
+    }
+    return Result{};
+  }
+  template <class T, Reduce kReduce>
+  GS_INLINE Result found() const {
+    if constexpr (has_reduction<T>(kReduce)) {
+      return use.template operator()<T, kReduce>();
+    } else {
+      return Result{};
+    }
+  }
+};
+
+template <class Result, class Use>
+GS_INLINE Result find(const Combine& combine, Use use) {
+  return visit_number(combine.number, Find<Result, Use>{combine.reduce, use});
+}
+
+}  // namespace
+
+Apply applier(const Combine& combine, ApplyStep stage, Keep keep) {
+  return find<Apply>(combine, [=]<class T, Reduce kReduce>() -> Apply {
+    constexpr bool kMean = kReduce == Reduce::mean;
+    if constexpr (kSumsSuffice<T, kReduce>) {
+      if (keep == Keep::nothing) return add_units<Total<T>, T, kReduce>;
+    }
+    constexpr bool kMany = kMean && sizeof(Wide<T>) == 4;
+    const bool many = kMany && keep == Keep::long_count;
+    if (many && stage == ApplyStep::finish) return finish_units<T, kMean, kMany>;
+    if (many) return accumulate_units<T, kReduce, kMany>;
+    if (stage == ApplyStep::finish) return finish_units<T, kMean, false>;
+    if (stage == ApplyStep::accumulate) return accumulate_units<T, kReduce, false>;
+    if constexpr (kDirect<T, kReduce>) return combine_units<T, kReduce>;
+    return nullptr;
+  });
+}
+
+ApplyElements element_applier(const Combine& combine, ApplyStep stage, Keep keep) {
+  if (keep == Keep::long_count) return nullptr;
+  return find<ApplyElements>(combine, [=]<class T, Reduce kReduce>() -> ApplyElements {
+    if constexpr (kSumsSuffice<T, kReduce>) {
+      if (keep == Keep::nothing) return add_elements<Total<T>, T, kReduce>;
+    }
+    if (stage == ApplyStep::accumulate) return accumulate_elements<T, kReduce>;
+    if constexpr (kDirect<T, kReduce>) {
+      if (stage == ApplyStep::direct) return combine_elements<T, kReduce>;
+    }
+    return nullptr;
+  });
+}
+
+Sweep sweeper(const Combine& combine, ApplyStep stage, Keep keep) {
+  return find<Sweep>(combine, [=]<class T, Reduce kReduce>() -> Sweep {
+    if constexpr (kSumsSuffice<T, kReduce>) {
+      if (keep == Keep::nothing) return stage == ApplyStep::finish ? finish<Total<T>, T, false> : begin<Total<T>, T>;
+    }
+    if (stage == ApplyStep::finish) return finish<TotalRecord<T>, T, kReduce == Reduce::mean>;
+    return begin<TotalRecord<T>, T>;
+  });
+}
+
+int64_t record_bytes(const Combine& combine, Keep keep) {
+  return find<int64_t>(combine, [keep]<class T, Reduce kReduce>() -> int64_t {
+    if (kSumsSuffice<T, kReduce> && keep == Keep::nothing) return sizeof(float);
+    return keep == Keep::long_count ? sizeof(TotalRecord<T, kReduce == Reduce::mean>) : sizeof(TotalRecord<T>);
+  });
+}
+
+}  // namespace gs::cpu::GS_ISA

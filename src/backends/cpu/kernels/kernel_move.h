@@ -1,0 +1,161 @@
+// kernel_move.h: how units are copied: by their size, past the caches or not, with what is needed next on its way.
+// Included by kernels.cpp only, once for every instruction set level.
+#pragma once
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+#include "backends/cpu/kernels/kernel_place.h"
+
+namespace gs::cpu::GS_ISA {
+namespace {
+
+inline constexpr int64_t kAheadBytes = 16384;  // rows are fetched so far ahead
+
+// ---- bytes
+
+// `target` is aligned to a line.
+inline void stream_line(std::byte* target, const std::byte* source) {
+#if defined(__AVX512F__)
+  _mm512_stream_si512(reinterpret_cast<__m512i*>(target), _mm512_loadu_si512(source));
+#elif defined(__AVX__)
+  for (int i = 0; i < 64; i += 32) {
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(target + i),
+                        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(source + i)));
+  }
+#elif defined(__SSE2__)
+  for (int i = 0; i < 64; i += 16) {
+    _mm_stream_si128(reinterpret_cast<__m128i*>(target + i),
+                     _mm_loadu_si128(reinterpret_cast<const __m128i*>(source + i)));
+  }
+#else
+  copy_line(target, source);
+#endif
+}
+
+inline void finish_streaming() {
+#if defined(__SSE2__)
+  _mm_sfence();
+#endif
+}
+
+// Whole lines of the target bypass the caches, what is left at both ends does not.
+void stream_bytes(std::byte* target, const std::byte* source, int64_t n) {
+  const int64_t head = static_cast<int64_t>(-address_of(target) & (kLine - 1));
+  if (n < head + kLine) return copy_bytes(target, source, n);
+  copy_bytes(target, source, head);
+  int64_t i = head;
+  for (; i + kLine <= n; i += kLine) stream_line(target + i, source + i);
+  copy_bytes(target + i, source + i, n - i);
+}
+
+// The item at `fill` again and again, beginning with its byte `phase`.
+void write_fill(std::byte* target, int64_t n, const std::byte* fill, int64_t item, int64_t phase) {
+  if (fill == nullptr) {
+    __builtin_memset(target, 0, static_cast<size_t>(n));
+    return;
+  }
+  int64_t i = item - phase < n ? item - phase : n;
+  copy_bytes(target, fill + phase, i);
+  for (; i + item <= n; i += item) copy_bytes(target + i, fill, item);
+  copy_bytes(target + i, fill, n - i);
+}
+
+// ---- prefetch
+
+// The share of a run's table that corresponds to the points [k, k + group) of a run of n.
+inline void prefetch_share(Address table, int64_t bytes, int64_t k, int64_t group, int64_t n) {
+  keep_prefetches();
+  const int64_t lines = (bytes + kLine - 1) / kLine;
+  const int64_t per_group = (lines * group + n - 1) / n;
+  const int64_t first = k / group * per_group;
+  const int64_t end = first + per_group < lines ? first + per_group : lines;
+  for (int64_t line = first; line < end; ++line) prefetch(table + static_cast<uint64_t>(line * kLine));
+}
+
+// ---- units of 1, 2, 4, 8 or 16 bytes; no address is 0
+
+// Prefetches the targets of the next block on the way.
+template <int kUnit>
+void gather_packed(std::byte* __restrict target, const Address* __restrict address, int n,
+                   const Address* __restrict next, int next_n) {
+  const int both = n < next_n ? n : next_n;
+  int k = 0;
+  for (; k < both; ++k) {
+    prefetch(next[k]);
+    __builtin_memcpy(target + k * kUnit, pointer_to(address[k]), kUnit);
+  }
+  for (; k < n; ++k) __builtin_memcpy(target + k * kUnit, pointer_to(address[k]), kUnit);
+  for (k = both; k < next_n; ++k) prefetch(next[k]);
+}
+
+// ---- rows
+
+template <int64_t kUnit>
+struct FixedCopy {
+  static constexpr int64_t unit = kUnit;
+  void operator()(std::byte* target, const std::byte* source) const { __builtin_memcpy(target, source, kUnit); }
+};
+// Whole lines to an aligned target. A constant number of them is up to twice as fast where rows are short.
+template <int64_t kUnit>
+struct FixedLines {
+  static constexpr int64_t unit = kUnit;
+  void operator()(std::byte* target, const std::byte* source) const {
+    for (int64_t i = 0; i < kUnit; i += kLine) stream_line(target + i, source + i);
+  }
+};
+struct Lines {
+  int64_t unit;
+  void operator()(std::byte* target, const std::byte* source) const {
+    int64_t i = 0;
+    for (; i + 512 <= unit; i += 512) FixedLines<512>{}(target + i, source + i);
+    for (; i < unit; i += kLine) stream_line(target + i, source + i);
+  }
+};
+struct Streamed {  // any length, anywhere
+  int64_t unit;
+  void operator()(std::byte* target, const std::byte* source) const { stream_bytes(target, source, unit); }
+};
+
+inline Address dense_at(const Job& job, const PointBlock& block, int k) {
+  return job.packed ? block.dense + static_cast<uint64_t>(k) * static_cast<uint64_t>(job.unit)
+                    : block.dense + static_cast<uint64_t>(block.dense_offset[k]);
+}
+
+// Calls use(copy) with the form for this unit: a constant size where there is one.
+template <class Use>
+inline void with_copy(int64_t unit, Use use) {
+  switch (unit) {
+    case 1: return use(FixedCopy<1>{});
+    case 2: return use(FixedCopy<2>{});
+    case 3: return use(FixedCopy<3>{});
+    case 4: return use(FixedCopy<4>{});
+    case 6: return use(FixedCopy<6>{});
+    case 8: return use(FixedCopy<8>{});
+    case 12: return use(FixedCopy<12>{});
+    case 16: return use(FixedCopy<16>{});
+    case 24: return use(FixedCopy<24>{});
+    case 32: return use(FixedCopy<32>{});
+    case 48: return use(FixedCopy<48>{});
+    case 64: return use(FixedCopy<64>{});
+    case 96: return use(FixedCopy<96>{});
+    case 128: return use(FixedCopy<128>{});
+    case 256: return use(FixedCopy<256>{});
+    default: return use(Sized{unit});
+  }
+}
+
+template <class Use>
+inline void with_lines(int64_t unit, Use use) {
+  switch (unit) {
+    case 64: return use(FixedLines<64>{});
+    case 128: return use(FixedLines<128>{});
+    case 256: return use(FixedLines<256>{});
+    case 512: return use(FixedLines<512>{});
+    default: return use(Lines{unit});
+  }
+}
+
+}  // namespace
+}  // namespace gs::cpu::GS_ISA

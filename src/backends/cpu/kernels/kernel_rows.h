@@ -1,0 +1,244 @@
+// kernel_rows.h: stage 2 of a gather: moves the units of a block whose addresses are known, rows first of all, while
+// rows farther on are fetched. Dispatches on sizes only. Included by kernels.cpp only, once for every instruction set
+// level.
+#pragma once
+
+#include "backends/cpu/kernels/kernel_move.h"
+
+namespace gs::cpu::GS_ISA {
+namespace {
+
+inline constexpr int64_t kLongRow = 2048;    // longer rows are fetched as they are copied, in steps of kStep bytes
+inline constexpr int64_t kLongAhead = 4096;  // so far ahead, in the same row or at the beginning of the next
+inline constexpr int64_t kStep = 512;
+
+// ---- one row
+
+// Whole lines and what is left, each 512 bytes of which ask for their counterpart at `ahead` first.
+template <bool kStream>
+inline void copy_ahead(std::byte* target, const std::byte* source, Address ahead, int64_t n) {
+  const auto line = [&](int64_t i) {
+    if constexpr (kStream) {
+      stream_line(target + i, source + i);
+    } else {
+      copy_line(target + i, source + i);
+    }
+  };
+  int64_t i = 0;
+  for (; i + kStep <= n; i += kStep) {
+    for (int64_t j = i; j < i + kStep; j += kLine) prefetch(ahead + static_cast<Address>(j));
+    for (int64_t j = i; j < i + kStep; j += kLine) line(j);
+  }
+  for (; i + kLine <= n; i += kLine) {
+    prefetch(ahead + static_cast<Address>(i));
+    line(i);
+  }
+  copy_bytes(target + i, source + i, n - i);
+}
+
+// The lines of a row at any address.
+inline void prefetch_row(Address address, int64_t unit) {
+  keep_prefetches();
+  for (int64_t i = 0; i < unit; i += kLine) prefetch(address + static_cast<Address>(i));
+  // Rows of whole lines lie on them, or none does: for those the processor guesses right.
+  if (unit % kLine != 0 || address % kLine != 0) prefetch(address + static_cast<Address>(unit - 1));
+}
+
+// A row, while the one at `ahead` is fetched; 0: none.
+template <class Copy>
+struct Short {
+  Copy copy;
+  int64_t unit() const { return copy.unit; }
+  void operator()(std::byte* target, const std::byte* source, Address ahead) const {
+    if (ahead != 0) prefetch_row(ahead, copy.unit);
+    copy(target, source);
+  }
+};
+// Long rows: a whole one fetched at once would leave the memory idle while it is copied.
+template <bool kStream>
+struct Long {
+  int64_t row;
+  int64_t unit() const { return row; }
+  void operator()(std::byte* target, const std::byte* source, Address ahead) const {
+    const int64_t head = kStream ? static_cast<int64_t>(-address_of(target) & (kLine - 1)) : 0;
+    copy_bytes(target, source, head);
+    target += head;
+    source += head;
+    const int64_t n = row - head;
+    if (ahead == 0) ahead = address_of(source);  // fetched already: costs next to nothing
+    if (n <= kLongAhead) return copy_ahead<kStream>(target, source, ahead, n);
+    const int64_t own = (n - kLongAhead) / kLine * kLine;
+    copy_ahead<kStream>(target, source, address_of(source + kLongAhead), own);
+    copy_ahead<kStream>(target + own, source + own, ahead, n - own);
+  }
+};
+
+// Calls use(copy) with the form for this unit. Streamed ones go to aligned lines, or are long.
+template <bool kStream, class Use>
+inline void with_row(int64_t unit, Use use) {
+  if (unit > kLongRow) return use(Long<kStream>{unit});
+  const auto as_short = [&](auto copy) { use(Short<decltype(copy)>{copy}); };
+  if constexpr (kStream) {
+    with_lines(unit, as_short);
+  } else {
+    with_copy(unit, as_short);
+  }
+}
+
+// ---- the rows of a block
+
+// Rows are fetched so many rows ahead.
+inline int rows_ahead(int64_t unit) {
+  const int64_t rows = kAheadBytes / (unit < 1 ? 1 : unit);
+  return static_cast<int>(rows < 1 || unit > kLongAhead ? 1 : rows < kMaxAhead ? rows : kMaxAhead);
+}
+
+// What lies beyond the last row of a block: the next block's first rows.
+void look_ahead(PointBlock& block, const PointBlock* next, int rows) {
+  const int there = next == nullptr ? 0 : next->n < rows ? next->n : rows;
+  for (int k = 0; k < there; ++k) block.address[block.n + k] = next->address[k];
+  for (int k = there; k < rows; ++k) block.address[block.n + k] = 0;
+}
+
+// Rows that all have a source, side by side. With ahead = 0 nothing is fetched. Not inlined: it is called from two
+// places.
+template <class Copy>
+[[gnu::noinline]] void gather_packed_rows(std::byte* target, const Address* address, int n, Copy copy, int ahead) {
+  for (int k = 0; k < n; ++k, target += copy.unit()) {
+    copy(target, pointer_to(address[k]), ahead == 0 ? 0 : address[k + ahead]);
+  }
+}
+
+// The rows [first, last) of any block. Packed ones go to `target`.
+template <class Copy>
+[[gnu::noinline]] void gather_any_rows(const Job& job, const PointBlock& block, int first, int last, std::byte* target,
+                                       Copy copy, int ahead) {
+  for (int k = first; k < last; ++k) {
+    std::byte* row = job.packed ? target + (k - first) * job.unit : pointer_to(dense_at(job, block, k));
+    if (block.address[k] != 0) {
+      copy(row, pointer_to(block.address[k]), ahead == 0 ? 0 : block.address[k + ahead]);
+    } else {
+      const std::byte* fill = job.fill == nullptr ? nullptr : job.fill + block.fill_offset[k];
+      write_fill(row, job.unit, fill, job.item, job.fill_phase);
+    }
+  }
+}
+
+// Packed rows go to `target`, which is the dense side or a private stage. `stream`: they lie on whole lines or are
+// long.
+void gather_rows(const Job& job, const PointBlock& block, int first, int last, std::byte* target, bool stream,
+                 int ahead) {
+  if (job.packed && job.nowhere != Nowhere::write) {
+    const auto packed = [&](auto copy) {
+      gather_packed_rows(target, block.address + first, last - first, copy, ahead);
+    };
+    return stream ? with_row<true>(job.unit, packed) : with_row<false>(job.unit, packed);
+  }
+  const auto any = [&](auto copy) { gather_any_rows(job, block, first, last, target, copy, ahead); };
+  if (job.general) return any(Short<Sized>{{job.unit}});
+  switch (job.unit) {
+    case 1: return any(Short<FixedCopy<1>>{});
+    case 2: return any(Short<FixedCopy<2>>{});
+    case 4: return any(Short<FixedCopy<4>>{});
+    case 8: return any(Short<FixedCopy<8>>{});
+    case 16: return any(Short<FixedCopy<16>>{});
+    default: break;
+  }
+  if (job.unit <= kLongRow) return any(Short<Sized>{{job.unit}});
+  return stream ? any(Long<true>{job.unit}) : any(Long<false>{job.unit});
+}
+
+// ---- streams
+
+// Bytes on their way past the caches. What does not fill a line waits for the rows that follow it, so that only the
+// ends of a run are partial lines.
+struct StagedBytes {
+  alignas(64) std::byte bytes[kLine + kLongRow];
+  Address line = 0;   // where bytes[0] belongs
+  int64_t begin = 0;  // bytes [begin, end) are waiting
+  int64_t end = 0;
+};
+
+void send_lines(StagedBytes& stage) {
+  if (stage.end < kLine) return;
+  std::byte* target = pointer_to(stage.line);
+  int64_t i = 0;
+  if (stage.begin > 0) {
+    copy_bytes(target + stage.begin, stage.bytes + stage.begin, kLine - stage.begin);
+    i = kLine;
+    stage.begin = 0;
+  }
+  for (; i + kLine <= stage.end; i += kLine) stream_line(target + i, stage.bytes + i);
+  copy_line(stage.bytes, stage.bytes + (i < kLongRow ? i : kLongRow));
+  stage.line += static_cast<Address>(i);
+  stage.end -= i;
+}
+
+void send_all(StagedBytes& stage) {
+  send_lines(stage);
+  copy_bytes(pointer_to(stage.line) + stage.begin, stage.bytes + stage.begin, stage.end - stage.begin);
+  stage.begin = stage.end = 0;
+}
+
+void stage_rows(const Job& job, const PointBlock& block, StagedBytes& stage, int ahead) {
+  if (stage.line + static_cast<Address>(stage.end) != block.dense) {
+    send_all(stage);
+    stage.line = block.dense & ~static_cast<Address>(kLine - 1);
+    stage.begin = stage.end = static_cast<int64_t>(block.dense - stage.line);
+  }
+  const int rows = static_cast<int>(kLongRow / job.unit);
+  for (int k = 0; k < block.n; k += rows) {
+    const int last = k + rows < block.n ? k + rows : block.n;
+    gather_rows(job, block, k, last, stage.bytes + stage.end, false, ahead);
+    stage.end += (last - k) * job.unit;
+    send_lines(stage);
+  }
+}
+
+// ---- the block
+
+template <int kUnit>
+void gather_elements(const Job& job, const PointBlock& block, const PointBlock* next) {
+  const int next_n = next == nullptr || next->run ? 0 : next->n;
+  const Address* ahead = next == nullptr ? nullptr : next->address;
+  if (!job.stream) return gather_packed<kUnit>(pointer_to(block.dense), block.address, block.n, ahead, next_n);
+  alignas(64) std::byte stage[kMaxBlock * kUnit];
+  gather_packed<kUnit>(stage, block.address, block.n, ahead, next_n);
+  stream_bytes(pointer_to(block.dense), stage, block.n * kUnit);
+}
+
+// The first rows of a block that no other block has fetched.
+void fetch_first(const Job& job, const PointBlock& block) {
+  if (block.run) return;
+  const int rows = rows_ahead(job.unit);
+  const int64_t bytes = job.unit < kLongAhead ? job.unit : kLongAhead;
+  for (int k = 0; k < block.n && k < rows; ++k) prefetch_unit(block.address[k], bytes);
+}
+
+void gather(const Job& job, PointBlock& block, const PointBlock* next, StagedBytes& stage) {
+  std::byte* target = pointer_to(block.dense);
+  const int ahead = job.ahead == Ahead::points ? rows_ahead(job.unit) : 0;
+  if (block.run) {
+    if (next != nullptr) fetch_first(job, *next);
+    const std::byte* source = pointer_to(block.address[0]);
+    const int64_t bytes = block.n * job.unit;
+    return job.stream ? stream_bytes(target, source, bytes) : copy_bytes(target, source, bytes);
+  }
+  if (job.packed && job.nowhere != Nowhere::write && !job.general) {
+    switch (job.unit) {
+      case 1: return gather_elements<1>(job, block, next);
+      case 2: return gather_elements<2>(job, block, next);
+      case 4: return gather_elements<4>(job, block, next);
+      case 8: return gather_elements<8>(job, block, next);
+      case 16: return gather_elements<16>(job, block, next);
+      default: break;
+    }
+  }
+  if (ahead > 0) look_ahead(block, next, ahead);
+  const bool whole_lines = ((block.dense | static_cast<Address>(job.unit)) & (kLine - 1)) == 0;
+  if (job.stream && !whole_lines && job.unit <= kLongRow) return stage_rows(job, block, stage, ahead);
+  gather_rows(job, block, 0, block.n, target, job.stream, ahead);
+}
+
+}  // namespace
+}  // namespace gs::cpu::GS_ISA

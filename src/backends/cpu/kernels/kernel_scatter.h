@@ -1,0 +1,202 @@
+// kernel_scatter.h: stage 2 of a kernel that writes to indexed addresses: picks the points of a block that belong to
+// this thread, then copies or combines their units. Included by kernels.cpp only, once for every instruction set level.
+//
+// Every thread looks at all points, and writes only to its own range of addresses. So the points of one target are met
+// by one thread, in ascending order: the last duplicate wins and sums do not depend on the number of threads.
+#pragma once
+
+#include "backends/cpu/kernels/kernel_move.h"
+
+namespace gs::cpu::GS_ISA {
+namespace {
+
+inline constexpr int kValuesAhead = 12;        // units whose values are asked for before they are needed
+inline constexpr int kTargetsAhead = 16;       // units whose targets are, where these are far away
+inline constexpr int64_t kSourceAhead = 2048;  // bytes of values that lie in order
+inline constexpr int kLanes = 8;
+
+// The own points of a block, in order. Room for a whole vector behind the last one.
+struct OwnPoints {
+  int n = 0;
+  alignas(64) Address target[kMaxBlock + kLanes];
+  alignas(64) Address value[kMaxBlock + kLanes];
+};
+
+#if defined(__AVX512F__)
+// Lanes behind the end of the block hold address 0, which nobody owns.
+void pick(const Job& job, PointBlock& block, OwnPoints& share) {
+  const __m512i low = _mm512_set1_epi64(static_cast<long long>(job.own_low));
+  const __m512i span = _mm512_set1_epi64(static_cast<long long>(job.own_high - job.own_low));
+  const __m512i step = _mm512_set1_epi64(static_cast<long long>(job.unit) * kLanes);
+  const __m512i lane = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
+  const __m512i base = _mm512_set1_epi64(static_cast<long long>(block.dense));
+  __m512i packed = _mm512_add_epi64(base, _mm512_mullo_epi64(lane, _mm512_set1_epi64(job.unit)));
+  for (int k = block.n; k % kLanes != 0; ++k) block.address[k] = 0;
+  int n = 0;
+  for (int k = 0; k < block.n; k += kLanes) {
+    const __m512i target = _mm512_load_si512(block.address + k);
+    const __mmask8 own = _mm512_cmplt_epu64_mask(_mm512_sub_epi64(target, low), span);
+    __m512i value = packed;
+    if (!job.packed) value = _mm512_add_epi64(base, _mm512_load_si512(block.dense_offset + k));
+    packed = _mm512_add_epi64(packed, step);
+    _mm512_storeu_si512(share.target + n, _mm512_maskz_compress_epi64(own, target));
+    _mm512_storeu_si512(share.value + n, _mm512_maskz_compress_epi64(own, value));
+    n += __builtin_popcount(own);
+  }
+  share.n = n;
+}
+#else
+void pick(const Job& job, const PointBlock& block, OwnPoints& share) {
+  const uint64_t span = job.own_high - job.own_low;
+  int n = 0;
+  for (int k = 0; k < block.n; ++k) {
+    share.target[n] = block.address[k];
+    share.value[n] = dense_at(job, block, k);
+    n += block.address[k] - job.own_low < span;  // no branch: which points are own is as good as random
+  }
+  share.n = n;
+}
+#endif
+
+template <class Copy>
+void scatter_units(const OwnPoints& share, int64_t unit, Copy copy) {
+  const bool far = unit >= kLine && unit <= kAheadBytes;
+  for (int j = 0; j < share.n; ++j) {
+    if (far && j + kValuesAhead < share.n) prefetch_unit(share.value[j + kValuesAhead], unit);
+    copy(pointer_to(share.target[j]), pointer_to(share.value[j]));
+  }
+}
+
+// Finds the bit of a unit. Its distance from the first one is a multiple of its length, so a product divides.
+struct Marker {
+  uint64_t* bits;
+  Address first;
+  int shift;
+  uint64_t inverse;
+  uint64_t met = 0;
+
+  explicit Marker(const Job& job) : bits(job.marks.bits), first(job.marks.first) {
+    const auto unit = static_cast<uint64_t>(job.unit);
+    shift = __builtin_ctzll(unit);
+    const uint64_t odd = unit >> shift;
+    inverse = odd;  // modulo 8; each step doubles the bits that are right
+    for (int i = 0; i < 5; ++i) inverse *= 2 - odd * inverse;
+  }
+  GS_INLINE void mark(Address target) {
+    const uint64_t slot = ((target - first) >> shift) * inverse;
+    uint64_t& word = bits[slot / 64];
+    const uint64_t bit = uint64_t{1} << (slot % 64);
+    met |= word & bit;
+    word |= bit;
+  }
+  void finish(const Job& job) const {
+    if (met != 0) *job.marks.met = 1;
+  }
+};
+
+void mark_block(const Job& job, const PointBlock& block) {
+  if (job.marks.bits == nullptr) return;
+  Marker marker(job);
+  for (int k = 0; k < block.n; ++k) {
+    if (block.address[k] != 0) marker.mark(block.address[k]);
+  }
+  marker.finish(job);
+}
+
+// Lines that will be written in part: those that are only written as a whole need not be read.
+inline void prefetch_target(const Job& job, Address target) {
+  if (job.whole_lines && job.stream) return;
+  if (!job.stream) return prefetch_unit(target, job.unit);
+  keep_prefetches();
+  prefetch(target);
+  prefetch(target + static_cast<uint64_t>(job.unit) - 1);
+}
+
+// All units of a block whose values lie in order, which are needed once, so they pass by the caches. A unit is marked
+// while the memory is busy with the ones before.
+template <class Copy>
+void scatter_in_order(const Job& job, const PointBlock& block, Copy copy) {
+  const int64_t unit = job.unit;
+  const int ahead = job.ahead == Ahead::units && unit <= kAheadBytes ? kTargetsAhead : block.n;
+  const std::byte* value = pointer_to(block.dense);
+  const auto move = [&](int k) {
+    for (int64_t byte = 0; byte < unit; byte += kLine) __builtin_prefetch(value + kSourceAhead + byte, 0, 0);
+    if (k + ahead < block.n) prefetch_target(job, block.address[k + ahead]);
+    copy(pointer_to(block.address[k]), value);
+    value += unit;
+  };
+  if (ahead < block.n) {
+    for (int k = 0; k < ahead; ++k) prefetch_target(job, block.address[k]);
+  }
+  if (job.marks.bits == nullptr) {
+    for (int k = 0; k < block.n; ++k) move(k);
+    return;
+  }
+  Marker marker(job);
+  for (int k = 0; k < block.n; ++k) {
+    marker.mark(block.address[k]);
+    move(k);
+  }
+  marker.finish(job);
+}
+
+// Calls use(copy) with the form for the units of this job.
+template <class Use>
+inline void with_unit(const Job& job, Use use) {
+  if (!job.stream) return with_copy(job.unit, use);
+  if (job.whole_lines) return with_lines(job.unit, use);
+  use(Streamed{job.unit});
+}
+
+bool owns_all(const Job& job, const PointBlock& block) {
+  const auto bytes = static_cast<uint64_t>(block.n) * static_cast<uint64_t>(job.unit);
+  return block.address[0] >= job.own_low && block.address[0] + bytes <= job.own_high;
+}
+
+void scatter(const Job& job, PointBlock& block) {
+  if (block.run && job.apply == nullptr && owns_all(job, block)) {
+    mark_block(job, block);
+    return copy_bytes(pointer_to(block.address[0]), pointer_to(block.dense), block.n * job.unit);
+  }
+  if (job.apply == nullptr && job.own_all && job.packed && job.nowhere == Nowhere::never && job.unit > 16) {
+    return with_unit(job, [&](auto copy) { scatter_in_order(job, block, copy); });
+  }
+  mark_block(job, block);
+  OwnPoints share;
+  pick(job, block, share);
+  if (job.apply != nullptr) return job.apply(job, share.target, share.value, share.n);
+  with_unit(job, [&](auto copy) { scatter_units(share, job.unit, copy); });
+}
+
+// The slots [first, last) that are not marked, in runs as long as they are.
+void copy_unmarked(const Job& job, int64_t first, int64_t last) {
+  const uint64_t* const bits = job.marks.bits;
+  const auto is_marked = [bits](int64_t slot) { return bits != nullptr && (bits[slot / 64] >> (slot % 64) & 1) != 0; };
+  const auto next = [&](int64_t slot, bool marked) {  // that is, or is not
+    if (bits == nullptr) return last;
+    while (slot < last) {
+      const uint64_t word = (marked ? bits[slot / 64] : ~bits[slot / 64]) >> (slot % 64);
+      if (word != 0) {
+        slot += __builtin_ctzll(word);
+        return slot < last ? slot : last;
+      }
+      slot += 64 - slot % 64;
+    }
+    return last;
+  };
+  for (int64_t begin = is_marked(first) ? next(first, false) : first; begin < last;) {
+    const int64_t end = next(begin, true);
+    const int64_t bytes = (end - begin) * job.unit;
+    std::byte* const target = pointer_to(job.marks.first) + begin * job.unit;
+    const std::byte* const source = job.base + begin * job.unit;
+    if (job.stream) {
+      stream_bytes(target, source, bytes);
+    } else {
+      copy_bytes(target, source, bytes);
+    }
+    begin = next(end, false);
+  }
+}
+
+}  // namespace
+}  // namespace gs::cpu::GS_ISA

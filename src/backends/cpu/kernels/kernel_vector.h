@@ -1,0 +1,279 @@
+// kernel_vector.h: gathers of 4 and 8 bytes by 32-bit positions: one load a unit, packed into registers. A mask,
+// padding and a bad index are lanes that are left out of the result. Included by kernels.cpp only, once for every
+// instruction set level; AVX-512 has it.
+#pragma once
+
+#include "backends/cpu/kernels/kernel_vector_place.h"
+
+// GCC 12 takes the undefined operands inside of its own intrinsics for ours (its bug 105593).
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#endif
+
+namespace gs::cpu::GS_ISA {
+namespace {
+
+#if defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+
+inline constexpr bool kHasVectors = true;
+
+// Which lines a group reads: those of neighbours once, none of units side by side, which the processor foresees.
+template <int kUnit>
+inline void list_lines(VectorGroup& group) {
+  constexpr int kShift = kUnit == 4 ? 4 : 3;
+  group.lines = 0;
+  if (group.in_order) return;
+  __m512i before = _mm512_set1_epi32(-1);
+  const auto start = static_cast<int>(address_of(group.table) % kLine / kUnit);
+  for (int64_t i = 0; i < group.n; i += kVectorStep) {
+    const __mmask16 inside = group.inside[i / kVectorStep];
+    const __m512i position = _mm512_load_si512(group.at + i);
+    const __m512i line = _mm512_mask_srli_epi32(_mm512_set1_epi32(-1), inside,
+                                                _mm512_add_epi32(position, _mm512_set1_epi32(start)), kShift);
+    const __mmask16 other = _mm512_mask_cmpneq_epi32_mask(inside, line, _mm512_alignr_epi32(line, before, 15));
+    _mm512_storeu_si512(group.wanted + group.lines, _mm512_maskz_compress_epi32(other, position));
+    group.lines += __builtin_popcount(other);
+    before = line;
+  }
+  settle_reads(group.wanted);
+}
+
+// Fetches sixteen of them, from `first` on.
+template <int kUnit>
+GS_INLINE void fetch_lines(const VectorGroup& group, int64_t first) {
+  const int64_t end = first + kVectorStep < group.lines ? first + kVectorStep : group.lines;
+  for (int64_t j = first; j < end; ++j) prefetch(address_of(group.table) + uint64_t{group.wanted[j]} * kUnit);
+}
+
+// 16 bytes of units, one after the other into its lane: where the table is cached, in half the time of a gather
+// instruction.
+template <int kUnit>
+inline __m128i load_units(const std::byte* table, const uint32_t* position) {
+  const auto place = [&](int i) { return table + uint64_t{position[i]} * kUnit; };
+  if constexpr (kUnit == 8) {
+    return _mm_insert_epi64(_mm_cvtsi64_si128(read<int64_t>(place(0))), read<int64_t>(place(1)), 1);
+  } else {
+    __m128i value = _mm_cvtsi32_si128(read<int32_t>(place(0)));
+    value = _mm_insert_epi32(value, read<int32_t>(place(1)), 1);
+    value = _mm_insert_epi32(value, read<int32_t>(place(2)), 2);
+    return _mm_insert_epi32(value, read<int32_t>(place(3)), 3);
+  }
+}
+
+template <int kUnit>
+inline __m512i load_line(const std::byte* table, const uint32_t* position) {
+  constexpr int kEach = 16 / kUnit;
+  const auto quarter = [&](int i) { return load_units<kUnit>(table, position + i * kEach); };
+  const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(quarter(0)), quarter(1), 1);
+  const __m256i high = _mm256_inserti128_si256(_mm256_castsi128_si256(quarter(2)), quarter(3), 1);
+  return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+}
+
+// All moves are inline and have copies of what they need: read again behind streaming stores it took three times as
+// long where the table is in L2.
+template <int kUnit, class Count>
+GS_INLINE void move_all(const VectorGroup& group, const VectorGroup* next, Count n) {
+  std::byte* const target = group.target;
+  const std::byte* const table = group.table;
+  const bool stream = group.stream;
+  for (int64_t i = 0; i < n; i += kVectorStep) {
+    if (next != nullptr) fetch_lines<kUnit>(*next, i);
+    for (int64_t j = i; j < i + kVectorStep; j += kLine / kUnit) {
+      store_line(target + j * kUnit, load_line<kUnit>(table, group.at + j), stream);
+    }
+  }
+}
+
+// The same where some points are nowhere, or the last line is not whole.
+template <int kUnit>
+GS_INLINE void move_inside(const VectorAddressing& lanes, const VectorGroup& group, const VectorGroup* next) {
+  for (int64_t i = 0; i < group.n; i += kVectorStep) {
+    if (next != nullptr) fetch_lines<kUnit>(*next, i);
+    __mmask16 live = group.n - i >= kVectorStep ? 0xFFFF : first_lanes(group.n - i);
+    __mmask16 inside = group.inside[i / kVectorStep];
+    for (int64_t j = i; j < i + kVectorStep; j += kLine / kUnit) {
+      std::byte* const target = group.target + j * kUnit;
+      const __m512i value = load_line<kUnit>(group.table, group.at + j);
+      const __m512i result = kUnit == 4 ? _mm512_mask_mov_epi32(lanes.fill, inside, value)
+                                        : _mm512_mask_mov_epi64(lanes.fill, static_cast<__mmask8>(inside), value);
+      if (group.n - i >= kVectorStep) {
+        store_line(target, result, group.stream);
+      } else if (kUnit == 4) {
+        _mm512_mask_storeu_epi32(target, live, result);
+      } else {
+        _mm512_mask_storeu_epi64(target, static_cast<__mmask8>(live), result);
+      }
+      inside = static_cast<__mmask16>(inside >> (kLine / kUnit % kVectorStep));
+      live = static_cast<__mmask16>(live >> (kLine / kUnit % kVectorStep));
+    }
+  }
+}
+
+// Fetches the lines of the next group on the way.
+template <int kUnit>
+GS_INLINE void move_vectors(const VectorAddressing& lanes, const VectorGroup& group, const VectorGroup* next) {
+  int64_t fetched = (group.n + kVectorStep - 1) / kVectorStep * kVectorStep;
+  if (group.in_order) {
+    const std::byte* const source = group.table + uint64_t{group.at[0]} * kUnit;
+    const int64_t bytes = group.n * kUnit;
+    if (next != nullptr) prefetch_unit(address_of(source) + kTableAhead, bytes);
+    group.stream ? stream_bytes(group.target, source, bytes) : copy_bytes(group.target, source, bytes);
+    fetched = 0;
+  } else if (!group.all_inside) {
+    move_inside<kUnit>(lanes, group, next);
+  } else if (group.n == kGroup) {
+    move_all<kUnit>(group, next, FullElementGroup{});
+  } else {
+    move_all<kUnit>(group, next, group.n);
+  }
+  for (; next != nullptr && fetched < kGroup; fetched += kVectorStep) fetch_lines<kUnit>(*next, fetched);
+}
+
+// The one copy that is not inline: what still waits in the end.
+template <int kUnit>
+void move_last(const VectorAddressing& lanes, const VectorGroup& group) {
+  move_vectors<kUnit>(lanes, group, nullptr);
+}
+
+// Points up to the first whole line of a streamed result.
+template <int kUnit>
+inline int64_t points_before_line(const VectorRun& run) {
+  const auto head = static_cast<int64_t>(-address_of(run.target) & (kLine - 1)) / kUnit;
+  return head < run.n ? head : run.n;
+}
+
+// False if there is a bad index.
+template <class Index, int kUnit>
+bool vector_runs(const VectorAddressing& given, const VectorRuns& given_runs) {
+  const VectorAddressing lanes =
+      given;  // own copies: the compiler must not think that stores to the target change them
+  const VectorRuns runs = given_runs;
+  VectorRun run = runs.run;
+  const auto index_bytes = run.n * static_cast<int64_t>(sizeof(Index));
+  VectorGroup groups[2];
+  VectorGroup* group = &groups[0];
+  VectorGroup* waiting = &groups[1];
+  // Short rows of indices that do not follow each other are asked for as a whole.
+  const bool apart = runs.count > 1 && index_bytes < kShortRunBytes && runs.index_stride != index_bytes;
+  const int64_t lines = (runs.span + kLine - 1) / kLine;  // of the next run's table, shared by the groups of this one
+  const int64_t share = lines == 0 ? 0 : (lines * kGroup + run.n - 1) / run.n;
+  bool good = true;
+  for (int64_t r = 0; r < runs.count; ++r) {
+    const bool stream = runs.stream && address_of(run.target) % kUnit == 0;
+    if (apart) {
+      prefetch_unit(address_of(run.index) + static_cast<uint64_t>(kRunsAhead * runs.index_stride), index_bytes);
+    }
+    const Address next_table = address_of(run.table) + static_cast<uint64_t>(runs.table_stride);
+    int64_t asked = 0;
+    int64_t n = stream ? points_before_line<kUnit>(run) : 0;
+    for (int64_t k = 0; k < run.n; k += n, n = 0) {
+      const int64_t left = run.n - k;
+      if (n == 0) n = left >= kGroup ? kGroup : left >= kVectorStep ? left / kVectorStep * kVectorStep : left;
+      if (!apart) prefetch_ahead(address_of(run.index) + static_cast<uint64_t>(k) * sizeof(Index), n * sizeof(Index));
+      for (const int64_t end = asked + share < lines ? asked + share : lines; asked < end; ++asked) {
+        prefetch(next_table + static_cast<uint64_t>(asked * kLine));
+      }
+      group->n = n;
+      group->table = run.table;
+      group->target = run.target + k * kUnit;
+      group->stream = stream;
+      good &= n % kVectorStep != 0 || run.mask != nullptr ? place_some<Index>(lanes, run, k, n, *group)
+              : n == kGroup ? place_whole<Index>(lanes, run, k, FullElementGroup{}, *group)
+                            : place_whole<Index>(lanes, run, k, n, *group);
+      if (!lanes.ahead) {
+        move_vectors<kUnit>(lanes, *group, nullptr);
+        continue;
+      }
+      list_lines<kUnit>(*group);
+      move_vectors<kUnit>(lanes, *waiting, group);
+      VectorGroup* const placed = group;
+      group = waiting;
+      waiting = placed;
+    }
+    run.index += runs.index_stride;
+    if (run.mask != nullptr) run.mask += runs.mask_stride;
+    run.table += runs.table_stride;
+    run.target += runs.target_stride;
+  }
+  if (lanes.ahead) move_last<kUnit>(lanes, *waiting);
+  return good || !lanes.judges;
+}
+
+using RunVectors = bool (*)(const VectorAddressing&, const VectorRuns&);
+
+template <int kUnit>
+RunVectors vector_for(IndexType type) {
+  constexpr RunVectors forms[] = {vector_runs<int8_t, kUnit>,   vector_runs<int16_t, kUnit>,
+                                  vector_runs<int32_t, kUnit>,  vector_runs<int64_t, kUnit>,
+                                  vector_runs<uint8_t, kUnit>,  vector_runs<uint16_t, kUnit>,
+                                  vector_runs<uint32_t, kUnit>, vector_runs<uint64_t, kUnit>};
+  return forms[static_cast<int>(type)];
+}
+
+bool run_vectors(const Job& job, int64_t first, int64_t last) {
+  const JobIndex& index = job.index[0];
+  const int inner = job.rank - 1;
+  const Bounds bounds = job.rule.bounds;
+  const RunVectors run_them = job.unit == 4 ? vector_for<4>(index.type) : vector_for<8>(index.type);
+  VectorAddressing lanes;
+  lanes.extent = index.extent;
+  lanes.from_end = job.rule.negative == Negative::from_end ? index.extent : 0;
+  // A limit for 32-bit lanes is read from one half of the 64-bit one.
+  lanes.lowest = bounds == Bounds::clip ? 0 : INT64_MIN;
+  lanes.highest = bounds == Bounds::clip ? index.extent - 1 : -1;
+  lanes.judges = bounds == Bounds::raise || bounds == Bounds::deferred;
+  lanes.ahead = job.ahead == Ahead::points;
+  lanes.shift = __builtin_ctzll(static_cast<uint64_t>(index.step / job.unit));
+  lanes.moving = stride_of(job, kIndexed, inner) != 0;
+  lanes.fill = _mm512_setzero_si512();
+  if (job.nowhere == Nowhere::read_one) {
+    lanes.fill =
+        job.unit == 4 ? _mm512_set1_epi32(read<int32_t>(job.fill)) : _mm512_set1_epi64(read<int64_t>(job.fill));
+  }
+
+  Walk walk;
+  seek(job, walk, first);
+  for (int64_t left = last - first; left > 0;) {
+    const int64_t in_run = job.extent[inner] - walk.at[inner];
+    VectorRuns runs;
+    VectorRun& run = runs.run;
+    run.n = left < in_run ? left : in_run;
+    run.index = index.data + offset_at(job, walk, kIndex);
+    run.mask = job.masked ? job.mask + offset_at(job, walk, kMask) : nullptr;
+    run.table = job.indexed + offset_at(job, walk, kIndexed);
+    run.target = job.dense + offset_at(job, walk, kDense);
+    runs.stream = job.stream;
+    if (inner > 0) {
+      runs.index_stride = stride_of(job, kIndex, inner - 1);
+      runs.mask_stride = stride_of(job, kMask, inner - 1);
+      runs.table_stride = stride_of(job, kIndexed, inner - 1);
+      runs.target_stride = stride_of(job, kDense, inner - 1);
+      runs.span = job.ahead == Ahead::runs ? job.run_span : 0;
+      if (walk.at[inner] == 0 && left >= job.extent[inner]) {
+        const int64_t in_matrix = job.extent[inner - 1] - walk.at[inner - 1];
+        runs.count = left / run.n < in_matrix ? left / run.n : in_matrix;
+      }
+    }
+    if (!run_them(lanes, runs)) return false;
+    advance(job, walk, runs.count * run.n);
+    left -= runs.count * run.n;
+  }
+  return true;
+}
+
+#else
+inline constexpr bool kHasVectors = false;
+
+bool run_vectors(const Job&, int64_t, int64_t) {
+  return false;
+}
+#endif
+
+}  // namespace
+}  // namespace gs::cpu::GS_ISA
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif

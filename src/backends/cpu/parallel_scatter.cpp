@@ -1,0 +1,402 @@
+// parallel_scatter.cpp: see parallel_scatter.h. ThreadCount share a scatter so that all points of one target belong to
+// one of them, who takes them in order. Where an axis of the targets is walked and not indexed, each has a slice of it;
+// a few very long units are cut into pieces; rows that never meet are shared as they come; else each has a range of
+// addresses, looks at all points and writes to its own range only.
+#include "backends/cpu/parallel_scatter.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <optional>
+#include <vector>
+
+#include "backends/cpu/disjoint_rows.h"
+#include "core/point.h"
+#include "core/reductions.h"
+#include "host/memory_pool.h"
+#include "host/thread_pool.h"
+
+namespace gs::cpu {
+namespace {
+
+struct AddressRange {
+  Address low = 0;
+  Address high = UINT64_MAX;
+};
+
+// What one task writes to.
+struct TaskPart {
+  AddressRange own;   // targets that begin there
+  int axis = -1;      // of the space: its points [begin, end)
+  int64_t begin = 0;  // or without an axis: bytes of every unit
+  int64_t end = 0;    // 0: all
+};
+
+// All that a reduction adds to a job.
+struct Sum {
+  Apply apply = nullptr;
+  ApplyElements apply_elements = nullptr;
+  Window totals;
+  bool stream = true;
+};
+
+struct Scatter {
+  Run run;
+  const Tuning* tuning;
+  const Plan* plan;
+  const Buffers* buffers;
+  RunOptions options;
+  int threads;
+};
+
+struct Round {
+  const Scatter* scatter;
+  const std::vector<TaskPart>* parts;
+  Sum sum;
+  int64_t first;
+  int64_t last;
+  std::atomic<bool> bad = false;
+};
+
+bool run_points(const Round& round, const Plan& plan, const Buffers& buffers, const TaskPart& part, int64_t first,
+                int64_t last) {
+  Prepared prepared;
+  prepare(plan, buffers, Direction::scatter, *round.scatter->tuning, prepared);
+  Job& job = prepared.job;
+  job.apply = round.sum.apply;
+  job.apply_elements = round.sum.apply_elements;
+  job.totals = round.sum.totals;
+  job.stream = job.stream && round.sum.stream;
+  job.own_low = std::max<Address>(part.own.low, 1);
+  job.own_high = part.own.high;
+  job.own_all = part.own.low == 0 && part.own.high == UINT64_MAX;
+  // On the fast path points are picked by position, which is where they are only if they have no other offset; totals
+  // are found by position too.
+  const bool drifts = job.stride[(job.rank - 1) * job.operands + kIndexed] != 0;
+  const bool has_totals = job.totals.record != nullptr;
+  if (drifts && (!job.own_all || has_totals)) job.elements = false;
+  if (has_totals && plan.index.size() == 1 && plan.index[0].step != plan.item) job.elements = false;
+  if (job.apply != nullptr && (job.apply_elements == nullptr || plan.unit != plan.item)) job.elements = false;
+  if (part.axis < 0 && part.end > 0) {
+    job.unit = part.end - part.begin;
+    job.dense += part.begin;
+    job.indexed += part.begin;
+    job.packed = false;
+    job.elements = false;
+  }
+  return round.scatter->run(job, first, last);
+}
+
+bool run_part(void* context, int64_t chunk) {
+  auto& round = *static_cast<Round*>(context);
+  const TaskPart& part = (*round.parts)[static_cast<std::size_t>(chunk)];
+  const Plan& plan = *round.scatter->plan;
+  bool good = false;
+  if (part.axis < 0) {
+    good = run_points(round, plan, *round.scatter->buffers, part, round.first, round.last);
+  } else {
+    Buffers buffers = *round.scatter->buffers;
+    const Plan slice = sliced(plan, buffers, part.axis, part.begin, part.end);
+    const int64_t last = std::min(round.last, slice.space.count());
+    good = round.first >= last || run_points(round, slice, buffers, part, round.first, last);
+  }
+  if (!good) round.bad.store(true, std::memory_order_relaxed);
+  return good;
+}
+
+// Slices of the outermost axis are many and run as they come. Other parts are few: they go through their points side by
+// side, in rounds, between which Ctrl-C is heard.
+Outcome run_parts(const Scatter& scatter, const std::vector<TaskPart>& parts, const Sum& sum) {
+  const bool many = parts[0].axis == 0;
+  int64_t count = scatter.plan->space.count();
+  if (parts[0].axis >= 0) {  // the first slice is the longest
+    count = count / scatter.plan->space.extent(parts[0].axis) * (parts[0].end - parts[0].begin);
+  }
+  int64_t step = count;
+  if (!many && scatter.options.interrupted != nullptr) {
+    const int64_t by_bytes = kRoundBytes / std::max<int64_t>(scatter.plan->unit, 1);
+    step = std::max<int64_t>(std::min(scatter.tuning->round_points, by_bytes), 1);
+  }
+  Round round{&scatter, &parts, sum, 0, 0};
+  host::InterruptPoller poller(scatter.options.interrupted);
+  for (int64_t first = 0; first < count; first += step) {
+    round.first = first;
+    round.last = std::min(first + step, count);
+    const host::Task task{static_cast<int64_t>(parts.size()), run_part, &round, many ? &poller : nullptr};
+    const bool done = host::run_task(scatter.threads, task);
+    if (round.bad.load()) return Outcome::bad_index;
+    if (!done) return Outcome::interrupted;
+    if (round.last < count && !poller.proceed()) return Outcome::interrupted;
+  }
+  return Outcome::done;
+}
+
+// Slices of an axis that the targets advance along by themselves: points of different slices cannot meet.
+std::vector<TaskPart> slices(const Scatter& scatter, AddressRange own) {
+  const Space& space = scatter.plan->space;
+  std::vector<TaskPart> parts;
+  for (int axis = 0; axis < space.rank() && parts.empty(); ++axis) {
+    const int64_t extent = space.extent(axis);
+    const int64_t share = extent / scatter.threads;
+    const int64_t stride = std::abs(space.stride(kIndexed, axis));
+    if (share == 0 || stride == 0 || stride < scatter.tuning->min_slice_bytes / share) continue;
+    const int64_t wanted =
+        std::max<int64_t>(int64_t{scatter.threads} * kSlicesPerThread, space.count() / kMaxChunkPoints);
+    const int64_t many = axis == 0 ? wanted : scatter.threads;
+    const int64_t step = (extent + std::min(many, extent) - 1) / std::min(many, extent);
+    for (int64_t begin = 0; begin < extent; begin += step) {
+      parts.push_back({own, axis, begin, std::min(begin + step, extent)});
+    }
+  }
+  return parts;
+}
+
+// Pieces of a few units so long that threads share each of them.
+std::vector<TaskPart> pieces(const Scatter& scatter, AddressRange own) {
+  const int64_t unit = scatter.plan->unit;
+  std::vector<TaskPart> parts;
+  if (unit < 2 * scatter.tuning->min_piece_bytes) return parts;
+  if (scatter.plan->space.count() >= int64_t{scatter.threads} * kChunksPerThread) return parts;
+  const int64_t piece = std::max((unit / scatter.threads + 63) / 64 * 64, scatter.tuning->min_piece_bytes);
+  for (int64_t begin = 0; begin < unit; begin += piece) {
+    parts.push_back({own, -1, begin, std::min(begin + piece, unit)});
+  }
+  return parts;
+}
+
+// Targets of points that lie evenly among all: only a guess where the work is, so nothing is said of bad indices.
+std::vector<Address> sample(const Scatter& scatter) {
+  const PlanView view = view_of(*scatter.plan, *scatter.buffers);
+  const int count = scatter.threads * kSamplesPerShare;
+  std::vector<Address> targets;
+  for (int i = 0; i < count; ++i) {
+    const auto flat = static_cast<int64_t>((static_cast<double>(i) + 0.5) / count * static_cast<double>(view.count));
+    const PointOffsets at = locate(view, std::min(flat, view.count - 1));
+    if (at.indexed == kNowhere) continue;
+    targets.push_back(reinterpret_cast<Address>(view.indexed) + static_cast<Address>(at.indexed));
+  }
+  std::sort(targets.begin(), targets.end());
+  return targets;
+}
+
+// Cuts a range where equally many of the sampled targets lie in every part.
+std::vector<TaskPart> ranges(const std::vector<Address>& targets, AddressRange whole, int count) {
+  const auto first = std::lower_bound(targets.begin(), targets.end(), whole.low);
+  const auto last = std::lower_bound(first, targets.end(), whole.high);
+  std::vector<TaskPart> parts;
+  Address begin = whole.low;
+  for (int i = 1; i < count; ++i) {
+    const auto middle = first + (last - first) * i / count;
+    const Address end = middle == last ? whole.high : *middle;
+    if (end <= begin) continue;
+    parts.push_back({{begin, end}});
+    begin = end;
+  }
+  if (begin < whole.high) parts.push_back({{begin, whole.high}});
+  return parts;
+}
+
+// Everybody looks at all the points, so there is a limit to how many looking pays.
+int range_count(const Scatter& scatter) {
+  return scatter.plan->unit <= 16 ? std::min(scatter.threads, kMaxElementShares) : scatter.threads;
+}
+
+std::vector<TaskPart> parts_of(const Scatter& scatter, AddressRange own, const std::vector<Address>* targets) {
+  if (scatter.threads == 1) return {TaskPart{own}};
+  std::vector<TaskPart> parts = slices(scatter, own);
+  if (parts.empty()) parts = pieces(scatter, own);
+  if (!parts.empty()) return parts;
+  return ranges(targets != nullptr ? *targets : sample(scatter), own, range_count(scatter));
+}
+
+// The whole scatter, on one thread if that is enough.
+Outcome run_direct(const Scatter& scatter, const Sum& sum) {
+  const bool heard =
+      scatter.options.interrupted == nullptr || scatter.plan->space.count() <= scatter.tuning->round_points;
+  if (scatter.threads > 1 || !heard) return run_parts(scatter, parts_of(scatter, {}, nullptr), sum);
+  Round round{&scatter, nullptr, sum, 0, scatter.plan->space.count(), {}};
+  const bool good = run_points(round, *scatter.plan, *scatter.buffers, TaskPart{}, round.first, round.last);
+  return good ? Outcome::done : Outcome::bad_index;
+}
+
+// Memory for records. Where few of them will be looked at, zeroed pages of the system, which cost nothing until then;
+// else recycled memory with anything in it.
+class Records {
+ public:
+  Records(int64_t bytes, bool zeroed) : recycled_(!zeroed) {
+    const auto size = static_cast<std::size_t>(bytes);
+    data_ = static_cast<std::byte*>(recycled_ ? host::allocate(size) : std::calloc(size, 1));
+    if (data_ == nullptr) throw std::bad_alloc();
+  }
+  Records(const Records&) = delete;
+  Records& operator=(const Records&) = delete;
+  ~Records() {
+    if (recycled_) {
+      host::release(data_);
+    } else {
+      std::free(data_);
+    }
+  }
+  std::byte* data() const { return data_; }
+
+ private:
+  bool recycled_;
+  std::byte* data_;
+};
+
+// Whether there is a target wherever a target could be between the lowest and the highest address.
+bool is_gapless(const Plan& plan, int64_t slots) {
+  double targets = static_cast<double>(plan.unit_items());
+  for (int axis = 0; axis < plan.space.rank(); ++axis) {
+    if (plan.space.stride(kIndexed, axis) != 0) targets *= static_cast<double>(plan.space.extent(axis));
+  }
+  for (const IndexArray& index : plan.index) targets *= static_cast<double>(index.extent);
+  return targets == static_cast<double>(slots);  // exact below 2^53, and a window is far below
+}
+
+// A sweep over all records of a window.
+void sweep_window(const Scatter& scatter, Sweep sweep, const Window& totals, int64_t slots, int64_t record,
+                  int64_t item) {
+  struct SweepWork {
+    Sweep sweep;
+    Window totals;
+    int64_t slots, record, item;
+  } work{sweep, totals, slots, record, item};
+  const auto run = [](void* context, int64_t chunk) {
+    const auto& all = *static_cast<SweepWork*>(context);
+    const int64_t begin = chunk * kMaxChunkPoints;
+    Window part = all.totals;
+    part.record += begin * all.record;
+    part.first += static_cast<Address>(begin * all.item);
+    all.sweep(part, std::min(kMaxChunkPoints, all.slots - begin));
+    return true;
+  };
+  host::run_task(scatter.threads, {(slots + kMaxChunkPoints - 1) / kMaxChunkPoints, run, &work});
+}
+
+// Reductions with running totals, one window of the targets at a time.
+Outcome reduce_in_windows(const Scatter& scatter, const Appliers& appliers, const Combine& combine) {
+  const Plan& plan = *scatter.plan;
+  const Span span = indexed_span(plan);
+  const int64_t slots = (span.high - span.low) / plan.item;
+  const int64_t per_unit = plan.unit_items();
+  const int64_t window = std::min(slots, std::max(scatter.tuning->totals_window, per_unit));
+  const bool many = combine.reduce == Reduce::mean && plan.space.count() > scatter.tuning->short_counts;
+  // Memory between the targets is not ours to read, and few values do not pay for a look at every target.
+  const bool dense = !many && slots / kSparseSlots <= plan.space.count() * per_unit && is_gapless(plan, slots);
+  const Keep keep = many ? Keep::long_count : dense && sums_suffice(combine) ? Keep::nothing : Keep::count;
+  const int64_t record = appliers.record_bytes(combine, keep);
+  const int64_t bytes = (window + per_unit) * record;  // the last unit may begin in the window
+  const auto targets = scatter.threads > 1 ? sample(scatter) : std::vector<Address>();
+  const Address start = reinterpret_cast<Address>(scatter.buffers->indexed) + static_cast<Address>(span.low);
+  Sum sum;
+  sum.stream = false;
+  std::optional<Records> records;
+  host::InterruptPoller poller(scatter.options.interrupted);
+  for (int64_t first = 0; first < slots; first += window) {
+    if (!dense || !records) records.emplace(bytes, !dense);
+    const int64_t here = std::min(window, slots - first);
+    const int64_t reached = std::min(here + per_unit - 1, slots - first);
+    const Address low = start + static_cast<Address>(first * plan.item);
+    const Address high = low + static_cast<Address>(here * plan.item);
+    sum.totals = {records->data(), low, combine.include_self, dense};
+    if (dense)
+      sweep_window(scatter, appliers.sweep(combine, ApplyStep::accumulate, keep), sum.totals, reached, record,
+                   plan.item);
+    sum.apply = appliers.units(combine, ApplyStep::accumulate, keep);
+    sum.apply_elements = appliers.elements(combine, ApplyStep::accumulate, keep);
+    const std::vector<TaskPart> parts = parts_of(scatter, {low, high}, &targets);
+    Outcome outcome = run_parts(scatter, parts, sum);
+    if (outcome != Outcome::done) return outcome;
+    if (dense) {
+      sweep_window(scatter, appliers.sweep(combine, ApplyStep::finish, keep), sum.totals, reached, record, plan.item);
+    } else {
+      sum.apply = appliers.units(combine, ApplyStep::finish, keep);
+      sum.apply_elements = nullptr;
+      outcome = run_parts(scatter, parts, sum);
+      if (outcome != Outcome::done) return outcome;
+    }
+    if (!poller.proceed()) return Outcome::interrupted;
+  }
+  return Outcome::done;
+}
+
+// Units longer than a window are reduced piece by piece.
+Outcome reduce_in_pieces(const Scatter& scatter, const Appliers& appliers, const Combine& combine) {
+  const int64_t most = scatter.tuning->totals_window * scatter.plan->item;
+  if (scatter.plan->unit <= most) return reduce_in_windows(scatter, appliers, combine);
+  for (int64_t begin = 0; begin < scatter.plan->unit; begin += most) {
+    Plan plan = *scatter.plan;
+    Buffers buffers = *scatter.buffers;
+    plan.unit = std::min(most, plan.unit - begin);
+    buffers.dense += begin;
+    buffers.indexed += begin;
+    Scatter piece = scatter;
+    piece.plan = &plan;
+    piece.buffers = &buffers;
+    const Outcome outcome = reduce_in_windows(piece, appliers, combine);
+    if (outcome != Outcome::done) return outcome;
+  }
+  return Outcome::done;
+}
+
+Scatter scatter_of(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers, const RunOptions& options) {
+  return {run, &tuning, &plan, &buffers, options, cut(plan, tuning, options.threads).threads};
+}
+
+}  // namespace
+
+int scatter_threads(const Plan& plan, const Tuning& tuning, int available) {
+  const Buffers nothing;
+  const Scatter scatter = scatter_of(nullptr, tuning, plan, nothing, {available, nullptr});
+  if (scatter.threads == 1 || !slices(scatter, {}).empty() || !pieces(scatter, {}).empty()) return scatter.threads;
+  return range_count(scatter);
+}
+
+bool may_meet(const Plan& plan, Direction direction) {
+  return direction == Direction::scatter && !plan.is_one_to_one();
+}
+
+Outcome scatter_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
+                     const RunOptions& options) {
+  const Scatter scatter = scatter_of(run, tuning, plan, buffers, options);
+  if (scatter.threads > 1 && slices(scatter, {}).empty() && pieces(scatter, {}).empty()) {
+    const DisjointRows tried = scatter_apart(run, tuning, plan, buffers, options);
+    if (tried.yes || tried.outcome != Outcome::done) return tried.outcome;
+  }
+  return run_direct(scatter, {});
+}
+
+Outcome scatter_onto(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
+                     const RunOptions& options) {
+  const Span span = indexed_span(plan);
+  const bool tries = may_meet(plan, Direction::scatter) && plan.space.count() > 0 && span.low == 0 &&
+                     span.high == buffers.base_bytes && plan.bytes_moved() >= tuning.serial_row_bytes;
+  if (tries) {
+    const DisjointRows tried = scatter_apart(run, tuning, plan, buffers, options);
+    if (tried.yes || tried.outcome != Outcome::done) return tried.outcome;
+  }
+  const Outcome copied = copy_base(run, tuning, buffers, options);
+  if (copied != Outcome::done) return copied;
+  if (tries) return run_direct(scatter_of(run, tuning, plan, buffers, options), {});
+  Buffers filled = buffers;
+  filled.base = nullptr;
+  return move_with(run, tuning, plan, filled, Direction::scatter, options);
+}
+
+Outcome reduce_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers, const Combine& combine,
+                    const RunOptions& options) {
+  if (plan.space.count() == 0) return Outcome::done;
+  const Scatter scatter = scatter_of(run, tuning, plan, buffers, options);
+  const Appliers appliers = appliers_of(run);
+  if (!combines_directly(combine)) return reduce_in_pieces(scatter, appliers, combine);
+  Sum sum;
+  sum.stream = false;
+  sum.apply = appliers.units(combine, ApplyStep::direct, Keep::count);
+  sum.apply_elements = appliers.elements(combine, ApplyStep::direct, Keep::count);
+  return run_direct(scatter, sum);
+}
+
+}  // namespace gs::cpu

@@ -1,0 +1,44 @@
+// tuning.cpp: the tuning of this machine, from its caches and its environment variables.
+#include "backends/cpu/tuning.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "host/host_info.h"
+#include "host/settings.h"
+
+namespace gs::cpu {
+namespace {
+
+int64_t bytes_from(const char* variable, int64_t otherwise) {
+  return host::bytes_setting(variable, std::getenv(variable), otherwise);
+}
+
+int64_t points_from(const char* variable, int64_t otherwise) {
+  return host::points_setting(variable, std::getenv(variable), otherwise);
+}
+
+int64_t times(int64_t bytes, int64_t factor) {
+  return bytes > INT64_MAX / factor ? INT64_MAX : bytes * factor;
+}
+
+}  // namespace
+
+Tuning host_tuning(const host::HostInfo& host) {
+  Tuning tuning;
+  tuning.l2_bytes = host.l2_bytes;
+  tuning.vectors = host.isa == "v4";
+  tuning.byte_tables = host.byte_tables;
+  tuning.far_bytes = bytes_from("GS_FAR_TABLE_BYTES", times(host.l2_bytes, kFarTablePerL2));
+  tuning.far_vector_bytes =
+      tuning.vectors ? bytes_from("GS_FAR_TABLE_BYTES", times(host.l2_bytes, kFarVectorsPerL2)) : tuning.far_bytes;
+  const bool llc_is_set = std::getenv("GS_LLC_BYTES") != nullptr;
+  const int64_t stream_bytes = llc_is_set ? std::max<int64_t>(host.llc_bytes / kStreamPartOfLlc, 1) : kStreamBytes;
+  tuning.stream_bytes = bytes_from("GS_STREAM_BYTES", stream_bytes);
+  tuning.serial_points = points_from("GS_SERIAL_POINTS", kSerialPoints);
+  tuning.serial_points_far = points_from("GS_SERIAL_POINTS_FAR", kSerialPointsFar);
+  tuning.serial_row_bytes = bytes_from("GS_SERIAL_ROW_BYTES", kSerialRowBytes);
+  return tuning;
+}
+
+}  // namespace gs::cpu

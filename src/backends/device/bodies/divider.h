@@ -1,0 +1,49 @@
+// divider.h: division by a number that is known before a launch, as a multiplication and a shift.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "core/hd.h"
+
+namespace gs::device {
+
+// Exact for every dividend in [0, 2^63). Those below 2^31 take the short way.
+struct Divider {
+  uint64_t magic = 1;
+  uint32_t short_magic = 1;
+  uint16_t shift = 0;
+  uint16_t short_shift = 0;
+
+  Divider() = default;
+  explicit Divider(int64_t divisor) {
+    using Uint128 = unsigned __int128;
+    const auto by = static_cast<uint64_t>(divisor);
+    shift = static_cast<uint16_t>(std::bit_width(by - 1));
+    magic = static_cast<uint64_t>((((Uint128{1} << shift) - by) << 64) / by) + 1;
+    if (by < uint64_t{1} << 31) {
+      short_shift = shift;
+      short_magic = static_cast<uint32_t>((((uint64_t{1} << shift) - by) << 32) / by) + 1;
+    } else {  // no quotient but 0 that way
+      short_shift = 31;
+      short_magic = 0;
+    }
+  }
+
+  GS_HD int64_t divide(int64_t dividend) const {
+    const auto n = static_cast<uint64_t>(dividend);
+    if (n < uint64_t{1} << 31) {
+      const auto low = static_cast<uint32_t>(n);
+      return (static_cast<uint32_t>((uint64_t{low} * short_magic) >> 32) + low) >> short_shift;
+    }
+#ifdef __CUDA_ARCH__
+    const uint64_t high = __umul64hi(n, magic);
+#else
+    const auto high = static_cast<uint64_t>((static_cast<unsigned __int128>(n) * magic) >> 64);
+#endif
+    return static_cast<int64_t>((high + n) >> shift);
+  }
+};
+static_assert(sizeof(Divider) == 16);
+
+}  // namespace gs::device

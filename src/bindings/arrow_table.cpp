@@ -1,0 +1,247 @@
+// arrow_table.cpp: Arrow tables and columns in and out of Python, by PyCapsules.
+// https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html
+#include "bindings/arrow_table.h"
+
+#include "bindings/device_table.h"
+#include "bindings/python_errors.h"
+#include "core/error.h"
+#include "table/arrow.h"
+#include "table/take.h"
+
+namespace gs {
+namespace {
+
+py::object call_method(const py::handle& object, const char* name) {
+  const py::str method(name);
+  auto answer = py::reinterpret_steal<py::object>(
+      call_python([&] { return PyObject_CallMethodNoArgs(object.ptr(), method.ptr()); }));
+  if (!answer) throw py::error_already_set();
+  return answer;
+}
+
+bool has(const py::handle& object, const char* name) {
+  return py::hasattr(object, name);
+}
+
+table::Chunked read_stream(const py::object& capsule, table::Check check) {
+  auto* const stream = struct_in<ArrowArrayStream>(capsule, "arrow_array_stream", "__arrow_c_stream__");
+  const Unlocked unlocked;  // a producer may wait for threads that need the lock
+  return table::import_stream(stream, check);
+}
+
+table::Chunked read_array(const py::object& pair, table::Check check) {
+  constexpr const char* kFrom = "__arrow_c_array__";
+  const py::tuple capsules = capsules_in(pair, kFrom);
+  auto* const schema = struct_in<ArrowSchema>(capsules[0], "arrow_schema", kFrom);
+  auto* const array = struct_in<ArrowArray>(capsules[1], "arrow_array", kFrom);
+  table::Chunked chunked;
+  chunked.type = std::make_shared<const table::Type>(table::import_type(schema));
+  chunked.chunks.push_back(table::import_array(array, *chunked.type, check));
+  return chunked;
+}
+
+// pybind11 leaves an object of `__new__` alone without a value, and would use it all the same. So `__new__` makes the
+// whole object, and `__init__` has nothing to do.
+void make_in_new(py::class_<ArrowTable>& cls) {
+  static const py::object& make =
+      *new py::object(py::cpp_function([](const py::object& source, const py::object& is_table, bool full,
+                                          const std::string& op) { return ArrowTable(source, is_table, full, op); },
+                                       py::name("ArrowTable"), py::arg("source"), py::arg("table") = py::none(),
+                                       py::arg("full") = false, py::arg("op") = "table"));
+  auto* const type = reinterpret_cast<PyTypeObject*>(cls.ptr());
+  type->tp_new = [](PyTypeObject*, PyObject* arguments, PyObject* words) {
+    return PyObject_Call(make.ptr(), arguments, words);
+  };
+  type->tp_init = [](PyObject*, PyObject*, PyObject*) { return 0; };
+  PyType_Modified(type);
+}
+
+}  // namespace
+
+bool is_short(int64_t rows, const ArrowTable& first, const ArrowTable* second) {
+  return rows < kFewRows && table::is_short(first.frame()) && (second == nullptr || table::is_short(second->frame()));
+}
+
+bool speaks_arrow(const py::handle& object) {
+  return has(object, "__arrow_c_stream__") || has(object, "__arrow_c_array__") ||
+         has(object, "__arrow_c_device_array__");
+}
+
+ArrowTable::ArrowTable(const py::handle& source, const py::handle& is_table, bool full, const std::string& op) {
+  const table::Check check = full ? table::Check::full : table::Check::structure;
+  std::optional<bool> wanted;
+  if (!is_table.is_none()) wanted = is_table.cast<bool>();
+  try {
+    table::Chunked data;
+    int device = table::kHost;
+    if (py::isinstance<ArrowTable>(source) && !full) {
+      const table::Frame& frame = source.cast<const ArrowTable&>().frame();
+      data = frame.data;
+      device = frame.device;
+      if (!wanted) wanted = frame.is_table;
+    } else if (prefers_device(source)) {
+      data = read_device_array(call_method(source, "__arrow_c_device_array__"), check, device);
+    } else if (has(source, "__arrow_c_stream__")) {
+      data = read_stream(call_method(source, "__arrow_c_stream__"), check);
+    } else if (has(source, "__arrow_c_array__")) {
+      data = read_array(call_method(source, "__arrow_c_array__"), check);
+    } else {
+      throw py::type_error(
+          "expected an object with __arrow_c_stream__, __arrow_c_array__ or __arrow_c_device_array__, got " +
+          std::string(py::str(py::type::of(source))));
+    }
+    frame_ = std::make_shared<const table::Frame>(table::to_frame(std::move(data), wanted, device));
+  } catch (const ExchangeError&) {
+    raise_table_error(op);
+  }
+}
+
+int64_t ArrowTable::rows() const {
+  int64_t rows = 0;
+  for (const table::Array& chunk : frame_->data.chunks) rows += chunk.length;
+  return rows;
+}
+
+table::ChunkLengths ArrowTable::lengths() const {
+  table::ChunkLengths lengths;
+  for (const table::Array& chunk : frame_->data.chunks) lengths.push_back(chunk.length);
+  return lengths;
+}
+
+// What lies on a GPU is not to be taken for memory of the host.
+void ArrowTable::require_host() const {
+  if (frame_->device == table::kHost) return;
+  throw py::buffer_error("the table lies on GPU " + std::to_string(frame_->device) + ": use __arrow_c_device_array__");
+}
+
+py::capsule ArrowTable::stream() const {
+  require_host();
+  auto stream = std::make_unique<ArrowArrayStream>();
+  table::export_stream(std::shared_ptr<const table::Chunked>(frame_, &frame_->data), stream.get());
+  return new_capsule(std::move(stream), "arrow_array_stream");
+}
+
+py::capsule ArrowTable::schema() const {
+  auto schema = std::make_unique<ArrowSchema>();
+  table::export_type(*frame_->data.type, schema.get());
+  return new_capsule(std::move(schema), "arrow_schema");
+}
+
+py::tuple ArrowTable::array() const {
+  require_host();
+  auto array = std::make_unique<ArrowArray>();
+  fill_array(*array);
+  const py::capsule capsule = new_capsule(std::move(array), "arrow_array");
+  return py::make_tuple(schema(), capsule);
+}
+
+void ArrowTable::fill_array(ArrowArray& out) const {
+  const table::Chunked& data = frame_->data;
+  if (data.chunks.size() > 1) {
+    throw py::value_error("the data lies in " + std::to_string(data.chunks.size()) + " chunks: use __arrow_c_stream__");
+  }
+  if (data.chunks.empty()) {
+    const table::Array nothing = table::RowTaker({host_backend(), {}}).take(*data.type, {}, {});
+    table::export_array(nothing, *data.type, &out);
+  } else {
+    table::export_array(data.chunks[0], *data.type, &out);
+  }
+}
+
+py::tuple ArrowTable::device_array() const {
+  auto array = std::make_unique<ArrowDeviceArray>();
+  *array = {};
+  fill_array(array->array);
+  const bool on_host = frame_->device == table::kHost;
+  array->device_id = on_host ? -1 : frame_->device;
+  array->device_type = on_host ? table::kDeviceCpu : table::kDeviceCuda;
+  const py::capsule capsule = new_capsule(std::move(array), "arrow_device_array");
+  return py::make_tuple(schema(), capsule);
+}
+
+void bind_table(py::module_& module) {
+  py::class_<ArrowTable> cls(module, "ArrowTable", py::is_final());
+  make_in_new(cls);
+  cls.def_property_readonly("lengths",
+                            [](const ArrowTable& self) {
+                              const table::ChunkLengths lengths = self.lengths();
+                              py::tuple tuple(lengths.size());
+                              for (std::size_t i = 0; i < lengths.size(); ++i) tuple[i] = lengths[i];
+                              return tuple;
+                            })
+      .def_property_readonly("num_rows", &ArrowTable::rows)
+      .def("__len__", &ArrowTable::rows)
+      .def_property_readonly("num_chunks", [](const ArrowTable& self) { return self.frame().data.chunks.size(); })
+      .def_property_readonly("is_table", [](const ArrowTable& self) { return self.frame().is_table; })
+      .def_property_readonly("has_extensions",
+                             [](const ArrowTable& self) { return table::has_extension(*self.frame().data.type); })
+      .def_property_readonly("num_columns",
+                             [](const ArrowTable& self) {
+                               const table::Frame& frame = self.frame();
+                               return frame.is_table ? frame.data.type->children.size() : std::size_t{1};
+                             })
+      .def_property_readonly("column_names",
+                             [](const ArrowTable& self) {
+                               py::list names;
+                               if (!self.frame().is_table) return names;
+                               for (const table::Type& column : self.frame().data.type->children) {
+                                 names.append(column.name);
+                               }
+                               return names;
+                             })
+      .def(
+          "check_like",
+          [](const ArrowTable& self, const ArrowTable& other, const std::string& op, const std::string& target,
+             const std::string& source) {
+            try {
+              table::check_like(self.frame(), other.frame(), {target, source});
+            } catch (...) {
+              raise_table_error(op);
+            }
+          },
+          py::arg("other"), py::arg("op"), py::arg("target") = "the target", py::arg("source") = "the source")
+      .def(
+          "check_names",
+          [](const ArrowTable& self, const ArrowTable& other, const std::string& op, const std::string& target,
+             const std::string& source) {
+            try {
+              table::check_names(self.frame(), other.frame(), {target, source});
+            } catch (...) {
+              raise_table_error(op);
+            }
+          },
+          py::arg("other"), py::arg("op"), py::arg("target") = "the target", py::arg("source") = "the source")
+      .def_property_readonly("device", [](const ArrowTable& self) { return self.frame().device; })
+      .def_property_readonly("is_cpu", [](const ArrowTable& self) { return self.frame().device == table::kHost; })
+      .def("to_device", &to_device, py::arg("op"), py::arg("device"))
+      .def("__arrow_c_schema__", &ArrowTable::schema)
+      .def(
+          "__arrow_c_device_array__",
+          [](const ArrowTable& self, const py::object&, const py::kwargs& words) {
+            for (const auto& [name, value] : words) {
+              if (!value.is_none()) throw py::type_error("unknown argument " + std::string(py::str(name)));
+            }
+            return self.device_array();
+          },
+          py::arg("requested_schema") = py::none())
+      .def(
+          "__arrow_c_array__", [](const ArrowTable& self, const py::object&) { return self.array(); },
+          py::arg("requested_schema") = py::none())
+      .def(
+          "__arrow_c_stream__", [](const ArrowTable& self, const py::object&) { return self.stream(); },
+          py::arg("requested_schema") = py::none());
+  module.def("set_offset_limit", &table::set_offset_limit, py::arg("limit"));
+  module.def(
+      "segmented_gather",
+      [](const std::string& op, const ArrowTable& lists, const ArrowTable& maps, const std::string& bounds) {
+        const table::RowBounds rule = parse_row_bounds(op, bounds);
+        lists.require_host();
+        maps.require_host();
+        return ArrowTable(with_sharing(op, is_short(lists.rows(), lists, &maps), [&](const table::Sharing& sharing) {
+          return table::segmented_gather(sharing, lists.frame(), maps.frame(), rule);
+        }));
+      },
+      py::arg("op"), py::arg("lists"), py::arg("maps"), py::arg("bounds"));
+}
+
+}  // namespace gs

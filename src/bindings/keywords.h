@@ -1,0 +1,26 @@
+// keywords.h: the few words that operators take as options, as enumerators.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <string>
+
+#include "bindings/run.h"
+
+namespace gs {
+
+// An object in the words of a message, however long its own are.
+std::string shown(const py::handle& object);
+
+Rule parse_rule(PyObject* bounds, PyObject* negative, Direction direction);
+Match parse_match(PyObject* match);
+
+bool parse_bool(PyObject* object, const char* what);
+
+struct ScatterKeywords {
+  Combine combine;
+  Duplicates duplicates = Duplicates::last;
+};
+ScatterKeywords parse_scatter_keywords(PyObject* reduce, bool include_self, PyObject* duplicates);
+
+}  // namespace gs

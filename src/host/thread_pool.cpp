@@ -1,0 +1,234 @@
+// thread_pool.cpp: the claiming pool: a word with the chunks that are left, and helpers that take from it.
+#include "host/thread_pool.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <new>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "host/affinity.h"
+
+namespace gs::host {
+namespace {
+
+constexpr auto kSpin = std::chrono::microseconds(50);
+constexpr int kMaxHelpers = 1023;
+constexpr int kNone = -1;
+
+inline void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// Waits for done() without giving the processor away, for a short time.
+template <class Done>
+bool spin_until(Done done) {
+  const auto end = std::chrono::steady_clock::now() + kSpin;
+  do {
+    for (int i = 0; i < 64; ++i) {
+      if (done()) return true;
+      relax();
+    }
+  } while (std::chrono::steady_clock::now() < end);
+  return done();
+}
+
+// The open word: chunks left (low half) and helpers allowed. One compare-and-swap claims a chunk, and whoever succeeds
+// knows that the task is alive until he reports the chunk as finished. So a helper may come late by any time: what he
+// reads of the task he reads after the claim.
+constexpr uint64_t open_word(int helpers, int64_t left) {
+  return (static_cast<uint64_t>(helpers) << 32) | static_cast<uint64_t>(left);
+}
+constexpr int64_t chunks_left(uint64_t word) {
+  return static_cast<int64_t>(word & UINT32_MAX);
+}
+constexpr int helpers_allowed(uint64_t word) {
+  return static_cast<int>(word >> 32);
+}
+
+bool run_alone(const Task& task) {
+  for (int64_t chunk = 0; chunk < task.chunks; ++chunk) {
+    if (!task.run(task.context, chunk)) return false;
+    if (task.poller != nullptr && !task.poller->proceed()) return false;
+  }
+  return true;
+}
+
+class Pool {
+ public:
+  Pool() : owner_(getpid()) {}
+  pid_t owner() const { return owner_; }
+
+  bool run(int threads, const Task& task) {
+    std::unique_lock<std::mutex> only(busy_, std::try_to_lock);
+    if (!only.owns_lock()) return run_alone(task);
+    const int helpers = hire(static_cast<int>(std::min<int64_t>(threads, task.chunks)) - 1);
+    place(helpers);
+    task_ = task;
+    failed_.store(false);
+    out_of_memory_.store(false);
+    finished_.store(0);
+    dropped_.store(0);
+    open_.store(open_word(helpers, task.chunks));
+    calls_.fetch_add(1);
+    calls_.notify_all();
+
+    for (int64_t chunk = 0; claim(0, chunk);) {
+      const bool good = run(task, chunk) && (task.poller == nullptr || task.poller->proceed());
+      report(good);
+    }
+    wait_for_others(static_cast<uint32_t>(task.chunks));
+    if (out_of_memory_.load()) throw std::bad_alloc();
+    return dropped_.load() == 0 && !failed_.load();
+  }
+
+ private:
+  bool run(const Task& task, int64_t chunk) try {
+    return task.run(task.context, chunk);
+  } catch (const std::bad_alloc&) {
+    out_of_memory_.store(true);
+    return false;
+  }
+
+  // Worker 0 is the caller.
+  bool claim(int worker, int64_t& chunk) {
+    uint64_t word = open_.load();
+    while (chunks_left(word) > 0 && worker <= helpers_allowed(word)) {
+      if (open_.compare_exchange_weak(word, word - 1)) {
+        chunk = task_.chunks - chunks_left(word);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // What nobody has begun is dropped before the failed chunk counts as finished, so the caller cannot miss it.
+  void report(bool good) {
+    if (!good) {
+      failed_.store(true);
+      dropped_.fetch_add(static_cast<uint32_t>(chunks_left(open_.exchange(0))));
+    }
+    finished_.fetch_add(1);
+    finished_.notify_one();
+  }
+
+  void wait_for_others(uint32_t chunks) {
+    const auto done = [&] { return finished_.load() + dropped_.load() == chunks; };
+    if (spin_until(done)) return;
+    for (uint32_t now = finished_.load(); !done(); now = finished_.load()) finished_.wait(now);
+  }
+
+  void help(int worker) {
+    for (;;) {
+      const uint32_t call = calls_.load();
+      for (int64_t chunk = 0; claim(worker, chunk);) {
+        report(run(task_, chunk));
+      }
+      if (!spin_until([&] { return calls_.load() != call; })) calls_.wait(call);
+    }
+  }
+
+  // Makes sure that there are so many helpers, or as many as the system grants. Signals stay with the caller's threads.
+  int hire(int wanted) {
+    wanted = std::min(wanted, kMaxHelpers);
+    if (hired_ >= wanted) return wanted;
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    try {
+      handles_.reserve(static_cast<std::size_t>(wanted));
+      while (hired_ < wanted) {
+        std::thread helper([this, worker = hired_ + 1] { help(worker); });
+        handles_.push_back(helper.native_handle());
+        helper.detach();
+        ++hired_;
+      }
+    } catch (const std::exception&) {  // no more threads or memory: the threads that exist do the work
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return std::min(hired_, wanted);
+  }
+
+  // The helpers run where the caller may run, but for its own processor: one that wakes up there may stay for
+  // milliseconds, and two threads then do the work of one: 3.4 ms instead of 1.8 for a gather of 2 Mi points, call
+  // after call. Every change is a system call for each helper: the caller's processor is not avoided where the caller
+  // moves about, nor where processors are many.
+  void place(int helpers) {
+    const Affinity& mask = Affinity::of_caller();
+    const int here = sched_getcpu();
+    const bool stays = here == last_;
+    last_ = here;
+    const int count = mask.count();
+    const bool avoids = stays && mask.has(here) && count > 1 && helpers + 1 >= count;
+    if (!(mask == mask_)) {
+      mask_ = mask;
+      avoided_ = kNone;
+      placed_ = 0;
+    }
+    if (avoids && here != avoided_) {
+      avoided_ = here;
+      placed_ = 0;
+    }
+    if (count == 0 || placed_ >= helpers) return;
+    Affinity allowed = mask_;
+    allowed.remove(avoided_);
+    for (; placed_ < helpers; ++placed_) allowed.give_to(handles_[static_cast<std::size_t>(placed_)]);
+  }
+
+  const pid_t owner_;
+  std::mutex busy_;  // held by the caller whose task has the helpers
+  int hired_ = 0;
+  std::vector<pthread_t> handles_;
+  Affinity mask_;        // the first `placed_` helpers have it,
+  int avoided_ = kNone;  // without this processor
+  int placed_ = 0;
+  int last_ = kNone;  // the processor of the last caller
+  Task task_;
+  alignas(64) std::atomic<uint64_t> open_{0};
+  std::atomic<bool> failed_{false};
+  std::atomic<bool> out_of_memory_{false};
+  alignas(64) std::atomic<uint32_t> finished_{0};
+  std::atomic<uint32_t> dropped_{0};
+  alignas(64) std::atomic<uint32_t> calls_{0};  // what sleeping helpers watch
+};
+
+// Never destroyed: helpers may outlive the static objects of the program.
+std::atomic<Pool*> current_pool{nullptr};
+
+// In a child the helpers are gone and the locks may be held by nobody. The old pool is left alone.
+void forget_pool() {
+  current_pool.store(nullptr);
+}
+[[maybe_unused]] const int kForgetInChild = pthread_atfork(nullptr, nullptr, forget_pool);
+
+Pool* pool() {
+  Pool* found = current_pool.load();
+  // Some ways to make a process do not run the handlers of fork.
+  if (found != nullptr && found->owner() == getpid()) return found;
+  auto* fresh = new (std::nothrow) Pool;
+  if (fresh == nullptr || current_pool.compare_exchange_strong(found, fresh)) return fresh;
+  delete fresh;
+  return found;
+}
+
+}  // namespace
+
+bool run_task(int threads, const Task& task) {
+  Pool* const helpers = threads > 1 && task.chunks > 1 ? pool() : nullptr;
+  return helpers == nullptr ? run_alone(task) : helpers->run(threads, task);
+}
+
+}  // namespace gs::host

@@ -1,0 +1,241 @@
+// frame.cpp: see frame.h.
+#include "table/frame.h"
+
+#include <stdexcept>
+
+#include "core/error.h"
+#include "table/arrow_abi.h"
+#include "table/check_rows.h"
+#include "table/take.h"
+
+namespace gs::table {
+namespace {
+
+bool is_nullable(const Type& type) {
+  if ((type.flags & kNullable) == 0) return false;
+  if (type.layout == Layout::sparse_union || type.layout == Layout::dense_union) {
+    return type.children.empty() || is_nullable(type.children[0]);
+  }
+  return type.layout != Layout::run_end || is_nullable(type.children[1]);
+}
+
+// Where a type has no validity of its own, its values say that a row is null.
+void make_nullable(Type& type) {
+  type.flags |= kNullable;
+  if (type.layout == Layout::run_end) make_nullable(type.children[1]);
+  const bool is_union = type.layout == Layout::sparse_union || type.layout == Layout::dense_union;
+  if (is_union && !type.children.empty()) make_nullable(type.children[0]);
+}
+
+std::shared_ptr<const Type> nullable_type(const std::shared_ptr<const Type>& type, bool is_table) {
+  if (is_table && std::all_of(type->children.begin(), type->children.end(), is_nullable)) return type;
+  if (!is_table && is_nullable(*type)) return type;
+  Type copy = *type;
+  if (is_table) {
+    for (Type& column : copy.children) make_nullable(column);
+  } else {
+    make_nullable(copy);
+  }
+  return std::make_shared<const Type>(std::move(copy));
+}
+
+bool has_nulls(const Array& array) {
+  return array.validity.data != nullptr && array.nulls != 0;
+}
+
+// A field that may not be null must not become so by rows that are put into it.
+void refuse_nulls(const Type& type, const Array& result) {
+  if ((type.flags & kNullable) == 0 && has_nulls(result)) {
+    throw DataTypeError("'" + type.name + "' is not nullable, and a null would be put into it");
+  }
+  if (type.layout != Layout::structure || has_nulls(result)) return;
+  for (std::size_t c = 0; c < type.children.size(); ++c) refuse_nulls(type.children[c], result.children[c]);
+}
+
+class ResultChunks {
+ public:
+  ResultChunks(const table::Sharing& sharing, Pieces pieces, Frame& out)
+      : taker_(sharing), pieces_(std::move(pieces)), out_(out) {}
+
+  // Adds these rows as one chunk, or as two or more if a column needs larger offsets than it has.
+  void add(const Picks& picks) {
+    try {
+      out_.data.chunks.push_back(take(picks));
+    } catch (const OffsetOverflow&) {
+      if (picks.count < 2) throw std::overflow_error("a single row needs larger offsets than its type has");
+      const int64_t half = picks.count > 128 ? picks.count / 2 / 64 * 64 : picks.count / 2;
+      add(PickSlice(picks, 0, half).picks());
+      add(PickSlice(picks, half, picks.count - half).picks());
+    }
+  }
+
+ private:
+  Array take(const Picks& picks) const {
+    const Type& type = *out_.data.type;
+    if (!out_.is_table) return taker_.take(type, pieces_, picks);
+    Array table;
+    table.length = picks.count;
+    table.children.reserve(type.children.size());
+    Pieces fields(pieces_.size());
+    for (std::size_t c = 0; c < type.children.size(); ++c) {
+      for (int p = 0; p < pieces_.size(); ++p) fields[p] = field_of(pieces_[p], c);
+      table.children.push_back(taker_.take(type.children[c], fields, picks));
+    }
+    return table;
+  }
+
+  const RowTaker taker_;
+  const Pieces pieces_;
+  Frame& out_;
+};
+
+}  // namespace
+
+void refuse_new_nulls(const Frame& result, const Frame& target) {
+  const Type& type = *result.data.type;
+  for (const Array& chunk : result.data.chunks) {
+    if (!result.is_table) refuse_nulls(type, chunk);
+    for (std::size_t c = 0; result.is_table && c < type.children.size(); ++c) {
+      const auto had_nulls = [c](const Array& old) { return has_nulls(old.children[c]); };
+      if (std::any_of(target.data.chunks.begin(), target.data.chunks.end(), had_nulls)) continue;
+      refuse_nulls(type.children[c], chunk.children[c]);
+    }
+  }
+}
+
+std::vector<const Array*> chunks_of(const ChunkLengths& lengths, const Frame& first, const Frame* second) {
+  std::vector<const Array*> chunks;
+  for (const Array& chunk : first.data.chunks) chunks.push_back(&chunk);
+  if (second != nullptr) {
+    check_like(first, *second);
+    for (const Array& chunk : second->data.chunks) chunks.push_back(&chunk);
+  }
+  if (chunks.size() != lengths.size()) {
+    throw ShapeError("the selection was made for " + std::to_string(lengths.size()) + " chunks, there are " +
+                     std::to_string(chunks.size()));
+  }
+  for (std::size_t c = 0; c < chunks.size(); ++c) {
+    if (chunks[c]->length != lengths[c]) {
+      throw ShapeError("the selection was made for " + std::to_string(lengths[c]) + " rows in chunk " +
+                       std::to_string(c) + ", there are " + std::to_string(chunks[c]->length));
+    }
+  }
+  return chunks;
+}
+
+Frame empty_like(const Frame& first, bool nullable) {
+  Frame out;
+  out.is_table = first.is_table;
+  out.data.type = nullable ? nullable_type(first.data.type, first.is_table) : first.data.type;
+  return out;
+}
+
+Frame take_rows(const table::Sharing& sharing, const Selection& selection, const Frame& first, const Frame* second,
+                bool nullable) {
+  const std::vector<const Array*> chunks = chunks_of(selection.lengths(), first, second);
+  Frame out = empty_like(first, nullable);
+  ResultChunks(sharing, selection.pieces(chunks), out).add(selection.picks());
+  if (second != nullptr) refuse_new_nulls(out, first);
+  return out;
+}
+
+namespace {
+
+// Where two types differ, if that is not what they say as a whole.
+std::string deeper(const Type& target, const Type& source, const std::string& where) {
+  return where == type_name(target) + " and " + type_name(source) ? "" : " (" + where + ")";
+}
+
+}  // namespace
+
+void check_like(const Frame& target, const Frame& source, const Roles& roles) {
+  if (target.is_table != source.is_table) {
+    const auto kind = [](const Frame& frame) { return frame.is_table ? "a table" : "a column"; };
+    throw DataTypeError(roles.source + " is " + kind(source) + ", " + roles.target + " is " + kind(target));
+  }
+  std::string where;
+  if (!target.is_table) {
+    if (same_type(*target.data.type, *source.data.type, &where)) return;
+    throw DataTypeError("the column is " + type_name(*source.data.type) + " in " + roles.source + " and " +
+                        type_name(*target.data.type) + " in " + roles.target +
+                        deeper(*target.data.type, *source.data.type, where));
+  }
+  const std::vector<Type>& columns = target.data.type->children;
+  const std::vector<Type>& others = source.data.type->children;
+  if (columns.size() != others.size()) {
+    throw InvalidArgument("columns of " + roles.source + ": " + std::to_string(others.size()) + ", of " + roles.target +
+                          ": " + std::to_string(columns.size()));
+  }
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    if (same_type(columns[c], others[c], &where)) continue;
+    throw DataTypeError("column " + std::to_string(c) + " ('" + columns[c].name + "') is " + type_name(others[c]) +
+                        " in " + roles.source + " and " + type_name(columns[c]) + " in " + roles.target +
+                        deeper(columns[c], others[c], where));
+  }
+}
+
+namespace {
+
+void check_fields(const Type& target, const Type& source, const Roles& roles) {
+  if (target.format == "+m") return;  // whose names have no meaning
+  for (std::size_t c = 0; c < target.children.size(); ++c) {
+    if (target.layout == Layout::structure && target.children[c].name != source.children[c].name) {
+      throw InvalidArgument("field " + std::to_string(c) + " of '" + target.name + "' is called '" +
+                            target.children[c].name + "' in " + roles.target + " and '" + source.children[c].name +
+                            "' in " + roles.source);
+    }
+    check_fields(target.children[c], source.children[c], roles);
+  }
+  if (target.dictionary != nullptr) check_fields(*target.dictionary, *source.dictionary, roles);
+}
+
+}  // namespace
+
+void check_names(const Frame& target, const Frame& source, const Roles& roles) {
+  check_like(target, source, roles);
+  if (!target.is_table) return check_fields(*target.data.type, *source.data.type, roles);
+  for (std::size_t c = 0; c < target.data.type->children.size(); ++c) {
+    check_fields(target.data.type->children[c], source.data.type->children[c], roles);
+  }
+}
+
+Frame to_frame(Chunked data, std::optional<bool> is_table, int device) {
+  const bool is_structure = data.type->layout == Layout::structure && data.type->dictionary == nullptr;
+  Frame frame{std::move(data), is_table.value_or(is_structure), device};
+  if (!frame.is_table) return frame;
+  const Chunked& records = frame.data;
+  if (!is_structure) throw ExchangeError("expected a table (format +s), got a column of " + type_name(*records.type));
+  for (const Array& chunk : records.chunks) {
+    if (!has_nulls(chunk)) continue;
+    if (chunk.nulls < 0 && device == kHost && count_nulls(chunk.validity.data, chunk.offset, chunk.length) == 0)
+      continue;
+    throw ExchangeError("a table whose records are null");
+  }
+  return frame;
+}
+
+namespace {
+
+constexpr int64_t kShortRow = 4096;  // bytes or values that a row may have
+constexpr std::size_t kFewChunks = 8;
+
+bool is_short(const Type& type, const Array& array) {
+  if (type.width > kShortRow || type.list_size > kShortRow || array.reach > kShortRow) return false;
+  if (type.dictionary != nullptr) return array.dictionary->length <= kShortRow;
+  const bool by_rows = type.layout == Layout::structure || type.layout == Layout::sparse_union;
+  for (std::size_t c = 0; c < type.children.size(); ++c) {
+    if (!by_rows && array.children[c].length > kShortRow) return false;
+    if (!is_short(type.children[c], array.children[c])) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool is_short(const Frame& frame) {
+  const std::vector<Array>& chunks = frame.data.chunks;
+  const auto check = [&](const Array& chunk) { return is_short(*frame.data.type, chunk); };
+  return chunks.size() <= kFewChunks && std::all_of(chunks.begin(), chunks.end(), check);
+}
+
+}  // namespace gs::table
