@@ -1,1 +1,1 @@
-"""The benchmark suite: us, our peers and the machine's own limit, timed in one run (`python -m benchmarks`)."""
+"""The benchmark suite: gatherscatter, other libraries and the machine's own limit, timed in one run."""

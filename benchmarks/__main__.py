@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-# Huge pages for torch's own results: peers get their best form. Read when torch is imported.
+# Huge pages for torch's results, so that torch has its best form. torch reads this when it is imported.
 os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
 
 from . import harness, limits, machine, plot, report
@@ -24,7 +24,7 @@ CASE_SECONDS = 10.0
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
-        "--threads", type=int, default=machine.processors(), help="for everybody (default: %(default)s)"
+        "--threads", type=int, default=machine.processors(), help="for all libraries (default: %(default)s)"
     )
     parser.add_argument("--only", nargs="+", metavar="CASE", help="numbers or parts of names, such as 5 or rows")
     parser.add_argument("--peers", nargs="+", metavar="NAME", help="these libraries only, beside ours")
@@ -49,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def chosen(only: list[str] | None, cases: Sequence[Case]) -> list[Case]:
-    """Cases by number (5 is 5, 8 is 8a and 8b) or by a part of the name."""
+    """Cases by number (5 is 5, 8 is 8a and 8b) or by a part of their name."""
     if only is None:
         return list(cases)
 
@@ -107,7 +107,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         result["peak_bytes"] = machine.peak_bytes()
         print(f"{time.perf_counter() - start:.1f} s", file=sys.stderr)
         if arguments.json:
-            report.save(result, arguments.json)  # after every case, so that a broken run leaves what it had
+            report.save(result, arguments.json)  # after every case, so that a run that fails keeps its results
     return result
 
 
@@ -118,8 +118,8 @@ def main() -> int:
             print(f"{case.number:>4}  {case.name:<22} {case.about}")
         return 0
     if arguments.plot:
-        plot.library()  # a run takes minutes: what is missing is said before
-    earlier = report.load(arguments.compare) if arguments.compare else None  # before the run, which may overwrite it
+        plot.library()  # fails before the run, which takes minutes, if matplotlib is missing
+    earlier = report.load(arguments.compare) if arguments.compare else None  # the run may overwrite it
     result = report.load(arguments.load) if arguments.load else run(arguments)
     print(report.markdown(result))
     if arguments.plot:

@@ -1,4 +1,4 @@
-"""Memory for the suite: 2 MiB aligned, advised as huge pages, touched, filled with random bytes."""
+"""Memory for the suite: aligned to 2 MiB, advised as huge pages, touched, filled with random bytes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CHUNK_WORDS = 1 << 20
 
 
 def empty(shape: tuple[int, ...], dtype: np.typing.DTypeLike) -> np.ndarray:
-    """A C-contiguous array on pages of its own; every peer reads and writes the same ones."""
+    """A C-contiguous array on pages of its own, which all libraries read and write."""
     dtype = np.dtype(dtype)
     nbytes = math.prod(shape) * dtype.itemsize
     pages = mmap.mmap(-1, nbytes + 2 * HUGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -21,12 +21,12 @@ def empty(shape: tuple[int, ...], dtype: np.typing.DTypeLike) -> np.ndarray:
     raw = np.frombuffer(pages, np.uint8)
     start = -raw.ctypes.data % HUGE
     array = raw[start : start + nbytes].view(dtype).reshape(shape)
-    array.view(np.uint8).reshape(-1)[:: mmap.PAGESIZE] = 1  # first touch, so that nobody is charged for it
+    array.view(np.uint8).reshape(-1)[:: mmap.PAGESIZE] = 1  # first touch of all pages, so that no call pays for it
     return array
 
 
 def random(shape: tuple[int, ...], dtype: np.typing.DTypeLike, seed: int) -> np.ndarray:
-    """Random bytes: zeros and untouched pages would flatter every result."""
+    """Random bytes, because zeros and untouched pages would be faster than real data."""
     array = empty(shape, dtype)
     raw = array.view(np.uint8).reshape(-1)
     words = raw[: raw.size // 8 * 8].view(np.uint64)
@@ -39,7 +39,7 @@ def random(shape: tuple[int, ...], dtype: np.typing.DTypeLike, seed: int) -> np.
 
 
 def filled(values: np.ndarray, dtype: np.typing.DTypeLike) -> np.ndarray:
-    """`values` in such memory."""
+    """A copy of `values` in such memory."""
     array = empty(values.shape, dtype)
     array[...] = values
     return array

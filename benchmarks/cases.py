@@ -1,4 +1,4 @@
-"""The cases of the suite: sizes, index patterns, the correct result, and which bytes the operator has to touch."""
+"""The cases of the suite: sizes, index patterns, expected results, and the bytes that the operator must access."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 
 from . import buffers
 
-SETS = 3  # rotating index sets, so that no call finds the lines of the one before it in a cache
+SETS = 3  # index sets in rotation, so that no call finds the cache lines of the previous one in a cache
 
 
 @dataclass(frozen=True)
 class Touch:
-    """What one pass must touch: index k at (o, i) names `bytes` at o*outer_step + k*index_step + i*inner_step."""
+    """The memory of one pass: index k at (o, i) selects `bytes` at o*outer_step + k*index_step + i*inner_step."""
 
     extent: int
     outer: int
@@ -30,22 +30,22 @@ class Touch:
 
 @dataclass
 class Workload:
-    """One case's arrays or tables. `sets` holds what rotates, by the names that the forms use."""
+    """The arrays or tables of one case. `sets` holds those that rotate, by their names in the forms."""
 
     source: Any
     sets: list[dict[str, Any]]
     out: np.ndarray
     expected: Callable[..., Any]
-    touch: Touch | None = None  # none: no memory limit worth a name
+    touch: Touch | None = None  # None: the memory limit is not measured
     constants: dict[str, Any] = field(default_factory=dict)
-    in_order: bool = False  # the whole table is a stream of its own
-    scratch: np.ndarray | None = None  # of a scatter, whose target is `out`: memory like it that the probe may write to
-    needed: list[np.ndarray] | None = None  # the positions that must be followed, when those are not all of `i`
-    # What tables have of their own: the types that libraries take over, the comparison, the walks of the limit.
+    in_order: bool = False  # indices are sequential: the source array is read as a stream
+    scratch: np.ndarray | None = None  # for a scatter: memory like its target `out`, which the probe may write
+    needed: list[np.ndarray] | None = None  # the positions that the probe must read, if they are not all of `i`
+    # For tables: the types that libraries convert, the comparison, the walks of the limit.
     adaptable: tuple[type, ...] = (np.ndarray,)
     same: Callable[[Any, Any], bool] | None = None
     walks: Callable[[Any, int], dict[str, dict[str, Any]]] | None = None
-    adapted: dict[Any, Any] = field(default_factory=dict)  # what libraries have taken over, so that it is there once
+    adapted: dict[Any, Any] = field(default_factory=dict)  # cache of the arrays that libraries converted
 
     @property
     def index_dtype(self) -> str:
@@ -57,12 +57,12 @@ class Workload:
 class Case:
     number: str
     name: str
-    kind: str  # which forms apply
+    kind: str  # selects the forms
     about: str
     build: Callable[[bool], Workload]
-    needs: str = ""  # a module without which there is nothing to measure
-    seconds: float = math.inf  # of timing, at most
-    place: dict[str, Any] = field(default_factory=dict)  # in a sweep: what its picture needs
+    needs: str = ""  # a module that the case needs
+    seconds: float = math.inf  # most seconds of timing
+    place: dict[str, Any] = field(default_factory=dict)  # in a sweep: the place of the case in the plot
 
 
 def _indices(pattern: str, extent: int, shape: tuple[int, ...], dtype: str, seed: int) -> np.ndarray:
@@ -71,7 +71,7 @@ def _indices(pattern: str, extent: int, shape: tuple[int, ...], dtype: str, seed
     if pattern == "arange":
         values = np.arange(count, dtype=dtype) % extent
     elif pattern == "zipf":
-        # Exponent 1 by its inverse distribution; an odd multiplier spreads hot ranks over the table (extent: 2^k).
+        # Zipf of exponent 1 by its inverse distribution; an odd multiplier spreads frequent values over the extent 2^k.
         rank = np.minimum(np.exp(rng.random(count) * math.log(extent + 1)).astype(np.int64) - 1, extent - 1)
         values = (rank * 2654435761) & (extent - 1)
     else:
@@ -214,7 +214,7 @@ def _points(quick: bool) -> Workload:
 def _scatter(
     source: np.ndarray, sets: list[dict[str, np.ndarray]], write: Callable[..., object], touch: Touch, **constants: Any
 ) -> Workload:
-    """Values `b` into a target like `source`; `write` does it to a copy with plain NumPy."""
+    """A scatter of values `b` into a target like `source`; `write` is the plain NumPy equivalent."""
 
     def expected(i: np.ndarray, b: np.ndarray) -> np.ndarray:
         target = source.copy()
@@ -259,7 +259,7 @@ def _set_last(quick: bool) -> Workload:
     sets = []
     for seed in range(SETS):
         rng = np.random.default_rng(seed)
-        # Odd multiples and an offset, modulo a power of two: no target twice in a row.
+        # Odd multiples plus an offset, modulo a power of two: no duplicate targets in a row.
         step, start = 2 * rng.integers(0, wide // 2, (high, 1)) + 1, rng.integers(0, wide, (high, 1))
         index = buffers.filled((step * np.arange(count) + start) % wide, "int64")
         sets.append({"i": index, "b": buffers.random((high, count), "float32", seed=10 + seed)})
@@ -332,7 +332,7 @@ CASES = (
     Case("13", "rows_1KB", "rows", "256 Ki x 256 f32, 64 Ki int64 uniform", rows(256 * Ki, 256, 64 * Ki, "int64")),
     Case("14", "rows_8KB", "rows", "32 Ki x 2048 f32, 8 Ki int32 uniform", rows(32 * Ki, 2048, 8 * Ki, "int32")),
     Case("15", "gather_last_wide", "last", "[4096,4096] f32, index [4096,1024]", _along(1, (4096, 4096), (4096, 1024))),
-    # The narrow one repeats so quickly that three sets would stay in a cache.
+    # The narrow index repeats so fast that three sets would stay in a cache.
     Case(
         "16a", "gather_last_vocab_64", "last", "[128,50000] f32, index [128,64]", _along(1, (128, 50000), (128, 64), 64)
     ),

@@ -1,7 +1,7 @@
-"""Peers that compile: JAX, jitted, and numba, as kernels written by hand. Rows as in `peers.py`.
+"""Libraries that compile: JAX with jit, and numba with hand-written kernels. Entries as in `peers.py`.
 
-JAX's arrays cannot be written to. What stands for `out=` there is a result whose memory is donated to the next call, so
-that it is recycled like everybody else's; XLA copies the first of them.
+JAX's arrays cannot be written to. In place of `out=` the result's memory is donated to the next call, so that it is
+recycled as in the other libraries; XLA copies the first of them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def _jax_view(jax: ModuleType, array: np.ndarray) -> Any:
 
 def _set_jax_up(jax: ModuleType, threads: int) -> None:
     jax.config.update("jax_platforms", "cpu")
-    jax.config.update("jax_enable_x64", True)  # else int64 indices and float64 are halved
+    jax.config.update("jax_enable_x64", True)  # else JAX converts int64 and float64 to 32 bits
 
 
 LIBRARIES = (
@@ -33,7 +33,7 @@ LIBRARIES = (
         adapt=_jax_view,
         plain=np.asarray,
         set_threads=_set_jax_up,
-        thread_variables=("NPROC",),  # what XLA takes for the number of processors
+        thread_variables=("NPROC",),  # XLA reads it as the number of processors
     ),
     Library(
         NUMBA,
@@ -49,7 +49,7 @@ LIBRARIES = (
 
 
 def _jitted(kinds: str, expression: str, arrays: str = "x, i") -> tuple[Form, Form]:
-    """A jitted function of `arrays`, with a fresh result and with a recycled one."""
+    """A jitted function of `arrays`, with a new result and with a recycled one."""
     setup = "from jax import jit, numpy as jnp; "
     return (
         Form(
@@ -73,7 +73,7 @@ def _jitted(kinds: str, expression: str, arrays: str = "x, i") -> tuple[Form, Fo
 
 
 def _jitted_write(kinds: str, expression: str) -> tuple[Form, Form]:
-    """The same of a write to `x`, which in place is the result of the call before."""
+    """A jitted write to `x`, with a new result, and in place on the result of the previous call."""
     setup = "from jax import jit, numpy as jnp; "
     return (
         Form(
@@ -96,7 +96,7 @@ def _jitted_write(kinds: str, expression: str) -> tuple[Form, Form]:
 
 
 def _kernel(kinds: str, name: str, *, arrays: str = "x, i", empty: str = "i.shape, x.dtype") -> tuple[Form, Form]:
-    """A kernel of `numba_kernels.py`, with a fresh result and with a recycled one."""
+    """A kernel of `numba_kernels.py`, with a new result and with a recycled one."""
     setup = f"from benchmarks.numba_kernels import {name}"
     return (
         Form(NUMBA, kinds, f"{name}({arrays}, np.empty({empty}))", setup=setup),

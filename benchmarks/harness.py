@@ -1,4 +1,4 @@
-"""Times every form of one case in interleaved rounds, after checking that each gives the right bytes."""
+"""Times all forms of one case in interleaved rounds, after a check that each form gives the correct bytes."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from .peers import Form, Library
 
 FORMS = (*peers.FORMS, *compiled_peers.FORMS, *table_peers.FORMS)
 LIBRARIES = (*peers.LIBRARIES, *compiled_peers.LIBRARIES, *table_peers.LIBRARIES)
-SAMPLE_SECONDS = 4e-3  # short calls are repeated until a sample is that long
+SAMPLE_SECONDS = 4e-3  # short calls are repeated until a sample takes this long
 MIN_ROUNDS, MAX_ROUNDS, HOPELESS_ROUNDS = 5, 25, 3
-HOPELESS = 2.0  # that much slower than the best form of all libraries: a few rounds will do
-OUTDONE = 3.0  # that much slower than the best form of its own library: the first samples will do
+HOPELESS = 2.0  # factor over the best form of all libraries from which a few rounds suffice
+OUTDONE = 3.0  # factor over the best form of its own library from which the first samples suffice
 LONG_CALL = 10e-3
-SETTLE_SECONDS = 2e-3  # lets the other libraries' threads stop spinning
+SETTLE_SECONDS = 2e-3  # time for the threads of other libraries to stop spinning
 
-# One function per form, so that the timed loop holds nothing but the call, as in timeit.
+# One function for each form, so that the timed loop contains only the call, as in timeit.
 TEMPLATE = """
 def make({names}):
     {setup}
@@ -44,7 +44,7 @@ RAISES = "try: {code}\n            except Exception: pass\n            else: rai
 
 
 class WrongResult(RuntimeError):
-    """A form gave something else than plain NumPy or Arrow, so its time means nothing."""
+    """A form's result differs from that of plain NumPy or Arrow, so its time is meaningless."""
 
 
 class _Silent(RuntimeError):
@@ -54,7 +54,7 @@ class _Silent(RuntimeError):
 
 @dataclass
 class Runner:
-    """One thing that is timed: a form of a library, or a walk of the probe."""
+    """One timed item: a form of a library, or a walk of the probe."""
 
     role: str  # "ours", "peer", "by hand", "beside", "probe" or "stream"
     library: str
@@ -67,7 +67,7 @@ class Runner:
     calls: int = 1
     rounds: int = 0
     seconds: list[float] = field(default_factory=list)
-    busy: list[float] = field(default_factory=list)  # processors kept busy: shows whether the threads really ran
+    busy: list[float] = field(default_factory=list)  # processors in use, which shows whether the threads ran
 
     @property
     def estimate(self) -> float:
@@ -98,7 +98,7 @@ def quartiles(values: list[float]) -> tuple[float, float, float]:
 
 
 def available(names: list[str] | None) -> tuple[dict[str, ModuleType], list[str]]:
-    """The modules of the libraries that take part, and one line for each that was asked for and is missing."""
+    """The modules of the libraries that take part, and one line for each requested library that is missing."""
     modules, missing = {}, []
     for library in LIBRARIES:
         if names is not None and not library.ours and library.name not in names:
@@ -117,7 +117,7 @@ def available(names: list[str] | None) -> tuple[dict[str, ModuleType], list[str]
 def compile_form(
     form: Form, library: Library, module: ModuleType, work: Workload, raises: bool
 ) -> tuple[Any, Any, Any]:
-    """(once, timed, sets): the call, the timed loop over sets, and the sets as this library's arrays."""
+    """(once, timed, sets): the call, the timed loop over sets, and the sets as arrays of this library."""
 
     def own(value: Any) -> Any:
         if not isinstance(value, work.adaptable):
@@ -148,8 +148,8 @@ def compile_form(
 
 
 def same_bytes(left: np.ndarray, right: np.ndarray) -> bool:
-    """Equal shape, dtype and bytes: random bytes hold NaNs, which are not equal to themselves."""
-    left = np.asarray(left)  # an array of Arrow's or of polars' kind
+    """Equal shape, dtype and bytes. Values are not compared, because the NaNs in random bytes are never equal."""
+    left = np.asarray(left)  # it may be an array of Arrow or polars
     if left.shape != right.shape or left.dtype != right.dtype:
         return False
     left_bytes, right_bytes = (np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in (left, right))
@@ -159,11 +159,11 @@ def same_bytes(left: np.ndarray, right: np.ndarray) -> bool:
 def check(
     form: Form, library: Library, once: Callable[[int], Any], work: Workload, expected: np.ndarray | None
 ) -> None:
-    """One call, compared with plain NumPy or Arrow; where nothing is expected it has to raise."""
+    """Compare one call with plain NumPy or Arrow; if nothing is expected, the call must raise."""
     if expected is None:
         try:
             once(0)
-        except Exception as error:  # the libraries have classes of their own, but they all say one of these words
+        except Exception as error:  # the libraries have their own classes, but all texts contain one of these words
             if "bound" in str(error) or "range" in str(error):
                 return
             raise WrongResult(f"{form.library}: {form.code} failed for another reason: {error}") from error
@@ -173,7 +173,7 @@ def check(
     else:
         work.out[...] = work.source
     result = library.plain(once(0))
-    # What is measured beside ours may also just hand the source back.
+    # A form beside ours may return the source itself.
     right = [expected, work.source] if form.beside else [expected]
     if not any((work.same or same_bytes)(result, one) for one in right):
         raise WrongResult(f"{form.library}: {form.code} differs from plain {type(expected).__module__.split('.')[0]}")
@@ -182,7 +182,7 @@ def check(
 
 
 def runners_of(case: Case, work: Workload, modules: dict[str, ModuleType], probe: Any, threads: int) -> list[Runner]:
-    """Every form that applies to the case, already checked, and the walks that measure the limit."""
+    """All forms that apply to the case, after a check of each, and the walks that measure the limit."""
     raises = case.kind == "bad"
     expected = None if raises else work.expected(**work.sets[0])
     runners = []
@@ -210,8 +210,8 @@ def _plan_rounds(runners: list[Runner], budget: float, quick: bool) -> None:
     best = {role: min(r.estimate for r in runners if r.role == role) for role in {r.role for r in runners}}
     own = {name: min(r.estimate for r in runners if r.library == name) for name in {r.library for r in runners}}
     for runner in runners:
-        # Walks of the limit have no library: the slower of the two roles is the limit.
-        # Ours are never left out, so that nobody wonders where a form is.
+        # Walks of the limit have no library: the slower of their two roles is the limit.
+        # Our own forms are never left out, so that the report always has them.
         peer = runner.role not in ("ours", "beside") and runner.library != "limit"
         runner.outdone = peer and runner.estimate > OUTDONE * own[runner.library] and not quick
     timed = [runner for runner in runners if not runner.outdone]
@@ -225,14 +225,14 @@ def _plan_rounds(runners: list[Runner], budget: float, quick: bool) -> None:
 
 
 def measure(runners: list[Runner], budget: float, quick: bool) -> None:
-    """Rounds in which everybody runs once, in a new order each time; slow forms sit out the later ones."""
+    """Rounds in which every form runs once, in a new order each time; slow forms skip the later rounds."""
     for runner in runners:
-        cold = runner.sample(0, 1)  # makes pools, threads and pages warm
+        cold = runner.sample(0, 1)  # creates pools and threads, and touches pages
         again = (1,) if cold > LONG_CALL or quick else (1, 2, 0)
         runner.first = [cold, *(runner.sample(k, 1) for k in again)]
     _plan_rounds(runners, budget, quick)
     order = random.Random(3)
-    # Nobody gets the index set that the one before has just pulled into the caches.
+    # Every sample gets another index set, because that of the previous sample is in the caches.
     next_set = itertools.count()
     for turn in range(max(runner.rounds for runner in runners)):
         this_round = [runner for runner in runners if turn < runner.rounds]
@@ -241,7 +241,7 @@ def measure(runners: list[Runner], budget: float, quick: bool) -> None:
             if not quick:
                 time.sleep(SETTLE_SECONDS)
                 if runner.estimate < LONG_CALL:
-                    runner.sample(next(next_set), 1)  # wakes this library's own threads
+                    runner.sample(next(next_set), 1)  # wakes the threads of this library
             wall, cpu = time.perf_counter(), time.process_time()
             seconds = runner.sample(next(next_set), runner.calls)
             wall, cpu = time.perf_counter() - wall, time.process_time() - cpu

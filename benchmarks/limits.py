@@ -1,8 +1,8 @@
-"""The physical limit of a case, measured in the same process and rounds: compiles probe.cpp and walks with it.
+"""The physical limit of a case, measured in the same process and rounds by walks of probe.cpp, which is compiled here.
 
-limit = max(probe, stream). probe: one word of every line that the operator touches, fastest of several walks on pinned
-threads. Some of them read a scatter's target and some write it: whichever gets hold of the lines sooner. stream: the
-bytes of indices and values read and those of the result written; for sequential indices the table bytes read as well.
+limit = max(probe, stream). probe: read one word of every cache line that the operator accesses, by the fastest of
+several walks on pinned threads. For a scatter some walks read the target and others write it; the faster ones count.
+stream: read the bytes of indices and values and write those of the result; for sequential indices also read the source.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .cases import Workload
 
 WALKS = {"points": 0, "row_first": 1, "slab": 2, "write": 3, "write_past_caches": 4}
 AHEAD = ("points", "write")  # walks that can prefetch
-DISTANCES = (0, 32, 64)  # prefetch that many indices ahead; rows of kilobytes want fewer
+DISTANCES = (0, 32, 64)  # numbers of indices to prefetch ahead; rows of kilobytes need fewer
 ROW_DISTANCES = (0, 4, 16)
 LONG_ROW = 512
 FLAGS = ["-std=c++20", "-O3", "-shared", "-fPIC", "-pthread"]
@@ -38,11 +38,11 @@ class _Geometry(ctypes.Structure):
 
 
 class Unavailable(RuntimeError):
-    """No limit can be measured here; says why."""
+    """The limit cannot be measured here; the text gives the reason."""
 
 
 def load() -> ctypes.CDLL:
-    """Compiles the probe with the system's C++ compiler; it lives as long as the process."""
+    """Compile the probe with the system's C++ compiler; it stays loaded until the process ends."""
     compilers = [os.environ.get("CXX", ""), "c++", "g++", "clang++"]
     compiler = next((found for name in compilers if name and (found := shutil.which(name))), None)
     if compiler is None:
@@ -50,7 +50,7 @@ def load() -> ctypes.CDLL:
     source = Path(__file__).with_name("probe.cpp")
     with tempfile.TemporaryDirectory(prefix="gs-probe-") as folder:
         library = Path(folder) / "probe.so"
-        for native in (["-march=native"], []):  # some compilers and processors have no "native"
+        for native in (["-march=native"], []):  # some compilers and processors do not support "native"
             command = [compiler, *FLAGS, *native, str(source), "-o", str(library)]
             built = subprocess.run(command, capture_output=True, text=True)
             if built.returncode == 0:
@@ -67,7 +67,7 @@ def pointers_to(arrays: Sequence[np.ndarray]) -> ctypes.Array[ctypes.c_void_p]:
 
 
 def walks(work: Workload) -> Callable[[ctypes.CDLL, int], dict[str, dict[str, Sample]]]:
-    """The walks of an array case by role, once there are a compiled probe and a number of threads."""
+    """A function that gives the walks of an array case by role, for a compiled probe and a number of threads."""
 
     def measured(library: ctypes.CDLL, threads: int) -> dict[str, dict[str, Sample]]:
         roles = {"probe": probes(library, work, threads)}
@@ -83,7 +83,7 @@ def walks(work: Workload) -> Callable[[ctypes.CDLL, int], dict[str, dict[str, Sa
 
 
 def probes(library: ctypes.CDLL, work: Workload, threads: int) -> dict[str, Sample]:
-    """Walks over the lines that the case touches; none for a table that fits the first-level cache."""
+    """Walks over the cache lines that the case accesses; none for a source array that fits the first-level cache."""
     touch = work.touch
     if touch is None or work.source.nbytes <= machine.cache_bytes().get("L1", 32 << 10):
         return {}
@@ -131,7 +131,7 @@ def probes(library: ctypes.CDLL, work: Workload, threads: int) -> dict[str, Samp
 def streams(
     library: ctypes.CDLL, inputs: Sequence[Sequence[np.ndarray]], written: np.ndarray, threads: int
 ) -> dict[str, Sample]:
-    """Reads what rotates, one list of arrays per set, and writes a result, in step."""
+    """Read the rotating arrays, one list for each set, and write a result at an equal pace."""
     pointers = pointers_to([array for one in inputs for array in one])
     sizes = (ctypes.c_int64 * len(inputs[0]))(*(array.nbytes for array in inputs[0]))
 

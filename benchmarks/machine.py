@@ -1,4 +1,4 @@
-"""What ran where: processor, caches, kernel, versions, command; goes into every JSON result."""
+"""The description of a run in every JSON result: processor, caches, kernel, versions, command."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _text(path: Path) -> str:
 
 
 def cache_bytes() -> dict[str, int]:
-    """Size of each data cache that processor 0 sees, as {"L1": 32768, ...}."""
+    """The size of each data cache of processor 0, as {"L1": 32768, ...}."""
     sizes = {}
     for folder in sorted(CPU.glob("index*")):
         size = re.fullmatch(r"(\d+)([KMG]?)", _text(folder / "size"))
@@ -49,7 +49,7 @@ def cpu_model() -> str:
 
 
 def commit() -> str | None:
-    """The checkout's commit, with a mark when it has local changes."""
+    """The commit of the checkout, with a mark if it has local changes."""
     here = Path(__file__).parent
     try:
         head = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=here, capture_output=True, text=True)
@@ -67,7 +67,7 @@ def versions() -> dict[str, str]:
 
 
 def versions_of(packages: Sequence[str]) -> dict[str, str]:
-    """Of those that are installed."""
+    """The versions of the packages that are installed."""
     found = {}
     for name in packages:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
@@ -76,12 +76,12 @@ def versions_of(packages: Sequence[str]) -> dict[str, str]:
 
 
 def peak_bytes() -> int:
-    """The most memory that this process has held."""
+    """The peak memory of this process."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
 
 
 def describe() -> dict[str, object]:
-    # Folders are nobody's business in a result that is kept in the repository.
+    # Paths are reduced to file names, because results are kept in the repository.
     arguments = [Path(word).name if word.startswith(os.sep) else word for word in sys.argv[1:]]
     return {
         "command": " ".join(["python -m benchmarks", *arguments]),

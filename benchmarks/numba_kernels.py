@@ -1,11 +1,11 @@
-"""What an expert would write instead of installing a library: `prange` kernels with a bounds check. Needs numba.
+"""The hand-written alternative to a library: `prange` kernels with a bounds check. Needs numba.
 
-An index is compared with both ends before it is used; a bad one is counted, because numba cannot raise within `prange`,
-and refused in the end. Negative indices are not wrapped, in favour of the kernels. numba compiles a kernel at its first
-call, which is never timed.
+An index is compared with both limits before it is used. A bad index is counted, because numba cannot raise within
+`prange`, and raises at the end. Negative indices are not wrapped, which favours the kernels. numba compiles a kernel
+at its first call, which is never timed.
 """
 
-# numba infers every type from the arguments, so annotations would say nothing that is checked.
+# numba infers all types from the arguments, so annotations would not be checked.
 # mypy: disallow-untyped-defs=False, disallow-incomplete-defs=False, disallow-untyped-calls=False
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def take(x, i, out):
 
 @_parallel
 def take_by_blocks(x, i, out):
-    """Checks a block of indices before it moves anything: two tight loops."""
+    """Checks a block of indices before it moves anything, in two tight loops."""
     n, bad = np.uint64(len(x)), 0
     for b in prange((len(i) + BLOCK - 1) // BLOCK):
         block, result = i[b * BLOCK : (b + 1) * BLOCK], out[b * BLOCK : (b + 1) * BLOCK]
@@ -115,7 +115,7 @@ def along_first(x, i, out):
 
 @_parallel
 def along_first_by_columns(x, i, out):
-    """Sixteen columns at a time: the lines of the table that they need stay in a cache."""
+    """Sixteen columns at a time, so that the cache lines of the source array that they need stay in a cache."""
     n, columns, bad = x.shape[0], x.shape[1], 0
     for b in prange((columns + 15) // 16):
         for r in range(i.shape[0]):
@@ -206,7 +206,7 @@ def set_last(out, i, b):
 
 @_serial
 def set_elements(out, i, b):
-    """One thread: with more of them the last duplicate would not win."""
+    """One thread, because with more of them the last duplicate would not be kept."""
     n = len(out)
     for k in range(len(i)):
         j = i[k]

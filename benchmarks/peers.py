@@ -1,8 +1,8 @@
-"""Who competes and how: one row per library, one row per way to write the call. A new peer is new rows, no new branch.
+"""The libraries and their forms: one entry for each library, and one for each way to write the call.
 
-The code of a form is what a user would write and what is timed. Names in it: `x` source, `i` index, `m` mask, `b`
-values, `out` result memory, and the constants of the case; all are the library's own arrays over the same memory. In a
-scatter `out` is the target in place, and `x` that of a call with a fresh result. Tables have rows in `table_peers.py`.
+The code of a form is what a user would write, and is what is timed. Names in the code: `x` source, `i` index, `m`
+mask, `b` values, `out` result memory, and the constants of the case; all are arrays of the library over shared memory.
+In a scatter `out` is the target in place, and `x` the target of a call with a new result. Tables: `table_peers.py`.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ import numpy as np
 @dataclass(frozen=True)
 class Library:
     name: str
-    module: str  # imported; a missing one is left out, by name
-    alias: str  # what the code calls it
-    adapt: Callable[[ModuleType, Any], Any]  # its view of a NumPy array, or of an Arrow table, without a copy
-    plain: Callable[[Any], Any]  # its result as what it is compared with: NumPy array or Arrow table
+    module: str  # imported; the report names a missing one
+    alias: str  # its name in the code
+    adapt: Callable[[ModuleType, Any], Any]  # a NumPy array or Arrow table as the library's view of it
+    plain: Callable[[Any], Any]  # converts a result to a NumPy array or Arrow table for the comparison
     set_threads: Callable[[ModuleType, int], object]
-    role: str = "peer"  # or "ours", or "by hand": what an expert would write instead of installing a library
-    needs: str = ""  # the library whose arrays it works on
-    thread_variables: tuple[str, ...] = ()  # that have to hold the number of threads when it is imported
+    role: str = "peer"  # "peer", "ours", or "by hand": code that an expert would write instead of installing a library
+    needs: str = ""  # the library whose arrays it uses
+    thread_variables: tuple[str, ...] = ()  # environment variables that must hold the number of threads at import
 
     @property
     def ours(self) -> bool:
         return self.role == "ours"
 
     def load(self) -> ModuleType | str:
-        """The module, or why it is left out."""
+        """The module, or the reason why it is left out."""
         try:
             return importlib.import_module(self.module)
         except ModuleNotFoundError as missing:
             if missing.name != self.module:
                 raise
             return "not installed"
-        except ImportError as reason:  # such as numba's, where NumPy is newer than it knows
+        except ImportError as reason:  # numba raises it for a NumPy that is too new
             if self.ours:
                 raise
             return str(reason)
@@ -79,7 +79,7 @@ LIBRARIES = (
         "np",
         adapt=lambda np_, array: array,
         plain=np.asarray,
-        set_threads=lambda np_, n: None,  # one thread by nature
+        set_threads=lambda np_, n: None,  # NumPy always uses one thread
     ),
     Library(
         "torch",
@@ -95,14 +95,14 @@ LIBRARIES = (
 @dataclass(frozen=True)
 class Form:
     library: str
-    kinds: str  # the kinds of case it can do
+    kinds: str  # the kinds of cases that it supports
     code: str
-    setup: str = ""  # a statement that is run once, untimed
-    index: str = ""  # index dtypes that it takes, all when empty
-    result: str = ""  # of code that is a statement: the variable that has the result afterwards
-    shown: str = ""  # in tables, instead of code that says little
+    setup: str = ""  # a statement that is run once and not timed
+    index: str = ""  # supported index dtypes; all if empty
+    result: str = ""  # if the code is a statement: the variable that holds the result
+    shown: str = ""  # text for tables, if the code is not clear
     apart: bool = False  # `out` in the code is other memory than the case's
-    beside: bool = False  # neither ours nor a peer's: what ours is held against, such as the same rows in one chunk
+    beside: bool = False  # neither ours nor a peer: a comparison for ours, such as equal rows in one chunk
 
     @property
     def fresh(self) -> bool:
@@ -110,7 +110,7 @@ class Form:
 
     @property
     def statement(self) -> str:
-        """The code as the timed loop has it: a fresh result is dropped at once, as that of an expression is."""
+        """The code in the timed loop: a new result is deleted at once, as that of an expression is."""
         return f"{self.code}; del {self.result}" if self.result and self.fresh else self.code
 
     def fits(self, kind: str, index_dtype: str) -> bool:
@@ -118,10 +118,10 @@ class Form:
 
 
 GS, GS_TORCH, NP, TORCH = "gatherscatter", "gatherscatter, torch tensors", "numpy", "torch"
-ARROW, POLARS = "pyarrow", "polars"  # of table_peers.py
+ARROW, POLARS = "pyarrow", "polars"  # libraries of table_peers.py
 COMPUTE = "from pyarrow import compute as pc"
 TAKE_PLAN = "plan = gs.plan(gs.take, x, i)"
-# Unsigned, a negative index is a large one, so that one comparison does for both ends.
+# As unsigned numbers negative indices are large, so one comparison checks both limits.
 NP_INSIDE = "m & (i.view(np.uint32) < n)"
 TORCH_INSIDE = "m & (i >= 0) & (i < n)"
 FLAT = "(i[:, 0] * side + i[:, 1]) * side + i[:, 2]"

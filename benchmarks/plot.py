@@ -1,4 +1,4 @@
-"""Pictures of results: cases as times over the limit, sweeps as lines. Needs matplotlib."""
+"""Plots of results: cases as times over the limit, sweeps as lines. Needs matplotlib."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _cases(plt: Any, result: Entry) -> Any:
             axes.annotate(text, (max(times.values()), y), (6, 0), textcoords="offset points", va="center", fontsize=7.5)
     axes.axvline(1, color=LIMIT, lw=1.2, zorder=0)
     axes.set_xscale("log")
-    axes.set_xlim(right=axes.get_xlim()[1] * 2)  # room for the names
+    axes.set_xlim(right=axes.get_xlim()[1] * 2)  # space for the names
     ticks = [tick for tick in (0.5, 1, 2, 5, 10, 20, 50, 100) if axes.get_xlim()[0] <= tick <= axes.get_xlim()[1]]
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.minorticks_off()
@@ -79,7 +79,7 @@ def _lines(axes: Any, cases: list[Entry], value: Callable[[float, Entry], float]
             ends.append((points[-1], name, colour))
     if not label:
         return
-    # Labels beside the last points, moved apart where they would cover each other.
+    # Labels beside the last points, moved apart where they would overlap.
     axes.figure.canvas.draw()
     places: list[float] = []
     for (x, y), name, colour in sorted(ends, key=lambda end: end[0][1]):

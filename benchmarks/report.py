@@ -1,4 +1,4 @@
-"""Turns results into Markdown, and two results into a list of what became slower."""
+"""Converts results to Markdown, and compares two results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 NOTHING = "\N{EN DASH}"
 TIMES = "\N{MULTIPLICATION SIGN}"
-REGRESSION = 1.10  # slower than that, and beyond the quartiles of both runs
+REGRESSION = 1.10  # a form is slower above this ratio, if it is also outside of the quartiles of both runs
 
 Entry = dict[str, Any]
 
@@ -40,15 +40,15 @@ def fastest(forms: list[Entry], **wanted: Any) -> Entry | None:
 
 
 def limit_of(case: Entry) -> tuple[float | None, Entry | None]:
-    """max(best probe, best stream) in seconds, and the walk that it comes from."""
+    """max(best probe, best stream) in seconds, and the walk that it belongs to."""
     ends = [best for role in ("probe", "stream") if (best := fastest(case["forms"], role=role)) is not None]
     ruling = max(ends, key=lambda form: float(form["median"]), default=None)
     return (None if ruling is None else ruling["median"]), ruling
 
 
 def summary(case: Entry) -> Entry:
-    """The few numbers of a case that the table shows."""
-    # Tensors have a table of their own (small calls); here everybody has the same arrays.
+    """The numbers of a case for the table."""
+    # Forms with tensors have a table of their own (small calls); all forms here use one set of arrays.
     forms = [form for form in case["forms"] if form["library"] != "gatherscatter, torch tensors"]
     ours, peer = fastest(forms, role="ours"), fastest(forms, role="peer")
     by_hand, numpy = fastest(forms, role="by hand"), fastest(forms, library="numpy")
@@ -76,7 +76,7 @@ def _code(form: Entry | None) -> str:
 
 
 def table(result: Entry) -> str:
-    """One line per case: our times, the best peer and its form, and the two ratios."""
+    """One line per case: our times, the best library and its form, and the ratios."""
     lines = [
         "| case | ours, fresh | ours, out= | best library | library / ours | numba / ours | NumPy / ours | limit "
         "| limit / ours | best library's form |",
@@ -99,7 +99,7 @@ def table(result: Entry) -> str:
 
 
 def small_table(result: Entry) -> str:
-    """Every form of the small calls: there the call itself is what counts."""
+    """All forms of the small calls, whose time is the overhead of the call."""
     cases = [case for case in result["cases"] if case["name"].startswith("small_")]
     if not cases:
         return ""
@@ -118,7 +118,7 @@ def small_table(result: Entry) -> str:
 
 
 def table_table(result: Entry) -> str:
-    """Tables, library by library: our call on its tables, its own best form, and what is measured beside ours."""
+    """For each library of tables: our call on its tables, its own best form, and the form beside ours."""
     lines = [
         "| case | on tables of | ours | its own best form | own / ours | beside | ours / beside | ours - beside "
         "| that form | beside is |",
@@ -150,7 +150,7 @@ def table_table(result: Entry) -> str:
 
 
 def warnings(result: Entry) -> list[str]:
-    """What makes the numbers doubtful."""
+    """Reasons to doubt the numbers."""
     machine, found = result["machine"], []
     if machine["load_average"] > 0.3:
         found.append(f"the machine was busy when the run began (load average {machine['load_average']:.2f})")
@@ -171,7 +171,7 @@ def markdown(result: Entry) -> str:
 
 
 def short_table(result: Entry) -> str:
-    """For those who want to know whether it is worth it: what each case is, our time, and three ratios."""
+    """The short overview: the description of each case, our time, and three ratios."""
     lines = [
         "| case | | ours | best library | faster than it | than numba by hand | of the limit |",
         "|---|---|--:|---|--:|--:|--:|",
@@ -193,7 +193,7 @@ def short_table(result: Entry) -> str:
 
 
 def short_table_table(result: Entry) -> str:
-    """Tables, library by library: our time on its tables, and how much faster than its own best form that is."""
+    """For each library of tables: our time on its tables, and the ratio of its own best form to it."""
     cases = [case for case in result["cases"] if case["name"].startswith("table_")]
     libraries = sorted({form["library"] for case in cases for form in case["forms"] if form["role"] == "peer"})
     if not libraries:
@@ -211,7 +211,7 @@ def short_table_table(result: Entry) -> str:
 
 
 def gpu_table(result: Entry) -> str:
-    """One line per case: our times under the three rules, the best peer, the limit, and what that makes of ours."""
+    """One line per case: our times under three bounds rules, the best library, the limit, and the ratios."""
     lines = [
         "| case | raise | deferred | unchecked | best peer | peer / ours | limit | limit / ours | deferred / unchecked "
         "| in a graph: ours, peer | empty kernel | best peer's form |",
@@ -255,7 +255,7 @@ def gpu_markdown(result: Entry) -> str:
 
 
 def head(result: Entry) -> str:
-    """What was measured where, by which command."""
+    """The machine, the versions and the command of a result."""
     machine, versions = result["machine"], result["machine"]["versions"]
     gpu = machine.get("gpu")
     return (
@@ -279,7 +279,7 @@ MARKED = re.compile(r"(<!-- benchmarks: (\w+) -->\n).*?(<!-- end -->)", re.DOTAL
 
 
 def write(result: Entry, path: Path) -> None:
-    """Fills every `<!-- benchmarks: PART -->` ... `<!-- end -->` of a page, so that no table is typed by hand."""
+    """Replace the text in each `<!-- benchmarks: PART -->` ... `<!-- end -->` of a page by the generated part."""
 
     if result["quick"] or result.get("sweep"):
         raise SystemExit("--write wants a run of the cases at their full sizes")
@@ -288,7 +288,7 @@ def write(result: Entry, path: Path) -> None:
         if match[2] not in PARTS:
             raise SystemExit(f"{path}: there is no part {match[2]!r}, expected {', '.join(PARTS)}")
         part = PARTS[match[2]](result)
-        return f"{match[1]}{part}\n{match[3]}" if part else match[0]  # what was not measured stays as it was
+        return f"{match[1]}{part}\n{match[3]}" if part else match[0]  # a part without measurements is not changed
 
     text, count = MARKED.subn(filled, path.read_text())
     if count == 0:
@@ -309,14 +309,14 @@ def save(result: Entry, path: Path) -> None:
 
 
 def compare(old: Entry, new: Entry) -> tuple[str, int]:
-    """Our forms in both results, slower ones first, and how many became slower beyond the noise."""
+    """Our forms in both results by their slowdown, and the number of those that became significantly slower."""
     before = {
         (case["case"], form["library"], form["code"]): form
         for case in old["cases"]
         for form in case["forms"]
         if form["role"] == "ours"
     }
-    # The limit tells a slower machine from a slower program.
+    # The ratio of the limits shows whether the machine itself became slower.
     old_limits = {case["case"]: limit_of(case)[0] for case in old["cases"]}
     rows, regressions = [], 0
     for case in new["cases"]:

@@ -1,11 +1,11 @@
-"""Sweeps: lists of generated cases over one size, measured like all others and drawn as lines."""
+"""Sweeps: generated cases over a range of sizes, measured like all others and drawn as lines."""
 
 from __future__ import annotations
 
 from .cases import Case, rows, take
 
 Ki, Mi = 1 << 10, 1 << 20
-TAKEN = 4 * Mi  # elements, whatever the table
+TAKEN = 4 * Mi  # elements of the result, for every source size
 ROW_TABLE, ROW_RESULT, MOST_ROWS = 256 * Mi, 64 * Mi, Mi
 
 
@@ -43,4 +43,4 @@ SWEEPS = {
     "table": tuple(_table(16 * Ki << k, index) for index in ("int32", "int64") for k in range(0, 15, 2)),
     "row": tuple(_row(16 << k) for k in range(11)),
 }
-SECONDS = 5.0  # of timing per case
+SECONDS = 5.0  # most seconds of timing per case

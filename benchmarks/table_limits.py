@@ -1,4 +1,4 @@
-"""The physical limit of a gather from a table: every line of every column that it touches, by probe.cpp."""
+"""The physical limit of a gather from a table: probe.cpp reads every cache line that it accesses in each column."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .limits import DISTANCES, Sample, pointers_to
 
 @dataclass(frozen=True)
 class Column:
-    """Where a column lies: fixed-width values, or text and its int32 offsets."""
+    """The memory of a column: fixed-width values, or text and its int32 offsets."""
 
     values: np.ndarray
     width: int
@@ -37,7 +37,7 @@ def _address(array: np.ndarray | None) -> int | None:
 def probes(
     library: ctypes.CDLL, columns: Sequence[Column], rows: Sequence[np.ndarray], threads: int
 ) -> dict[str, Sample]:
-    """Walks column by column over the rows (uint32, one array per set), with and without prefetching."""
+    """Walks over the rows (uint32, one array per set) of each column, with and without prefetching."""
     library.gs_probe_columns.restype = ctypes.c_double
     described = (_Column * len(columns))(
         *(_Column(_address(one.values), one.width, _address(one.offsets), _address(one.validity)) for one in columns)

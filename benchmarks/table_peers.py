@@ -1,7 +1,7 @@
-"""Who competes over tables and how, as in `peers.py`: pyarrow, polars and pandas, and ours on the tables of each.
+"""The libraries and forms for tables, as in `peers.py`: pyarrow, polars and pandas, and ours on the tables of each.
 
-Names in the code, besides those of `peers.py`: `b` rows to write, `m` a boolean mask, `v` one scalar per column. In
-maps a null stands for no row; pandas has no such maps and gets -1 there, which is none of its labels.
+Names in the code, besides those of `peers.py`: `b` rows to write, `m` a boolean mask, `v` one scalar per column. A null
+in a map stands for no row. pandas has no such maps, so -1 takes its place there, which is none of its labels.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def _polars_threads(pl: ModuleType, threads: int) -> None:
 
 
 def _to_arrow(_: ModuleType | None, value: Any) -> Any:
-    """Tables come as Arrow's; an array of NumPy lends its memory."""
+    """Tables are Arrow's already; an array of NumPy is converted without a copy."""
     import pyarrow as pa
 
     return pa.array(value) if isinstance(value, np.ndarray) else value
@@ -33,7 +33,7 @@ def _to_polars(_: ModuleType, value: Any) -> Any:
 
 
 def _to_pandas(_: ModuleType, value: Any) -> Any:
-    """A frame of nullable columns; a mask or map as NumPy array."""
+    """A frame of nullable columns; a mask or map as a NumPy array."""
     import pandas as pd
     import pyarrow as pa
 
@@ -43,7 +43,7 @@ def _to_pandas(_: ModuleType, value: Any) -> Any:
 
 
 def _to_pandas_for_ours(module: ModuleType, value: Any) -> Any:
-    """The same, but a map with nulls stays as it is: -1 would be the last row."""
+    """As `_to_pandas`, but a map with nulls stays an Arrow array, because -1 would be the last row."""
     import pyarrow as pa
 
     return value if isinstance(value, pa.Array) and value.null_count else _to_pandas(module, value)
@@ -100,7 +100,7 @@ ARROW, POLARS, PANDAS = "pyarrow", "polars", "pandas"
 OURS = tuple(f"gatherscatter, {kind}" for kind in (ARROW, POLARS, PANDAS))
 OURS_ARROW, OURS_POLARS, OURS_PANDAS = OURS
 
-# Rows are written by picking from target and new rows, one after the other; or column by column.
+# To replace rows, take from the concatenation of target and new rows, or write column by column.
 PICKED = "w = np.arange(len(x)); w[{}] = np.arange(len(x), len(x) + len(b)); r = {}"
 PICK_ARROW = "pa.concat_tables([x, b]).take(w)"
 PICK_POLARS = "pl.concat([x, b], rechunk=True)[w]"
@@ -109,17 +109,17 @@ ARROW_MASKED = "pa.table([pa.compute.replace_with_mask(c, m, {}) for c, s in zip
 POLARS_SCATTER = "x.with_columns(x[c].scatter({}, b[c]) for c in x.columns)"
 POLARS_WHEN = "x.select(pl.when({}).then({}).otherwise(pl.col(c)).alias(c) for c{} in {})"
 PANDAS_COPY = "r = pd.DataFrame({c: x[c].array.copy() for c in x}, copy=False); "
-# Nothing but the protocol: what it costs to hand a table over and to take it back.
+# Only the Arrow protocol: the cost of exporting a table and of importing it again.
 HANDED = "h = type('Handed', (), {'__arrow_c_stream__': lambda self, schema=None: x.__arrow_c_stream__(schema)})()"
 
 FORMS = (
-    # ---- rows gathered; under "nullify" no row where the map is null
+    # ---- gathers of rows; under "nullify" a null in the map gives a null row
     *(Form(library, "nullify chunks", "gs.table.gather(x, i, bounds='nullify')") for library in OURS),
     Form(OURS_ARROW, "chunks", "gs.table.gather(one, i, bounds='nullify')", beside=True),
     Form(ARROW, "nullify chunks", "x.take(i)"),
     Form(POLARS, "nullify chunks", "x.select(pl.all().gather(i))"),
     Form(PANDAS, "nullify chunks", "x.reindex(i)"),
-    # ---- text, copied; a frame of polars, whose text is shared
+    # ---- text, which is copied; and a frame of polars, which shares its text
     Form(OURS_ARROW, "text", "gs.table.gather(x, i)"),
     Form(ARROW, "text", "x.take(i)"),
     Form(POLARS, "text", "x.select(pl.all().gather(i)).to_arrow()"),
@@ -148,7 +148,7 @@ FORMS = (
     Form(PANDAS, "replace", "r = x.copy(); r.loc[i] = b.set_axis(i)", result="r"),
     Form(PANDAS, "replace", PANDAS_COPY + "[r[c].array.__setitem__(i, b[c].array) for c in r]", result="r"),
     Form(PANDAS, "replace", PICKED.format("i", PICK_PANDAS), result="r"),
-    # ---- the i-th true gets the i-th row
+    # ---- the i-th row where the mask is true becomes row i
     *(Form(library, "mask", "gs.table.boolean_mask_scatter(b, x, m)") for library in OURS),
     Form(ARROW, "mask", ARROW_MASKED.format("s.chunk(0)", "b.columns")),
     Form(ARROW, "mask", PICKED.format("m.to_numpy(zero_copy_only=False)", PICK_ARROW), result="r"),
@@ -182,7 +182,7 @@ FORMS = (
     Form(PANDAS, "fill", "r = x.copy(); r.loc[m] = v", result="r"),
     Form(PANDAS, "fill", "pd.DataFrame({c: x[c].mask(m, s) for c, s in zip(x, v)})"),
     Form(PANDAS, "fill", PANDAS_COPY + "[r[c].array.__setitem__(m, s) for c, s in zip(r, v)]", result="r"),
-    # ---- ten rows: the call itself
+    # ---- ten rows: the overhead of the call
     *(Form(library, "few", f"gs.table.gather(x, {rows})") for library in OURS[:2] for rows in "ik"),
     Form(OURS_ARROW, "few", "pa.table(h)", setup=f"import pyarrow as pa; {HANDED}", beside=True),
     Form(OURS_POLARS, "few", "pl.DataFrame(h)", setup=f"import polars as pl; {HANDED}", beside=True),

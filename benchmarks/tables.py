@@ -1,4 +1,4 @@
-"""The tables of the suite: columns on huge pages, maps and masks, the correct result, what has to be touched."""
+"""The tables of the suite: columns on huge pages, maps and masks, expected results, and the bytes to access."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute  # the forms say pa.compute
+import pyarrow.compute  # the forms use pa.compute
 
 from . import buffers, limits, table_limits
 from .cases import SETS, Workload
 from .table_limits import Column
 
 NULLS = 0.1
-NO_ROW = 0.05  # of a map under "nullify"
+NO_ROW = 0.05  # share of nulls in a map for "nullify"
 MONEY = pa.decimal128(30, 2)
 # 1, 2, 4, 8 and 16 bytes, 178 bytes a row.
 WIDE = (
@@ -37,22 +37,22 @@ def _rows(quick: bool) -> int:
 
 
 def _validity(rows: int, share: float, seed: int) -> np.ndarray:
-    """A bitmap with that share of nulls, in memory of its own."""
+    """A bitmap with this share of nulls, in memory of its own."""
     bits = np.packbits(np.random.default_rng(seed).random(rows) >= share, bitorder="little")
     return buffers.filled(bits, "uint8")
 
 
 def _numbers(dtype: pa.DataType, rows: int, seed: int) -> np.ndarray:
-    if pa.types.is_floating(dtype):  # no NaN: libraries disagree whether that is a null
+    if pa.types.is_floating(dtype):  # no NaN, because the libraries differ in whether it is a null
         return buffers.filled(np.random.default_rng(seed).standard_normal(rows), dtype.to_pandas_dtype())
-    if dtype == MONEY:  # the high half extends the sign of the low one: below 10 ** 30
+    if dtype == MONEY:  # the high half is the sign extension of the low half: below 10 ** 30
         low = buffers.random((rows,), "int64", seed)
         return buffers.filled(np.stack([low, low >> 63], axis=1), "int64")
     return buffers.random((rows,), dtype.to_pandas_dtype(), seed)
 
 
 def _text(rows: int, mean: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Offsets, and letters and digits: lengths are uniform from 0 to twice the mean."""
+    """Offsets and text of letters and digits; lengths are uniform from 0 to twice the mean."""
     lengths = np.random.default_rng(seed).integers(0, 2 * mean + 1, rows)
     offsets = buffers.filled(np.concatenate([[0], np.cumsum(lengths)]), "int32")
     text = buffers.random((int(offsets[-1]),), "uint8", seed)
@@ -75,7 +75,7 @@ def _table(dtypes: tuple[pa.DataType, ...], rows: int, seed: int, nulls: float =
 
 
 def _map(extent: int, count: int, dtype: str, seed: int, nulls: float = 0.0) -> pa.Array:
-    """Positions, with that share of nulls; in the place of a null stands 0, as a join leaves it."""
+    """Positions with this share of nulls; the value of a null entry is 0, as after a join."""
     positions = buffers.filled(np.random.default_rng(seed).integers(0, extent, count), dtype)
     arrow = pa.from_numpy_dtype(positions.dtype)
     if not nulls:
@@ -86,7 +86,7 @@ def _map(extent: int, count: int, dtype: str, seed: int, nulls: float = 0.0) -> 
 
 
 def same(result: pa.Table, expected: pa.Table) -> bool:
-    """Equal names, types, nulls and values; text may be of another of Arrow's string types."""
+    """Equal names, types, nulls and values; text may be of another string type of Arrow."""
     if result.column_names != expected.column_names or len(result) != len(expected):
         return False
 
@@ -116,14 +116,14 @@ def _lying(column: pa.ChunkedArray, views: bool) -> Column:
     (chunk,) = column.chunks
     first, *rest = chunk.buffers()
     if column.type == pa.string():
-        if views:  # 16 bytes a row, whatever they say: the text is shared
+        if views:  # 16 bytes for each row, because the text is shared
             return Column(buffers.random((len(chunk), 16), "uint8", seed=7), 16, validity=_bytes(first))
         return Column(_bytes(rest[1]), 0, np.frombuffer(rest[0], np.int32), _bytes(first))
     return Column(_bytes(rest[0]), column.type.byte_width, validity=_bytes(first))
 
 
 def _result_bytes(table: pa.Table, views: bool) -> int:
-    """Of a result with as many rows as `table` has, and text of that length."""
+    """Bytes of a result with as many rows as `table` and text of equal length."""
     text = sum(16 * len(table) - column.nbytes for column in table.columns if column.type == pa.string())
     return int(table.nbytes + (text if views else 0))
 
@@ -131,7 +131,7 @@ def _result_bytes(table: pa.Table, views: bool) -> int:
 def _gather_walks(
     table: pa.Table, sets: list[dict[str, Any]], probe: Any, threads: int, views: bool = False
 ) -> dict[str, dict[str, limits.Sample]]:
-    """Every touched line of every column; the map read and the result written."""
+    """Walks over every accessed cache line of each column; the map is read and the result written."""
     maps = [one["i"] for one in sets]
     followed = [buffers.filled(rows.drop_null().to_numpy(), "uint32") for rows in maps]
     read = [[array for buffer in rows.buffers() if (array := _bytes(buffer)) is not None] for rows in maps]
@@ -144,7 +144,7 @@ def _gather_walks(
 
 
 def _scatter_walks(table: pa.Table, read: list[int], probe: Any, threads: int) -> dict[str, dict[str, limits.Sample]]:
-    """The target and `read` bytes more are read, a result as large as the target is written."""
+    """The target and arrays of `read` bytes are read, a result as large as the target is written."""
     arrays = [buffers.random((size,), "uint8", seed) for seed, size in enumerate([table.nbytes, *read])]
     return {"stream": limits.streams(probe, [arrays], buffers.empty((table.nbytes,), "uint8"), threads)}
 
@@ -174,19 +174,19 @@ def strings(quick: bool) -> Workload:
 
 
 def frame(quick: bool) -> Workload:
-    """As wide text as in the strings case, so that most of it lies outside of the views."""
+    """Text as wide as in the strings case, so that most of it is not inline in the views."""
     rows = _rows(quick)
     sets = [{"i": _map(rows, rows, "uint32", seed)} for seed in range(SETS)]
     return _gather(_table(FRAME, rows, seed=3, mean=20), sets, views=True)
 
 
 def chunks(quick: bool) -> Workload:
-    """`one` has the same rows in one chunk: what ours is held against instead of a limit."""
+    """`one` has equal rows in one chunk: the comparison for ours, in place of a limit."""
     rows = _rows(quick)
     one = _table(WIDE[6:30:2], rows, seed=4)
     length = rows // CHUNKS
     pieces = [one.slice(start, length) for start in range(0, rows, length)]
-    # Chunks of their own, not slices of one: each begins where its buffers begin.
+    # Separate chunks and not slices, so that each chunk begins at the start of its buffers.
     own = [pa.table([pa.concat_arrays(c.chunks) for c in piece.columns], piece.column_names) for piece in pieces]
     source = pa.concat_tables(own)
     sets = [{"i": _map(rows, rows, "int32", seed, NO_ROW)} for seed in range(SETS)]
@@ -194,7 +194,7 @@ def chunks(quick: bool) -> Workload:
 
 
 def _winners(target: pa.Table, at: np.ndarray, rows: pa.Table) -> pa.Table:
-    """The rows of `rows` in the places `at`, by one take from both."""
+    """The target with `rows` at the positions `at`, by one take from both tables."""
     winner = np.arange(len(target))
     winner[at] = len(target) + np.arange(len(rows))
     return pa.concat_tables([target, rows]).take(pa.array(winner))
@@ -237,7 +237,7 @@ def masked(quick: bool) -> Workload:
 
 
 def filled(quick: bool) -> Workload:
-    """`v` has one scalar per column, `typed` the same as scalars of pyarrow."""
+    """`v` has one scalar per column, `typed` these scalars as scalars of pyarrow."""
     rows = _rows(quick)
     target = _table(MIXED, rows, seed=5)
     sets = [{"m": _mask(rows, seed)} for seed in range(SETS)]
@@ -259,7 +259,7 @@ def filled(quick: bool) -> Workload:
 
 
 def few(quick: bool, width: int) -> Workload:
-    """Ten rows: what a call costs. `k` has the positions of `i` as an array of NumPy."""
+    """Ten rows, for the overhead of a call. `k` has the positions of `i` as a NumPy array."""
     source = _table((MIXED * 3)[:width], 10, seed=7)
     maps = [np.random.default_rng(seed).permutation(10) for seed in range(SETS)]
     return _work(

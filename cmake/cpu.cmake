@@ -1,5 +1,5 @@
-# The CPU backend: one kernel source compiled for every instruction set level, each in a namespace of its own; the level
-# is chosen once at start.
+# The CPU backend. The kernel sources are compiled once for every instruction set level, each time in a namespace of its
+# own. The level is chosen once at start.
 set(_levels baseline)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   list(APPEND _levels v3 v4)
@@ -12,8 +12,8 @@ file(GLOB _cpu_headers RELATIVE ${CMAKE_SOURCE_DIR}/src CONFIGURE_DEPENDS src/ba
                                                                            src/backends/cpu/kernels/*.h)
 gs_expose(cpu ${_cpu_headers})
 
-# Reductions are many small loops that wait for memory. Vectors pay for rows (3 times); copies of loops for every case
-# do not, and make them half as large again.
+# Reductions are many small loops that wait for memory. Vector code makes rows 3 times faster. Loop transformations that
+# copy loops for special cases gain nothing, and make the object code half as large again.
 set_source_files_properties(src/backends/cpu/kernels/kernel_combine.cpp PROPERTIES COMPILE_OPTIONS
   "$<$<CXX_COMPILER_ID:GNU>:-fno-unroll-loops;-fno-peel-loops;-fno-split-loops;-fno-unswitch-loops>")
 

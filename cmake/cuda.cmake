@@ -1,35 +1,36 @@
-# The CUDA backend: kernel bodies compiled by nvcc, and the machine that runs them, plain C++. A module of its own,
-# `_cuda`, so that nothing else needs CUDA. It links the runtime library statically; the driver is looked for at run time.
-set(GS_CUDA AUTO CACHE STRING "Build the CUDA module: AUTO (where there is a GPU, and nvcc), ON or OFF")
+# The CUDA backend: kernel bodies compiled by nvcc, and the machine that runs them, in plain C++. It is a module of its
+# own, `_cuda`, so that no other target needs CUDA. It links the runtime library statically; the driver is searched for
+# at run time.
+set(GS_CUDA AUTO CACHE STRING "Build the CUDA module: AUTO (if this machine has a GPU and nvcc), ON or OFF")
 set_property(CACHE GS_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(GS_CUDA_ARCHITECTURES "" CACHE STRING
-    "GPUs to compile for, such as 80-real,90-real, or native; empty: native for AUTO, all that a wheel serves for ON")
+    "GPUs to compile for, such as 80-real,90-real, or native; empty: native for AUTO, all GPUs of a wheel for ON")
 set(_oldest_nvcc 12.8)
 
 set(GS_HAVE_CUDA FALSE)
 if(NOT GS_CUDA MATCHES "^(AUTO|ON|OFF)$")
   message(FATAL_ERROR "GS_CUDA=${GS_CUDA}: expected AUTO, ON or OFF")
 elseif(GS_CUDA STREQUAL "OFF")
-  message(STATUS "CUDA: left out, because GS_CUDA is OFF")
+  message(STATUS "CUDA: not built, because GS_CUDA is OFF")
   return()
 elseif(GS_CUDA STREQUAL "AUTO")
-  # Five architectures take minutes to compile, which only a machine that can run one of them pays back.
+  # Five architectures take minutes to compile, which is wasted on a machine without a GPU.
   find_program(GS_NVIDIA_SMI nvidia-smi PATHS /usr/lib/wsl/lib)
   mark_as_advanced(GS_NVIDIA_SMI)
   set(_gpus "")
   if(GS_NVIDIA_SMI)
-    # A driver that hangs is no GPU either.
+    # A driver that hangs counts as no GPU.
     execute_process(COMMAND ${GS_NVIDIA_SMI} -L TIMEOUT 30 OUTPUT_VARIABLE _gpus ERROR_QUIET)
   endif()
   if(NOT _gpus MATCHES "GPU [0-9]+:")
-    message(STATUS "CUDA: left out, because GS_CUDA is AUTO and nvidia-smi names no GPU here. "
-                   "GS_CUDA=ON compiles for GPUs all the same.")
+    message(STATUS "CUDA: not built, because GS_CUDA is AUTO and nvidia-smi lists no GPU here. "
+                   "GS_CUDA=ON builds it without a GPU.")
     return()
   endif()
 endif()
 
 if("${CMAKE_CUDA_COMPILER}" MATCHES "NOTFOUND")
-  unset(CMAKE_CUDA_COMPILER CACHE)  # there may be one since the last time
+  unset(CMAKE_CUDA_COMPILER CACHE)  # a compiler may have been installed since the last run
 endif()
 include(CheckLanguage)
 check_language(CUDA)
@@ -47,14 +48,14 @@ else()
 endif()
 if(NOT GS_HAVE_CUDA)
   if(GS_CUDA STREQUAL "ON")
-    message(FATAL_ERROR "GS_CUDA=ON: ${_why}. Without GPUs: GS_CUDA=OFF")
+    message(FATAL_ERROR "GS_CUDA=ON: ${_why}. To build without GPUs, set GS_CUDA=OFF")
   endif()
-  message(STATUS "CUDA: left out: ${_why}")
+  message(STATUS "CUDA: not built: ${_why}")
   return()
 endif()
 
-# Machine code runs on its own generation from its number on (80: also 86 to 89); that is what -real means. What a plain
-# number has besides is compiled by the driver for all newer ones.
+# With -real an architecture gets machine code, which runs on its own generation from its number on (80: also 86 to 89).
+# A plain number adds intermediate code, which the driver compiles for all newer GPUs.
 string(REPLACE "," ";" _architectures "${GS_CUDA_ARCHITECTURES}")
 if(_architectures STREQUAL "" AND (GS_CUDA STREQUAL "ON" OR NOT CMAKE_CUDA_ARCHITECTURES_NATIVE))
   set(_architectures 75-real 80-real 90-real 100 120)
@@ -63,11 +64,11 @@ elseif(_architectures STREQUAL "" OR _architectures STREQUAL "native")
 endif()
 if(NOT _architectures MATCHES "^[0-9]+(-real|-virtual)?(;[0-9]+(-real|-virtual)?)*$")
   message(FATAL_ERROR "GS_CUDA_ARCHITECTURES=${GS_CUDA_ARCHITECTURES}: expected numbers such as 90 or 80-real,90-real, "
-                      "or native where there is a GPU")
+                      "or native on a machine with a GPU")
 endif()
 string(REPLACE ";" "," _architectures_text "${_architectures}")
 message(STATUS "CUDA: ${CMAKE_CUDA_COMPILER_VERSION}, for ${_architectures_text}")
-# PyPI's toolkit has no link named libcudart.so, by which CMake would know it.
+# PyPI's toolkit has no link named libcudart.so, which CMake searches for.
 cmake_path(GET CMAKE_CUDA_COMPILER PARENT_PATH _nvcc_folder)
 find_library(CUDA_CUDART NAMES cudart cudart_static HINTS ${_nvcc_folder}/../lib64 ${_nvcc_folder}/../lib NO_DEFAULT_PATH)
 find_package(CUDAToolkit REQUIRED)
@@ -81,7 +82,7 @@ add_library(gs_cuda STATIC ${_cuda_kernels} ${GS_CUDA_HOST_SOURCES})
 set_target_properties(gs_cuda PROPERTIES
   CUDA_ARCHITECTURES "${_architectures}" CUDA_RUNTIME_LIBRARY Static CUDA_STANDARD 20 CUDA_STANDARD_REQUIRED ON
   CUDA_EXTENSIONS OFF CUDA_VISIBILITY_PRESET hidden)
-# No product is fused with a sum: results would differ from the CPU's.
+# A fused product and sum would give other results than the CPU.
 target_compile_options(gs_cuda PRIVATE
   "$<$<COMPILE_LANGUAGE:CUDA>:-fmad=false>" "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Xfatbin --compress-all>")
 target_compile_definitions(gs_cuda PRIVATE GS_CUDA_ARCHITECTURES="${_architectures_text}")

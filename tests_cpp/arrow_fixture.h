@@ -1,4 +1,4 @@
-// arrow_fixture.h: Arrow structs made by hand, which count how often each of them was released.
+// arrow_fixture.h: builds Arrow structs field by field, which count how often each of them was released.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ using Bytes = std::optional<std::vector<std::byte>>;  // none: a null pointer
 template <class T>
 Bytes bytes(const std::vector<T>& values) {
   std::vector<std::byte> out;
-  out.reserve(std::max<std::size_t>(1, values.size() * sizeof(T)));  // no null pointer where there are no values
+  out.reserve(std::max<std::size_t>(1, values.size() * sizeof(T)));  // not null, also without values
   out.resize(values.size() * sizeof(T));
   if (!values.empty()) std::memcpy(out.data(), values.data(), values.size() * sizeof(T));
   return out;
@@ -43,8 +43,8 @@ inline Bytes i64(std::vector<int64_t> values) {
 }
 inline const Bytes none = std::nullopt;
 
-// A struct of the interface and all that it points to. Released structs keep their memory, so that a second release is
-// counted and not a crash; a release takes those children along that nobody has moved out.
+// A struct of the interface with everything that it points to. Released structs keep their memory, so that a second
+// release is counted and does not crash. A release includes those children that were not moved out.
 template <class Struct>
 struct Node {
   Struct it{};
@@ -81,7 +81,7 @@ struct Node {
     it.dictionary = &dictionary->it;
   }
 
-  // Whether this struct and all below it were released exactly once.
+  // Whether this struct and all structs below it were released exactly once.
   bool settled() const {
     return releases == 1 && (dictionary == nullptr || dictionary->settled()) &&
            std::all_of(children.begin(), children.end(), [](const auto& child) { return child->settled(); });
@@ -127,7 +127,7 @@ inline ColumnPtr column(int64_t length, std::vector<Bytes> buffers, std::vector<
   return node;
 }
 
-// A type and an array of it.
+// A type and an array of this type.
 struct Sample {
   FieldPtr type;
   ColumnPtr rows;
@@ -139,7 +139,7 @@ inline Sample with_dictionary(Sample keys, Sample values) {
   return keys;
 }
 
-// One well-formed sample of each layout: three rows behind one that is sliced off, unless said otherwise.
+// One well-formed sample of each layout: three rows after one that is sliced off, except where a comment differs.
 inline Sample null_sample() {
   return {field("n", "nothing"), column(3, {}, {}, 1, 3)};
 }
@@ -155,7 +155,7 @@ inline Sample string_sample() {
 inline Sample large_string_sample() {
   return {field("U", "large"), column(3, {none, i64({0, 1, 3, 3, 6}), text("abbddd")}, {}, 1, 0)};
 }
-// Row 0 is short, row 1 null, row 2 lies in data buffer 1, row 3 in data buffer 0.
+// Row 0 is short, row 1 is null, row 2 is in data buffer 1, row 3 in data buffer 0.
 inline Sample view_sample() {
   std::vector<int32_t> views = {1, 'x', 0, 0, -7, -7, -7, -7, 13, 0x72696874, 1, 2, 14, 0x72756f66, 0, 0};
   return {
@@ -211,7 +211,7 @@ inline Sample dictionary_sample() {
   Sample keys{field("c", "coded"), column(3, {bits(0b1011), i8({99, 1, 7, 0})}, {}, 1)};
   return with_dictionary(std::move(keys), {field("u"), column(2, {none, i32({0, 1, 2}), text("ab")})});
 }
-// A dictionary whose values are coded themselves.
+// A dictionary whose values are dictionary-encoded themselves.
 inline Sample nested_dictionary_sample() {
   Sample keys{field("I", "coded twice"), column(3, {none, i32({0, 2, 1, 0})}, {}, 1)};
   return with_dictionary(std::move(keys), dictionary_sample());
@@ -237,15 +237,15 @@ inline std::vector<std::pair<std::string, Sample (*)()>> samples() {
           {"nested dictionary", nested_dictionary_sample}};
 }
 
-// A stream that gives one type and the chunks in their order, and fails where it is told to.
+// A stream of one type and of chunks in order; its calls fail as the members below say.
 struct Stream {
   ArrowArrayStream it{};
   FieldPtr type;
   std::vector<ColumnPtr> chunks;
   std::size_t next = 0;
   int releases = 0;
-  int fail_schema = 0;             // the code that get_schema returns
-  std::size_t fail_at = SIZE_MAX;  // the chunk at which get_next fails
+  int fail_schema = 0;             // error code that get_schema returns
+  std::size_t fail_at = SIZE_MAX;  // number of the chunk for which get_next fails
   const char* error = "the disk is gone";
 
   explicit Stream(FieldPtr schema, std::vector<ColumnPtr> arrays = {})

@@ -1,4 +1,4 @@
-// catch.h: Catch2 3 or 2, whichever the system has.
+// catch.h: includes Catch2 in version 3 or 2, whichever the system has.
 #pragma once
 
 #if __has_include(<catch2/catch_test_macros.hpp>)

@@ -1,7 +1,8 @@
 #!/bin/sh
-# check_isa_leaks.sh: the objects of the wide instruction set levels may define nothing outside of their own namespaces.
-# A weak symbol could replace the baseline's copy of an inline function in the link and crash older processors. And no
-# product may be fused with a sum: results would depend on the level. GCC 12 does so in spite of -ffp-contract=off.
+# check_isa_leaks.sh: checks that objects of the wide instruction set levels define symbols in their namespaces only.
+# A weak symbol could replace the baseline's copy of an inline function at link time and crash older processors. It also
+# checks that no product is fused with a sum, because results would depend on the level. GCC 12 does so in spite of
+# -ffp-contract=off.
 [ $# -gt 0 ] || { echo "usage: $0 object..."; exit 2; }
 status=0
 

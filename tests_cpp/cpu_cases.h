@@ -1,4 +1,4 @@
-// cpu_cases.h: random cases for the kernels of the CPU backend, and the loop over points that they are checked against.
+// cpu_cases.h: random cases for the kernels of the CPU backend, and the loop over points that they are compared with.
 #pragma once
 
 #include <algorithm>
@@ -10,15 +10,16 @@
 #include <vector>
 
 #include "backends/cpu/cpu_backend.h"
+#include "backends/cpu/parallel_scatter.h"
 #include "catch.h"
 #include "host/settings.h"
 
 namespace gs::test {
 
 using Bytes = std::vector<std::byte>;
-inline constexpr int64_t kGuard = 64;  // bytes around every array that must stay as they are
+inline constexpr int64_t kGuard = 64;  // bytes around every array that must not change
 
-// The levels that this processor has; the others are named, not passed over in silence.
+// The levels that this processor has; a warning names the others.
 inline std::vector<std::string> levels() {
   const std::vector<std::string> all = {"baseline", "v3", "v4"};
   const auto last = std::find(all.begin(), all.end(), host::supported_level());
@@ -50,7 +51,7 @@ class Random {
   std::mt19937_64 engine_;
 };
 
-// An array of one operand: memory with a guard on both sides, and where its first element lies.
+// An array of one operand: memory with a guard on both sides, and the offset of its first element.
 struct Array {
   Bytes bytes;
   int64_t origin = kGuard;
@@ -60,9 +61,9 @@ struct Array {
 
 enum class Layout { packed, any, may_repeat };
 
-// Chooses strides for an operand: in C order, or axes in any order with gaps, reversed, or (may_repeat) not walked at
-// all. On the indexed side the gaps are whole units: as in an array, two of them meet as a whole or not at all. Returns
-// the bytes below and above the origin that elements of `size` bytes need.
+// Chooses strides for an operand: in C order, or axes in any order with gaps, reversed, or (may_repeat) of stride 0. On
+// the indexed side gaps are whole units, because in an array two units are equal or do not overlap. Returns the bytes
+// below and above the origin that elements of `size` bytes need.
 inline std::pair<int64_t, int64_t> choose_strides(Space& space, int operand, int64_t size, Layout layout,
                                                   Random& random) {
   std::vector<int> order(static_cast<size_t>(space.rank()));
@@ -113,24 +114,24 @@ struct Case {
   }
 };
 
-struct Wish {
+struct CaseSpec {
   Direction direction = Direction::gather;
   Rule rule;
   IndexType type = IndexType::i64;
   int64_t item = 4;
-  int64_t items = 1;  // of a unit
+  int64_t items = 1;  // number of items of a unit
   int arrays = 1;
   bool masked = false;
   bool with_fill = false;
   bool fill_varies = false;
-  bool bad = false;       // some indices may be outside, whatever the rule says about it
-  bool plain = false;     // packed dense side and index, as most calls have them
-  bool anchored = false;  // the indexed side moves by the index only
+  bool bad = false;       // some indices may be out of range, under any rule
+  bool plain = false;     // packed dense side and index, as in most calls
+  bool anchored = false;  // the address on the indexed side depends on the index only
   int folds = 0;
   Dims extent;
 };
 
-// A value of the type, in range or out of it.
+// A value of the type, in range or out of range.
 inline int64_t choose_value(IndexType type, int64_t extent, Rule rule, bool outside, Random& random) {
   const bool is_signed = index_is_signed(type);
   const int bits = 8 * index_size(type);
@@ -171,44 +172,45 @@ void for_each_point(const Space& space, Visit visit) {
   }
 }
 
-inline Case make_case(const Wish& wish, Random& random) {
+inline Case make_case(const CaseSpec& spec, Random& random) {
   Case result;
   Plan& plan = result.plan;
-  plan.item = wish.item;
-  plan.unit = wish.item * wish.items;
-  plan.rule = wish.rule;
-  plan.masked = wish.masked;
-  result.with_fill = wish.with_fill;
-  plan.space = Space(wish.extent, kIndex + wish.arrays);
+  plan.item = spec.item;
+  plan.unit = spec.item * spec.items;
+  plan.rule = spec.rule;
+  plan.masked = spec.masked;
+  result.with_fill = spec.with_fill;
+  plan.space = Space(spec.extent, kIndex + spec.arrays);
 
-  const Layout loose = wish.plain ? Layout::packed : Layout::any;
-  const bool gather = wish.direction == Direction::gather;
+  const Layout loose = spec.plain ? Layout::packed : Layout::any;
+  const bool gather = spec.direction == Direction::gather;
   result.dense = make_array(choose_strides(plan.space, kDense, plan.unit, loose, random), random);
   std::pair<int64_t, int64_t> span = {0, plan.unit};
-  if (wish.arrays == 0) {  // a copy has to walk its target without meeting a place twice
+  if (spec.arrays == 0) {  // a copy must not reach an element of its target twice
     span = choose_strides(plan.space, kIndexed, plan.unit, gather ? Layout::may_repeat : Layout::any, random);
-  } else if (!wish.anchored && random.chance(50)) {
+  } else if (!spec.anchored && random.chance(50)) {
     span = choose_strides(plan.space, kIndexed, plan.unit, Layout::may_repeat, random);
   }
-  if (wish.masked)
+  if (spec.masked)
     result.mask =
-        make_array(choose_strides(plan.space, kMask, 1, wish.plain ? loose : Layout::may_repeat, random), random);
-  if (wish.with_fill) {
+        make_array(choose_strides(plan.space, kMask, 1, spec.plain ? loose : Layout::may_repeat, random), random);
+  if (spec.with_fill) {
     std::pair<int64_t, int64_t> fill_span = {0, plan.item};
-    if (wish.fill_varies) fill_span = choose_strides(plan.space, kFill, plan.item, Layout::may_repeat, random);
+    if (spec.fill_varies) fill_span = choose_strides(plan.space, kFill, plan.item, Layout::may_repeat, random);
     result.fill = make_array(fill_span, random);
   }
 
-  // Two points of a scatter meet as a whole or not at all, so an index there steps over all that is walked otherwise.
+  // Two points of a scatter have equal targets or targets that do not overlap, so an index step exceeds the span of all
+  // other strides.
   int64_t cell = gather ? plan.unit : span.first + span.second;
-  for (int a = 0; a < wish.arrays; ++a) {
+  for (int a = 0; a < spec.arrays; ++a) {
     IndexArray index;
-    index.type = a == 0 ? wish.type : static_cast<IndexType>(random.from(0, 7));
+    index.type = a == 0 ? spec.type : static_cast<IndexType>(random.from(0, 7));
     index.axis = a;
-    if (wish.folds > 0) {
+    if (spec.folds > 0) {
       int64_t stride = cell;
       index.extent = 1;
-      for (int f = 0; f < wish.folds; ++f) {
+      for (int f = 0; f < spec.folds; ++f) {
         const FoldAxis fold{random.from(1, 5), random.chance(30) ? -stride : stride};
         plan.fold.push_back(fold);
         index.extent *= fold.extent;
@@ -218,36 +220,36 @@ inline Case make_case(const Wish& wish, Random& random) {
     } else {
       const int64_t most = gather ? 120 : std::clamp<int64_t>((1 << 14) / std::max<int64_t>(cell, 1), 2, 120);
       index.extent =
-          random.chance(8) && wish.bad ? 0 : random.from(1, random.chance(50) ? std::min<int64_t>(9, most) : most);
+          random.chance(8) && spec.bad ? 0 : random.from(1, random.chance(50) ? std::min<int64_t>(9, most) : most);
       index.step = cell * random.from(1, 3) * (random.chance(20) ? -1 : 1);
       if (!gather) cell = std::abs(index.step) * std::max<int64_t>(index.extent, 1);
       (index.step < 0 ? span.first : span.second) += std::max<int64_t>(index.extent - 1, 0) * std::abs(index.step);
     }
     plan.index.push_back(index);
     const auto index_span =
-        choose_strides(plan.space, kIndex + a, index_size(index.type), wish.plain ? loose : Layout::may_repeat, random);
+        choose_strides(plan.space, kIndex + a, index_size(index.type), spec.plain ? loose : Layout::may_repeat, random);
     result.index.push_back(make_array(index_span, random));
   }
   result.indexed = make_array(span, random);
 
-  // Values are written through the geometry, so a repeated index has the one that was written last.
+  // Indices are written through the geometry, so an element that several points read has the value written last.
   for_each_point(plan.space, [&](const std::vector<int64_t>& at) {
-    if (wish.masked)
+    if (spec.masked)
       result.mask.data()[at[kMask]] = static_cast<std::byte>(random.chance(60) ? random.from(1, 255) : 0);
-    for (int a = 0; a < wish.arrays; ++a) {
+    for (int a = 0; a < spec.arrays; ++a) {
       const IndexArray& index = plan.index[a];
       store(result.index[static_cast<size_t>(a)].data() + at[static_cast<size_t>(kIndex + a)], index.type,
-            choose_value(index.type, index.extent, wish.rule, wish.bad, random));
+            choose_value(index.type, index.extent, spec.rule, spec.bad, random));
     }
   });
-  plan.result_shape = wish.extent;
-  plan.index_shape = wish.extent;
+  plan.result_shape = spec.extent;
+  plan.index_shape = spec.extent;
   plan.index_space = plan.space;
   plan.finish();
   return result;
 }
 
-// The oracle: false where the rule forbids an index.
+// The oracle; returns false if the rule forbids an index.
 inline bool naive(const Plan& plan, const Buffers& buffers, Direction direction) {
   bool good = true;
   for_each_point(plan.space, [&](const std::vector<int64_t>& at) {
@@ -290,61 +292,62 @@ inline bool naive(const Plan& plan, const Buffers& buffers, Direction direction)
   return good;
 }
 
-struct LaunchForm {
+struct RunSetup {
   const char* name;
   cpu::Tuning tuning;
   int threads;
 };
 
-// Thresholds that send small cases down every path.
-inline std::vector<LaunchForm> ways() {
-  LaunchForm usual{"usual", {}, 1};
-  LaunchForm general{"general", {}, 1};
+// Thresholds that run small cases on every path.
+inline std::vector<RunSetup> run_setups() {
+  RunSetup usual{"usual", {}, 1};
+  RunSetup general{"general", {}, 1};
   general.tuning.general = true;
-  LaunchForm ahead{"ahead", {}, 1};
+  RunSetup ahead{"ahead", {}, 1};
   ahead.tuning.l2_bytes = 64;
   ahead.tuning.far_bytes = 1;
-  LaunchForm runs{"ahead by runs", {}, 1};
+  RunSetup runs{"ahead by runs", {}, 1};
   runs.tuning.l2_bytes = 1024;
   runs.tuning.far_bytes = 1;
-  LaunchForm stream{"stream", {}, 1};
+  RunSetup stream{"stream", {}, 1};
   stream.tuning.stream_bytes = 1;
-  LaunchForm both{"ahead and stream, threads", {}, 3};
+  RunSetup both{"ahead and stream, threads", {}, 3};
   both.tuning.l2_bytes = 64;
   both.tuning.far_bytes = both.tuning.stream_bytes = 1;
-  LaunchForm threads{"threads", {}, 2};
-  for (LaunchForm* way : {&both, &threads}) {
-    way->tuning.min_chunk_bytes = 64;
-    way->tuning.min_chunk_points = 16;
-    way->tuning.min_piece_bytes = 64;
-    way->tuning.min_slice_bytes = 8;
-    way->tuning.serial_points = 0;
-    way->tuning.serial_points_far = 0;
-    way->tuning.serial_row_bytes = 0;
-    way->tuning.bitmap_share = 0;
+  RunSetup threads{"threads", {}, 2};
+  for (RunSetup* setup : {&both, &threads}) {
+    setup->tuning.min_chunk_bytes = 64;
+    setup->tuning.min_chunk_points = 16;
+    setup->tuning.min_piece_bytes = 64;
+    setup->tuning.min_slice_bytes = 8;
+    setup->tuning.serial_points = 0;
+    setup->tuning.serial_points_far = 0;
+    setup->tuning.serial_row_bytes = 0;
+    setup->tuning.bitmap_share = 0;
   }
-  LaunchForm whole = threads;  // no slices: threads look at all points
+  RunSetup whole = threads;  // no slices: all threads process all points
   whole.name = "threads by ranges";
   whole.tuning.min_slice_bytes = INT64_MAX;
-  std::vector<LaunchForm> all = {usual, general, ahead, runs, stream, both, threads, whole};
-  for (LaunchForm& way : all) {
-    way.tuning.byte_tables = host::has_byte_permutations();
-    way.tuning.byte_run = 1;
+  std::vector<RunSetup> all = {usual, general, ahead, runs, stream, both, threads, whole};
+  for (RunSetup& setup : all) {
+    setup.tuning.byte_tables = host::has_byte_permutations();
+    setup.tuning.byte_run = 1;
   }
   return all;
 }
 
-// True if the kernel leaves the same bytes everywhere, and the same outcome, as the oracle.
-inline bool agrees(Case& test, Direction direction, const std::string& level, const LaunchForm& way) {
+// True if the kernel leaves the bytes of the oracle in all memory, and has its outcome.
+inline bool agrees(Case& test, Direction direction, const std::string& level, const RunSetup& setup) {
   Array& target = direction == Direction::gather ? test.dense : test.indexed;
   const Bytes before = target.bytes;
   const bool good = naive(test.plan, test.buffers(), direction);
   const Bytes expected = target.bytes;
   target.bytes = before;
   RunOptions options;
-  options.threads = way.threads;
-  cpu::Tuning tuning = way.tuning;
+  options.threads = setup.threads;
+  cpu::Tuning tuning = setup.tuning;
   tuning.vectors = level == "v4";
+  tuning.byte_tables = tuning.byte_tables && tuning.vectors;
   tuning.far_vector_bytes = tuning.far_bytes;
   const Outcome outcome = cpu::move_with(cpu::kernels(level), tuning, test.plan, test.buffers(), direction, options);
   const bool same = target.bytes == expected;

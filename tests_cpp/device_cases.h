@@ -1,4 +1,4 @@
-// device_cases.h: what device kernels are checked with: machines that run them, and loops over the points of a plan.
+// device_cases.h: machines on which tests run device kernels, and loops over the points of a plan to compare with.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace gs::test {
 
-// Grids of one block, where threads stride far, up to one for all work; blocks in order and in drawn orders.
+// Grids from one block, whose threads stride far, up to one that covers all work; blocks in order and in random orders.
 inline std::vector<reference::Settings> machines() {
   return {{std::nullopt, 1024}, {7, 1}, {8, 3}, {9, 1024}};
 }
@@ -19,7 +19,7 @@ inline device::Queue queue_on(const reference::Settings& settings) {
   return device::Queue(std::make_unique<reference::HostMachine>(settings));
 }
 
-// Moves an array to an address that is a multiple of nothing in particular.
+// Moves an array to an address that has no particular alignment.
 inline void misalign(Array& array, Random& random) {
   const int64_t by = random.from(0, 20);
   array.bytes.insert(array.bytes.begin(), static_cast<size_t>(by), std::byte{0x5A});

@@ -1,4 +1,4 @@
-// machine_contract.h: what every machine that runs device kernels must do; each check works on any of them.
+// machine_contract.h: checks of the contract of machines that run device kernels; each check works for any machine.
 #pragma once
 
 #include <algorithm>
@@ -23,11 +23,11 @@ int64_t bytes_of(const std::vector<T>& values) {
   return static_cast<int64_t>(values.size() * sizeof(T));
 }
 
-// Memory of the machine that holds these values.
+// Memory of the machine with these values.
 template <class T>
-class There {
+class MachineArray {
  public:
-  There(Machine& machine, const std::vector<T>& values)
+  MachineArray(Machine& machine, const std::vector<T>& values)
       : machine_(machine), size_(values.size()), memory_(machine, bytes_of(values)) {
     machine.write(memory_.data(), values.data(), bytes_of(values));
   }
@@ -53,14 +53,14 @@ inline std::vector<uint64_t> noise(int64_t count, uint64_t seed) {
 }
 
 inline void check_memory(Machine& machine) {
-  // Around the sizes of the machine's own blocks, and several of the largest.
+  // Sizes near those of the machine's own blocks, and several of the largest.
   for (const int64_t count : {int64_t{0}, int64_t{1}, int64_t{31}, int64_t{32}, int64_t{33}, int64_t{8191},
                               int64_t{8192}, int64_t{8193}, int64_t{200000}, int64_t{524288}, int64_t{1500000}}) {
     std::vector<uint64_t> values = noise(count, 1);
     const std::vector<uint64_t> kept = values;
-    const There<uint64_t> first(machine, values);
-    std::fill(values.begin(), values.end(), 0);  // the write may not notice
-    const There<uint64_t> second(machine, values);
+    const MachineArray<uint64_t> first(machine, values);
+    std::fill(values.begin(), values.end(), 0);  // must not affect the write
+    const MachineArray<uint64_t> second(machine, values);
     REQUIRE(reinterpret_cast<uintptr_t>(first.data()) % 256 == 0);
     REQUIRE(first.read() == kept);
     REQUIRE(second.read() == values);
@@ -69,10 +69,10 @@ inline void check_memory(Machine& machine) {
     REQUIRE(second.read() == kept);
     REQUIRE(first.read() == values);
   }
-  // Many small ones in a row, which share blocks.
+  // Many small writes in a row, which share blocks.
   std::vector<uint64_t> small = noise(1000, 2);
   const std::vector<uint64_t> kept = small;
-  const There<uint64_t> target(machine, std::vector<uint64_t>(small.size()));
+  const MachineArray<uint64_t> target(machine, std::vector<uint64_t>(small.size()));
   for (std::size_t i = 0; i < small.size(); ++i) machine.write(target.data() + i, &small[i], sizeof(uint64_t));
   std::fill(small.begin(), small.end(), 0);
   REQUIRE(target.read() == kept);
@@ -84,8 +84,8 @@ inline void check_sort(Machine& machine) {
       const std::vector<uint64_t> keys = noise(count, static_cast<uint64_t>(count + bits));
       std::vector<uint64_t> values(keys.size());
       std::iota(values.begin(), values.end(), uint64_t{0});
-      const There<uint64_t> sorted_keys(machine, keys);
-      const There<uint64_t> sorted_values(machine, values);
+      const MachineArray<uint64_t> sorted_keys(machine, keys);
+      const MachineArray<uint64_t> sorted_values(machine, values);
       machine.sort(sorted_keys.data(), sorted_values.data(), count, bits);
       const uint64_t mask = bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
       std::stable_sort(values.begin(), values.end(),
@@ -103,7 +103,7 @@ inline void check_sum(Machine& machine) {
     std::mt19937_64 random(3);
     std::vector<int64_t> values(static_cast<std::size_t>(count + 1));
     for (int64_t& value : values) value = static_cast<int64_t>(random() >> 24);
-    const There<int64_t> sums(machine, values);
+    const MachineArray<int64_t> sums(machine, values);
     machine.exclusive_sum(sums.data(), count);
     int64_t sum = 0;
     for (int64_t i = 0; i < count; ++i) sum += std::exchange(values[static_cast<std::size_t>(i)], sum);
@@ -112,7 +112,7 @@ inline void check_sum(Machine& machine) {
   }
 }
 
-// result[i] = table[index[i]], on a machine.
+// result[i] = table[index[i]], computed on a machine.
 struct Lookup {
   Lookup(Machine& on, int64_t rows, const std::vector<int64_t>& index)
       : machine(on),
@@ -136,8 +136,8 @@ struct Lookup {
     buffers.dense = result.bytes();
     buffers.index.push_back(places.bytes());
   }
-  void ask(device::Status* status) { device::move(machine, plan, buffers, Direction::gather, status); }
-  std::vector<uint64_t> expected() const {  // zero where the index is bad
+  void start(device::Status* status) { device::move(machine, plan, buffers, Direction::gather, status); }
+  std::vector<uint64_t> expected() const {  // zero for a bad index
     std::vector<uint64_t> values;
     const auto rows = static_cast<int64_t>(table_values.size());
     for (const int64_t at : index_values) {
@@ -150,9 +150,9 @@ struct Lookup {
   Machine& machine;
   std::vector<uint64_t> table_values;
   std::vector<int64_t> index_values;
-  There<uint64_t> table;
-  There<int64_t> places;
-  There<uint64_t> result;
+  MachineArray<uint64_t> table;
+  MachineArray<int64_t> places;
+  MachineArray<uint64_t> result;
   Plan plan;
   Buffers buffers;
 };
@@ -173,12 +173,12 @@ inline void check_status(Machine& machine) {
 
   for (int round = 0; round < 3; ++round) {
     device::Status* status = machine.status();
-    good.ask(status);
+    good.start(status);
     REQUIRE(machine.read_status(status).is_clean());
     REQUIRE(good.result.read() == good.expected());
 
     status = machine.status();
-    bad.ask(status);
+    bad.start(status);
     const device::Status found = machine.read_status(status);
     REQUIRE_FALSE(found.is_clean());
     REQUIRE(found.first() == 7777);
@@ -186,12 +186,12 @@ inline void check_status(Machine& machine) {
     REQUIRE(bad.result.read() == bad.expected());
   }
 
-  // Several at a time that nobody waits for, one of them never asked, and more than a machine keeps ready.
+  // Several pending calls without a wait, more than a machine keeps ready; some receipts are never read.
   std::vector<std::pair<bool, std::unique_ptr<device::Receipt>>> receipts;
   for (int i = 0; i < 2500; ++i) {
     const bool wrong = i % 7 == 3;
     device::Status* status = machine.status();
-    (wrong ? bad : good).ask(status);
+    (wrong ? bad : good).start(status);
     receipts.emplace_back(wrong, machine.later(status));
     if (i % 5 == 2) receipts.back().second = nullptr;
   }
@@ -201,10 +201,10 @@ inline void check_status(Machine& machine) {
     REQUIRE(receipt->is_ready());
     REQUIRE_FALSE(receipt->is_lasting());
     REQUIRE(found.is_clean() == !wrong);
-    REQUIRE(receipt->status().count == found.count);  // it stays known
+    REQUIRE(receipt->status().count == found.count);  // can be read again
     if (wrong) REQUIRE(found.first() == 7777);
   }
-  // What was used is clean again.
+  // Status slots are cleared before they are used again.
   for (int i = 0; i < 2500; ++i) {
     const device::Status found = machine.read_status(machine.status());
     if (!found.is_clean()) FAIL("status " << i << " was handed out dirty");

@@ -1,4 +1,4 @@
-// points.h: moves and reductions by a loop over the points of a plan: the truth that kernels are held to.
+// points.h: moves and reductions by a loop over the points of a plan, the oracle for all kernels.
 #pragma once
 
 #include <cstring>
@@ -10,7 +10,7 @@
 
 namespace gs::test {
 
-// Moves one point; false where a bad index forbids it. Each index is loaded once.
+// Moves one point; false if it has a bad index. Each index is loaded once.
 inline bool move_point(const PlanView& plan, Direction direction, int64_t flat) {
   const PointOffsets at = locate(plan, flat);
   if (at.bad) return false;
@@ -37,14 +37,14 @@ inline bool move_point(const PlanView& plan, Direction direction, int64_t flat) 
 inline constexpr int64_t kWidestNumber = 16;  // bytes of a running total
 
 // Running totals of the items between the lowest and the highest address of the indexed side, all zero at the start.
-// Null where values meet their targets directly.
+// Null if values are combined with their targets directly.
 struct Totals {
   void* sum = nullptr;
   int64_t* hits = nullptr;
   int64_t low = 0;  // offset of slot 0
 };
 
-// One value meets its target, or the total of its target; false where a bad index forbids it.
+// Combines one value with its target, or with the total of its target; false if the point has a bad index.
 inline bool combine_point(const PlanView& plan, const Combine& combine, const Totals& totals, int64_t flat) {
   const PointOffsets at = locate(plan, flat);
   if (at.bad || at.indexed == kNowhere) return !at.bad;
@@ -66,7 +66,7 @@ inline bool combine_point(const PlanView& plan, const Combine& combine, const To
   return true;
 }
 
-// Writes the totals that the point has a part in, if nobody has done so before.
+// Writes the totals to which the point contributes, unless they were written before.
 inline bool finish_point(const PlanView& plan, const Combine& combine, const Totals& totals, int64_t flat) {
   const PointOffsets at = locate(plan, flat);
   if (at.bad || at.indexed == kNowhere) return !at.bad;
@@ -81,7 +81,7 @@ inline bool finish_point(const PlanView& plan, const Combine& combine, const Tot
 }
 
 struct Loop {
-  device::Status status;  // of the bad points, which are skipped
+  device::Status status;  // reports bad points, which are skipped
 };
 
 inline Loop move_by_points(const Plan& plan, const Buffers& buffers, Direction direction) {

@@ -1,4 +1,4 @@
-// reference.h: the backend that runs device kernels on the CPU, for tests; including this makes it ready.
+// reference.h: makes the reference backend, which runs device kernels on the CPU, available to tests that include it.
 #pragma once
 
 #include "backends/device/queue.h"

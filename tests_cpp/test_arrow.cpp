@@ -1,4 +1,4 @@
-// test_arrow.cpp: every layout goes in and out through Arrow's C interfaces unchanged, without a copy of a buffer.
+// test_arrow.cpp: import and export through Arrow's C interfaces keep every layout unchanged and copy no buffer.
 
 #include "arrow_fixture.h"
 #include "catch.h"
@@ -12,7 +12,7 @@ using fixture::Sample;
 namespace {
 
 void require_equal(const Buffer& a, const Buffer& b) {
-  if (a.data != nullptr) REQUIRE(a.data == b.data);  // one that is missing may be exported as one without rows
+  if (a.data != nullptr) REQUIRE(a.data == b.data);  // a missing buffer may be exported as one without rows
 }
 
 void require_equal(const Array& a, const Array& b) {
@@ -41,7 +41,7 @@ void require_equal(const Type& a, const Type& b) {
   if (a.dictionary != nullptr) require_equal(*a.dictionary, *b.dictionary);
 }
 
-// Every buffer as the hand-made column has it.
+// Checks that every buffer is that of the hand-made column.
 void require_shared(const Array& array, const fixture::Column& column, const Type& type) {
   std::vector<const void*> expected = column.buffer_pointers;
   std::vector<const void*> got;
@@ -71,7 +71,7 @@ std::vector<fixture::FieldPtr> two_ints() {
   return list_of(field("i"), field("i"));
 }
 
-// Keys and values, with their lengths.
+// Keys and values of metadata, with their lengths.
 std::string metadata(const std::vector<std::string>& texts) {
   const auto number = [](std::size_t n) {
     const auto value = static_cast<int32_t>(n);
@@ -194,9 +194,9 @@ TEST_CASE("each layout goes in and out unchanged", "[arrow]") {
       const Type type_again = import_type(&schema);
       const Array again = import_array(&exported, type_again, Check::full);
       require_equal(type, type_again);
-      if (check == Check::full) require_equal(array, again);  // otherwise the nulls may not have been counted
+      if (check == Check::full) require_equal(array, again);  // without full validation the nulls may not be counted
       REQUIRE(schema.release == nullptr);
-      REQUIRE(made.rows->releases == (name == "null" ? 1 : 0));  // which has nothing that could be kept
+      REQUIRE(made.rows->releases == (name == "null" ? 1 : 0));  // a null array has no buffers that are kept
     }
     REQUIRE(made.rows->settled());
   }

@@ -1,4 +1,4 @@
-// test_arrow_hostile.cpp: Arrow structs that contradict themselves give errors that say where, and are released once.
+// test_arrow_hostile.cpp: contradictory Arrow structs give errors that name the place, and are released once.
 #include <limits>
 
 #include "arrow_fixture.h"
@@ -88,17 +88,16 @@ std::vector<BadType> bad_types() {
       {"is nested deeper than 64 levels",
        [] { return changed(field("+l", "", list_of(field("i"))), [](Field& f) { f.pointers[0] = &f.it; }); }},
       {"a map's child must be a struct of two fields", [] { return field("+m", "", list_of(field("i"))); }},
-      {"a map's child must be a struct of two fields, key and value, and is struct<0: int32>",
+      {"a map's child must be a struct of two fields, key and value, got struct<0: int32>",
        [] { return field("+m", "", list_of(field("+s", "", list_of(field("i"))))); }},
-      {"run ends must be int16, int32 or int64, and are int8",
+      {"run ends must be int16, int32 or int64, got int8",
        [] { return field("+r", "", list_of(field("c"), field("i"))); }},
-      {"run ends must be int16, int32 or int64, and are uint32",
+      {"run ends must be int16, int32 or int64, got uint32",
        [] { return field("+r", "", list_of(field("I"), field("i"))); }},
-      {"run ends must be int16, int32 or int64, and are string",
+      {"run ends must be int16, int32 or int64, got string",
        [] { return field("+r", "", list_of(field("u"), field("i"))); }},
-      {"column 'a': keys of a dictionary must be integers, not of format \"g\"",
-       [] { return with_dictionary_of("g"); }},
-      {"column 'a': keys of a dictionary must be integers, not of format \"tdD\"",
+      {"column 'a': keys of a dictionary must be integers, got format \"g\"", [] { return with_dictionary_of("g"); }},
+      {"column 'a': keys of a dictionary must be integers, got format \"tdD\"",
        [] { return with_dictionary_of("tdD"); }},
       {"column 'a': keys of a dictionary must be integers", [] { return with_dictionary_of("u"); }},
       {"its name is not UTF-8: \"a\\xc3\"", [] { return field("+s", "", list_of(field("i", "a\xc3"))); }},
@@ -138,12 +137,12 @@ std::vector<BadArray> bad_structures() {
       {"length is -1", int_sample, [](Column& c) { c.it.length = -1; }},
       {"offset is -1", int_sample, [](Column& c) { c.it.offset = -1; }},
       {"more than any memory holds", int_sample, [](Column& c) { c.it.length = c.it.offset = kMost; }},
-      {"from 1 on, more than any memory holds", null_sample, [](Column& c) { c.it.length = kMost; }},
+      {"at offset 1, more than any memory holds", null_sample, [](Column& c) { c.it.length = kMost; }},
       {"more than any memory holds", int_sample, [](Column& c) { c.it.length = kMost - 10; }},
       {"more than any memory holds", dense_union_sample, [](Column& c) { c.it.length = kMost / 2; }},
       {"more than any memory holds", bool_sample, [](Column& c) { c.it.length = kMost - 10; }},
-      {"null_count is -2 of 3 rows", int_sample, [](Column& c) { c.it.null_count = -2; }},
-      {"null_count is 4 of 3 rows", int_sample, [](Column& c) { c.it.null_count = 4; }},
+      {"null_count is -2, but the array has 3 rows", int_sample, [](Column& c) { c.it.null_count = -2; }},
+      {"null_count is 4, but the array has 3 rows", int_sample, [](Column& c) { c.it.null_count = 4; }},
       {"null_count is 1, but there is no validity bitmap", int_sample, without<0>},
       {"n_buffers is 1, but int32 has 2", int_sample, [](Column& c) { c.it.n_buffers = 1; }},
       {"n_buffers is 3, but int32 has 2", int_sample, [](Column& c) { c.it.n_buffers = 3; }},
@@ -211,8 +210,9 @@ std::vector<BadArray> bad_structures() {
 
 std::vector<BadArray> bad_rows() {
   return {
-      {"null_count is 1, but the bitmap has 2", string_sample, [](Column& c) { put_byte(c, 0, 0, 0b1001); }, true},
-      {"null_count is 0, but the bitmap has 1", int_sample, [](Column& c) { c.it.null_count = 0; }, true},
+      {"null_count is 1, but the validity bitmap has 2", string_sample, [](Column& c) { put_byte(c, 0, 0, 0b1001); },
+       true},
+      {"null_count is 0, but the validity bitmap has 1", int_sample, [](Column& c) { c.it.null_count = 0; }, true},
       {"offsets[3] = 0 is less than offsets[2] = 3", string_sample, [](Column& c) { put(c, 1, 3, 0); }, true},
       {"offsets[4] = 6 is less than offsets[3] = 9", string_sample, [](Column& c) { put(c, 1, 3, 9); }, true},
       {"offsets[3] = -2147483648 is less than", list_sample, [](Column& c) { put(c, 1, 3, INT32_MIN); }, true},
@@ -290,7 +290,7 @@ TEST_CASE("schemas that contradict themselves", "[arrow]") {
 TEST_CASE("schemas that fork without end", "[arrow]") {
   FieldPtr levels = field("i");
   std::vector<FieldPtr> all;
-  for (int i = 0; i < 40; ++i) {  // each level is both children of the one above
+  for (int i = 0; i < 40; ++i) {  // both children of each level are the level below
     auto above = field("+s", "", list_of(field("i"), field("i")));
     above->pointers[0] = above->pointers[1] = &levels->it;
     all.push_back(std::move(levels));
@@ -315,7 +315,7 @@ TEST_CASE("rows that point outside", "[arrow]") {
     const Sample made = bad.make();
     const Type type = import_type(&made.type->it);
     bad.change(*made.rows);
-    import_array(&made.rows->it, type, Check::structure);  // is not to look at them
+    import_array(&made.rows->it, type, Check::structure);  // does not read the rows
     CHECK(made.rows->settled());
   }
 }
@@ -325,7 +325,7 @@ TEST_CASE("what rows outside of the array and null rows point to does not count"
   const Type type = import_type(&listed.type->it);
   put(*listed.rows, 1, 0, -77);
   CHECK_NOTHROW(import_array(&listed.rows->it, type, Check::full));
-  const Sample coded = dictionary_sample();  // key 7 of 2 is null
+  const Sample coded = dictionary_sample();  // index 7 of its 2 keys is in a null row
   const Type coded_type = import_type(&coded.type->it);
   CHECK_NOTHROW(import_array(&coded.rows->it, coded_type, Check::full));
 }

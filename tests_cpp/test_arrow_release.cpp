@@ -1,5 +1,5 @@
-// test_arrow_release.cpp: who owns what, and when it is released: streams, moved children, threads, memory that runs
-// out.
+// test_arrow_release.cpp: ownership and release of Arrow structs: streams, moved children, threads, and failed
+// allocations.
 #include <cerrno>
 #include <cstdlib>
 #include <new>
@@ -14,12 +14,12 @@ using namespace fixture;
 
 namespace {
 
-thread_local int64_t allocations_left = -1;  // negative: any number
+thread_local int64_t allocations_left = -1;  // negative: no limit
 
 }  // namespace
 
-// Every allocation of the program comes by here, so that any one of them can be made to fail. GCC does not see that new
-// and delete below are a pair once one of them is inlined.
+// All allocations of the program use these operators, so that each one can be made to fail. GCC does not recognise new
+// and delete below as a pair if one of them is inlined.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmismatched-new-delete"
 #endif
@@ -41,7 +41,7 @@ void operator delete(void* memory, std::size_t) noexcept {
 
 namespace {
 
-// Calls with 0, 1, 2, ... allocations granted, each time on structs made anew, until it succeeds.
+// Repeats a call with 0, 1, 2, ... permitted allocations, each time on new structs, until it succeeds.
 template <class Make, class Call, class Look>
 int starve(Make make, Call call, Look look) {
   for (int granted = 0; granted < 1000; ++granted) {
@@ -137,7 +137,7 @@ TEST_CASE("an export that runs out of memory leaves nothing behind", "[arrow]") 
     CHECK(stream.get_next(&stream, &chunk) == ENOMEM);
     allocations_left = -1;
     CHECK(std::string(stream.get_last_error(&stream)) == "not enough memory");
-    CHECK(stream.get_next(&stream, &chunk) == 0);  // the chunk was not lost
+    CHECK(stream.get_next(&stream, &chunk) == 0);  // the chunk is still available
     CHECK(stream.get_last_error(&stream) == nullptr);
     CHECK(chunk.length == 3);
     chunk.release(&chunk);
@@ -250,7 +250,7 @@ TEST_CASE("a stream gives its chunks and is released", "[arrow]") {
   REQUIRE(stream.get_schema(&stream, &schema) == 0);
   CHECK(std::string(schema.format) == "i");
   schema.release(&schema);
-  const Chunked rest = import_stream(&stream, Check::full);  // from where it stands
+  const Chunked rest = import_stream(&stream, Check::full);  // the chunks that are left
   CHECK(rest.chunks.size() == 2);
   CHECK(from.chunks[0]->releases == 0);
   first.release(&first);
@@ -294,7 +294,7 @@ TEST_CASE("streams that fail are released once, with what they gave", "[arrow]")
 
   from = make();
   from->chunks[2]->it.length = -4;
-  CHECK(refusal(*from) == "chunk 2, Arrow array 'number': length is -4");
+  CHECK(refusal(*from) == "chunk 2, Arrow array 'number': length is -4, expected 0 or more");
   for (const auto& chunk : from->chunks) CHECK(chunk->settled());
 
   from = make();
@@ -303,7 +303,7 @@ TEST_CASE("streams that fail are released once, with what they gave", "[arrow]")
   CHECK(from->chunks[0]->releases == 0);
 
   from = make();
-  from->type->it.release = nullptr;  // get_schema says that all went well
+  from->type->it.release = nullptr;  // get_schema succeeds, but gives a released type
   CHECK(refusal(*from) == "Arrow schema: was released already");
 
   from = make();

@@ -1,4 +1,4 @@
-// test_checks.cpp: what planners ask of shapes and axes.
+// test_checks.cpp: the checks of shapes and axes that planners use.
 #include "catch.h"
 #include "core/checked.h"
 #include "core/error.h"

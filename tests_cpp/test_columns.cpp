@@ -1,4 +1,4 @@
-// test_columns.cpp: rows of columns picked on every instruction set level, against the bodies for one row.
+// test_columns.cpp: gathers of rows of columns on every instruction set level, compared with the bodies for one row.
 #include <bit>
 #include <random>
 
@@ -13,7 +13,7 @@ namespace {
 
 using Generator = std::mt19937_64;
 
-// Chunks of different lengths, and numbers of rows in them.
+// Chunks of different lengths, and row numbers in them.
 struct Picked {
   Picked(Generator& random, int chunk_count, int64_t count) {
     std::vector<uint32_t> lengths;
@@ -38,7 +38,7 @@ Bytes random_bytes(Generator& random, int64_t count) {
   return bytes;
 }
 
-// Sizes around the groups that kernels work in.
+// Sizes near those of the groups that kernels process.
 constexpr int64_t kCounts[] = {0, 1, 63, 64, 65, 127, 128, 129, 1000, 4097};
 
 }  // namespace
@@ -61,7 +61,7 @@ TEST_CASE("items of every width, from one chunk and from several") {
           }
           for (const bool far : {false, true}) {
             Bytes found(expected.size(), std::byte{0x5A});
-            const int64_t half = count / 2;  // as two threads would
+            const int64_t half = count / 2;  // split as for two threads
             kernels.items(items.data(), width, picked.numbers(), half, count, far, found.data());
             kernels.items(items.data(), width, picked.numbers(), 0, half, far, found.data());
             INFO(level << ", width " << width << ", " << chunks << " chunks, " << count << " rows, far " << far);
@@ -82,7 +82,7 @@ TEST_CASE("bits, with chunks that have none, and a mask") {
         for (const int64_t offset : {0, 1, 7, 8, 13}) {
           const Picked picked(random, chunks, count);
           const std::byte ones{0xFF};
-          std::vector<Bytes> data;  // exactly as many bytes as there are bits: a sanitizer sees a read behind them
+          std::vector<Bytes> data;  // exactly as many bytes as needed, so that a sanitizer detects a read beyond them
           std::vector<BitSource> bits;
           for (const uint32_t length : picked.length) data.push_back(random_bytes(random, (offset + length + 7) / 8));
           for (std::size_t c = 0; c < data.size(); ++c) {

@@ -1,4 +1,4 @@
-// test_cpu_kernels.cpp: every kernel of every instruction set level against a loop over points.
+// test_cpu_kernels.cpp: all kernels of all instruction set levels, compared with a loop over points.
 #include <sys/mman.h>
 
 #include <atomic>
@@ -13,7 +13,7 @@ using namespace gs::test;
 TEST_CASE("every unit, index type, rule, mask, fill and direction agrees with the oracle on every level") {
   const std::vector<std::pair<int64_t, int64_t>> units = {{0, 1},  {1, 1}, {2, 1},  {3, 1},  {4, 1},    {8, 1}, {4, 3},
                                                           {16, 1}, {8, 3}, {64, 1}, {4, 25}, {4096, 1}, {1, 8}, {2, 8}};
-  const std::vector<LaunchForm> all_ways = ways();
+  const std::vector<RunSetup> setups = run_setups();
   for (const std::string& level : levels()) {
     Random random(20240607);
     int64_t runs = 0;
@@ -21,29 +21,29 @@ TEST_CASE("every unit, index type, rule, mask, fill and direction agrees with th
       for (int type = 0; type < 8; ++type) {
         for (int bounds = 0; bounds < 6; ++bounds) {
           for (int variant = 0; variant < 16; ++variant) {
-            Wish wish;
-            wish.item = item;
-            wish.items = items;
-            wish.type = static_cast<IndexType>(type);
-            wish.rule.bounds = static_cast<Bounds>(bounds);
-            wish.rule.negative = (variant & 1) != 0 ? Negative::from_end : Negative::out_of_bounds;
-            wish.direction = (variant & 2) != 0 ? Direction::gather : Direction::scatter;
-            wish.masked = (variant & 4) != 0;
-            wish.with_fill = (variant & 8) != 0;
-            wish.fill_varies = random.chance(40);
-            const bool judged = wish.rule.bounds == Bounds::raise || wish.rule.bounds == Bounds::deferred;
-            wish.bad = wish.rule.bounds != Bounds::unchecked && (!judged || random.chance(15));
-            wish.plain = random.chance(50);
-            wish.arrays = random.chance(75) ? 1 : static_cast<int>(random.from(0, 3));
-            wish.folds = wish.arrays == 1 && random.chance(15) ? static_cast<int>(random.from(1, 3)) : 0;
-            wish.extent = choose_extent(item * items, random);
-            Case test = make_case(wish, random);
-            const LaunchForm way = random.pick(all_ways);
+            CaseSpec spec;
+            spec.item = item;
+            spec.items = items;
+            spec.type = static_cast<IndexType>(type);
+            spec.rule.bounds = static_cast<Bounds>(bounds);
+            spec.rule.negative = (variant & 1) != 0 ? Negative::from_end : Negative::out_of_bounds;
+            spec.direction = (variant & 2) != 0 ? Direction::gather : Direction::scatter;
+            spec.masked = (variant & 4) != 0;
+            spec.with_fill = (variant & 8) != 0;
+            spec.fill_varies = random.chance(40);
+            const bool judged = spec.rule.bounds == Bounds::raise || spec.rule.bounds == Bounds::deferred;
+            spec.bad = spec.rule.bounds != Bounds::unchecked && (!judged || random.chance(15));
+            spec.plain = random.chance(50);
+            spec.arrays = random.chance(75) ? 1 : static_cast<int>(random.from(0, 3));
+            spec.folds = spec.arrays == 1 && random.chance(15) ? static_cast<int>(random.from(1, 3)) : 0;
+            spec.extent = choose_extent(item * items, random);
+            Case test = make_case(spec, random);
+            const RunSetup setup = random.pick(setups);
             ++runs;
-            if (agrees(test, wish.direction, level, way)) continue;
-            FAIL("level " << level << ", " << way.name << ", unit " << item << "*" << items << ", "
-                          << index_name(wish.type) << ", bounds " << bounds << ", variant " << variant << ", arrays "
-                          << wish.arrays << ", folds " << wish.folds << ", kind " << kind_name(test.plan.kind));
+            if (agrees(test, spec.direction, level, setup)) continue;
+            FAIL("level " << level << ", " << setup.name << ", unit " << item << "*" << items << ", "
+                          << index_name(spec.type) << ", bounds " << bounds << ", variant " << variant << ", arrays "
+                          << spec.arrays << ", folds " << spec.folds << ", kind " << kind_name(test.plan.kind));
           }
         }
       }
@@ -55,22 +55,22 @@ TEST_CASE("every unit, index type, rule, mask, fill and direction agrees with th
 TEST_CASE("sizes around every block and chunk edge, on every path") {
   for (const std::string& level : levels()) {
     Random random(7);
-    for (const LaunchForm& way : ways()) {
+    for (const RunSetup& setup : run_setups()) {
       for (const int64_t count :
            {0, 1, 15, 16, 17, 63, 64, 65, 127, 128, 129, 255, 256, 257, 1023, 1025, 4095, 4096, 4097}) {
         for (const int64_t unit : {1, 2, 4, 8, 16, 12, 32, 48, 96, 100, 128, 256}) {
-          Wish wish;
-          wish.direction = Direction::scatter;  // its cases serve for gathers too
-          wish.item = unit;
-          wish.plain = true;
-          wish.rule.bounds = random.pick<Bounds>({Bounds::raise, Bounds::fill, Bounds::clip, Bounds::wrap});
-          wish.bad = wish.rule.bounds != Bounds::raise;
-          wish.type = random.pick<IndexType>({IndexType::i32, IndexType::i64, IndexType::u8});
-          wish.extent = Dims{count};
-          Case test = make_case(wish, random);
-          INFO(level << ", " << way.name << ", count " << count << ", unit " << unit);
-          if (!agrees(test, Direction::gather, level, way)) FAIL("gather");
-          if (!agrees(test, Direction::scatter, level, way)) FAIL("scatter");
+          CaseSpec spec;
+          spec.direction = Direction::scatter;  // these cases work for gathers too
+          spec.item = unit;
+          spec.plain = true;
+          spec.rule.bounds = random.pick<Bounds>({Bounds::raise, Bounds::fill, Bounds::clip, Bounds::wrap});
+          spec.bad = spec.rule.bounds != Bounds::raise;
+          spec.type = random.pick<IndexType>({IndexType::i32, IndexType::i64, IndexType::u8});
+          spec.extent = Dims{count};
+          Case test = make_case(spec, random);
+          INFO(level << ", " << setup.name << ", count " << count << ", unit " << unit);
+          if (!agrees(test, Direction::gather, level, setup)) FAIL("gather");
+          if (!agrees(test, Direction::scatter, level, setup)) FAIL("scatter");
         }
       }
     }
@@ -80,16 +80,16 @@ TEST_CASE("sizes around every block and chunk edge, on every path") {
 
 TEST_CASE("sequential, sorted and equal indices take the same answer from the shortcuts") {
   for (const std::string& level : levels()) {
-    for (const LaunchForm& way : ways()) {
+    for (const RunSetup& setup : run_setups()) {
       for (const int64_t unit : {1, 4, 16, 100, 256}) {
         for (const int pattern : {0, 1, 2, 3}) {
           Random random(11);
-          Wish wish;
-          wish.item = unit;
-          wish.plain = true;
-          wish.extent = Dims{700};
-          wish.anchored = true;
-          Case test = make_case(wish, random);
+          CaseSpec spec;
+          spec.item = unit;
+          spec.plain = true;
+          spec.extent = Dims{700};
+          spec.anchored = true;
+          Case test = make_case(spec, random);
           const int64_t extent = 1500;
           test.plan.index[0].extent = extent;
           test.plan.index[0].step = unit;
@@ -101,9 +101,9 @@ TEST_CASE("sequential, sorted and equal indices take the same answer from the sh
                                                  : (k < 650 ? k : 1499 - k);
             store(test.index[0].data() + 8 * k, IndexType::i64, value);
           }
-          INFO(level << ", " << way.name << ", unit " << unit << ", pattern " << pattern);
-          REQUIRE(agrees(test, Direction::gather, level, way));
-          REQUIRE(agrees(test, Direction::scatter, level, way));
+          INFO(level << ", " << setup.name << ", unit " << unit << ", pattern " << pattern);
+          REQUIRE(agrees(test, Direction::gather, level, setup));
+          REQUIRE(agrees(test, Direction::scatter, level, setup));
         }
       }
     }
@@ -112,27 +112,27 @@ TEST_CASE("sequential, sorted and equal indices take the same answer from the sh
 
 TEST_CASE("one bad index anywhere stops the run, unless the mask hides it") {
   for (const std::string& level : levels()) {
-    for (const LaunchForm& way : ways()) {
+    for (const RunSetup& setup : run_setups()) {
       for (const int64_t at : {0, 1, 63, 64, 255, 256, 999}) {
         for (const int64_t value : {int64_t{50}, int64_t{-51}, INT64_MAX, INT64_MIN}) {
           Random random(3);
-          Wish wish;
-          wish.plain = true;
-          wish.masked = true;
-          wish.extent = Dims{1000};
-          wish.anchored = true;
-          Case test = make_case(wish, random);
+          CaseSpec spec;
+          spec.plain = true;
+          spec.masked = true;
+          spec.extent = Dims{1000};
+          spec.anchored = true;
+          Case test = make_case(spec, random);
           test.plan.index[0].extent = 50;
           test.plan.index[0].step = 4;
           test.indexed = make_array({0, 200}, random);
           for (int64_t k = 0; k < 1000; ++k) store(test.index[0].data() + 8 * k, IndexType::i64, k % 50);
           store(test.index[0].data() + 8 * at, IndexType::i64, value);
           RunOptions options;
-          options.threads = way.threads;
+          options.threads = setup.threads;
           const auto run = [&](const Plan& plan, Direction direction) {
-            return cpu::move_with(cpu::kernels(level), way.tuning, plan, test.buffers(), direction, options);
+            return cpu::move_with(cpu::kernels(level), setup.tuning, plan, test.buffers(), direction, options);
           };
-          INFO(level << ", " << way.name << ", at " << at << ", value " << value);
+          INFO(level << ", " << setup.name << ", at " << at << ", value " << value);
           test.mask.data()[at] = std::byte{1};
           REQUIRE(run(test.plan, Direction::gather) == Outcome::bad_index);
           test.mask.data()[at] = std::byte{0};
@@ -154,26 +154,26 @@ TEST_CASE("long units are cut into pieces for the threads") {
       for (const int64_t item : {unit, int64_t{4}}) {
         for (const bool with_fill : {false, true}) {
           Random random(5);
-          Wish wish;
-          wish.item = item;
-          wish.items = unit / item;
-          wish.plain = true;
-          wish.bad = true;
-          wish.with_fill = with_fill;
-          wish.rule.bounds = Bounds::fill;
-          wish.extent = Dims{3};
-          wish.anchored = true;
-          Case test = make_case(wish, random);
+          CaseSpec spec;
+          spec.item = item;
+          spec.items = unit / item;
+          spec.plain = true;
+          spec.bad = true;
+          spec.with_fill = with_fill;
+          spec.rule.bounds = Bounds::fill;
+          spec.extent = Dims{3};
+          spec.anchored = true;
+          Case test = make_case(spec, random);
           test.plan.index[0].extent = 2;
           test.plan.index[0].step = unit;
           test.indexed = make_array({0, 2 * unit}, random);
           for (int64_t k = 0; k < 3; ++k) store(test.index[0].data() + 8 * k, IndexType::i64, k);
           for (const int threads : {1, 3}) {
-            LaunchForm way{"threads", {}, threads};
-            REQUIRE(agrees(test, Direction::gather, level, way));
-            way.tuning.stream_bytes = 1 << 19;
-            REQUIRE(agrees(test, Direction::gather, level, way));
-            REQUIRE(agrees(test, Direction::scatter, level, way));
+            RunSetup setup{"threads", {}, threads};
+            REQUIRE(agrees(test, Direction::gather, level, setup));
+            setup.tuning.stream_bytes = 1 << 19;
+            REQUIRE(agrees(test, Direction::gather, level, setup));
+            REQUIRE(agrees(test, Direction::scatter, level, setup));
           }
         }
       }
@@ -182,7 +182,7 @@ TEST_CASE("long units are cut into pieces for the threads") {
 }
 
 TEST_CASE("offsets beyond 32 bits") {
-  const size_t size = (size_t{5} << 31) + 4096;  // reserved, of which three pages are touched
+  const size_t size = (size_t{5} << 31) + 4096;  // reserved address space; three pages are written
   void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   REQUIRE(memory != MAP_FAILED);
   auto* table = static_cast<std::byte*>(memory);
@@ -200,13 +200,13 @@ TEST_CASE("offsets beyond 32 bits") {
     std::memcpy(table + (int64_t{row} << 31), &value, 8);
   }
   for (const std::string& level : levels()) {
-    for (const LaunchForm& way : ways()) {
+    for (const RunSetup& setup : run_setups()) {
       int64_t result[3] = {};
       Buffers buffers;
       buffers.dense = reinterpret_cast<std::byte*>(result);
       buffers.indexed = table;
       buffers.index.push_back(reinterpret_cast<const std::byte*>(index));
-      const Outcome outcome = cpu::move_with(cpu::kernels(level), way.tuning, plan, buffers, Direction::gather, {});
+      const Outcome outcome = cpu::move_with(cpu::kernels(level), setup.tuning, plan, buffers, Direction::gather, {});
       REQUIRE(outcome == Outcome::done);
       REQUIRE(result[0] == 1005);
       REQUIRE(result[1] == 1000);
@@ -217,7 +217,7 @@ TEST_CASE("offsets beyond 32 bits") {
 }
 
 TEST_CASE("more than 2^31 points") {
-  Plan plan;  // an empty dtype, not brought into canonical form: nothing to move, but every index counts
+  Plan plan;  // not in canonical variant, with items of 0 bytes: nothing is moved, but every index is checked
   plan.item = plan.unit = 0;
   plan.space = Space(Dims{(int64_t{1} << 31) + 100}, 5);
   plan.index.push_back({IndexType::i8, 0, 4, 0});
@@ -236,7 +236,7 @@ TEST_CASE("an interrupted run stops early and says so") {
   Random random(1);
   Case test;
   test.plan.item = test.plan.unit = 1;
-  test.plan.space = Space(Dims{int64_t{1} << 33}, 5);  // seconds of work on one byte of index and one of result
+  test.plan.space = Space(Dims{int64_t{1} << 33}, 5);  // takes seconds, with one byte of index and one of result
   test.plan.index.push_back({IndexType::u8, 0, 1, 1});
   test.plan.index_space = test.plan.space;
   test.plan.finish();
@@ -244,12 +244,12 @@ TEST_CASE("an interrupted run stops early and says so") {
   test.indexed = make_array({0, 1}, random);
   test.index.push_back(make_array({0, 1}, random));
   test.index[0].data()[0] = std::byte{0};
-  static std::atomic<int> asked;
-  asked = 0;
+  static std::atomic<int> polls;
+  polls = 0;
   RunOptions options;
-  options.interrupted = [] { return ++asked >= 2; };
+  options.interrupted = [] { return ++polls >= 2; };
   REQUIRE(cpu::backend().move(test.plan, test.buffers(), Direction::scatter, options) == Outcome::interrupted);
-  REQUIRE(asked == 2);
+  REQUIRE(polls == 2);
 }
 
 TEST_CASE("the backend names its kernel and its threads") {
@@ -262,8 +262,8 @@ TEST_CASE("the backend names its kernel and its threads") {
   plan.index_space = plan.space;
   plan.finish();
   const Backend& backend = cpu::backend();
-  const std::string form = host::info().isa == "v4" ? " vectors" : " elements";
-  REQUIRE(backend.kernel(plan, Direction::gather) == host::info().isa + form);
+  const std::string kernel_form = host::info().isa == "v4" ? " vectors" : " elements";
+  REQUIRE(backend.kernel(plan, Direction::gather, {}, 1) == host::info().isa + kernel_form);
   REQUIRE(backend.threads(plan, Direction::gather, 2) == 2);
   REQUIRE(backend.threads(plan, Direction::gather, 1) == 1);
   REQUIRE(backend.threads(plan, Direction::scatter, 2) == 2);
@@ -272,7 +272,7 @@ TEST_CASE("the backend names its kernel and its threads") {
   REQUIRE(cpu::kernels("sse") == nullptr);
 }
 
-TEST_CASE("slabs of columns, with batches, odd widths, every unit and rule") {
+TEST_CASE("column tiles, with batches, odd widths, every unit and rule") {
   for (const std::string& level : levels()) {
     Random random(99);
     for (int round = 0; round < 400; ++round) {
@@ -281,53 +281,53 @@ TEST_CASE("slabs of columns, with batches, odd widths, every unit and rule") {
       const int64_t columns = random.from(130, 400);
       const int64_t wanted = random.from(1, 24);
       const int64_t batches = random.pick<int64_t>({1, 1, 3});
-      Wish wish;
-      wish.item = unit;
-      wish.type = static_cast<IndexType>(random.from(0, 7));
-      wish.rule.bounds = random.pick<Bounds>({Bounds::raise, Bounds::fill, Bounds::clip, Bounds::unchecked});
-      wish.rule.negative = random.chance(50) ? Negative::from_end : Negative::out_of_bounds;
-      wish.bad = wish.rule.bounds != Bounds::unchecked && random.chance(wish.rule.bounds == Bounds::raise ? 20 : 100);
-      wish.masked = random.chance(30);
-      wish.plain = true;
-      wish.anchored = true;
-      wish.extent = Dims{batches, wanted, columns};
-      Case test = make_case(wish, random);
-      // Its own table: batches of matrices, all columns of a row side by side.
+      CaseSpec spec;
+      spec.item = unit;
+      spec.type = static_cast<IndexType>(random.from(0, 7));
+      spec.rule.bounds = random.pick<Bounds>({Bounds::raise, Bounds::fill, Bounds::clip, Bounds::unchecked});
+      spec.rule.negative = random.chance(50) ? Negative::from_end : Negative::out_of_bounds;
+      spec.bad = spec.rule.bounds != Bounds::unchecked && random.chance(spec.rule.bounds == Bounds::raise ? 20 : 100);
+      spec.masked = random.chance(30);
+      spec.plain = true;
+      spec.anchored = true;
+      spec.extent = Dims{batches, wanted, columns};
+      Case test = make_case(spec, random);
+      // Each case has a source array of its own: batches of matrices with all columns of a row in one piece.
       test.plan = Plan();
       Plan& plan = test.plan;
       plan.item = plan.unit = unit;
-      plan.rule = wish.rule;
-      plan.masked = wish.masked;
-      plan.space = Space(wish.extent, kIndex + 1);
-      const int64_t size = index_size(wish.type);
+      plan.rule = spec.rule;
+      plan.masked = spec.masked;
+      plan.space = Space(spec.extent, kIndex + 1);
+      const int64_t size = index_size(spec.type);
       const int64_t strides[][5] = {
           {wanted * columns * unit, rows * columns * unit, wanted * columns, 0, wanted * columns * size},
           {columns * unit, 0, columns, 0, columns * size},
           {unit, unit, 1, 0, size}};
       for (int axis = 0; axis < 3; ++axis) {
         for (int operand = 0; operand < 5; ++operand) plan.space.stride(operand, axis) = strides[axis][operand];
-        if (!wish.masked) plan.space.stride(kMask, axis) = 0;
+        if (!spec.masked) plan.space.stride(kMask, axis) = 0;
       }
       IndexArray index;
-      index.type = wish.type;
+      index.type = spec.type;
       index.extent = rows;
       index.step = columns * unit;
       plan.index.push_back(index);
       test.indexed = make_array({0, batches * rows * columns * unit}, random);
       for (int64_t k = 0; k < batches * wanted * columns; ++k) {
-        store(test.index[0].data() + k * size, wish.type, choose_value(wish.type, rows, wish.rule, wish.bad, random));
+        store(test.index[0].data() + k * size, spec.type, choose_value(spec.type, rows, spec.rule, spec.bad, random));
       }
-      plan.result_shape = plan.index_shape = wish.extent;
+      plan.result_shape = plan.index_shape = spec.extent;
       plan.index_space = plan.space;
       plan.finish();
       for (const int threads : {1, 3}) {
-        LaunchForm way{"slabs", {}, threads};
-        way.tuning.far_bytes = 1;
-        way.tuning.l2_bytes = 2 * rows * (random.chance(50) ? 64 : 128);
-        if (random.chance(50)) way.tuning.stream_bytes = 1;
-        const int64_t slab = cpu::slab_columns(plan, way.tuning, Direction::gather);
-        if (wanted >= rows && !wish.masked && slab == 0) FAIL("no slabs for a plan that is made for them");
-        if (!agrees(test, Direction::gather, level, way)) {
+        RunSetup setup{"column tiles", {}, threads};
+        setup.tuning.far_bytes = 1;
+        setup.tuning.l2_bytes = 2 * rows * (random.chance(50) ? 64 : 128);
+        if (random.chance(50)) setup.tuning.stream_bytes = 1;
+        const int64_t slab = cpu::column_tile_width(plan, setup.tuning, Direction::gather);
+        if (wanted >= rows && !spec.masked && slab == 0) FAIL("no slabs for a plan that is made for them");
+        if (!agrees(test, Direction::gather, level, setup)) {
           FAIL("level " << level << ", unit " << unit << ", rows " << rows << ", columns " << columns << ", wanted "
                         << wanted << ", batches " << batches << ", slab " << slab << ", threads " << threads);
         }
@@ -346,14 +346,14 @@ TEST_CASE("tables of bytes by bytes, for every extent and every value") {
         for (const Bounds bounds : {Bounds::raise, Bounds::fill, Bounds::clip, Bounds::unchecked}) {
           const auto negative = random.chance(50) ? Negative::from_end : Negative::out_of_bounds;
           const int64_t count = random.from(1, 300);
-          Wish wish;
-          wish.item = 1;
-          wish.type = type;
-          wish.rule = {bounds, negative};
-          wish.plain = wish.anchored = true;
-          wish.with_fill = random.chance(50);
-          wish.extent = Dims{count};
-          Case test = make_case(wish, random);
+          CaseSpec spec;
+          spec.item = 1;
+          spec.type = type;
+          spec.rule = {bounds, negative};
+          spec.plain = spec.anchored = true;
+          spec.with_fill = random.chance(50);
+          spec.extent = Dims{count};
+          Case test = make_case(spec, random);
           test.plan.index[0].extent = extent;
           test.plan.index[0].step = 1;
           test.indexed = make_array({0, extent}, random);
@@ -366,11 +366,11 @@ TEST_CASE("tables of bytes by bytes, for every extent and every value") {
             store(test.index[0].data() + k, type, value);
           }
           for (const int64_t stream : {int64_t{1}, int64_t{1} << 20}) {
-            LaunchForm way{"bytes", {}, 1};
-            way.tuning.byte_tables = has;
-            way.tuning.byte_run = 1;
-            way.tuning.stream_bytes = stream;
-            if (!agrees(test, Direction::gather, level, way)) {
+            RunSetup setup{"bytes", {}, 1};
+            setup.tuning.byte_tables = has;
+            setup.tuning.byte_run = 1;
+            setup.tuning.stream_bytes = stream;
+            if (!agrees(test, Direction::gather, level, setup)) {
               FAIL("level " << level << ", extent " << extent << ", " << index_name(type) << ", bounds "
                             << static_cast<int>(bounds) << ", count " << count);
             }

@@ -1,5 +1,5 @@
-// test_cuda_machine.cpp: a stream of a GPU keeps the contract of machines; captures, streams, devices. What needs a GPU
-// says so where there is none, in words that ctest counts as skipped; test_fake_cuda runs all of it on the CPU.
+// test_cuda_machine.cpp: a stream of a GPU fulfils the contract of machines; captures, streams, devices. Tests that
+// need a GPU print text that ctest counts as skipped if there is none; test_fake_cuda runs all tests on the CPU.
 #include <cudaTypedefs.h>
 #include <cuda_runtime_api.h>
 #include <sys/wait.h>
@@ -49,7 +49,7 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
-// A graph of what was asked for in a stream between these calls.
+// A graph of the work that a stream was given between construction and end().
 class Capture {
  public:
   explicit Capture(const Stream& stream, cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal) : stream_(stream) {
@@ -115,7 +115,7 @@ TEST_CASE("no GPU is an answer, and asking one that is not there an error", "[cu
   REQUIRE_THROWS_AS(gpus().allocate(beyond, 0, 16), device::DeviceError);
   int here = 0;
   REQUIRE(gpus().place_of(&here).kind == MemoryPlace::Kind::host);
-  gpus().release(beyond, 0, reinterpret_cast<std::byte*>(&here));  // nothing, and no throw
+  gpus().release(beyond, 0, reinterpret_cast<std::byte*>(&here));  // does nothing and does not throw
 }
 
 TEST_CASE("errors say the call and CUDA's words, and memory that runs out is bad_alloc", "[cuda]") {
@@ -155,14 +155,14 @@ TEST_CASE("a stream of a GPU keeps the contract", "[cuda][gpu]") {
   REQUIRE(machine->resident_blocks() > 0);
 }
 
-TEST_CASE("a machine asks the driver for nothing that takes long once it is warm", "[cuda][gpu]") {
+TEST_CASE("a machine makes no slow driver call after warm-up", "[cuda][gpu]") {
   if (no_gpu()) return;
   const Stream stream;
   const auto round = [&] {
     const auto machine = stream.machine();
     Lookup lookup(*machine, 1000, good_index(5000, 1000));
     device::Status* status = machine->status();
-    lookup.ask(status);
+    lookup.start(status);
     return machine->later(status);
   };
   round()->status();
@@ -178,7 +178,7 @@ TEST_CASE("a machine asks the driver for nothing that takes long once it is warm
   REQUIRE(cuda::counts().waits == waits + 1);
 }
 
-TEST_CASE("a call that is judged later does not touch its stream once that may be gone", "[cuda][gpu]") {
+TEST_CASE("a deferred check does not use its stream after the stream may be destroyed", "[cuda][gpu]") {
   if (no_gpu()) return;
   std::byte* const memory = gpus().allocate(0, 0, 8);
   std::unique_ptr<Machine> machine;
@@ -196,14 +196,14 @@ TEST_CASE("a call that is judged later does not touch its stream once that may b
   gpus().release(0, 0, memory);
 }
 
-TEST_CASE("a captured lookup judges every replay anew", "[cuda][gpu]") {
+TEST_CASE("a captured lookup checks every replay", "[cuda][gpu]") {
   if (no_gpu()) return;
   const Stream stream;
   const Stream beside;
   const auto other = beside.machine();
   std::vector<int64_t> index = good_index(5000, 1000);
   Lookup lookup(*other, 1000, index);
-  other->later(other->status());  // comes back while the capture is under way
+  other->later(other->status());  // the status word returns to its pool during the capture
   other->synchronize();
   const auto mode =
       GENERATE(cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal, cudaStreamCaptureModeRelaxed);
@@ -252,14 +252,14 @@ TEST_CASE("what is written under capture is what every replay writes", "[cuda][g
   const auto other = beside.machine();
   std::vector<uint64_t> values = noise(200000, 9);
   const std::vector<uint64_t> kept = values;
-  const There<uint64_t> target(*other, std::vector<uint64_t>(values.size()));
+  const MachineArray<uint64_t> target(*other, std::vector<uint64_t>(values.size()));
   other->synchronize();
   Capture capture(stream);
   stream.machine()->write(target.data(), values.data(), bytes_of(values));
   capture.end();
   std::fill(values.begin(), values.end(), 0);
   for (int round = 0; round < 3; ++round) {
-    check_memory(*other);  // uses all of the memory by whose way data goes
+    check_memory(*other);  // reuses all staging memory
     other->clear(target.data(), bytes_of(values));
     other->synchronize();
     capture.replay();
@@ -273,9 +273,9 @@ TEST_CASE("sorts and sums can be captured, with their temporaries", "[cuda][gpu]
   const Stream beside;
   const auto other = beside.machine();
   const std::vector<uint64_t> keys = noise(100000, 8);
-  const There<uint64_t> sorted(*other, keys);
-  const There<uint64_t> values(*other, keys);
-  const There<int64_t> sums(*other, std::vector<int64_t>(1001, 2));
+  const MachineArray<uint64_t> sorted(*other, keys);
+  const MachineArray<uint64_t> values(*other, keys);
+  const MachineArray<int64_t> sums(*other, std::vector<int64_t>(1001, 2));
   other->synchronize();
   Capture capture(stream);
   {
@@ -317,8 +317,8 @@ TEST_CASE("two streams, one after the other by events", "[cuda][gpu]") {
   const auto writer = first.machine();
   const auto reader = second.machine();
   std::vector<uint64_t> zeros(1 << 20);
-  const There<uint64_t> memory(*writer, zeros);
-  const There<uint64_t> copy(*reader, zeros);
+  const MachineArray<uint64_t> memory(*writer, zeros);
+  const MachineArray<uint64_t> copy(*reader, zeros);
   for (uint64_t round = 1; round <= 50; ++round) {
     const std::vector<uint64_t> values = noise(1 << 20, round);
     if (round % 2 == 0) {
@@ -335,15 +335,15 @@ TEST_CASE("two streams, one after the other by events", "[cuda][gpu]") {
   }
 }
 
-TEST_CASE("an event of somebody else is waited for", "[cuda][gpu]") {
+TEST_CASE("an event of another library is waited for", "[cuda][gpu]") {
   if (no_gpu()) return;
   const Stream first;
   const Stream second;
   const auto writer = first.machine();
   const auto reader = second.machine();
   const std::vector<uint64_t> values = noise(1 << 20, 1);
-  const There<uint64_t> copy(*reader, std::vector<uint64_t>(values.size()));
-  const There<uint64_t> memory(*writer, values);
+  const MachineArray<uint64_t> copy(*reader, std::vector<uint64_t>(values.size()));
+  const MachineArray<uint64_t> memory(*writer, values);
   cudaEvent_t event = nullptr;
   check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreateWithFlags");
   check(cudaEventRecord(event, first.get()), "cudaEventRecord");
@@ -364,7 +364,7 @@ TEST_CASE("several threads share a GPU", "[cuda][gpu]") {
         const auto machine = stream.machine();
         Lookup lookup(*machine, 1000, good_index(5000, 1000));
         device::Status* status = machine->status();
-        lookup.ask(status);
+        lookup.start(status);
         const bool clean =
             round % 2 == 0 ? machine->read_status(status).is_clean() : machine->later(status)->status().is_clean();
         if (clean && lookup.result.read() == lookup.expected()) ++right;
@@ -414,7 +414,7 @@ TEST_CASE("a thread without a context has none afterwards", "[cuda][gpu]") {
   REQUIRE(none);
 }
 
-TEST_CASE("a forked child is told that it cannot use the GPU", "[cuda][gpu]") {
+TEST_CASE("using the GPU in a forked child is an error", "[cuda][gpu]") {
   if (no_gpu()) return;
   const pid_t child = fork();
   if (child == 0) {

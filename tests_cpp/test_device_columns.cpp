@@ -1,5 +1,5 @@
-// test_device_columns.cpp: bodies for rows of tables on the CPU in the place of a GPU, in any order of blocks, against
-// the bodies for one row.
+// test_device_columns.cpp: bodies for rows of tables on the emulated GPU, with blocks in any order, compared with the
+// bodies for one row.
 #include <random>
 #include <vector>
 
@@ -18,7 +18,7 @@ using Bytes = std::vector<std::byte>;
 
 constexpr int64_t kCounts[] = {0, 1, 31, 32, 33, 63, 64, 65, 255, 256, 257, 1000};
 
-// Few blocks, so that every body strides, in an order that differs from run to run.
+// Few blocks, so that every body strides, in an order that differs between runs.
 reference::HostMachine machine_of(uint64_t seed) {
   reference::Settings settings;
   settings.shuffle = seed;
@@ -36,7 +36,7 @@ std::size_t at(int64_t i) {
   return static_cast<std::size_t>(i);
 }
 
-// Pieces, and rows of them by their numbers among all; some are missing.
+// Pieces, and rows given as numbers over all pieces; some rows are missing.
 struct Picked {
   Picked(Generator& random, int piece_count, int64_t count, bool is_wide) {
     int64_t total = 0;
@@ -77,7 +77,7 @@ struct Picked {
   PieceList pieces;
 };
 
-// One column in pieces: items (width 0: bits) and validity from any bit on.
+// One column in pieces: items (width 0: bits), and validity that begins at any bit.
 struct Source {
   Source(Generator& random, const Picked& picked, int64_t item_width, bool nullable) : width(item_width) {
     for (const int64_t length : picked.lengths) {
@@ -254,7 +254,7 @@ TEST_CASE("maps of all types: numbers, faults, and the last of several") {
         if (exists) last[at(row)] = static_cast<uint64_t>(i + 1);
       }
       REQUIRE(winners == last);
-      REQUIRE(bad.count == 2 * outside);  // of two launches
+      REQUIRE(bad.count == 2 * outside);  // two launches count them
       REQUIRE(null.count == 2 * nulls);
       if (outside > 0) REQUIRE(bad.first() == first_bad);
       if (nulls > 0) REQUIRE(null.first() == first_null);
@@ -404,7 +404,7 @@ TEST_CASE("what lies between offsets, for rows of any length, and offsets out of
 
         if (count == 0 || !picked.exists(count - 1)) continue;
         const auto p = at(picked.piece_of(count - 1));
-        offsets[p][at(picked.row_of(count - 1))] = offsets[p].back() + 1;  // of the last row at least
+        offsets[p][at(picked.row_of(count - 1))] = offsets[p].back() + 1;  // at least those of the last row
         launch(machine, body, count);
         REQUIRE(!wrong.is_clean());
       }

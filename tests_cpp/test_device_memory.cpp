@@ -1,4 +1,4 @@
-// test_device_memory.cpp: memory of the emulated GPU is for kernels alone.
+// test_device_memory.cpp: only kernels can access the memory of the emulated GPU.
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,7 +15,7 @@ using reference::DeviceMemory;
 
 namespace {
 
-// Whether the host may read there, as the system says without a signal.
+// Whether the host may read there; the system call reports it without a signal.
 bool is_readable(const void* address) {
   int ends[2];
   REQUIRE(pipe(ends) == 0);
@@ -37,7 +37,7 @@ reference::Settings hidden() {
 TEST_CASE("device addresses are accessible while a launch runs", "[device_memory]") {
   DeviceMemory& memory = DeviceMemory::instance();
   reference::HostMachine machine(hidden());
-  const There<uint64_t> there(machine, {1, 2, 3});
+  const MachineArray<uint64_t> there(machine, {1, 2, 3});
   REQUIRE(memory.contains(there.data()));
   REQUIRE_FALSE(is_readable(there.data()));
   REQUIRE(is_readable(memory.host(there.data())));
@@ -49,8 +49,8 @@ TEST_CASE("device addresses are accessible while a launch runs", "[device_memory
       const DeviceMemory::Access inner;
     }
     REQUIRE(is_readable(there.data()));
-    // What was allocated in between is there for the next launch.
-    const auto large = std::make_unique<There<uint64_t>>(machine, noise(1 << 20, 1));
+    // The next launch can access memory that was allocated in between.
+    const auto large = std::make_unique<MachineArray<uint64_t>>(machine, noise(1 << 20, 1));
     const DeviceMemory::Access next;
     REQUIRE(is_readable(large->data() + (1 << 20) - 1));
   }

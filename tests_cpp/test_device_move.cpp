@@ -1,4 +1,4 @@
-// test_device_move.cpp: device kernels that move, on the machine of the CPU, against a loop over the points.
+// test_device_move.cpp: device kernels that move, on the emulated GPU, compared with a loop over the points.
 #include <map>
 #include <set>
 
@@ -13,7 +13,7 @@ using namespace gs::test;
 
 namespace {
 
-// Whether the bytes, and what is said of bad points, are those of the loop.
+// Whether the bytes and the reported bad points are those of the loop.
 void check(Case& test, Direction direction, const reference::Settings& settings) {
   Array& target = direction == Direction::gather ? test.dense : test.indexed;
   const Bytes before = target.bytes;
@@ -27,7 +27,7 @@ void check(Case& test, Direction direction, const reference::Settings& settings)
   const Outcome outcome = queue.move(test.plan, test.buffers(), direction, {});
   const bool again = target.bytes == bytes;
   target.bytes = before;
-  INFO("kernel " << queue.kernel(test.plan, direction) << ", kind " << kind_name(test.plan.kind) << ", unit "
+  INFO("kernel " << queue.kernel(test.plan, direction, {}, 1) << ", kind " << kind_name(test.plan.kind) << ", unit "
                  << test.plan.unit << ", " << settings.blocks << " blocks");
   REQUIRE(same);
   REQUIRE(again);
@@ -37,33 +37,33 @@ void check(Case& test, Direction direction, const reference::Settings& settings)
   REQUIRE(found.count == expected.status.count);
 }
 
-Wish wish_of(Random& random, Direction direction) {
-  Wish wish;
-  wish.direction = direction;
-  wish.item = random.pick<int64_t>({1, 2, 3, 4, 5, 8, 10, 12, 16, 24, 32, 100});
-  wish.items = random.chance(70) ? 1 : random.from(1, 40);
-  wish.type = static_cast<IndexType>(random.from(0, 7));
-  wish.rule.bounds = random.pick<Bounds>(
+CaseSpec wish_of(Random& random, Direction direction) {
+  CaseSpec spec;
+  spec.direction = direction;
+  spec.item = random.pick<int64_t>({1, 2, 3, 4, 5, 8, 10, 12, 16, 24, 32, 100});
+  spec.items = random.chance(70) ? 1 : random.from(1, 40);
+  spec.type = static_cast<IndexType>(random.from(0, 7));
+  spec.rule.bounds = random.pick<Bounds>(
       {Bounds::raise, Bounds::deferred, Bounds::fill, Bounds::clip, Bounds::wrap, Bounds::unchecked});
-  wish.rule.negative = random.chance(70) ? Negative::from_end : Negative::out_of_bounds;
-  wish.bad = wish.rule.bounds != Bounds::unchecked && random.chance(70);
-  wish.masked = random.chance(30);
-  wish.with_fill = random.chance(50);
-  wish.fill_varies = random.chance(50);
-  wish.plain = random.chance(60);
-  wish.anchored = random.chance(50);
-  wish.arrays = random.chance(75) ? 1 : static_cast<int>(random.from(0, 4));
-  wish.folds = wish.arrays == 1 && random.chance(15) ? static_cast<int>(random.from(1, 3)) : 0;
-  const int64_t unit = wish.item * wish.items;
+  spec.rule.negative = random.chance(70) ? Negative::from_end : Negative::out_of_bounds;
+  spec.bad = spec.rule.bounds != Bounds::unchecked && random.chance(70);
+  spec.masked = random.chance(30);
+  spec.with_fill = random.chance(50);
+  spec.fill_varies = random.chance(50);
+  spec.plain = random.chance(60);
+  spec.anchored = random.chance(50);
+  spec.arrays = random.chance(75) ? 1 : static_cast<int>(random.from(0, 4));
+  spec.folds = spec.arrays == 1 && random.chance(15) ? static_cast<int>(random.from(1, 3)) : 0;
+  const int64_t unit = spec.item * spec.items;
   const int rank = static_cast<int>(random.from(0, 6));
   int64_t points = 1;
   for (int axis = 0; axis < rank; ++axis) {
     const int64_t most = std::max<int64_t>(3000 / points, 1);
     const int64_t wanted = random.chance(60) ? random.from(1, 5) : random.pick(kEdges);
-    wish.extent.push_back(random.chance(2) ? 0 : std::min(wanted, std::min(most, 40000 / unit + 1)));
-    points *= std::max<int64_t>(wish.extent.back(), 1);
+    spec.extent.push_back(random.chance(2) ? 0 : std::min(wanted, std::min(most, 40000 / unit + 1)));
+    points *= std::max<int64_t>(spec.extent.back(), 1);
   }
-  return wish;
+  return spec;
 }
 
 }  // namespace
@@ -74,8 +74,8 @@ TEST_CASE("device kernels move what a loop over the points moves") {
   std::map<std::string, int> ran;
   for (int round = 0; round < 4000; ++round) {
     const Direction direction = round % 2 == 0 ? Direction::gather : Direction::scatter;
-    const Wish wish = wish_of(random, direction);
-    Case test = make_case(wish, random);
+    const CaseSpec spec = wish_of(random, direction);
+    Case test = make_case(spec, random);
     if (test.plan.rule.bounds == Bounds::unchecked && std::any_of(test.plan.index.begin(), test.plan.index.end(),
                                                                   [](const auto& array) { return array.extent == 0; }))
       continue;
@@ -95,18 +95,18 @@ TEST_CASE("device kernels gather small units of any length, at any address") {
   for (const int64_t unit : {1, 2, 4, 8, 16}) {
     for (const int64_t row : {1, 3, 7, 8, 15, 16, 17, 31, 64, 255, 256, 257, 4099}) {
       for (int64_t type = 0; type < 8; ++type) {
-        Wish wish;
-        wish.item = unit;
-        wish.type = static_cast<IndexType>(type);
-        wish.plain = true;
-        wish.anchored = random.chance(50);
-        wish.rule.bounds = random.pick<Bounds>({Bounds::raise, Bounds::fill});
-        wish.bad = random.chance(30);
-        wish.masked = random.chance(30);
-        wish.with_fill = random.chance(30);
-        wish.extent = random.chance(50) ? Dims{row} : Dims{random.from(1, 3), row};
-        Case test = make_case(wish, random);
-        if (random.chance(50)) {  // whole units, so that the kernel for elements is taken
+        CaseSpec spec;
+        spec.item = unit;
+        spec.type = static_cast<IndexType>(type);
+        spec.plain = true;
+        spec.anchored = random.chance(50);
+        spec.rule.bounds = random.pick<Bounds>({Bounds::raise, Bounds::fill});
+        spec.bad = random.chance(30);
+        spec.masked = random.chance(30);
+        spec.with_fill = random.chance(30);
+        spec.extent = random.chance(50) ? Dims{row} : Dims{random.from(1, 3), row};
+        Case test = make_case(spec, random);
+        if (random.chance(50)) {  // whole units, so that the kernel for elements is chosen
           const int64_t by = unit * random.from(1, 15);
           test.dense.bytes.insert(test.dense.bytes.begin(), static_cast<size_t>(by), std::byte{1});
           test.dense.origin += by;
@@ -119,21 +119,21 @@ TEST_CASE("device kernels gather small units of any length, at any address") {
   }
 }
 
-TEST_CASE("the last of many points of a target wins, by marks and by sorting, on top of a base") {
+TEST_CASE("the last of many points of a target is kept, by marks and by sorting, on top of a base") {
   Random random(17);
   std::set<std::string> ran;
   for (int round = 0; round < 200; ++round) {
-    Wish wish;
-    wish.direction = Direction::scatter;
-    wish.item = random.pick<int64_t>({1, 2, 4, 6, 8, 16, 48});
-    wish.extent = round % 4 == 0 ? Dims{3} : Dims{random.from(1, 3), random.from(1, 2000)};
-    wish.plain = wish.anchored = round % 4 == 0;
-    Case test = make_case(wish, random);
-    if (round % 4 == 0) {  // three points and a table far larger than that
+    CaseSpec spec;
+    spec.direction = Direction::scatter;
+    spec.item = random.pick<int64_t>({1, 2, 4, 6, 8, 16, 48});
+    spec.extent = round % 4 == 0 ? Dims{3} : Dims{random.from(1, 3), random.from(1, 2000)};
+    spec.plain = spec.anchored = round % 4 == 0;
+    Case test = make_case(spec, random);
+    if (round % 4 == 0) {  // three points and a target far larger than they need
       test.plan.index[0].extent = 70000;
-      test.plan.index[0].step = wish.item;
+      test.plan.index[0].step = spec.item;
       test.plan.finish();
-      test.indexed = make_array({0, 70000 * wish.item}, random);
+      test.indexed = make_array({0, 70000 * spec.item}, random);
       for_each_point(test.plan.space, [&](const std::vector<int64_t>& at) {
         store(test.index[0].data() + at[kIndex], IndexType::i64, random.from(0, 1) * 69999);
       });
@@ -165,19 +165,19 @@ TEST_CASE("the last of many points of a target wins, by marks and by sorting, on
 TEST_CASE("plans too long for the parameters of a kernel run all the same") {
   Random random(23);
   for (int round = 0; round < 40; ++round) {
-    Wish wish;
-    wish.direction = round % 2 == 0 ? Direction::gather : Direction::scatter;
-    wish.item = 4;
-    wish.masked = random.chance(50);
-    wish.arrays = round % 4 < 2 ? static_cast<int>(random.from(1, 3)) : 14;
+    CaseSpec spec;
+    spec.direction = round % 2 == 0 ? Direction::gather : Direction::scatter;
+    spec.item = 4;
+    spec.masked = random.chance(50);
+    spec.arrays = round % 4 < 2 ? static_cast<int>(random.from(1, 3)) : 14;
     if (round % 4 < 2) {
-      wish.extent = Dims(12, 2);
+      spec.extent = Dims(12, 2);
     } else {
-      wish.extent = Dims{random.from(1, 5), random.from(1, 5), random.from(2, 7)};
+      spec.extent = Dims{random.from(1, 5), random.from(1, 5), random.from(2, 7)};
     }
-    if (wish.direction == Direction::scatter && wish.arrays == 14) wish.arrays = 3;
-    Case test = make_case(wish, random);
-    check(test, wish.direction, random.pick(machines()));
+    if (spec.direction == Direction::scatter && spec.arrays == 14) spec.arrays = 3;
+    Case test = make_case(spec, random);
+    check(test, spec.direction, random.pick(machines()));
   }
 }
 
@@ -231,11 +231,11 @@ TEST_CASE("points beyond 2^31 are found where the plan says") {
 
 TEST_CASE("a long move on the machine of the CPU can be interrupted") {
   Random random(37);
-  Wish wish;
-  wish.extent = Dims{3000000};
-  wish.plain = true;
-  wish.item = 1;
-  Case test = make_case(wish, random);
+  CaseSpec spec;
+  spec.extent = Dims{3000000};
+  spec.plain = true;
+  spec.item = 1;
+  Case test = make_case(spec, random);
   RunOptions options;
   options.interrupted = [] { return true; };
   const device::Queue queue = queue_on({5, 1 << 20});

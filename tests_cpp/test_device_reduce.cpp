@@ -1,4 +1,5 @@
-// test_device_reduce.cpp: device kernels that combine or look for errors, on the machine of the CPU, against loops.
+// test_device_reduce.cpp: device kernels that combine values or scan for errors, on the emulated GPU, compared with
+// loops.
 #include "backends/device/scan.h"
 #include "device_cases.h"
 
@@ -20,18 +21,18 @@ int64_t size_of(Number number) {
   });
 }
 
-Wish scatter_wish(Random& random) {
-  Wish wish;
-  wish.direction = Direction::scatter;
-  wish.type = static_cast<IndexType>(random.from(0, 7));
-  wish.rule.bounds = random.pick<Bounds>({Bounds::raise, Bounds::fill, Bounds::clip, Bounds::wrap});
-  wish.bad = random.chance(50);
-  wish.masked = random.chance(30);
-  wish.plain = random.chance(60);
-  wish.anchored = random.chance(50);
-  wish.arrays = random.chance(85) ? 1 : static_cast<int>(random.from(0, 2));
-  wish.extent = random.chance(30) ? Dims{random.from(1, 1500)} : Dims{random.from(1, 20), random.from(1, 40)};
-  return wish;
+CaseSpec scatter_wish(Random& random) {
+  CaseSpec spec;
+  spec.direction = Direction::scatter;
+  spec.type = static_cast<IndexType>(random.from(0, 7));
+  spec.rule.bounds = random.pick<Bounds>({Bounds::raise, Bounds::fill, Bounds::clip, Bounds::wrap});
+  spec.bad = random.chance(50);
+  spec.masked = random.chance(30);
+  spec.plain = random.chance(60);
+  spec.anchored = random.chance(50);
+  spec.arrays = random.chance(85) ? 1 : static_cast<int>(random.from(0, 2));
+  spec.extent = random.chance(30) ? Dims{random.from(1, 1500)} : Dims{random.from(1, 20), random.from(1, 40)};
+  return spec;
 }
 
 }  // namespace
@@ -45,11 +46,11 @@ TEST_CASE("device kernels combine to the same bytes as a loop over the points, f
         const Combine combine{reduce, static_cast<Number>(number), include_self};
         if (!has_reduction(combine)) continue;
         for (int variant = 0; variant < 12; ++variant) {
-          Wish wish = scatter_wish(random);
-          wish.item = size_of(combine.number);
-          wish.items = variant % 3 == 0 ? random.from(2, 40) : 1;
-          if (variant == 1) wish.extent = Dims{5000};
-          Case test = make_case(wish, random);
+          CaseSpec spec = scatter_wish(random);
+          spec.item = size_of(combine.number);
+          spec.items = variant % 3 == 0 ? random.from(2, 40) : 1;
+          if (variant == 1) spec.extent = Dims{5000};
+          Case test = make_case(spec, random);
           if (random.chance(30)) misalign(test, random);
           const Bytes before = test.indexed.bytes;
           const Loop expected = reduce_by_points(test.plan, test.buffers(), combine);
@@ -76,13 +77,13 @@ TEST_CASE("scans on a device name the same index as those on the CPU") {
   Random random(41);
   int bad = 0;
   for (int round = 0; round < 1000; ++round) {
-    Wish wish = scatter_wish(random);
-    wish.direction = random.chance(50) ? Direction::gather : Direction::scatter;
-    wish.rule.bounds = random.pick<Bounds>({Bounds::raise, Bounds::deferred, Bounds::fill, Bounds::clip, Bounds::wrap});
-    wish.rule.negative = random.chance(50) ? Negative::from_end : Negative::out_of_bounds;
-    wish.bad = random.chance(70);
-    wish.arrays = static_cast<int>(random.from(1, 3));
-    Case test = make_case(wish, random);
+    CaseSpec spec = scatter_wish(random);
+    spec.direction = random.chance(50) ? Direction::gather : Direction::scatter;
+    spec.rule.bounds = random.pick<Bounds>({Bounds::raise, Bounds::deferred, Bounds::fill, Bounds::clip, Bounds::wrap});
+    spec.rule.negative = random.chance(50) ? Negative::from_end : Negative::out_of_bounds;
+    spec.bad = random.chance(70);
+    spec.arrays = static_cast<int>(random.from(1, 3));
+    Case test = make_case(spec, random);
     if (random.chance(40)) misalign(test, random);
     const auto expected = first_outside(test.plan, test.buffers());
     const device::Queue queue = queue_on(random.pick(machines()));
@@ -105,13 +106,13 @@ TEST_CASE("the first duplicate on a device is that of the CPU") {
   Random random(43);
   int some = 0;
   for (int round = 0; round < 500; ++round) {
-    Wish wish = scatter_wish(random);
-    wish.item = random.pick<int64_t>({1, 4, 10});
-    wish.items = random.chance(30) ? random.from(2, 5) : 1;
-    wish.rule.bounds = Bounds::fill;
-    if (random.chance(50)) wish.extent = Dims{random.from(1, 4), random.from(1, 6)};
-    wish.folds = wish.arrays == 1 && random.chance(30) ? 2 : 0;
-    Case test = make_case(wish, random);
+    CaseSpec spec = scatter_wish(random);
+    spec.item = random.pick<int64_t>({1, 4, 10});
+    spec.items = random.chance(30) ? random.from(2, 5) : 1;
+    spec.rule.bounds = Bounds::fill;
+    if (random.chance(50)) spec.extent = Dims{random.from(1, 4), random.from(1, 6)};
+    spec.folds = spec.arrays == 1 && random.chance(30) ? 2 : 0;
+    Case test = make_case(spec, random);
     const auto expected = first_duplicate(test.plan, test.buffers());
     const auto found = queue_on(random.pick(machines())).first_duplicate(test.plan, test.buffers(), {});
     REQUIRE(found.has_value() == expected.has_value());

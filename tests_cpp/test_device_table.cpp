@@ -1,5 +1,4 @@
-// test_device_table.cpp: rows of tables by device kernels, with numbers of 32 and of 64 bits, against those of the
-// host.
+// test_device_table.cpp: device kernels for rows of tables with 32- and 64-bit row numbers, compared with the host.
 #include <random>
 
 #include "backends/device/queue.h"
@@ -23,7 +22,7 @@ const Sharing& sharing() {
   return instance;
 }
 
-// Numbers of 64 bits from the first row on.
+// Row numbers of 64 bits from the first row on.
 struct WideNumbers {
   explicit WideNumbers(bool is_wide) : before(wide_rows) {
     if (is_wide) wide_rows = 0;
@@ -55,7 +54,7 @@ Type type_of(Layout layout, const char* format, int64_t width, std::vector<Type>
   return type;
 }
 
-// Lists of pairs of texts.
+// Lists of pairs of strings.
 struct Nested {
   Nested(std::mt19937_64& random, int64_t rows) {
     Type pair = type_of(Layout::fixed_list, "+w:2", 0, {type_of(Layout::binary, "u", 4)});

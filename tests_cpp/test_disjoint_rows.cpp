@@ -1,5 +1,5 @@
-// test_disjoint_rows.cpp: rows whose targets differ, or seem to: shared by position, in place and into fresh memory
-// with a base.
+// test_disjoint_rows.cpp: scatters of rows whose targets differ, or seem to: threads share them by position, in place
+// and into new memory with a base.
 #include <cstring>
 
 #include "cpu_cases.h"
@@ -9,7 +9,7 @@ using namespace gs::test;
 
 namespace {
 
-// Rows into a table of `slots` rows that begins `shift` bytes behind a line. With `twice` one target is met twice.
+// Rows into an array of `slots` rows that begins `shift` bytes after a cache line. With `twice` one target is repeated.
 struct Rows {
   Rows(int64_t unit, int64_t slots, int64_t n, int64_t shift, IndexType type, bool twice, Random& random)
       : shift_(shift) {
@@ -66,16 +66,16 @@ struct Rows {
     naive(plan, other, Direction::scatter);
     return all;
   }
-  // Runs on memory that holds the table, or that is filled by the run itself.
-  bool runs(const std::string& level, const LaunchForm& way, bool in_place) {
+  // Runs on memory that holds the target's values, or that the run itself fills from a base.
+  bool runs(const std::string& level, const RunSetup& setup, bool in_place) {
     const Bytes before = memory;
     const auto size = static_cast<std::ptrdiff_t>(table.size());
     if (in_place) std::copy(table.begin(), table.end(), target());
     Buffers given = buffers();
     if (!in_place) given.base = table.data();
     if (!in_place) given.base_bytes = size;
-    const RunOptions options{way.threads, nullptr};
-    const Outcome outcome = cpu::move_with(cpu::kernels(level), way.tuning, plan, given, Direction::scatter, options);
+    const RunOptions options{setup.threads, nullptr};
+    const Outcome outcome = cpu::move_with(cpu::kernels(level), setup.tuning, plan, given, Direction::scatter, options);
     const auto begin = target() - memory.data();
     const bool same = std::equal(target(), target() + size, expected().begin());
     const bool guarded = std::equal(before.begin(), before.begin() + begin, memory.begin()) &&
@@ -99,7 +99,7 @@ struct Rows {
 TEST_CASE("rows of any length get to their targets, whether or not two of them meet") {
   Random random(22);
   for (const std::string& level : levels()) {
-    for (const LaunchForm& way : ways()) {
+    for (const RunSetup& setup : run_setups()) {
       for (const int64_t unit : {1, 4, 16, 17, 24, 32, 64, 100, 128, 192, 520}) {
         for (int variant = 0; variant < 8; ++variant) {
           const int64_t slots = random.pick<int64_t>({2, 63, 64, 65, 127, 128, 129, 500, 1200});
@@ -109,9 +109,9 @@ TEST_CASE("rows of any length get to their targets, whether or not two of them m
                                              : random.pick<IndexType>({IndexType::i32, IndexType::i64, IndexType::u16});
           const bool twice = random.chance(40);
           Rows rows(unit, slots, n, shift, type, twice, random);
-          INFO(level << ", " << way.name << ", unit " << unit << ", " << n << " of " << slots << ", twice " << twice);
-          REQUIRE(rows.runs(level, way, true));
-          REQUIRE(rows.runs(level, way, false));
+          INFO(level << ", " << setup.name << ", unit " << unit << ", " << n << " of " << slots << ", twice " << twice);
+          REQUIRE(rows.runs(level, setup, true));
+          REQUIRE(rows.runs(level, setup, false));
         }
       }
     }
@@ -121,18 +121,18 @@ TEST_CASE("rows of any length get to their targets, whether or not two of them m
 TEST_CASE("a base comes first wherever points write: masked, dropped, along an axis, or none at all") {
   Random random(23);
   for (const std::string& level : levels()) {
-    for (const LaunchForm& way : ways()) {
+    for (const RunSetup& setup : run_setups()) {
       for (int round = 0; round < 40; ++round) {
-        Wish wish;
-        wish.direction = Direction::scatter;
-        wish.item = random.pick<int64_t>({1, 4, 20, 64, 100});
-        wish.rule.bounds = random.pick<Bounds>({Bounds::raise, Bounds::fill, Bounds::clip});
-        wish.bad = wish.rule.bounds != Bounds::raise;
-        wish.masked = random.chance(40);
-        wish.plain = random.chance(60);
-        wish.anchored = random.chance(50);
-        wish.extent = round == 0 ? Dims{0} : Dims{random.from(1, 6), random.from(1, 200)};
-        Case test = make_case(wish, random);
+        CaseSpec spec;
+        spec.direction = Direction::scatter;
+        spec.item = random.pick<int64_t>({1, 4, 20, 64, 100});
+        spec.rule.bounds = random.pick<Bounds>({Bounds::raise, Bounds::fill, Bounds::clip});
+        spec.bad = spec.rule.bounds != Bounds::raise;
+        spec.masked = random.chance(40);
+        spec.plain = random.chance(60);
+        spec.anchored = random.chance(50);
+        spec.extent = round == 0 ? Dims{0} : Dims{random.from(1, 6), random.from(1, 200)};
+        Case test = make_case(spec, random);
         if (indexed_span(test.plan).low != 0) continue;
         const Bytes before = test.indexed.bytes;
         const bool good = naive(test.plan, test.buffers(), Direction::scatter);
@@ -144,10 +144,10 @@ TEST_CASE("a base comes first wherever points write: masked, dropped, along an a
         Buffers given = test.buffers();
         given.base = base.data();
         given.base_bytes = static_cast<int64_t>(base.size());
-        const RunOptions options{way.threads, nullptr};
-        INFO(level << ", " << way.name << ", item " << wish.item << ", round " << round);
+        const RunOptions options{setup.threads, nullptr};
+        INFO(level << ", " << setup.name << ", item " << spec.item << ", round " << round);
         const Outcome outcome =
-            cpu::move_with(cpu::kernels(level), way.tuning, test.plan, given, Direction::scatter, options);
+            cpu::move_with(cpu::kernels(level), setup.tuning, test.plan, given, Direction::scatter, options);
         REQUIRE((outcome == Outcome::done) == good);
         if (good) REQUIRE((test.indexed.bytes == expected));
       }

@@ -1,6 +1,6 @@
-// test_fake_cuda.cpp: the CUDA runtime played on the CPU, for tests of who calls it. Work is done as late as the rules
-// allow, so that whoever forgets to wait sees old memory; memory that is freed is spoilt; calls that a capture forbids
-// fail.
+// test_fake_cuda.cpp: emulates the CUDA runtime on the CPU, to test its callers. Work is executed as late as the rules
+// of CUDA allow, so that a caller that does not wait reads old memory; freed memory is overwritten; calls that a
+// capture forbids fail.
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
@@ -24,10 +24,10 @@
 
 using Work = std::function<void()>;
 
-// CUDA leaves these types to the runtime.
+// The runtime defines these types, which CUDA leaves opaque.
 struct CUgraph_st {
   std::vector<Work> work;
-  std::set<void*> allocated;  // by the graph, not freed by it
+  std::set<void*> allocated;  // allocated by the graph and not freed by it
   std::set<void*> own;
 };
 struct CUgraphExec_st {
@@ -37,10 +37,10 @@ struct CUgraphExec_st {
 struct CUstream_st {
   int device = 0;
   std::deque<Work> work;
-  uint64_t asked = 0;
+  uint64_t enqueued = 0;
   uint64_t done = 0;
-  CUgraph_st* graph = nullptr;  // being captured
-  bool is_gone = false;         // to use it then is anybody's guess: here the process ends
+  CUgraph_st* graph = nullptr;  // the graph that is being captured
+  bool is_gone = false;         // using the stream then is undefined in CUDA and ends the process here
 };
 struct CUevent_st {
   int device = 0;
@@ -65,7 +65,7 @@ thread_local CUctx_st* current = nullptr;
 thread_local cudaStreamCaptureMode capture_mode = cudaStreamCaptureModeGlobal;
 thread_local cudaError_t last = cudaSuccess;
 std::atomic<int> captures{0};
-std::atomic<bool> spoilt_captures{false};
+std::atomic<bool> captures_are_invalid{false};
 
 struct Piece {
   std::size_t bytes;
@@ -74,15 +74,15 @@ struct Piece {
 };
 std::map<uintptr_t, Piece> pieces;
 
-cudaError_t told(cudaError_t error) {
+cudaError_t recorded(cudaError_t error) {
   if (error != cudaSuccess) last = error;
   return error;
 }
 
-// An error that makes the graph of every capture under way worthless.
-cudaError_t spoils(cudaError_t error) {
-  spoilt_captures = captures > 0;
-  return told(error);
+// An error that invalidates the graphs of all captures in progress.
+cudaError_t invalidates_captures(cudaError_t error) {
+  captures_are_invalid = captures > 0;
+  return recorded(error);
 }
 
 int device_now() {
@@ -98,7 +98,7 @@ CUstream_st& stream_of(cudaStream_t stream) {
   return found;
 }
 
-// Calls that no capture may be under way for, unless the thread takes it upon itself.
+// Whether calls that are forbidden during a capture must fail; a thread in relaxed mode may make them.
 bool is_forbidden() {
   return captures > 0 && capture_mode != cudaStreamCaptureModeRelaxed;
 }
@@ -112,14 +112,14 @@ void run_until(CUstream_st& stream, uint64_t position) {
   }
 }
 
-cudaError_t ask(cudaStream_t handle, Work work) {
+cudaError_t enqueue(cudaStream_t handle, Work work) {
   CUstream_st& stream = stream_of(handle);
-  if (stream.device != device_now()) return told(cudaErrorInvalidResourceHandle);
+  if (stream.device != device_now()) return recorded(cudaErrorInvalidResourceHandle);
   if (stream.graph != nullptr) {
     stream.graph->work.push_back(std::move(work));
   } else {
     stream.work.push_back(std::move(work));
-    ++stream.asked;
+    ++stream.enqueued;
   }
   return cudaSuccess;
 }
@@ -131,8 +131,8 @@ void* new_memory(std::size_t bytes, cudaMemoryType type) {
   return memory;
 }
 
-// Nothing is given back, so that a late use of it is seen.
-void spoil(void* memory) {
+// The memory is not freed, so that a later use of it is detected.
+void overwrite(void* memory) {
   const auto found = pieces.find(reinterpret_cast<uintptr_t>(memory));
   std::memset(memory, 0xDD, found->second.bytes);
 }
@@ -155,7 +155,7 @@ CUresult set_context(CUcontext context) {
 
 }  // namespace
 
-// ---- what nvcc would compile
+// ---- replaces the code that nvcc compiles
 
 namespace gs::cuda {
 
@@ -169,14 +169,14 @@ void float_run_kernels(Kernel*) {}
 void byte_float_run_kernels(Kernel*) {}
 void column_kernels(Kernel*) {}
 
-cudaError_t sort_pairs(void* work, std::size_t& bytes, Buffer& keys, Buffer& values, int64_t count, int bits,
+cudaError_t sort_pairs(void* work, std::size_t& bytes, SortBuffer& keys, SortBuffer& values, int64_t count, int bits,
                        cudaStream_t stream) {
   if (work == nullptr) {
     bytes = 512;
     return cudaSuccess;
   }
-  const Buffer from[] = {keys, values};
-  const cudaError_t error = ask(stream, [=] {
+  const SortBuffer from[] = {keys, values};
+  const cudaError_t error = enqueue(stream, [=] {
     std::memset(work, 0, 512);
     reference::HostMachine().sort(from[0].now, from[1].now, count, bits);
     if (bits % 2 == 0) return;
@@ -185,7 +185,7 @@ cudaError_t sort_pairs(void* work, std::size_t& bytes, Buffer& keys, Buffer& val
     std::fill_n(from[0].now, count, 0);
     std::fill_n(from[1].now, count, 0);
   });
-  if (bits % 2 != 0) {  // CUB says afterwards in which of the two buffers the result is
+  if (bits % 2 != 0) {  // CUB reports which of the two buffers holds the result
     std::swap(keys.now, keys.other);
     std::swap(values.now, values.other);
   }
@@ -197,7 +197,7 @@ cudaError_t exclusive_sum_of(void* work, std::size_t& bytes, int64_t* values, in
     bytes = 512;
     return cudaSuccess;
   }
-  return ask(stream, [=] {
+  return enqueue(stream, [=] {
     std::memset(work, 0, 512);
     std::exclusive_scan(values, values + count, values, int64_t{0});
   });
@@ -241,7 +241,7 @@ cudaError_t cudaGetDevice(int* device) {
   return cudaSuccess;
 }
 cudaError_t cudaSetDevice(int device) {
-  if (device < 0 || device >= kDevices) return told(cudaErrorInvalidDevice);
+  if (device < 0 || device >= kDevices) return recorded(cudaErrorInvalidDevice);
   current = &contexts[device];
   return cudaSuccess;
 }
@@ -257,7 +257,7 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** found, uns
 
 cudaError_t cudaHostAlloc(void** memory, std::size_t bytes, unsigned) {
   const std::lock_guard lock(mutex);
-  if (is_forbidden()) return spoils(cudaErrorStreamCaptureUnsupported);
+  if (is_forbidden()) return invalidates_captures(cudaErrorStreamCaptureUnsupported);
   *memory = new_memory(bytes, cudaMemoryTypeHost);
   return cudaSuccess;
 }
@@ -266,7 +266,7 @@ cudaError_t cudaFreeHost(void*) {
 }
 cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
   const std::lock_guard lock(mutex);
-  if (is_forbidden()) return spoils(cudaErrorStreamCaptureUnsupported);
+  if (is_forbidden()) return invalidates_captures(cudaErrorStreamCaptureUnsupported);
   *memory = new_memory(bytes, cudaMemoryTypeDevice);
   return cudaSuccess;
 }
@@ -274,7 +274,7 @@ cudaError_t cudaFree(void*) {
   return cudaSuccess;
 }
 cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* props) {
-  if (props->location.id != device_now()) return told(cudaErrorInvalidValue);
+  if (props->location.id != device_now()) return recorded(cudaErrorInvalidValue);
   *pool = new CUmemPoolHandle_st{props->location.id};
   return cudaSuccess;
 }
@@ -291,7 +291,7 @@ cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, std::size_t) {
 cudaError_t cudaMallocFromPoolAsync(void** memory, std::size_t bytes, cudaMemPool_t pool, cudaStream_t handle) {
   const std::lock_guard lock(mutex);
   const CUstream_st& stream = stream_of(handle);
-  if (stream.device != device_now() || pool->device != device_now()) return told(cudaErrorInvalidResourceHandle);
+  if (stream.device != device_now() || pool->device != device_now()) return recorded(cudaErrorInvalidResourceHandle);
   *memory = new_memory(bytes, cudaMemoryTypeDevice);
   if (stream.graph != nullptr) {
     stream.graph->allocated.insert(*memory);
@@ -302,8 +302,9 @@ cudaError_t cudaMallocFromPoolAsync(void** memory, std::size_t bytes, cudaMemPoo
 cudaError_t cudaFreeAsync(void* memory, cudaStream_t handle) {
   const std::lock_guard lock(mutex);
   const CUstream_st& stream = stream_of(handle);
-  if (stream.graph != nullptr && stream.graph->allocated.erase(memory) == 0) return spoils(cudaErrorInvalidValue);
-  return ask(handle, [memory] { spoil(memory); });
+  if (stream.graph != nullptr && stream.graph->allocated.erase(memory) == 0)
+    return invalidates_captures(cudaErrorInvalidValue);
+  return enqueue(handle, [memory] { overwrite(memory); });
 }
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* facts, const void* address) {
   const std::lock_guard lock(mutex);
@@ -317,21 +318,21 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* facts, const void* a
 }
 cudaError_t cudaMemsetAsync(void* memory, int value, std::size_t bytes, cudaStream_t stream) {
   const std::lock_guard lock(mutex);
-  return ask(stream, [=] { std::memset(memory, value, bytes); });
+  return enqueue(stream, [=] { std::memset(memory, value, bytes); });
 }
 cudaError_t cudaMemcpyAsync(void* target, const void* source, std::size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
   const std::lock_guard lock(mutex);
-  return ask(stream, [=] { std::memcpy(target, source, bytes); });
+  return enqueue(stream, [=] { std::memcpy(target, source, bytes); });
 }
 
 // ---- kernels
 
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes*, const void*) {
-  return is_forbidden() ? spoils(cudaErrorStreamCaptureUnsupported) : cudaSuccess;
+  return is_forbidden() ? invalidates_captures(cudaErrorStreamCaptureUnsupported) : cudaSuccess;
 }
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void*, int, std::size_t) {
   *blocks = 2;
-  return is_forbidden() ? spoils(cudaErrorStreamCaptureUnsupported) : cudaSuccess;
+  return is_forbidden() ? invalidates_captures(cudaErrorStreamCaptureUnsupported) : cudaSuccess;
 }
 cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3, void** arguments, std::size_t,
                              cudaStream_t stream) {
@@ -340,7 +341,7 @@ cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3, void** argum
   const auto* bytes = static_cast<const std::byte*>(arguments[0]);
   std::vector<std::byte> body(bytes, bytes + gs::cuda::kernel(number).bytes);
   const auto blocks = static_cast<int64_t>(grid.x);
-  return ask(stream, [=] { gs::reference::HostMachine().launch(number, blocks, body.data(), body.size()); });
+  return enqueue(stream, [=] { gs::reference::HostMachine().launch(number, blocks, body.data(), body.size()); });
 }
 
 // ---- streams and events
@@ -349,17 +350,17 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
   *stream = new CUstream_st{device_now(), {}, 0, 0, nullptr};
   return cudaSuccess;
 }
-cudaError_t cudaStreamDestroy(cudaStream_t stream) {  // what was asked for is still done
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {  // work in the stream is still executed
   const std::lock_guard lock(mutex);
-  run_until(*stream, stream->asked);
+  run_until(*stream, stream->enqueued);
   stream->is_gone = true;
   return cudaSuccess;
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
   const std::lock_guard lock(mutex);
   CUstream_st& stream = stream_of(handle);
-  if (stream.graph != nullptr || is_forbidden()) return spoils(cudaErrorStreamCaptureUnsupported);
-  run_until(stream, stream.asked);
+  if (stream.graph != nullptr || is_forbidden()) return invalidates_captures(cudaErrorStreamCaptureUnsupported);
+  run_until(stream, stream.enqueued);
   return cudaSuccess;
 }
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
@@ -372,27 +373,28 @@ cudaError_t cudaEventDestroy(cudaEvent_t) {
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
   const std::lock_guard lock(mutex);
   CUstream_st& stream = stream_of(handle);
-  if (stream.device != event->device) return told(cudaErrorInvalidResourceHandle);
-  *event = {event->device, &stream, stream.asked, stream.graph != nullptr};
+  if (stream.device != event->device) return recorded(cudaErrorInvalidResourceHandle);
+  *event = {event->device, &stream, stream.enqueued, stream.graph != nullptr};
   return cudaSuccess;
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   const std::lock_guard lock(mutex);
-  if (event->captured || is_forbidden()) return spoils(cudaErrorStreamCaptureUnsupported);
-  return event->stream->done >= event->position ? cudaSuccess : told(cudaErrorNotReady);
+  if (event->captured || is_forbidden()) return invalidates_captures(cudaErrorStreamCaptureUnsupported);
+  return event->stream->done >= event->position ? cudaSuccess : recorded(cudaErrorNotReady);
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   const std::lock_guard lock(mutex);
-  if (event->captured || is_forbidden()) return spoils(cudaErrorStreamCaptureUnsupported);
+  if (event->captured || is_forbidden()) return invalidates_captures(cudaErrorStreamCaptureUnsupported);
   run_until(*event->stream, event->position);
   return cudaSuccess;
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned) {
   const std::lock_guard lock(mutex);
-  if (stream_of(handle).graph != nullptr && !event->captured) return spoils(cudaErrorStreamCaptureIsolation);
+  if (stream_of(handle).graph != nullptr && !event->captured)
+    return invalidates_captures(cudaErrorStreamCaptureIsolation);
   CUstream_st* const first = event->stream;
   const uint64_t position = event->position;
-  return ask(handle, [=] { run_until(*first, position); });
+  return enqueue(handle, [=] { run_until(*first, position); });
 }
 
 // ---- captures
@@ -416,7 +418,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   const std::lock_guard lock(mutex);
   *graph = std::exchange(stream->graph, nullptr);
   --captures;
-  return spoilt_captures.exchange(false) ? told(cudaErrorStreamCaptureInvalidated) : cudaSuccess;
+  return captures_are_invalid.exchange(false) ? recorded(cudaErrorStreamCaptureInvalidated) : cudaSuccess;
 }
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* ready, cudaGraph_t graph, unsigned long long) {
   *ready = new CUgraphExec_st{graph};
@@ -424,11 +426,11 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* ready, cudaGraph_t graph, unsi
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t ready, cudaStream_t stream) {
   const std::lock_guard lock(mutex);
-  if (std::exchange(ready->launched, true) && !ready->graph->allocated.empty()) return told(cudaErrorInvalidValue);
+  if (std::exchange(ready->launched, true) && !ready->graph->allocated.empty()) return recorded(cudaErrorInvalidValue);
   for (void* memory : ready->graph->own)
-    if (const cudaError_t error = ask(stream, [memory] { spoil(memory); }); error != cudaSuccess) return error;
+    if (const cudaError_t error = enqueue(stream, [memory] { overwrite(memory); }); error != cudaSuccess) return error;
   for (const Work& work : ready->graph->work)
-    if (const cudaError_t error = ask(stream, work); error != cudaSuccess) return error;
+    if (const cudaError_t error = enqueue(stream, work); error != cudaSuccess) return error;
   return cudaSuccess;
 }
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t) {

@@ -15,7 +15,7 @@ IndexType type_of() {
   return static_cast<IndexType>(size + (std::is_signed_v<Index> ? 0 : 4));
 }
 
-// A plan whose index space is `shape`, walked C-contiguously by one index array of an axis of `extent` positions.
+// A plan with the index space `shape`, which one C-contiguous index array for an axis of `extent` positions covers.
 template <class Index>
 Plan contiguous_plan(const Dims& shape, int64_t extent, Rule rule) {
   Plan plan;
@@ -60,7 +60,7 @@ TEMPLATE_TEST_CASE("the lowest of several bad positions is found at any place", 
   }
 }
 
-TEST_CASE("edges of the signed range are judged at full width", "[first_outside]") {
+TEST_CASE("edges of the signed range are compared at full width", "[first_outside]") {
   const auto is_bad = [](int64_t value, int64_t extent, Negative negative) {
     const std::vector<int64_t> index(70, value);
     const Plan plan = contiguous_plan<int64_t>({70}, extent, {Bounds::raise, negative});
@@ -79,7 +79,7 @@ TEST_CASE("edges of the signed range are judged at full width", "[first_outside]
   }
 }
 
-TEST_CASE("a masked index is not judged", "[first_outside]") {
+TEST_CASE("a masked index is not checked", "[first_outside]") {
   std::vector<int32_t> index{1, 99, 2, -77, 5};
   const unsigned char mask[] = {1, 0, 1, 0, 1};
   Plan plan = contiguous_plan<int32_t>({5}, 5, {Bounds::raise, Negative::from_end});
@@ -127,7 +127,7 @@ TEST_CASE("several index arrays: a point counts once, by its lowest bad axis", "
 }
 
 TEST_CASE("strided and broadcast index spaces keep their flat positions", "[first_outside]") {
-  // index[i, j] at byte 8·i, the same for every j: shape (3, 4).
+  // index[i, j] is at byte 8·i for every j: shape (3, 4).
   const std::vector<int64_t> index{0, 7, 1};
   Plan plan = contiguous_plan<int64_t>({3, 4}, 5, {Bounds::raise, Negative::from_end});
   plan.index_space = Space({3, 4}, kIndex + 1);

@@ -1,4 +1,4 @@
-// test_host_info.cpp: settings and quotas, read from given texts and folders, and what this machine says of itself.
+// test_host_info.cpp: settings and quotas from given texts and folders, and the description of this machine.
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -22,7 +22,7 @@ using namespace gs::host;
 
 namespace {
 
-// The words of the error, which have to name the variable and what was given.
+// Checks the error text, which must contain the variable and its value.
 template <class Read>
 std::string refusal(Read read) {
   try {
@@ -33,7 +33,7 @@ std::string refusal(Read read) {
   return "accepted";
 }
 
-// A folder with files of control groups, removed at the end.
+// A folder with files of control groups, which is removed at the end.
 class Groups {
  public:
   Groups() {
@@ -56,7 +56,7 @@ class Groups {
   std::string root_;
 };
 
-// Exit status of this program run again with a setting, for the one hidden case named.
+// Exit status of this program when it runs again with a setting and one hidden test case.
 int run_again(const std::string& setting, const std::string& name) {
   const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
   const std::string command = "env " + setting + " '" + program + "' '" + name + "' > /dev/null 2>&1";
@@ -94,7 +94,7 @@ TEST_CASE("level settings") {
   }
   REQUIRE(level_setting("GS_CPU", "v3", "v4") == "v3");
   REQUIRE(refusal([] { level_setting("GS_CPU", "v4", "v3"); }) ==
-          "GS_CPU=v4: expected at most v3, which is what this processor has");
+          "GS_CPU=v4: expected at most v3, the highest level that this processor supports");
   REQUIRE(refusal([] { level_setting("GS_CPU", "v3", "baseline"); }).find("GS_CPU=v3: expected at most baseline") == 0);
   REQUIRE(refusal([] { level_setting("GS_CPU", "avx2", "v4"); }) == "GS_CPU=avx2: expected baseline, v3 or v4");
   REQUIRE(refusal([] { level_setting("GS_CPU", "", "v4"); }).find("GS_CPU=: expected") == 0);
@@ -155,11 +155,11 @@ TEST_CASE("this machine") {
   const char* level = __builtin_cpu_supports("x86-64-v4")   ? "v4"
                       : __builtin_cpu_supports("x86-64-v3") ? "v3"
                                                             : "baseline";
-  REQUIRE(host.isa_supported == level);  // the compiler's own answer
+  REQUIRE(host.isa_supported == level);  // the compiler's own detection
 #endif
 }
 
-TEST_CASE("the number of processors follows the mask of the thread that asks") {
+TEST_CASE("the number of processors follows the mask of the calling thread") {
   const int before = processors();
   int narrowed = 0;
   std::thread([&narrowed] {
@@ -175,7 +175,7 @@ TEST_CASE("the number of processors follows the mask of the thread that asks") {
 TEST_CASE("hidden: the forced level is the one that runs", "[.]") {
   const std::string level = getenv("GS_CPU");
   REQUIRE(info().isa == level);
-  REQUIRE(gs::cpu::backend().kernel(gs::Plan(), gs::Direction::gather).rfind(level + " ", 0) == 0);
+  REQUIRE(gs::cpu::backend().kernel(gs::Plan(), gs::Direction::gather, {}, 1).rfind(level + " ", 0) == 0);
 }
 
 TEST_CASE("hidden: the settings are refused", "[.]") {
@@ -191,7 +191,7 @@ TEST_CASE("hidden: the numbers are taken", "[.]") {
   REQUIRE(gs::cpu::host_tuning(info()).stream_bytes == 7654321 / 2);
 }
 
-TEST_CASE("hidden: the user vouches for the last-level cache", "[.]") {
+TEST_CASE("hidden: the setting decides on the last-level cache", "[.]") {
   REQUIRE(info().llc_bytes == int64_t{480} << 20);
   REQUIRE(gs::cpu::host_tuning(info()).stream_bytes == int64_t{240} << 20);
 }
@@ -238,7 +238,7 @@ TEST_CASE("the environment decides, in a process of its own") {
   REQUIRE(run_again("GS_CPU=v5", "hidden: the settings are refused") == 0);
   REQUIRE(run_again("GS_NUM_THREADS=0", "hidden: the settings are refused") == 0);
   REQUIRE(run_again("GS_NUM_THREADS=7 GS_L2_BYTES=123456 GS_LLC_BYTES=7654321", "hidden: the numbers are taken") == 0);
-  REQUIRE(run_again("GS_LLC_BYTES=503316480", "hidden: the user vouches for the last-level cache") == 0);
+  REQUIRE(run_again("GS_LLC_BYTES=503316480", "hidden: the setting decides on the last-level cache") == 0);
   REQUIRE(run_again("GS_NUM_THREADS=1", "hidden: the reported last-level cache decides nothing") == 0);
   REQUIRE(run_again("GS_NUM_THREADS=8 GS_L2_BYTES=123456 GS_LLC_BYTES=7654321", "hidden: the numbers are taken") != 0);
   REQUIRE(run_again("GS_FAR_TABLE_BYTES=11 GS_STREAM_BYTES=12 GS_SERIAL_POINTS=13 GS_SERIAL_POINTS_FAR=14 "

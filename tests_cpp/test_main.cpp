@@ -1,4 +1,4 @@
-// test_main.cpp: the one main of every test program.
+// test_main.cpp: the main function of every test program.
 #if __has_include(<catch2/catch_session.hpp>)
 #include <catch2/catch_session.hpp>
 int main(int argc, char** argv) {

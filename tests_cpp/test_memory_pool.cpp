@@ -1,4 +1,4 @@
-// test_memory_pool.cpp: blocks of the pool: alignment, reuse, trimming, limits, threads, children.
+// test_memory_pool.cpp: memory blocks of the pool: alignment, reuse, trimming, limits, threads, forked children.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -55,7 +55,7 @@ TEST_CASE("a released block comes back for a size of its class, warm") {
   void* second = allocate(3 * kMiB - 1000);
   REQUIRE(second == first);
   REQUIRE(static_cast<unsigned char*>(second)[12345] == 7);
-  void* third = allocate(3 * kMiB);  // the first is in use
+  void* third = allocate(3 * kMiB);  // the first block is in use
   REQUIRE(third != first);
   release(second);
   void* other_class = allocate(4 * kMiB);
@@ -73,7 +73,7 @@ TEST_CASE("the state is exact, and trim gives everything back") {
   REQUIRE(start.limit_bytes <= 1024 * kMiB);
   void* small = allocate(255 * kKiB);
   void* block = allocate(kMiB);
-  REQUIRE(pool_state().used_bytes == start.used_bytes + kMiB);  // the small one is not the pool's
+  REQUIRE(pool_state().used_bytes == start.used_bytes + kMiB);  // the small allocation is not from the pool
   release(small);
   release(block);
   REQUIRE(pool_state().used_bytes == start.used_bytes);
@@ -100,7 +100,8 @@ TEST_CASE("the pool never keeps more than its limit") {
   const size_t limit = pool_state().limit_bytes;
   const size_t bytes = 16 * kMiB;
   std::vector<void*> blocks;
-  for (size_t total = 0; total < limit + 4 * bytes; total += bytes) blocks.push_back(allocate(bytes));  // never touched
+  for (size_t total = 0; total < limit + 4 * bytes; total += bytes)
+    blocks.push_back(allocate(bytes));  // the memory is not written
   for (void* block : blocks) release(block);
   REQUIRE(pool_state().cached_bytes <= limit);
   REQUIRE(pool_state().cached_bytes + bytes > limit);
@@ -134,7 +135,7 @@ TEST_CASE("any thread may allocate and release") {
         fresh[0] = tag;
         fresh[bytes - 1] = tag;
         if (fresh[0] != tag || fresh[bytes - 1] != tag) wrong = true;
-        release(slots[random() % slots.size()].exchange(fresh));  // often a block of another thread
+        release(slots[random() % slots.size()].exchange(fresh));  // often a block that another thread allocated
         if (i % 500 == 0) trim();
       }
     });

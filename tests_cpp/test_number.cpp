@@ -11,7 +11,7 @@ using namespace gs;
 
 namespace {
 
-// A second way to the value of a narrow float: by its definition, in double.
+// The value of a narrow float by its definition, in double, as an independent computation.
 template <class Bits, int kExponent, int kMantissa, int kBias, Special kSpecial>
 double value_of(NarrowFloat<Bits, kExponent, kMantissa, kBias, kSpecial> number) {
   const int width = 1 + kExponent + kMantissa;
@@ -54,7 +54,7 @@ TEMPLATE_TEST_CASE("narrow floats widen exactly and round to the nearest, ties t
     REQUIRE(Round<TestType>::from(wide).bits == number.bits);
     if (std::isfinite(value) && !std::signbit(value)) finite.emplace_back(value, number);
   }
-  // Positive values rise with their bits; between two neighbours the middle goes to the even one.
+  // Positive values increase with their bits; the middle of two neighbours is rounded to the even one.
   for (std::size_t i = 0; i + 1 < finite.size(); ++i) {
     REQUIRE(finite[i].first < finite[i + 1].first);
     const double middle = (finite[i].first + finite[i + 1].first) / 2;

@@ -1,5 +1,5 @@
-// test_parallel_scatter.cpp: reductions and order of writes on every instruction set level and number of threads,
-// against the reference backend and against loops.
+// test_parallel_scatter.cpp: reductions and the order of writes on all instruction set levels and numbers of threads,
+// compared with the reference backend and with loops.
 #include <cmath>
 #include <cstring>
 
@@ -58,26 +58,26 @@ bool same(const BadIndex& a, const BadIndex& b) {
 
 TEST_CASE("reductions give the same bytes on every level, with any number of threads, in windows of any size") {
   Random random(20261121);
-  const auto all_ways = ways();
+  const auto setups = run_setups();
   for (const Number number : kNumbers) {
     for (const Reduce reduce : kReduces) {
       for (const bool include_self : {true, false}) {
         const Combine combine{reduce, number, include_self};
         if (!has_reduction(combine)) continue;
         for (int variant = 0; variant < 12; ++variant) {
-          Wish wish;
-          wish.direction = Direction::scatter;
-          wish.item = size_of(number);
-          wish.items = variant % 3 == 0 ? random.from(2, 40) : 1;
-          wish.type = static_cast<IndexType>(random.from(0, 7));
-          wish.rule.bounds = random.pick<Bounds>({Bounds::raise, Bounds::fill, Bounds::clip, Bounds::wrap});
-          wish.bad = wish.rule.bounds != Bounds::raise;
-          wish.masked = random.chance(30);
-          wish.plain = random.chance(60);
-          wish.arrays = random.chance(80) ? 1 : 2;
-          wish.anchored = random.chance(50);
-          wish.extent = variant == 0 ? Dims{20000} : choose_extent(wish.item * wish.items, random);
-          Case test = make_case(wish, random);
+          CaseSpec spec;
+          spec.direction = Direction::scatter;
+          spec.item = size_of(number);
+          spec.items = variant % 3 == 0 ? random.from(2, 40) : 1;
+          spec.type = static_cast<IndexType>(random.from(0, 7));
+          spec.rule.bounds = random.pick<Bounds>({Bounds::raise, Bounds::fill, Bounds::clip, Bounds::wrap});
+          spec.bad = spec.rule.bounds != Bounds::raise;
+          spec.masked = random.chance(30);
+          spec.plain = random.chance(60);
+          spec.arrays = random.chance(80) ? 1 : 2;
+          spec.anchored = random.chance(50);
+          spec.extent = variant == 0 ? Dims{20000} : choose_extent(spec.item * spec.items, random);
+          Case test = make_case(spec, random);
           if (random.chance(25)) stand_still(test.plan);
           if (number == Number::boolean) {
             for (std::byte& byte : test.dense.bytes) byte &= std::byte{1};
@@ -86,19 +86,19 @@ TEST_CASE("reductions give the same bytes on every level, with any number of thr
           const Scatter expected =
               scattered(test, [&] { return reference::backend().reduce(test.plan, test.buffers(), combine, {}); });
           for (const std::string& level : levels()) {
-            LaunchForm way = random.pick(all_ways);
+            RunSetup setup = random.pick(setups);
             if (random.chance(30)) {
               const Span span = indexed_span(test.plan);
-              way.tuning.totals_window = (span.high - span.low) / test.plan.item / random.from(1, 9) + 1;
+              setup.tuning.totals_window = (span.high - span.low) / test.plan.item / random.from(1, 9) + 1;
             }
-            if (random.chance(20)) way.tuning.short_counts = 0;
-            if (random.chance(30)) way.tuning.round_points = random.from(100, 3000);
-            INFO(level << ", " << way.name << ", number " << static_cast<int>(number) << ", reduce "
+            if (random.chance(20)) setup.tuning.short_counts = 0;
+            if (random.chance(30)) setup.tuning.round_points = random.from(100, 3000);
+            INFO(level << ", " << setup.name << ", number " << static_cast<int>(number) << ", reduce "
                        << static_cast<int>(reduce) << ", include_self " << include_self << ", variant " << variant);
             const Scatter found = scattered(test, [&] {
               RunOptions options;
-              options.threads = way.threads;
-              return cpu::reduce_with(cpu::kernels(level), way.tuning, test.plan, test.buffers(), combine, options);
+              options.threads = setup.threads;
+              return cpu::reduce_with(cpu::kernels(level), setup.tuning, test.plan, test.buffers(), combine, options);
             });
             REQUIRE(found.outcome == expected.outcome);
             if (expected.outcome == Outcome::done && found.bytes != expected.bytes) FAIL("other bytes");
@@ -109,20 +109,20 @@ TEST_CASE("reductions give the same bytes on every level, with any number of thr
   }
 }
 
-TEST_CASE("the last of several points wins, or the first one when their order is reversed") {
+TEST_CASE("the last of several points is kept, or the first one if their order is reversed") {
   Random random(5);
   for (const std::string& level : levels()) {
-    for (const LaunchForm& way : ways()) {
+    for (const RunSetup& setup : run_setups()) {
       for (int round = 0; round < 30; ++round) {
-        Wish wish;
-        wish.direction = Direction::scatter;
-        wish.item = random.pick<int64_t>({1, 4, 12, 64, 100});
-        wish.plain = random.chance(50);
-        wish.extent = Dims{random.from(1, 40), random.from(1, 400)};
-        Case test = make_case(wish, random);
+        CaseSpec spec;
+        spec.direction = Direction::scatter;
+        spec.item = random.pick<int64_t>({1, 4, 12, 64, 100});
+        spec.plain = random.chance(50);
+        spec.extent = Dims{random.from(1, 40), random.from(1, 400)};
+        Case test = make_case(spec, random);
         if (random.chance(25)) stand_still(test.plan);
-        INFO(level << ", " << way.name << ", item " << wish.item);
-        REQUIRE(agrees(test, Direction::scatter, level, way));
+        INFO(level << ", " << setup.name << ", item " << spec.item);
+        REQUIRE(agrees(test, Direction::scatter, level, setup));
 
         Buffers buffers = test.buffers();
         const Plan turned = reversed(test.plan, buffers);
@@ -132,7 +132,7 @@ TEST_CASE("the last of several points wins, or the first one when their order is
         REQUIRE(again.dense == test.buffers().dense);
         REQUIRE(again.indexed == test.buffers().indexed);
 
-        // First wins: only what has not been written yet.
+        // The first of duplicates is kept: only targets that were not written before are written.
         Bytes expected = before;
         Bytes written(before.size(), std::byte{0});
         const Buffers forward = test.buffers();
@@ -146,8 +146,8 @@ TEST_CASE("the last of several points wins, or the first one when their order is
           std::memcpy(&expected[place], test.dense.data() + at.dense, static_cast<std::size_t>(test.plan.unit));
         }
         RunOptions options;
-        options.threads = way.threads;
-        REQUIRE(cpu::move_with(cpu::kernels(level), way.tuning, turned, buffers, Direction::scatter, options) ==
+        options.threads = setup.threads;
+        REQUIRE(cpu::move_with(cpu::kernels(level), setup.tuning, turned, buffers, Direction::scatter, options) ==
                 Outcome::done);
         REQUIRE((test.indexed.bytes == expected));
         test.indexed.bytes = before;
@@ -160,21 +160,21 @@ TEST_CASE("the first duplicate is the lowest point that meets a target again") {
   Random random(11);
   int found_some = 0;
   for (int round = 0; round < 300; ++round) {
-    Wish wish;
-    wish.direction = Direction::scatter;
-    wish.item = random.pick<int64_t>({1, 4, 10});
-    wish.rule.bounds = Bounds::fill;
-    wish.bad = true;
-    wish.masked = random.chance(50);
-    wish.anchored = random.chance(50);
-    wish.arrays = static_cast<int>(random.from(0, 2));
-    wish.folds = wish.arrays == 1 && random.chance(30) ? 2 : 0;
-    wish.extent = Dims{random.from(1, 4), random.from(1, 8)};
-    Case test = make_case(wish, random);
+    CaseSpec spec;
+    spec.direction = Direction::scatter;
+    spec.item = random.pick<int64_t>({1, 4, 10});
+    spec.rule.bounds = Bounds::fill;
+    spec.bad = true;
+    spec.masked = random.chance(50);
+    spec.anchored = random.chance(50);
+    spec.arrays = static_cast<int>(random.from(0, 2));
+    spec.folds = spec.arrays == 1 && random.chance(30) ? 2 : 0;
+    spec.extent = Dims{random.from(1, 4), random.from(1, 8)};
+    Case test = make_case(spec, random);
     const Buffers buffers = test.buffers();
     const PlanView view = view_of(test.plan, buffers);
     std::optional<Duplicate> expected;
-    for (int64_t second = 0; second < view.count && !expected && wish.arrays > 0; ++second) {
+    for (int64_t second = 0; second < view.count && !expected && spec.arrays > 0; ++second) {
       for (int64_t first = 0; first < second && !expected; ++first) {
         const int64_t a = locate(view, first).indexed;
         const int64_t items = test.plan.unit / test.plan.item;
@@ -194,13 +194,13 @@ TEST_CASE("the first duplicate is the lowest point that meets a target again") {
 TEST_CASE("a scan in pieces finds what one scan finds") {
   Random random(3);
   for (int round = 0; round < 200; ++round) {
-    Wish wish;
-    wish.bad = random.chance(50);
-    wish.masked = random.chance(50);
-    wish.arrays = static_cast<int>(random.from(1, 3));
-    wish.type = static_cast<IndexType>(random.from(0, 7));
-    wish.extent = Dims{random.from(1, 6), random.from(1, 5), random.from(1, 900)};
-    Case test = make_case(wish, random);
+    CaseSpec spec;
+    spec.bad = random.chance(50);
+    spec.masked = random.chance(50);
+    spec.arrays = static_cast<int>(random.from(1, 3));
+    spec.type = static_cast<IndexType>(random.from(0, 7));
+    spec.extent = Dims{random.from(1, 6), random.from(1, 5), random.from(1, 900)};
+    Case test = make_case(spec, random);
     const int64_t count = test.plan.index_space.count();
     const auto bad = first_outside(test.plan, test.buffers(), 0, count);
     const bool expected = bad.has_value();
@@ -245,11 +245,11 @@ TEST_CASE("threads find the lowest bad index in any chunk, and count all of them
 TEST_CASE("indexed_span covers every address, and no more than that") {
   Random random(13);
   for (int round = 0; round < 200; ++round) {
-    Wish wish;
-    wish.item = random.pick<int64_t>({1, 4, 24});
-    wish.arrays = static_cast<int>(random.from(0, 2));
-    wish.extent = Dims{random.from(1, 4), random.from(1, 8)};
-    Case test = make_case(wish, random);
+    CaseSpec spec;
+    spec.item = random.pick<int64_t>({1, 4, 24});
+    spec.arrays = static_cast<int>(random.from(0, 2));
+    spec.extent = Dims{random.from(1, 4), random.from(1, 8)};
+    Case test = make_case(spec, random);
     const Buffers buffers = test.buffers();
     const PlanView view = view_of(test.plan, buffers);
     const Span span = indexed_span(test.plan);

@@ -1,4 +1,4 @@
-// test_planners.cpp: the four planners against their formulas, both directions, by the reference backend.
+// test_planners.cpp: the four planners compared with their formulas, in both directions, by the reference backend.
 #include <cstdint>
 #include <functional>
 #include <random>
@@ -16,7 +16,7 @@ using namespace gs;
 
 namespace {
 
-// An int32 array in C order, with a view.
+// An int32 array in C order, with a view of it.
 struct Array {
   explicit Array(const Dims& extent) : value(static_cast<std::size_t>(checked_count(extent))) {
     view.item = 4;
@@ -56,7 +56,7 @@ struct Index {
 const Rule kRaise{Bounds::raise, Negative::from_end};
 
 // Gathers with the plan and compares each result with input[source(c)]; then scatters the result into an empty array
-// and asks that exactly the gathered positions come back.
+// and checks that exactly the gathered positions have their values again.
 void check(const Plan& plan, Array& input, const std::vector<const Index*>& indices, const Dims& shape,
            const std::function<Dims(const Dims&)>& source) {
   REQUIRE(plan.result_shape == shape);
@@ -98,7 +98,7 @@ TEST_CASE("along_axis: result[.., i, ..] = input[.., index[.., i, ..], ..]", "[p
   check(plan, input, {&index}, shape, [&](const Dims& c) { return with(c, at, index.at(c)); });
 }
 
-TEST_CASE("along_axis broadcasts where it is asked to", "[planners]") {
+TEST_CASE("along_axis broadcasts on request", "[planners]") {
   Array input({5, 1, 7});
   const Index index({1, 6, 4}, 7, 2);
   const Plan plan = along_axis(input.view, index.view, 2, Match::broadcast, kRaise, {});
@@ -235,7 +235,7 @@ TEST_CASE("mask and fill: points without a source get the fill value and are not
   result.value = {1, 2, 3, 4, 5, 6};
   REQUIRE(reference::backend().move(plan, buffers, Direction::scatter, {}) == Outcome::done);
   before[0] = 1;
-  before[4] = 6;  // the later of the two points that hit it
+  before[4] = 6;  // the later of the two points with this target
   REQUIRE(input.value == before);
 }
 
@@ -301,7 +301,7 @@ TEST_CASE("tiles cover every element of the result once, in row-major order", "[
       const int64_t corner = (box.result.data - result.view.data) / 4;
       REQUIRE(corner > before);
       before = corner;
-      REQUIRE(box.input.data == input.view.data + 4 * (corner % 7));  // the same columns, and the axis from its start
+      REQUIRE(box.input.data == input.view.data + 4 * (corner % 7));  // equal columns, and the axis from its start
       REQUIRE(box.input.extent[0] == 6);
       REQUIRE((box.index.extent == box.result.extent));
       for (int64_t i = 0; i < box.result.extent[0]; ++i) {

@@ -1,4 +1,4 @@
-// test_rows.cpp: gathers of rows around every threshold of their kernel, wherever the arrays begin.
+// test_rows.cpp: gathers of rows near every threshold of their kernel, with arrays at any alignment.
 #include "cpu_cases.h"
 
 using namespace gs;
@@ -6,7 +6,7 @@ using namespace gs::test;
 
 namespace {
 
-// An array of `size` bytes that begins so many bytes behind a line.
+// An array of `size` bytes that begins a given number of bytes after a cache line.
 Array array_at(int64_t size, int64_t behind, Random& random) {
   Array array = make_array({64, size + 64}, random);
   const auto begin = reinterpret_cast<uintptr_t>(array.bytes.data());
@@ -25,14 +25,14 @@ struct Rows {
 };
 
 Case make_rows(const Rows& rows, Random& random) {
-  Wish wish;
-  wish.item = rows.unit;
-  wish.plain = true;
-  wish.anchored = true;
-  wish.type = rows.type;
-  wish.rule = rows.rule;
-  wish.extent = Dims{rows.count};
-  Case test = make_case(wish, random);
+  CaseSpec spec;
+  spec.item = rows.unit;
+  spec.plain = true;
+  spec.anchored = true;
+  spec.type = rows.type;
+  spec.rule = rows.rule;
+  spec.extent = Dims{rows.count};
+  Case test = make_case(spec, random);
   test.plan.index[0].extent = rows.extent;
   test.plan.index[0].step = rows.unit;
   test.dense = array_at(rows.unit * rows.count, rows.target_behind, random);
@@ -49,11 +49,11 @@ const std::vector<int64_t> kUnits = {17,   31,   48,   63,   64,   65,   100,  1
                                      257,  511,  512,  960,  1000, 1023, 1024, 1025, 1088, 1536, 2047, 2048,
                                      2049, 2112, 4032, 4095, 4096, 4097, 4160, 6000, 8192, 8200};
 
-// Every level and path gives the oracle's answer.
+// Checks that every level and path gives the oracle's result.
 void check_everywhere(Case& test, const std::string& what) {
   for (const std::string& level : levels()) {
-    for (const LaunchForm& way : ways()) {
-      if (!agrees(test, Direction::gather, level, way)) FAIL(level << ", " << way.name << ", " << what);
+    for (const RunSetup& setup : run_setups()) {
+      if (!agrees(test, Direction::gather, level, setup)) FAIL(level << ", " << setup.name << ", " << what);
     }
   }
   SUCCEED("all agree");
@@ -121,12 +121,12 @@ TEST_CASE("one bad index among rows stops the run wherever it is") {
         test.index[0].bytes = good;
         store(test.index[0].data() + 8 * at, IndexType::i64, value);
         for (const std::string& level : levels()) {
-          for (const LaunchForm& way : ways()) {
+          for (const RunSetup& setup : run_setups()) {
             RunOptions options;
-            options.threads = way.threads;
-            INFO(level << ", " << way.name << ", unit " << unit << ", at " << at << ", value " << value);
-            const Outcome outcome =
-                cpu::move_with(cpu::kernels(level), way.tuning, test.plan, test.buffers(), Direction::gather, options);
+            options.threads = setup.threads;
+            INFO(level << ", " << setup.name << ", unit " << unit << ", at " << at << ", value " << value);
+            const Outcome outcome = cpu::move_with(cpu::kernels(level), setup.tuning, test.plan, test.buffers(),
+                                                   Direction::gather, options);
             if (outcome != Outcome::bad_index) FAIL("accepted");
           }
         }

@@ -1,4 +1,4 @@
-// test_rule.cpp: every rule at every edge of an axis, against the definition in words.
+// test_rule.cpp: every rule at both edges of an axis, compared with the definition.
 #include <limits>
 
 #include "catch.h"
@@ -8,7 +8,7 @@ using namespace gs;
 
 namespace {
 
-// The definition, in 128-bit arithmetic and without any cleverness.
+// The definition in plain 128-bit arithmetic.
 template <class Index>
 int64_t by_definition(Index value, int64_t extent, Rule rule) {
   __int128 v = value;

@@ -1,4 +1,4 @@
-// test_selection.cpp: maps and masks into rows, against loops; on both backends and any number of threads.
+// test_selection.cpp: selections from maps and masks, compared with loops, on both backends and with several threads.
 #include <random>
 
 #include "catch.h"
@@ -147,7 +147,7 @@ TEST_CASE("nulls come before rows outside, and an empty table has only missing r
   }
 }
 
-TEST_CASE("a scatter's rows are the target's but for those that the map names, of which the last wins") {
+TEST_CASE("a scatter's rows are the target's, except for those in the map, of which the last is kept") {
   std::mt19937_64 random(2);
   for (const table::Sharing& sharing : all_sharings()) {
     for (const int64_t rows : {1, 64, 1000, 100000}) {

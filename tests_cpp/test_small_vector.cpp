@@ -1,4 +1,4 @@
-// test_small_vector.cpp: the list that keeps a few values inline and any number on the heap.
+// test_small_vector.cpp: the vector that stores a few values inline and more values on the heap.
 #include "catch.h"
 #include "core/small_vector.h"
 

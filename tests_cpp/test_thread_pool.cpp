@@ -1,4 +1,4 @@
-// test_thread_pool.cpp: every chunk runs once, whoever runs it: many callers, early ends, forked children.
+// test_thread_pool.cpp: every work chunk runs once, on any thread: many callers, early ends, forked children.
 #include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -37,10 +37,10 @@ struct Counts {
   std::unique_ptr<std::atomic<int>[]> runs;
   int64_t size;
   std::atomic<int64_t> fail_at = -1;
-  std::atomic<int> asked = 0;
-  int stop_after = 0;  // 0: never
+  std::atomic<int> polls = 0;
+  int stop_after = 0;  // 0: does not stop
   std::thread::id caller = std::this_thread::get_id();
-  std::atomic<bool> asked_elsewhere = false;
+  std::atomic<bool> polled_elsewhere = false;
 };
 
 bool count_chunk(void* context, int64_t chunk) {
@@ -49,12 +49,12 @@ bool count_chunk(void* context, int64_t chunk) {
   return chunk != counts.fail_at;
 }
 
-Counts* asked_for = nullptr;  // those of the task that runs
+Counts* polled_counts = nullptr;  // the counts of the current task
 
 bool interrupted() {
-  Counts& counts = *asked_for;
-  if (std::this_thread::get_id() != counts.caller) counts.asked_elsewhere = true;
-  return ++counts.asked == counts.stop_after;
+  Counts& counts = *polled_counts;
+  if (std::this_thread::get_id() != counts.caller) counts.polled_elsewhere = true;
+  return ++counts.polls == counts.stop_after;
 }
 
 bool runs_every_chunk_once(int threads, int64_t chunks) {
@@ -63,7 +63,7 @@ bool runs_every_chunk_once(int threads, int64_t chunks) {
 }
 
 #if defined(__SANITIZE_THREAD__)
-constexpr bool kCanForkWithThreads = false;  // the sanitizer itself does not allow threads in a forked child
+constexpr bool kCanForkWithThreads = false;  // the sanitizer does not support threads in a forked child
 #else
 constexpr bool kCanForkWithThreads = true;
 #endif
@@ -73,7 +73,7 @@ template <class Check>
 bool in_child(Check check) {
   const pid_t child = fork();
   if (child == 0) {
-    alarm(60);  // a hanging child must not hang the test
+    alarm(60);  // a child that hangs must not block the test
     _exit(check() ? 0 : 1);
   }
   int status = 0;
@@ -100,8 +100,8 @@ void allow_here(const std::vector<int>& processors) {
   REQUIRE(sched_setaffinity(0, sizeof(set), &set) == 0);
 }
 
-// What the helpers of a task may use, one entry for each chunk that a helper ran. The caller dawdles until there is
-// one.
+// The processors that the helpers of a task may use, with one entry for each work chunk that a helper ran. The caller
+// waits until there is one.
 std::vector<std::vector<int>> processors_of_helpers(int threads) {
   struct Seen {
     std::thread::id caller = std::this_thread::get_id();
@@ -128,7 +128,7 @@ bool contains(const std::vector<int>& all, const std::vector<int>& some) {
   return std::includes(all.begin(), all.end(), some.begin(), some.end());
 }
 
-// Runs check(processors) on a thread of its own, whose mask may be changed.
+// Runs check(processors) on a separate thread, whose mask may be changed.
 template <class Check>
 void on_own_thread(Check check) {
   const std::vector<int> processors = processors_here();
@@ -169,7 +169,7 @@ TEST_CASE("a mask is looked at again, but once as long as a AffinityScope lives"
     }
     const int both = Affinity::of_caller().count();
     {
-      const gs::host::AffinityScope look;  // which has not seen anything yet
+      const gs::host::AffinityScope look;  // has not queried the mask yet
       allow_here({all.back()});
       REQUIRE(Affinity::of_caller().count() == 1);
       allow_here(all);
@@ -222,7 +222,7 @@ TEST_CASE("callers with different masks take their helpers along") {
       const auto run = [](void* context, int64_t) {
         const auto& given = *static_cast<Own*>(context);
         given.wrong += contains(given.allowed, processors_here()) ? 0 : 1;
-        std::this_thread::sleep_for(std::chrono::microseconds(100));  // so that helpers take part
+        std::this_thread::sleep_for(std::chrono::microseconds(100));  // gives helpers time to take part
         return true;
       };
       allow_here(allowed);
@@ -268,7 +268,7 @@ TEST_CASE("every chunk runs once for every number of threads and chunks") {
   }
 }
 
-TEST_CASE("memory that runs out in a chunk, on any thread, is the caller's to hear of, once everybody has stopped") {
+TEST_CASE("a failed allocation in a chunk, on any thread, throws in the caller once all threads have stopped") {
   for (const int64_t bad : {0, 1, 40, 99}) {
     std::atomic<int> running = 0;
     struct Context {
@@ -287,7 +287,7 @@ TEST_CASE("memory that runs out in a chunk, on any thread, is the caller's to he
     REQUIRE_THROWS_AS(run_task(3, {100, run, &context}), std::bad_alloc);
     REQUIRE(running == 0);
     Counts counts(50);
-    REQUIRE(run_task(3, {50, count_chunk, &counts}));  // and the pool works on
+    REQUIRE(run_task(3, {50, count_chunk, &counts}));  // the pool still works
     REQUIRE(counts.all_are(1));
   }
 }
@@ -306,7 +306,7 @@ TEST_CASE("helpers take part where there is enough to do") {
   const auto run = [](void* context, int64_t) {
     auto& seen = *static_cast<Shared*>(context);
     if (std::this_thread::get_id() != seen.caller) seen.helped = true;
-    // The caller dawdles until somebody helps; a pool without helpers would sit here until the test's time is over.
+    // The caller waits until a helper runs; without helpers it would wait until the limit of the loop.
     for (int i = 0; i < 1000 && !seen.helped; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return true;
   };
@@ -314,7 +314,7 @@ TEST_CASE("helpers take part where there is enough to do") {
   REQUIRE(shared.helped);
 }
 
-TEST_CASE("a failed chunk drops what nobody has begun") {
+TEST_CASE("a failed chunk drops the chunks that were not begun") {
   for (const int threads : {1, 2, 4}) {
     for (int round = 0; round < 200; ++round) {
       Counts counts(500);
@@ -333,33 +333,33 @@ TEST_CASE("a failed chunk drops what nobody has begun") {
   }
 }
 
-TEST_CASE("the caller is asked between its chunks, on its own thread, and may stop") {
+TEST_CASE("the poll runs between the caller's chunks, on its own thread, and may stop the task") {
   for (const int threads : {1, 2, 4}) {
     Counts counts(100000);
     counts.stop_after = 3;
-    asked_for = &counts;
-    InterruptPoller asker(interrupted, {});
-    REQUIRE_FALSE(run_task(threads, Task{100000, count_chunk, &counts, &asker}));
-    REQUIRE(asker.stopped());
-    REQUIRE_FALSE(asker.proceed());  // and nobody is asked again
-    REQUIRE(counts.asked == 3);
-    REQUIRE_FALSE(counts.asked_elsewhere);
+    polled_counts = &counts;
+    InterruptPoller poller(interrupted, {});
+    REQUIRE_FALSE(run_task(threads, Task{100000, count_chunk, &counts, &poller}));
+    REQUIRE(poller.stopped());
+    REQUIRE_FALSE(poller.proceed());  // and no poll follows
+    REQUIRE(counts.polls == 3);
+    REQUIRE_FALSE(counts.polled_elsewhere);
   }
   Counts counts(1000);
-  asked_for = &counts;
-  InterruptPoller asker(interrupted, {});
-  REQUIRE(run_task(2, Task{1000, count_chunk, &counts, &asker}));
+  polled_counts = &counts;
+  InterruptPoller poller(interrupted, {});
+  REQUIRE(run_task(2, Task{1000, count_chunk, &counts, &poller}));
   REQUIRE(counts.all_are(1));
-  REQUIRE(counts.asked > 0);
+  REQUIRE(counts.polls > 0);
 }
 
-TEST_CASE("an asker waits between two questions, and asks nobody where there is no function") {
+TEST_CASE("a poller waits between two polls, and does not poll without a function") {
   Counts counts(1);
-  asked_for = &counts;
+  polled_counts = &counts;
   InterruptPoller patient(interrupted, std::chrono::hours(1));
   InterruptPoller silent(nullptr, {});
   for (int i = 0; i < 100; ++i) REQUIRE((patient.proceed() && silent.proceed()));
-  REQUIRE(counts.asked == 0);
+  REQUIRE(counts.polls == 0);
   REQUIRE_FALSE(silent.stopped());
 }
 

@@ -1,4 +1,4 @@
-"""One well-formed sample of each layout of Arrow, made by hand: three rows behind one that is sliced off."""
+"""arrow_samples.py: one hand-made, well-formed sample of each Arrow layout: three rows after one that is sliced off."""
 
 import numpy as np
 
@@ -50,7 +50,7 @@ def large_text():
 
 
 def views():
-    """Row 0 is short, row 1 null, row 2 lies in data buffer 1, row 3 in data buffer 0."""
+    """Row 0 is short, row 1 is null, row 2 is in data buffer 1, row 3 in data buffer 0."""
     long, longer = b"thirteen byte", b"fourteen bytes"
     items = i32(1, 120, 0, 0, -7, -7, -7, -7, 13, prefix(long), 1, 2, 14, prefix(longer), 0, 0)
     buffers = [bits(0b1101), items, longer, b".." + long, i64(14, 15)]
@@ -128,6 +128,6 @@ SAMPLES = (
 
 
 def as_table(make):
-    """A sample as the one column of a table of three rows."""
+    """A table of three rows whose only column is the sample."""
     field, column = make()
     return Field("+s", "", [field], flags=0), Column(3, [None], [column], null_count=0)

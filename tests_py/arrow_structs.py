@@ -1,11 +1,11 @@
-"""Arrow's C structs by hand: every field under the test's control, and a count of every release."""
+"""arrow_structs.py: Arrow's C structs, built field by field, with a count of the releases of each."""
 
 import ctypes
 
 import numpy as np
 
 NULLABLE = 2
-_OWNERS = {}  # structs outlive their test, so that a release that comes late or twice is counted and no crash
+_OWNERS = {}  # keeps structs alive after their test, so that a late or second release is counted and does not crash
 
 
 class Schema(ctypes.Structure):
@@ -82,9 +82,9 @@ def address(callback):
 
 
 class Node:
-    """A struct, what hangs below it, and how often it was released."""
+    """A struct, its child structs, and how often it was released."""
 
-    noticed = None  # called at each release
+    noticed = None  # a function that is called at each release
     gone = False
 
     def __init__(self, kind, children, dictionary, **fields):
@@ -103,12 +103,12 @@ class Node:
         return self.children + ([] if self.dictionary is None else [self.dictionary])
 
     def settled(self, taken=True):
-        """Whether this and all below were released as often as they must: once, if somebody has taken it."""
+        """Whether this struct and all below it were released exactly once if `taken` by a consumer, else never."""
         taken = taken and not self.gone
         return self.releases == taken and all(node.settled(taken) for node in self.below())
 
     def not_there(self):
-        """Says of itself that it was released before."""
+        """Mark the struct as one that was released before it is exported."""
         self.struct.release, self.gone = None, True
 
 
@@ -120,7 +120,7 @@ class Field(Node):
 
 
 class Column(Node):
-    """Buffers are NumPy arrays, bytes, or None for a null pointer."""
+    """An ArrowArray. Buffers are NumPy arrays, bytes, or None for a null pointer."""
 
     def __init__(self, length, buffers, children=(), dictionary=None, offset=0, null_count=-1):
         super().__init__(Array, children, dictionary, length=length, offset=offset, null_count=null_count)
@@ -136,7 +136,7 @@ class Column(Node):
 
 
 class Stream:
-    """Gives a field and its columns. `fails`: at which call of get_next (-1: get_schema), and with which code."""
+    """A stream of a field and its columns. `fails`: the call of get_next that fails (-1: get_schema), and its code."""
 
     gone = False
 
@@ -178,9 +178,9 @@ class Stream:
         _OWNERS[id(self)] = self
 
     def settled(self):
-        """Whether it was released as often as it must, and so was everything that it gave."""
+        """Whether the stream and all that it returned were released exactly once, if a consumer took the stream."""
         if self.struct.release:
-            return self.releases == 0  # nobody has taken it
+            return self.releases == 0  # no consumer took the stream
         return (
             self.releases == (not self.gone)
             and self.field.settled(self.gave_schema)
@@ -189,12 +189,12 @@ class Stream:
 
 
 def capsule(struct, name):
-    """A capsule without a destructor: who takes the struct has to release it, nobody else does."""
+    """A capsule without a destructor: only a consumer that takes the struct releases it."""
     return _capsule(ctypes.addressof(struct), name, None)
 
 
 class StreamProducer:
-    """An object of no known library. `make` gives a new Stream for each call."""
+    """An object of an unknown library. `make` returns a new Stream for each export."""
 
     def __init__(self, make):
         self.make, self.exports = make, []
@@ -208,7 +208,7 @@ class StreamProducer:
 
 
 class ArrayProducer:
-    """An object of no known library. `make` gives a new Field and Column for each call."""
+    """An object of an unknown library. `make` returns a new Field and Column for each export."""
 
     def __init__(self, make):
         self.make, self.exports = make, []
@@ -219,5 +219,5 @@ class ArrayProducer:
         return capsule(field.struct, b"arrow_schema"), capsule(column.struct, b"arrow_array")
 
     def settled(self):
-        """What was taken was released once; what nobody took was not."""
+        """Whether each struct that a consumer took was released once, and no other struct was released."""
         return all(node.settled(not node.struct.release) for node in self.exports)

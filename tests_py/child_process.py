@@ -1,4 +1,4 @@
-"""Runs Python code in a child process: for what ends, forks, limits or may crash the interpreter."""
+"""child_process.py: runs Python code in a child process, for tests that exit, fork, set limits or may crash."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 
-# Put before the code of every child that measures its own memory.
+# This code precedes that of every child that measures its own memory.
 MEMORY = """
 import gc
 
@@ -28,7 +28,7 @@ def peak_growth(call):
 """
 
 
-# Calls of every kind, half of which fail; put before the code of a child that repeats them.
+# Calls of every kind, half of which fail. This code precedes that of a child that repeats them.
 MIXED = """
 import json, pickle, numpy as np, gatherscatter as gs
 
@@ -81,14 +81,14 @@ rare = [lambda: gs.take(large, large), lambda: fails(gs.take, large, large + 1),
 
 
 def settings(changes):
-    """The environment as it is (None), or without any setting of ours but `changes`."""
+    """The environment: unchanged for None, else without settings of gatherscatter except `changes`."""
     if changes is None:
         return dict(os.environ)
     return {name: value for name, value in os.environ.items() if not name.startswith("GS_")} | changes
 
 
 def start(code, *, env=None, options=(), timeout=240):
-    """Runs `code` and returns the finished process, whatever its end."""
+    """Run `code` and return the finished process, also if it failed."""
     return subprocess.run(
         [sys.executable, *options, "-c", code],
         env=settings(env),
@@ -100,7 +100,7 @@ def start(code, *, env=None, options=(), timeout=240):
 
 
 def run(code, *, env=None, options=(), timeout=240):
-    """Runs `code`, which has to end well and say nothing on stderr; returns what it printed."""
+    """Run `code`, which must exit with status 0 and write nothing to stderr; return what it printed."""
     done = start(code, env=env, options=options, timeout=timeout)
     assert done.returncode == 0, f"the child ended with {done.returncode}:\n{done.stdout}\n{done.stderr}"
     errors = re.sub(r"==\d+==WARNING: AddressSanitizer failed to allocate .*\n", "", done.stderr)  # MemoryError follows
@@ -109,5 +109,5 @@ def run(code, *, env=None, options=(), timeout=240):
 
 
 def run_json(code, **kwargs):
-    """The last line that the child printed, read as JSON."""
+    """The last line that the child printed, parsed as JSON."""
     return json.loads(run(code, **kwargs).splitlines()[-1])

@@ -1,4 +1,4 @@
-"""conftest.py: options, profiles, and a summary that names everything that was left out."""
+"""conftest.py: options and hypothesis profiles, and a summary of all tests that were left out."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OPTIONS = {
     "every_backend": ("--every-backend", "the whole contract once more on every backend and ISA level"),
 }
 
-# The other way round: these run unless they are left out.
+# Tests with this mark run unless --short leaves them out.
 LONG = "emulated GPUs, leaks and peaks of memory, the full lists of hostile producers"
 
 if importlib.util.find_spec("hypothesis"):

@@ -1,7 +1,7 @@
-"""contract.py: the registry of reading operators, and the one set of cases that each of them runs.
+"""contract.py: the registry of reading operators, and the set of cases that each of them runs.
 
-Adding an operator is one entry in OPERATORS: its shapes for every geometry, its public call, its two oracles. The
-writing ones are in contract_write.py; contract_run.py runs both.
+Adding an operator is one entry in OPERATORS: its shapes for every geometry, its public call, its two oracles. Writing
+operators are in contract_write.py; contract_run.py runs both.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ from layouts import (
 from pairwise import Row
 
 THREADS = (1, 2, 3, 8)
-ABOVE_THRESHOLDS = 300_001  # points; test_contract.py proves that this many run on more than one thread
+ABOVE_THRESHOLDS = 300_001  # points; test_contract.py checks that calls of this size run on more than one thread
 SIZES = (0, 1, 15, 16, 17, 63, 64, 65, 255, 256, 257, 4095, 4096, 4097, ABOVE_THRESHOLDS)
-LOOPS_UP_TO = 5000  # points that the naive oracle gets
+LOOPS_UP_TO = 5000  # points up to which the naive oracle is used
 
 FACTORS: dict[str, tuple] = {
     "operator": ("gather_dim", "gather_axis", "gather_nd", "tile_gather", "take", "take_along_axis"),
@@ -68,12 +68,12 @@ FACTORS: dict[str, tuple] = {
 
 
 def allows(case: Row) -> bool:
-    """Whether these values (of some of the factors) may stand together."""
+    """Whether these values (of some or all factors) are a valid case."""
     get = case.get
-    varied = get("fill") in ("row", "full")  # only a tile's padding may differ from point to point
+    varied = get("fill") in ("row", "full")  # only the padding of a tile may differ from point to point
     if varied and get("operator", "tile_gather") != "tile_gather":
         return False
-    if get("operator") == "tile_gather" or varied:  # has its own keywords: check_bounds, padding_value, no out
+    if get("operator") == "tile_gather" or varied:  # it has other keywords: check_bounds, padding_value, and no out
         if get("bounds", "fill") not in ("fill", "raise") or get("negative") == "from_end":
             return False
         if get("out", "none") != "none":
@@ -82,14 +82,14 @@ def allows(case: Row) -> bool:
 
 
 def can_be_written_down(case: Row) -> bool:
-    """What holds in both directions: who vouches for indices, what a list can say, what torch has."""
+    """Rules of both directions: what "unchecked" requires of indices, what lists can express, what torch supports."""
     get = case.get
     if get("bounds") == "unchecked" and (
         get("values") in ("edge", "one_bad")
         or get("geometry") == "empty_axis"
         or (get("values") == "signed" and get("negative") == "out_of_bounds")
     ):
-        return False  # the caller of unchecked vouches for every index
+        return False  # with "unchecked" the caller guarantees that every index is valid
     if get("index_type") == "list" and (
         get("index_layout", "C") != "C"
         or get("library") == "torch_index"
@@ -111,7 +111,7 @@ def can_be_written_down(case: Row) -> bool:
 
 @dataclass
 class Problem:
-    """Everything that a call gets. `mask`, `fill` and `out` may be None; the last four are for writing operators."""
+    """All arguments of a call. `mask`, `fill` and `out` may be None; the last four are for writing operators."""
 
     source: Any
     indices: list[Any]
@@ -136,9 +136,9 @@ class Operator:
     geometry: Callable[[str, int], Geometry]
     points: Callable[[Geometry], tuple[int, ...]]  # the index space: the shape of mask and fill value
     call: Callable[[Problem], Any]
-    oracle: Callable[[Any, Problem], reference.Answer]  # of one of the two modules
+    oracle: Callable[[Any, Problem], reference.Answer]  # a function of one of the two reference modules
     sizes: Callable[[Geometry], list[int]] = sizes_of_axis
-    dense: Callable[[Geometry], tuple[int, ...]] = lambda g: ()  # the shape of what a writing operator writes
+    dense: Callable[[Geometry], tuple[int, ...]] = lambda g: ()  # shape of a writing operator's values
 
 
 class Contract(NamedTuple):
@@ -150,7 +150,7 @@ class Contract(NamedTuple):
 
 
 def shared(p: Problem) -> dict[str, Any]:
-    """The keywords that every array operator but the tile ones has."""
+    """The keywords that all array operators except the tile operators have."""
     optional = {"mask": p.mask, "fill_value": p.fill, "out": p.out}
     return {"bounds": p.bounds, "negative": p.negative} | {k: v for k, v in optional.items() if v is not None}
 
@@ -213,7 +213,7 @@ OPERATORS: dict[str, Operator] = {
 
 
 def build(case: Row) -> Problem:
-    """The arrays of a case; the same case always gives the same bytes."""
+    """The arrays of a case. Equal cases give equal bytes."""
     operator, rng = OPERATORS[case["operator"]], rng_of(case)
     g = operator.geometry(case["geometry"], case["size"])
     p = begin(case, operator, g, rng)
@@ -229,7 +229,7 @@ def rng_of(case: Row) -> np.random.Generator:
 
 
 def begin(case: Row, operator: Operator, g: Geometry, rng: np.random.Generator) -> Problem:
-    """Source, indices, rule and mask: what both directions have."""
+    """Source, indices, rule and mask, which reading and writing operators both have."""
     index_type = np.dtype("int64" if case["index_type"] == "list" else case["index_type"])
     sizes, indices = operator.sizes(g), []
     if operator.sizes is sizes_of_coordinates:
@@ -256,7 +256,7 @@ READING = Contract(FACTORS, allows, OPERATORS, build, (reference, second_referen
 
 
 def solve(contract: Contract, case: Row, p: Problem, loops_up_to: int = LOOPS_UP_TO) -> reference.Answer:
-    """The oracle's answer; beyond so many points that of the second one."""
+    """The answer of the first oracle, or of the second one above `loops_up_to` points."""
     operator = contract.operators[case["operator"]]
     g = Geometry(p.source.shape, [np.shape(i) for i in p.indices], p.axis, p.batch_dims)
     work = max(np.prod(operator.points(g)), np.prod(operator.dense(g)), p.source.size)
@@ -264,7 +264,7 @@ def solve(contract: Contract, case: Row, p: Problem, loops_up_to: int = LOOPS_UP
 
 
 def with_out(case: Row, p: Problem, shape: tuple[int, ...]) -> Problem:
-    """Gives the problem the `out` that the case asks for: the source itself, or one full of other bytes."""
+    """Set the problem's `out` as the case requires: the source itself, or an array of other random bytes."""
     if case["out"] == "in_place":
         p.out = p.source
     elif case["out"] != "none":
@@ -274,7 +274,7 @@ def with_out(case: Row, p: Problem, shape: tuple[int, ...]) -> Problem:
 
 
 def in_library(case: Row, p: Problem) -> Problem:
-    """The same problem with the arrays of another library."""
+    """The problem with its arrays converted to the case's library."""
     if case["library"] == "numpy":
         return p
 

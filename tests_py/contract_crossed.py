@@ -1,9 +1,9 @@
-"""contract_crossed.py: a small contract for every executor, array and table operators alike.
+"""contract_crossed.py: a small contract for every executor, with array and table operators.
 
-Of operator, backend, instruction set, bounds mode and index type each pair of values meets in at least one case; all
-other factors of the contract take their values in turn. Backend and instruction set are read at import, so each pair
-of them is an executor with a process of its own: as a program this file runs the cases of the executor that the
-environment names, and prints one line of JSON: who ran, and how many cases.
+Each pair of values of operator, backend, instruction set, bounds mode and index type occurs in at least one case; the
+other factors of the contract take their values in turn. Backend and instruction set are read at import, so each pair of
+them is an executor that needs a process of its own. Run as a program, this file runs the cases of the executor that the
+environment selects, and prints one line of JSON: the executor, and the number of its cases.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ TABLE_FACTORS: dict[str, tuple] = {
 
 
 def table_allows(case: Row) -> bool:
-    """A scatter has one bounds mode; who says "unchecked" vouches for the rows; unsigned numbers are never negative."""
+    """Scatters have one bounds mode, "unchecked" allows no bad rows, unsigned numbers are never negative."""
     get = case.get
     if get("operator") in ("scatter", "scatter_scalars") and get("bounds", "raise") != "raise":
         return False
     if get("operator") == "segmented_gather" and get("index_type") == "list":
-        return False  # its map is a column of lists
+        return False  # its map is a column of lists, not a list
     if get("values") == "signed" and not is_signed(get("index_type", "list")):
         return False
     return get("bounds") != "unchecked" or get("values") != "outside"
 
 
 def check_rows(case: Row) -> None:
-    """One call of a table operator, held against naive loops."""
+    """Compare one call of a table operator with naive loops."""
     rng, form, bounds = rng_of(case), case["index_type"], case["bounds"]
     column = LAYOUTS[case["layout"]](TYPES[case["type"]], rng)
     if case["operator"] == "segmented_gather":
@@ -80,7 +80,7 @@ def check_rows(case: Row) -> None:
 
 
 def check_segments(case: Row, column: pa.ChunkedArray) -> None:
-    """segmented_gather of lists of up to four elements."""
+    """Compare segmented_gather of lists of up to four elements with naive loops."""
     rng, form, bounds = rng_of(case), case["index_type"], case["bounds"]
     elements = column.combine_chunks()
     starts, lengths = rng.integers(0, len(elements) - 4, 30), rng.integers(0, 5, 30)
@@ -106,7 +106,7 @@ def check_segments(case: Row, column: pa.ChunkedArray) -> None:
 
 
 class Registry:
-    """The cases of one kind of operators, and what checks one of them."""
+    """The cases of one group of operators, and the function that checks a case."""
 
     def __init__(
         self, factors: dict[str, tuple], allows: Callable[[Row], bool], check: Callable[[Row], object]
@@ -126,7 +126,7 @@ REGISTRIES["table"] = Registry(TABLE_FACTORS, table_allows, check_rows)
 
 
 def cases_of(backend: str, isa: str) -> list[tuple[str, Row]]:
-    """(kind, case) of all that this executor has to run."""
+    """(kind, case) of all cases that this executor must run."""
     return [
         (kind, case)
         for kind, registry in REGISTRIES.items()

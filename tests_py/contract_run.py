@@ -1,7 +1,8 @@
-"""contract_run.py: runs one case of the contract and checks everything that is promised of a call.
+"""contract_run.py: runs one case of the contract and checks all that is promised of a call.
 
-As a program it runs a sample of the cases and every reduction, and prints one line of JSON: who ran them, and a hash of
-all answers. So the test can start it once for every backend and ISA level (they are read at import) and compare.
+Run as a program, it runs a sample of the cases and every reduction, and prints one line of JSON: the backend, and a
+hash of all answers. A test runs it once for each backend and ISA level (they are read at import) and compares the
+lines.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from second_reference import opaque
 
 @functools.cache
 def cases(contract: str) -> list[Row]:
-    """The sample of "reading" or "writing" cases: every pair of values meets."""
+    """The sample of the "reading" or "writing" cases, in which every pair of values occurs."""
     return all_pairs(CONTRACTS[contract].factors, CONTRACTS[contract].allows)
 
 
@@ -53,12 +54,12 @@ def name_of(case: Row) -> str:
 
 
 def check(contract: Contract, case: Row, loops_up_to: int = LOOPS_UP_TO) -> bytes:
-    """Runs the case on every thread count; returns the bytes of the answer (or of the error)."""
+    """Run the case with every number of threads; return the bytes of the answer (or of the error)."""
     p = contract.build(case)
     answer = solve(contract, case, p, loops_up_to)
     if answer.result is not None:
         shape = answer.result.shape
-    else:  # what it would have been without the bad index: as if every point were masked off
+    else:  # the shape without the bad index is that with all points masked
         shape = solve(contract, case, replace(p, mask=np.False_), -1).result.shape
     room = with_out(case, p, shape).out
     verify(contract.operators[case["operator"]], in_library(case, p), answer, room)
@@ -68,7 +69,7 @@ def check(contract: Contract, case: Row, loops_up_to: int = LOOPS_UP_TO) -> byte
 def verify(
     operator: Operator, p: Problem, answer: Answer, room: np.ndarray | None, threads: tuple[int, ...] = THREADS
 ) -> None:
-    """Calls the operator and checks all that it promises. `room` is the NumPy array in whose memory `p.out` lies."""
+    """Call the operator and check all that it promises. `room` is the NumPy array whose memory `p.out` uses."""
     before, room_before = state(p), memory(room)
     room_after = written(room, answer.result)
     for n in threads:
@@ -80,11 +81,11 @@ def verify(
                 found = Bad(error.index, error.position, error.axis, error.size, error.count)
                 assert found == answer.bad, f"{n} threads"
                 assert type(error.index) is int and type(error.position) is tuple
-                assert memory(room) == room_before, "an error leaves out as it was"
+                assert memory(room) == room_before, "an error must not change out"
             except ValueError as error:
                 assert isinstance(answer.bad, Clash), f"{n} threads: {error}"
                 assert str(answer.bad.position) in str(error) and str(answer.bad.first) in str(error), error
-                assert memory(room) == room_before, "an error leaves out as it was"
+                assert memory(room) == room_before, "an error must not change out"
             else:
                 assert answer.bad is None, f"{n} threads: no error, expected {answer.bad}"
                 if room is None:
@@ -92,19 +93,19 @@ def verify(
                 else:
                     assert result is p.out
                     assert significant(room) == significant(answer.result), f"{n} threads"
-                    opaque(room)[...] = opaque(answer.result)  # bytes that mean nothing may differ
-                    assert memory(room) == room_after, f"{n} threads: what lies around out"
-    restore(room, room_before)  # in place: the source
+                    opaque(room)[...] = opaque(answer.result)  # padding bytes inside items may differ
+                    assert memory(room) == room_after, f"{n} threads: the memory around out"
+    restore(room, room_before)  # `out` may be the source itself
     assert state(p) == before, "the arguments are only read"
 
 
 def check_fresh(result: Any, expected: np.ndarray, p: Problem) -> None:
-    """Library, dtype, shape, order and every byte of a fresh result."""
+    """Check library, dtype, shape, order and every byte of a new result."""
     if torch is not None and isinstance(p.source, torch.Tensor):
         assert type(result) is torch.Tensor and result.dtype == p.source.dtype and result.is_contiguous()
         assert tuple(result.shape) == expected.shape and bytes_of(result) == expected.tobytes()
         return
-    if expected.ndim == 0:  # NumPy's scalars are native and aligned; otherwise the same item
+    if expected.ndim == 0:  # a scalar of NumPy, which is native and aligned; its item is compared
         assert isinstance(result, np.generic) and not isinstance(result, np.ndarray)
         scalar = expected[()]
         assert type(result) is type(scalar) and result.dtype == scalar.dtype
@@ -116,7 +117,7 @@ def check_fresh(result: Any, expected: np.ndarray, p: Problem) -> None:
 
 
 def memory(array: np.ndarray | None) -> bytes:
-    """All bytes of the object that an array lies in, gaps included."""
+    """All bytes of the object that owns an array's memory, gaps included."""
     if array is None:
         return b""
     root = root_of(array)
@@ -124,7 +125,7 @@ def memory(array: np.ndarray | None) -> bytes:
 
 
 def written(room: np.ndarray | None, result: np.ndarray | None) -> bytes:
-    """What the memory is to be once the result is written there."""
+    """The bytes that the memory must have after the result is written to `room`."""
     if room is None or result is None:
         return b""
     before = memory(room)
@@ -153,7 +154,7 @@ def who_ran() -> dict[str, str]:
 
 
 def every_reduction() -> Iterator[bytes]:
-    """Our own answers for every dtype and reduction, for a comparison between backends."""
+    """gatherscatter's results for every dtype and reduction, to compare backends."""
     rng = np.random.default_rng(3)
     index = rng.integers(0, 500, 3000)
     for items, dtype, kind, include_self in itertools.product(

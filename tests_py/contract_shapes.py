@@ -1,4 +1,4 @@
-"""contract_shapes.py: the shapes and index values that the cases of the contract are made of."""
+"""contract_shapes.py: the shapes and index values from which the cases of the contract are built."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Geometry:
 
 
 def elementwise_geometry(kind: str, n: int, broadcast: bool) -> Geometry:
-    """Shapes along an axis; with `broadcast` as in take_along_axis, else index <= source beside the axis."""
+    """Shapes along an axis. Other axes broadcast as in take_along_axis, or else the index is at most as long there."""
     b = broadcast
     return {
         "flat": Geometry((200,), [(n,)]),
@@ -38,7 +38,7 @@ def elementwise_geometry(kind: str, n: int, broadcast: bool) -> Geometry:
 
 
 def slices_geometry(kind: str, n: int, batch: bool) -> Geometry:
-    """Shapes of gather(axis) and, without batch axes, of take."""
+    """Shapes of gather(axis), and without batch axes of take."""
     return {
         "flat": Geometry((200,), [(n,)]),
         "first": Geometry((50, 5), [(n,)]),
@@ -58,7 +58,7 @@ def slices_geometry(kind: str, n: int, batch: bool) -> Geometry:
 
 
 def points_geometry(kind: str, n: int) -> Geometry:
-    """Shapes of the calls that take one index array for every axis."""
+    """Shapes of calls with one index array for every axis."""
     return {
         "flat": Geometry((200,), [(n,)]),
         "first": Geometry((7, 37), [(2, 1), (n,)]),
@@ -76,7 +76,7 @@ def points_geometry(kind: str, n: int) -> Geometry:
 
 
 def coordinates_geometry(kind: str, n: int) -> Geometry:
-    """Shapes of the calls whose index array has a coordinate on its last axis."""
+    """Shapes of calls whose index array has coordinates on its last axis."""
     return {
         "flat": Geometry((200,), [(n, 1)]),
         "first": Geometry((7, 37), [(n, 2)]),
@@ -94,7 +94,7 @@ def coordinates_geometry(kind: str, n: int) -> Geometry:
 
 
 def sizes_of_axis(g: Geometry) -> list[int]:
-    """The extent that the one index array is for; the whole array without an axis."""
+    """The extent of the axis that the only index array addresses; without an axis, the size of the array."""
     return [g.source[g.axis]] if g.source and g.axis is not None else [int(np.prod(g.source))]
 
 
@@ -105,8 +105,8 @@ def sizes_of_coordinates(g: Geometry) -> list[int]:
 def index_values(shape: tuple[int, ...], n: int, kind: str, dtype: np.dtype, rng: np.random.Generator) -> np.ndarray:
     """Values for an axis of size n.
 
-    inside, equal, spread (no two neighbours alike): in [0, n); signed: in [-n, n); edge: around and far beyond;
-    one_bad: inside, but for a single one.
+    inside, equal, spread (neighbours differ): in [0, n); signed: in [-n, n); edge: near the limits and far outside;
+    one_bad: inside except for one value.
     """
     low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
     size = int(np.prod(shape))
@@ -128,7 +128,7 @@ def index_values(shape: tuple[int, ...], n: int, kind: str, dtype: np.dtype, rng
 
 
 def covering(shape: tuple[int, ...], kind: str) -> tuple[int, ...]:
-    """A shape that broadcasts one way to `shape`."""
+    """A shape that broadcasts to `shape`."""
     if kind == "one":
         return ()
     if kind == "row":

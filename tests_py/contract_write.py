@@ -1,4 +1,4 @@
-"""contract_write.py: the registry of writing operators, and the one set of cases that each of them runs."""
+"""contract_write.py: the registry of writing operators, and the set of cases that each of them runs."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from layouts import DTYPES, INDEX_TYPES, LAYOUTS, NUMBERS, TORCH_LAYOUTS, lay_ou
 from pairwise import Row
 from reference_reduce import REDUCTIONS, reducible
 
-FUNCTIONS = ("scatter", "scatter_nd", "plan_scatter")  # of what they are given they make something new, or fill `out`
-PROCEDURES = ("tile_scatter", "put", "put_along_axis", "putmask")  # in place, no answer
+FUNCTIONS = ("scatter", "scatter_nd", "plan_scatter")  # they return a new array, or fill `out`
+PROCEDURES = ("tile_scatter", "put", "put_along_axis", "putmask")  # they write in place and return nothing
 KINDS = tuple(dict.fromkeys(REDUCTIONS.values()))
 
 FACTORS: dict[str, tuple] = {
@@ -50,7 +50,7 @@ FACTORS: dict[str, tuple] = {
 }
 
 
-# What a call without an index leaves nothing to choose for.
+# The only values of these factors for an operator without an index.
 WITHOUT_INDEX = {
     "index_type": ("int64",),
     "index_layout": ("C",),
@@ -60,23 +60,23 @@ WITHOUT_INDEX = {
     "mask": ("full", "strided"),
     "library": ("numpy", "torch"),
 }
-TILE_RULE = {"bounds": ("drop", "raise"), "negative": ("out_of_bounds",)}  # it has its own keyword, check_bounds
+TILE_RULE = {"bounds": ("drop", "raise"), "negative": ("out_of_bounds",)}  # it has the keyword check_bounds instead
 
 
 def allows(case: Row) -> bool:
-    """Whether these values (of some of the factors) may stand together."""
+    """Whether these values (of some or all factors) are a valid case."""
     operator = case.get("operator")
     only = {"putmask": WITHOUT_INDEX, "tile_scatter": TILE_RULE}.get(operator, {})
     if any(name in case and case[name] not in values for name, values in only.items()):
         return False
     nothing_there = case.get("geometry") == "empty_other" or case.get("size") == 0
-    if operator == "put" and case.get("bounds") == "unchecked" and nothing_there:  # it counts all elements
+    if operator == "put" and case.get("bounds") == "unchecked" and nothing_there:  # it indexes an empty flat target
         return False
     return goes_in_place(case) and can_be_combined(case) and source_fits(case) and can_be_written_down(case)
 
 
 def goes_in_place(case: Row) -> bool:
-    """A procedure has no `out`; what is written in place can be written to."""
+    """A procedure has no `out`, and an array that is written in place must be writable and must not repeat elements."""
     procedure = case.get("operator") in PROCEDURES
     if procedure and case.get("out", "in_place") != "in_place":
         return False
@@ -84,7 +84,7 @@ def goes_in_place(case: Row) -> bool:
 
 
 def can_be_combined(case: Row) -> bool:
-    """A procedure lets the last one win; reductions are for some dtypes; only they ask for include_self."""
+    """A procedure keeps the last of duplicates; reductions exist for some dtypes; only reductions have include_self."""
     kind, dtype = case.get("how"), case.get("dtype")
     if case.get("operator") in PROCEDURES and (kind not in (None, "last") or case.get("include_self") is False):
         return False
@@ -94,7 +94,7 @@ def can_be_combined(case: Row) -> bool:
 
 
 def source_fits(case: Row) -> bool:
-    """Plain numbers are for dtypes of numbers, and have no layout; few operators take more than they need."""
+    """Python numbers are for numeric dtypes and have no layout; few operators accept values larger than needed."""
     kind = case.get("src")
     if kind == "larger" and case.get("operator") not in ("scatter", "put", None):
         return False
@@ -110,7 +110,7 @@ def has_some_reduction(dtype: Any) -> bool:
 
 
 def sources_geometry(kind: str, n: int) -> Geometry:
-    """Shapes of a target without an index."""
+    """Shapes of a target for an operator without an index."""
     return Geometry(elementwise_geometry(kind, n, broadcast=False).index[0], [])
 
 
@@ -132,7 +132,7 @@ def rule(p: Problem) -> dict[str, Any]:
 
 
 def given(p: Problem) -> np.ndarray:
-    """What is written, in the dtype of the target."""
+    """The values to write, in the dtype of the target."""
     return p.src if isinstance(p.src, np.ndarray) else np.asarray(p.src, p.source.dtype)
 
 
@@ -146,7 +146,7 @@ def in_place(p: Problem, result: None) -> Any:
 
 
 def run_plan_backwards(p: Problem) -> Any:
-    """The plan of a gather, which reads nothing, told to scatter."""
+    """Scatter with the plan of a gather; making the plan reads nothing."""
     bounds = "fill" if p.bounds == "drop" else p.bounds
     keywords = {"axis": p.axis, "batch_dims": p.batch_dims, "bounds": bounds, "negative": p.negative, "mask": p.mask}
     plan = gs.plan(gs.gather, p.source, indices=p.indices[0], **keywords)
@@ -217,7 +217,7 @@ OPERATORS: dict[str, Operator] = {
 
 
 def build(case: Row) -> Problem:
-    """The arrays of a case; the same case always gives the same bytes."""
+    """The arrays of a case. Equal cases give equal bytes."""
     operator, rng = OPERATORS[case["operator"]], rng_of(case)
     g = operator.geometry(case["geometry"], case["size"])
     p = begin(case, operator, g, rng)
@@ -230,7 +230,7 @@ def build(case: Row) -> Problem:
 
 
 def source_items(kind: str, shape: tuple[int, ...], dtype: np.dtype, layout: str, rng: np.random.Generator) -> Any:
-    """What is written: broadcast to the dense shape, larger than it, or a plain number."""
+    """The values to write: broadcast to the dense shape, larger than it, or a Python number."""
     if kind == "literal":
         return one_item(dtype).item()
     wanted = tuple(n + 1 + d for d, n in enumerate(shape)) if kind == "larger" else covering(shape, kind)

@@ -1,6 +1,6 @@
-"""device_calls.py: one call of every operator, of arrays that a given function makes of NumPy's.
+"""device_calls.py: one call of every operator, on arrays that a given function converts from NumPy's.
 
-The tests run each with arrays of NumPy and with those of a library whose arrays lie on a GPU, and compare.
+The tests run each call with NumPy's arrays and with those of a library whose arrays are on a GPU, and compare.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ONES = np.ones(5, np.float32)
 
 
 def _into(shape: tuple[int, ...], call: Callable[[Any], Any]) -> Callable[[Make], Any]:
-    """A call with `out`, which is what it returns."""
+    """A call with `out`, which it returns."""
 
     def run(make: Make) -> Any:
         out = make(np.zeros(shape, X.dtype))
@@ -116,7 +116,7 @@ CALLS |= {
     "place_host": _in_place(lambda m, a: gs.place(a, X > 0, [1, 2, 3, 4])),
 }
 
-# Calls whose index is bad: the error is the one of the host. Those of the second list write in place.
+# Calls with a bad index: the error must be that of the host. Calls in the second list write in place.
 BAD = np.array([3, 0, -7, 6, 3])
 BAD_CALLS: dict[str, Callable[[Make], Any]] = {
     "gather": lambda m: gs.gather(m(X), m(BAD), axis=0),

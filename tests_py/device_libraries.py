@@ -1,6 +1,6 @@
-"""device_libraries.py: array libraries on GPUs as the contract sees them: NumPy's arrays go there, results come back.
+"""device_libraries.py: array libraries on GPUs for the tests: how NumPy's arrays are converted to theirs and back.
 
-`cupy_played` and `dlpack_played` lie on a GPU that the CPU plays; the others need a real one.
+Arrays of `cupy_emulated` and `dlpack_emulated` are on an emulated GPU; the other libraries need a real one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from optional import optional
 
 @dataclass(frozen=True)
 class DeviceLibrary:
-    """How a library is used. `why_not` says why it cannot be here; `holds` whether it has a dtype."""
+    """How to use a library. `why_not` returns the reason why it is not available, `holds` whether it has a dtype."""
 
     there: Callable[[np.ndarray], Any]
     back: Callable[[Any], np.ndarray]
@@ -31,7 +31,7 @@ class DeviceLibrary:
 
 
 def _plain(dtype: np.dtype) -> bool:
-    """NumPy's own numbers, of the sizes that DLPack knows."""
+    """Whether a dtype is one of NumPy's own numbers, of the sizes that DLPack supports."""
     return (
         dtype.kind in "biufc"
         and dtype.isbuiltin == 1
@@ -55,7 +55,7 @@ def _missing(module: str, has_gpu: Callable[[Any], bool]) -> str | None:
 
 
 def _torch_there(array: np.ndarray) -> Any:
-    """A tensor on the GPU with the strides that the array has, where torch can have them."""
+    """A tensor on the GPU with the strides of the array, if torch supports them."""
     tensor = to_torch(array)
     fresh = tensor.cuda()
     if fresh.stride() == tensor.stride() or 0 in tensor.stride():
@@ -101,7 +101,7 @@ def _jax_there(array: np.ndarray) -> Any:
 
 
 LIBRARIES: dict[str, DeviceLibrary] = {
-    "cupy_played": DeviceLibrary(
+    "cupy_emulated": DeviceLibrary(
         FakeCupyArray,
         lambda array: array.host,
         lambda array: type(array) is FakeCupyArray,
@@ -109,7 +109,7 @@ LIBRARIES: dict[str, DeviceLibrary] = {
         lambda: None,
         setting=played_gpu,
     ),
-    "dlpack_played": DeviceLibrary(
+    "dlpack_emulated": DeviceLibrary(
         Namespaced,
         lambda array: array.host,
         lambda array: type(array) is Namespaced,
@@ -140,13 +140,13 @@ LIBRARIES: dict[str, DeviceLibrary] = {
         writable=False,
     ),
 }
-PLAYED = [name for name in LIBRARIES if name.endswith("_played")]
-REAL = [name for name in LIBRARIES if not name.endswith("_played")]
+EMULATED = [name for name in LIBRARIES if name.endswith("_emulated")]
+REAL = [name for name in LIBRARIES if not name.endswith("_emulated")]
 
 
 @contextmanager
 def in_use(name: str) -> Iterator[DeviceLibrary]:
-    """The library, with the GPU that it needs."""
+    """The library, with the GPU that it needs, for the duration of a `with` block."""
     library = LIBRARIES[name]
     with library.setting():
         yield library

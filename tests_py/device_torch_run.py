@@ -1,4 +1,4 @@
-"""device_torch_run.py: the checks of test_device_torch.py, for processes where fake_torch plays torch."""
+"""device_torch_run.py: the checks of test_device_torch.py, for processes where fake_torch replaces torch."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def raised(kind, call):
 
 
 def results(gpu):
-    """Of torch, by its allocator, for the device and on the current stream of the data."""
+    """Results are torch tensors from torch's allocator, on the device and the current stream of the data."""
     for device in (0, 1):
         log["allocated"].clear()
         for call in (
@@ -85,7 +85,7 @@ def errors(gpu):
 
 
 def writes(gpu):
-    """torch is told of what is written to, and nothing else is."""
+    """Only arrays that are written to get a new version in torch."""
     target = Tensor(X.copy())
     gs.put(target, Tensor(ROWS), Tensor(np.full(3, 9, np.float32)))
     assert log["written"] == [target] and target.host.ravel()[ROWS].tolist() == [9, 9, 9]
@@ -99,7 +99,7 @@ def writes(gpu):
 
 
 def pinned(gpu):
-    """Rows of pinned host memory, with the library of the index."""
+    """Rows of pinned host memory give a result of the index's library."""
     from hostile_dlpack import CUDA_HOST, Producer
 
     result = gs.gather(Producer(X, device_type=CUDA_HOST), Tensor(ROWS, 1), axis=0)
@@ -107,13 +107,13 @@ def pinned(gpu):
     for bounds in ("raise", "clip"):
         result = gs.gather(Tensor(X, PINNED), Tensor(np.abs(ROWS), 1), axis=0, bounds=bounds)
         assert type(result) is Tensor and result.number == 1 and result.host.tolist() == X[np.abs(ROWS)].tolist()
-    # Nobody has waited for the last call: its rows stay where they are until it is known to be done.
+    # The last call did not wait, so its rows are kept until it has finished.
     assert _core.pending_calls() == 1
     gs.cuda.synchronize()
     assert _core.pending_calls() == 0
 
 
 if __name__ == "__main__":
-    with fake_cuda.played_gpu() as played:
-        globals()[sys.argv[1]](played)
+    with fake_cuda.played_gpu() as gpu:
+        globals()[sys.argv[1]](gpu)
     print("done")

@@ -1,8 +1,8 @@
 """documented_cases.py: examples, shapes and error rows of the source documents and their tests, as tables.
 
-They are verbatim facts (inputs, then `¦`, then keywords; `i32[1,2]` is a dtype and its values), named as in the
-catalogue that they were harvested into: ct cuTile, pp pypto, ms MindSpore. The native calls and the strict faces run
-the same rows.
+They are verbatim facts (inputs, then `¦`, then keywords; `i32[1,2]` is a dtype and its values), with the names of the
+catalogue that they were copied from: ct cuTile, pp pypto, ms MindSpore. The native calls and the strict interfaces run
+all of these rows.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ NAMES: dict[str, object] = {"T": True, "F": False, "nan": np.nan, "inf": np.inf}
 
 
 class Typed:
-    """A dtype before its values: `i32@[1,2]`, and `i32@77` for a 0-d array."""
+    """A dtype in front of its values: `i32@[1,2]`, and `i32@77` for a 0-d array."""
 
     def __init__(self, dtype: str):
         self.dtype = dtype
@@ -115,7 +115,7 @@ ROWS = {
     ),
 }
 
-# Scatters write: the answer is the array afterwards.
+# Scatters write in place: the answer is the array after the call.
 SCATTER_ROWS = {
     "ct-s-bounds": (
         "array=f32[100,101,102,103,104]; indices=i32[0,1,2,3,4,5,6,7]; value=f32[10,11,12,13,14,15,16,17]",
@@ -146,7 +146,7 @@ X_PP = [
     ("X-pp-8c", (16, 70), (7, 32), (1, 0)),
 ]
 
-# Tile shapes that the test cases of pypto set for them; the others set none that the catalogue names.
+# Tile shapes that pypto's test cases set for them; for the other cases the catalogue lists none.
 X_PP_TILES = {
     "X-pp-1": [(3, 8), (3, 16)],
     "X-pp-2": [(16, 8, 8), (5, 16, 8), (8, 9, 16)],

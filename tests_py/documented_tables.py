@@ -1,9 +1,9 @@
 """documented_tables.py: examples and error rows of libcudf's two documents and of its tests, as tables.
 
-They are verbatim facts, named as in the catalogue that they were harvested into (cu: cuDF; g gather, s scatter of rows,
-ss of scalars, b and bs under a boolean mask, n segmented gather, e errors). A column is its type before its values,
-`name=i32[1,∅]`; columns are separated by `; `, scalars are `i32 100`. The native calls and the strict face run the same
-rows.
+They are verbatim facts, with the names of the catalogue that they were copied from (cu: cuDF; g gather, s scatter of
+rows, ss of scalars, b and bs with a boolean mask, n segmented gather, e errors). A column is its type in front of its
+values, `name=i32[1,∅]`; columns are separated by `; `, scalars are `i32 100`. The native calls and the strict interface
+run all of these rows.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def type_of(text: str) -> pa.DataType:
 
 
 def values_of(text: str, kind: pa.DataType):
-    """Python values; those of decimals are given unscaled."""
+    """Python values; decimals are given unscaled."""
     text = re.sub(r"\b(\w+):", r'"\1":', text.replace("∅", "None"))
     values = eval(text, {"__builtins__": {}}, {"T": True, "F": False})
     if pa.types.is_decimal(kind):
@@ -50,7 +50,7 @@ def values_of(text: str, kind: pa.DataType):
 
 
 def column_of(text: str) -> pa.Array:
-    """`i32[1,∅]`: a type, then the values that belong to it."""
+    """`i32[1,∅]`: a type, then its values."""
     kind, values = re.fullmatch(r"(timestamp\[ms\]|[^\[]*)(\[.*\])", text).groups()
     kind = type_of(kind)
     if pa.types.is_dictionary(kind):
@@ -66,7 +66,7 @@ def table_of(text: str) -> pa.Table:
 
 
 def scalars_of(text: str) -> list[pa.Scalar]:
-    """`i32 0, str "A"`: the typed scalars of a row."""
+    """`i32 0, str "A"`: a row of typed scalars."""
     return [
         pa.scalar(values_of(value, type_of(kind)), type_of(kind))
         for kind, value in re.findall(r"([\w<>:]+) (\{.*\}|\[.*\]|[^,]+)", text)
@@ -74,7 +74,7 @@ def scalars_of(text: str) -> list[pa.Scalar]:
 
 
 def source_of(text: str) -> pa.Table | list[pa.Scalar]:
-    """A table, or scalars."""
+    """A table or a list of scalars."""
     return table_of(text) if re.match(r"\w+=|\d+ rows", text) else scalars_of(text)
 
 
@@ -325,7 +325,7 @@ SEGMENTED = {
     ),
 }
 
-# ---- the classes of the error rows, at home and in Python
+# ---- the exception classes of the error rows: libcudf's names and those of Python
 
 ERRORS = {
     "error value": ("InvalidArgument", (ValueError,)),

@@ -1,7 +1,7 @@
-"""fake_cuda.py: arrays in memory of the GPU that the CPU plays (fake_memory.py), for tests with GS_DEVICES=reference.
+"""fake_cuda.py: arrays in memory of the emulated GPU (fake_memory.py), for tests with GS_DEVICES=reference.
 
-Each class speaks to gatherscatter as one real library does, and notes which streams it was handed. None of them lets
-NumPy see its values: whoever looks at them from the host fails, as with real memory of a GPU.
+Each class has the interface of one real library and records the streams that it was given. None of them lets NumPy read
+its values: an access from the host fails, as with real memory of a GPU.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ STREAMS = {"cupy": 0x1000, "interface": 0x2000}
 
 
 class _Hidden:
-    """Memory on a GPU that is played. `host` gives a test what lies there."""
+    """An array in memory of the emulated GPU. `host` gives a test access to its values."""
 
     def __init__(self, host: np.ndarray, device: int = 0) -> None:
         self.host = placed(host)
@@ -38,7 +38,7 @@ class _Hidden:
 
 
 class DLPackOnly(_Hidden):
-    """Speaks DLPack and nothing else: no shape, no dtype."""
+    """Exports DLPack only: no shape, no dtype."""
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return CUDA, self.device_number
@@ -52,7 +52,7 @@ _exports: list[structs.Export] = []
 
 
 def _export(host: np.ndarray, **fields: Any) -> Any:
-    """A capsule whose struct lives until its consumer is done with it, and no longer."""
+    """A capsule whose struct is kept until its consumer calls the deleter."""
     _exports[:] = [export for export in _exports if not export.calls[0]]
     _exports.append(structs.Export(host, **fields))
     structs._alive.remove(_exports[-1])
@@ -60,7 +60,7 @@ def _export(host: np.ndarray, **fields: Any) -> Any:
 
 
 class Namespaced(DLPackOnly):
-    """Speaks DLPack and the array-API standard, as JAX and others do; results come back through `from_dlpack`."""
+    """Exports DLPack and the array-API standard, as JAX and others do; results return through `from_dlpack`."""
 
     def __init__(self, host: np.ndarray, device: int = 0) -> None:
         super().__init__(host, device)
@@ -82,7 +82,7 @@ class Namespaced(DLPackOnly):
 
 
 def host_of(array: Any) -> np.ndarray:
-    """What lies in an array of ours, or of one of these classes."""
+    """The values of an array of gatherscatter's, or of one of these classes."""
     if isinstance(array, _Hidden):
         return array.host
     facts = array.__cuda_array_interface__
@@ -99,7 +99,7 @@ def from_address(address: int, shape: tuple[int, ...], dtype: np.dtype, owner: A
 
 
 def _from_dlpack(array: Any) -> Namespaced:
-    array.__dlpack__(stream=0x3000, max_version=(1, 1))  # the capsule is given back at once; the memory stays with it
+    array.__dlpack__(stream=0x3000, max_version=(1, 1))  # the capsule is released at once; the array keeps the memory
     result = Namespaced(host_of(array), array.__dlpack_device__()[1])
     result.streams.append(0x3000)
     return result
@@ -109,7 +109,7 @@ _namespace = types.SimpleNamespace(from_dlpack=_from_dlpack)
 
 
 class Interface(_Hidden):
-    """Speaks `__cuda_array_interface__` and nothing else, and names its stream in it."""
+    """Exports `__cuda_array_interface__` only, and names its stream there."""
 
     stream: int | None = STREAMS["interface"]
 
@@ -137,7 +137,7 @@ class Interface(_Hidden):
 
 
 class FakeCupyArray(Interface):
-    """cupy.ndarray as far as gatherscatter sees it."""
+    """The part of cupy.ndarray that gatherscatter uses."""
 
     @property
     def device(self) -> Any:
@@ -183,7 +183,7 @@ class _Device:
 
 
 def fake_cupy() -> Any:
-    """A module with cupy's surface: ndarray, empty, cuda.Device, cuda.get_current_stream."""
+    """A module with the part of cupy that is used: ndarray, empty, cuda.Device, cuda.get_current_stream."""
     module: Any = types.ModuleType("cupy")
     module.ndarray = FakeCupyArray
     module.made = []
@@ -191,7 +191,7 @@ def fake_cupy() -> Any:
 
     def empty(shape: Any, dtype: Any = float) -> FakeCupyArray:
         fresh = FakeCupyArray(np.full(shape, 0, dtype), _Device.current)
-        if fresh.host.size and fresh.host.dtype.itemsize:  # noise, as fresh memory holds
+        if fresh.host.size and fresh.host.dtype.itemsize:  # noise, because new memory of a GPU is not zero
             fresh.host.reshape(-1).view("u1")[...] = 0xA5
         module.made.append(fresh)
         return fresh
@@ -205,7 +205,7 @@ def fake_cupy() -> Any:
 
 @contextmanager
 def installed_cupy() -> Any:
-    """The fake module in the place of cupy's."""
+    """Replace cupy by the fake module."""
     before = sys.modules.get("cupy")
     sys.modules["cupy"] = module = fake_cupy()
     try:
@@ -226,7 +226,7 @@ LIBRARIES: dict[str, Any] = {
 
 @contextmanager
 def played_gpu() -> Any:
-    """The CPU in the place of a GPU, whoever serves real ones. Gives the module that plays it."""
+    """Replace real GPUs by the emulated GPU. Yields the module that emulates it."""
     from gatherscatter import _core, _reference
 
     before, os.environ["GS_DEVICES"] = os.environ.get("GS_DEVICES"), "reference"

@@ -1,6 +1,6 @@
-"""fake_cudf.py: Arrow tables in memory of the GPU that the CPU plays (fake_memory.py): GS_DEVICES=reference.
+"""fake_cudf.py: Arrow tables in memory of the emulated GPU (fake_memory.py), for tests with GS_DEVICES=reference.
 
-They speak the device interface alone, so whoever looks for them on the host finds nothing.
+They export the device interface only, so code that looks for host interfaces finds none.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def struct_in(array_capsule: Any) -> DeviceArray:
 
 
 def move(array: Array, to: Any) -> None:
-    """Give all buffers of a struct, and of what hangs below it, the address that `to` has for theirs."""
+    """Replace all buffer addresses of a struct and its children by the addresses that `to` returns for them."""
     for i in range(array.n_buffers):
         if array.buffers[i]:
             array.buffers[i] = to(array.buffers[i])
@@ -70,7 +70,7 @@ def _copy_arrays(column: Column) -> None:
 
 
 class OnGpu:
-    """A record batch or array of pyarrow that says that it lies on a GPU."""
+    """A record batch or array of pyarrow that is exported as memory of a GPU."""
 
     def __init__(self, source: Any, kind: int = CUDA, number: int = 0, event: int | None = None) -> None:
         self.source, self.kind, self.number, self.event = source, kind, number, event
@@ -99,14 +99,14 @@ class _OnHost:
 
 
 def on_host(result: Any) -> Any:
-    """What lies in a result on the GPU that is played, checked in full."""
+    """A result on the emulated GPU as an object of pyarrow, validated in full."""
     there = pa.record_batch(_OnHost(result)) if getattr(result, "is_table", False) else pa.array(_OnHost(result))
     there.validate(full=True)
     return there
 
 
 class Handmade:
-    """Structs by hand, which count how often they were released. `make` gives a new Field and Column."""
+    """Hand-made structs that count how often they were released. `make` returns a new Field and Column."""
 
     def __init__(self, make: Any, kind: int = CUDA, number: int = 0) -> None:
         self.make, self.kind, self.number = make, kind, number
@@ -122,7 +122,7 @@ class Handmade:
         return capsule(field.struct, b"arrow_schema"), capsule(struct, b"arrow_device_array")
 
     def settled(self) -> bool:
-        """What was taken was released once, the array in its device struct; what nobody took was not."""
+        """Whether each struct that a consumer took was released once (an array in its device struct), and no other."""
         return all(
             field.settled(not field.struct.release) and column.settled(not struct.array.release)
             for field, column, struct in self.exports
@@ -130,7 +130,7 @@ class Handmade:
 
 
 def fake_pylibcudf() -> types.ModuleType:
-    """A module whose Table and Column hand over and take as those of pylibcudf do."""
+    """A module whose Table and Column export and import Arrow data as those of pylibcudf do."""
     module = types.ModuleType("pylibcudf")
 
     class Held:

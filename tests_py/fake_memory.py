@@ -1,8 +1,8 @@
-"""fake_memory.py: memory of the GPU that the CPU emulates, for the arrays and tables that say that they lie there.
+"""fake_memory.py: memory of the emulated GPU, for the arrays and tables of tests that are exported as memory of a GPU.
 
-Its pages have two addresses. A test reads and writes at the host address. The device address, which gatherscatter is
-told, is accessible only while a kernel runs: a library that follows it on the host dies. Where another module plays
-`_reference` and has no such memory, what lies on the GPU stays in the host's.
+Its pages have two addresses. A test reads and writes at the host address. The device address, which gatherscatter
+gets, is accessible only while a kernel runs: an access by host code ends the process. Another module in the place of
+`_reference` may not have such memory; the arrays then stay in host memory.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import numpy as np
 
 
 def placed(array: np.ndarray) -> np.ndarray:
-    """The array in memory of the GPU, at its host address: the same values, strides, flags and alignment.
+    """The array in memory of the GPU, at its host address, with equal values, strides, flags and alignment.
 
-    Views of such memory are left where they are, so arrays that are to overlap are views of one that was placed.
+    An array that is in such memory already is not copied, so arrays that must overlap are views of one placed array.
     """
     from gatherscatter import _reference
 
@@ -41,12 +41,12 @@ def _empty(array: np.ndarray, room: np.ndarray, ahead: int) -> np.ndarray:
 
 
 def device_address(array: np.ndarray) -> int:
-    """Where kernels find the first element of a placed array."""
+    """The address of a placed array's first element for kernels."""
     return moved("device_address", array.ctypes.data)
 
 
 def host_address(address: int) -> int:
-    """Where a test finds what kernels know by this address."""
+    """The host address of memory that kernels access at `address`."""
     return moved("host_address", address)
 
 
@@ -58,18 +58,18 @@ def moved(way: str, address: int) -> int:
 
 
 class Copies:
-    """Copies of memory that does not change, kept as long as the tests run: a table may outlive its source."""
+    """Copies of memory that does not change, kept until the tests end, because a table may outlive its source."""
 
     def __init__(self) -> None:
         self._by_address: dict[int, tuple[Any, np.ndarray]] = {}
 
     def add(self, owner: Any, address: int, size: int) -> None:
-        """`owner` is kept as well, so that the address stays its own."""
+        """Copy memory once. `owner` is kept too, so that its address is not reused."""
         if address not in self._by_address:
             there = (ctypes.c_uint8 * size).from_address(address) if size else bytearray(1)
             self._by_address[address] = (owner, placed(np.frombuffer(there, np.uint8)))
 
     def address_of(self, address: int) -> int:
-        """What an exporter keeps for itself (the sizes of the buffers of views) stays in memory of the host."""
+        """The device address of copied memory; an exporter's own memory (buffer sizes of views) stays on the host."""
         found = self._by_address.get(address)
         return address if found is None else device_address(found[1])

@@ -1,8 +1,8 @@
-"""fake_torch.py: a module in the place of torch whose tensors lie on a GPU that the CPU plays.
+"""fake_torch.py: a module in the place of torch, whose tensors are on the emulated GPU.
 
-gatherscatter reads torch through a table of C functions (DLPack's exchange API), so that is what is played here: the
-table, torch's allocator for its current stream, and the few Python attributes that are asked for. For a process that
-has not imported torch.
+gatherscatter reads torch through a table of C functions (DLPack's exchange API), so this module emulates that table,
+torch's allocator for its current stream, and the few Python attributes that are read. It is for a process that has not
+imported torch.
 """
 
 from __future__ import annotations
@@ -76,12 +76,12 @@ class Parameter(Tensor):
     pass
 
 
-PINNED = -1  # in the place of a device's number
+PINNED = -1  # takes the place of a device number
 
 
 def _describe(tensor: Any, host: np.ndarray, device: int, shape: Any, strides: Any) -> None:
     tensor.data, tensor.byte_offset, tensor.ndim = device_address(host) if host.size else None, 0, host.ndim
-    # Of pinned memory torch's table says no more than that it is the host's.
+    # For pinned memory torch's table reports the host as the device.
     tensor.device_type, tensor.device_id = (CUDA, device) if device != PINNED else (CPU, 0)
     tensor.code, tensor.bits, tensor.lanes = CODES[host.dtype.kind], 8 * host.itemsize, 1
     tensor.shape, tensor.strides = shape, strides
@@ -155,7 +155,7 @@ _table = _Table(1, 3, None, (ctypes.c_void_p * len(_FUNCTIONS))(*_addresses))
 
 
 def install() -> Any:
-    """Puts the module into the place of torch."""
+    """Replace torch by this module."""
     assert "torch" not in sys.modules
     new = ctypes.pythonapi.PyCapsule_New
     new.restype, new.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)

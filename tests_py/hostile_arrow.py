@@ -1,4 +1,4 @@
-"""Arrow structs that contradict themselves, by hand: what a broken or lying producer may hand over."""
+"""hostile_arrow.py: hand-made Arrow structs that contradict themselves, as a faulty producer may export them."""
 
 import arrow_samples as samples
 from arrow_structs import Column, Field
@@ -7,7 +7,7 @@ INT64_MAX, INT32_MIN, INT32_MAX = 2**63 - 1, -(2**31), 2**31 - 1
 
 
 def field_set(sample=samples.numbers, **values):
-    """The sample with other values in its ArrowSchema."""
+    """The sample with other values in fields of its ArrowSchema."""
 
     def make():
         field, column = sample()
@@ -19,7 +19,7 @@ def field_set(sample=samples.numbers, **values):
 
 
 def column_set(sample=samples.numbers, **values):
-    """The sample with other values in its ArrowArray."""
+    """The sample with other values in fields of its ArrowArray."""
 
     def make():
         field, column = sample()
@@ -44,7 +44,7 @@ def child_set(sample, child, **values):
 
 
 def without(sample, buffer):
-    """The sample with a null pointer for a buffer."""
+    """The sample with a null pointer in place of a buffer."""
 
     def change(_, column):
         column.addresses[buffer] = None
@@ -72,7 +72,7 @@ def metadata(*numbers):
 
     def make():
         field, column = samples.numbers()
-        field.text = data  # as a c_char_p it would end at its first zero
+        field.text = data  # a c_char_p would end at the first zero byte
         field.struct.metadata = data
         return field, column
 
@@ -117,10 +117,10 @@ def run_nulls(_, column):
     column.children[0].addresses[0] = column.children[0].mask.ctypes.data
 
 
-# name: how to build the type and the column. Nothing is wrong with these.
+# name: how to build the type and the column. These are valid.
 HONEST = {f"honest_{sample.__name__}": sample for sample in samples.SAMPLES}
 
-# Whoever looks at the structure alone has to see it.
+# Validation of the structure alone must find these errors.
 BROKEN = {
     "format_null": field_set(format=None),
     "format_empty": field_set(format=b""),
@@ -218,7 +218,7 @@ BROKEN = {
     "dictionary_length_negative": changed(samples.coded, lambda _, c: setattr(c.dictionary.struct, "length", -1)),
 }
 
-# Whoever looks at every row has to see it; others see it when they use it, or come to no harm.
+# Full validation must find these errors; "basic" may find them at use, or give a harmless result.
 WRONG_ROWS = {
     "null_count_less_than_bitmap": column_set(samples.text, null_count=0),
     "null_count_more_than_bitmap": column_set(samples.text, null_count=2),

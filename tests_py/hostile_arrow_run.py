@@ -1,4 +1,4 @@
-"""Tries every hostile Arrow producer in a process of its own (a fork) and prints one JSON line for each attempt."""
+"""hostile_arrow_run.py: tries each hostile Arrow producer in a forked process and prints a JSON line per attempt."""
 
 import gc
 import importlib
@@ -68,7 +68,7 @@ def schema_gone():
     return build
 
 
-# A producer that fails may say anything, but nothing is lost.
+# A producer that fails may give any error text, but all structs must be released.
 STREAMS = {
     "stream_schema_fails": stream_of(fails=(-1, 5)),
     "stream_schema_fails_without_words": stream_of(fails=(-1, 12), error=None),
@@ -90,7 +90,7 @@ STREAMS = {
 
 
 class Odd:
-    """A producer whose method returns, or raises, whatever `answer()` does."""
+    """A producer whose method returns, or raises, what `answer()` returns or raises."""
 
     def __init__(self, method, answer):
         self.exports = []
@@ -150,7 +150,7 @@ def spent():
     return producer
 
 
-# Producers that do not keep to the protocol of capsules.
+# Producers that violate the protocol of capsules.
 PRODUCERS = {
     "stream_is_none": odd("__arrow_c_stream__", lambda self: None),
     "stream_is_number": odd("__arrow_c_stream__", lambda self: 42),
@@ -181,7 +181,7 @@ PRODUCERS = {
 
 
 def producers(name):
-    """The producers of a case: its columns by themselves and in the chunks of a table."""
+    """The producers of a case: its column as an array, and in the chunks of a table."""
     if name in PRODUCERS:
         return [PRODUCERS[name]]
     if name in STREAMS:
@@ -191,7 +191,7 @@ def producers(name):
 
 
 def uses(gs, core):
-    """What is done with a hostile producer; each gives a table or column."""
+    """The uses of a hostile producer; each returns a table or column."""
     return {
         "import": lambda it, level: core.ArrowTable(it, None, level == "full"),
         "gather": lambda it, level: gs.table.gather(it, [2, 0, 1, 2], validate=level),
@@ -202,7 +202,7 @@ def uses(gs, core):
 
 
 def validity(result):
-    """What pyarrow thinks of a result."""
+    """The result of pyarrow's full validation."""
     try:
         pa.chunked_array(result).validate(full=True)
     except pa.ArrowInvalid as error:
@@ -211,7 +211,7 @@ def validity(result):
 
 
 def attempt(make, use, level):
-    """What came of one hostile producer, and whether all that it gave was released once."""
+    """The outcome of one hostile producer, and whether everything that it exported was released once."""
     producer = make()
     try:
         result = use(producer, level)
@@ -232,14 +232,15 @@ def all_attempts(name, write):
         for level in ("basic", "full"):
             for number, make in enumerate(producers(name)):
                 where = {"name": name, "use": use, "level": level, "producer": number}
-                write({**where, "outcome": ["crashed"], "message": "", "settled": False})  # unless the next line comes
+                # This line is the last one if the attempt ends the process.
+                write({**where, "outcome": ["crashed"], "message": "", "settled": False})
                 write({**where, **attempt(make, call, level)})
     works = gs.table.gather(pa.array([1, 2]), [1, -2]).to_pylist() == [2, 1]
     write({"name": name, "use": "afterwards", "works": works})
 
 
 def in_a_fork(name):
-    """The attempts of one case, as far as it comes."""
+    """The attempts of one case, up to a crash."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -257,18 +258,18 @@ def in_a_fork(name):
 
 
 def followed(line, after):
-    """Whether `after` says what came of the attempt that `line` announces."""
+    """Whether `after` is the outcome of the attempt that `line` announces."""
     return line.get("outcome") == ["crashed"] and all(
         line[key] == after.get(key) for key in ("use", "level", "producer")
     )
 
 
-CASES = (*BROKEN, *WRONG_ROWS, *STREAMS, *PRODUCERS)  # HONEST ones are tried as well
+CASES = (*BROKEN, *WRONG_ROWS, *STREAMS, *PRODUCERS)  # HONEST ones are tried too
 
 if __name__ == "__main__":
     for module in ("gatherscatter", "numpy.ma", "pandas", "polars"):
         importlib.import_module(module)  # once, before the forks
-    gc.freeze()  # or every child would copy what it looks through
+    gc.freeze()  # else the collector would touch, and so copy, all pages in every child
     for case in (*HONEST, *CASES) if len(sys.argv) == 1 else sys.argv[1:]:
         for line in in_a_fork(case):
             print(json.dumps(line), flush=True)

@@ -1,6 +1,6 @@
-"""Builds DLPack capsules by hand, every field under the test's control: honest producers and lying ones.
+"""hostile_dlpack.py: builds DLPack capsules field by field, for valid and for hostile producers.
 
-Run as a program it tries every hostile case in a process of its own (a fork) and prints one JSON line for each.
+Run as a program, it tries every hostile case in a forked process and prints one JSON line for each.
 """
 
 import ctypes
@@ -60,11 +60,11 @@ _name = ctypes.pythonapi.PyCapsule_GetName
 _name.restype, _name.argtypes = ctypes.c_char_p, (ctypes.py_object,)
 
 
-_alive = []  # structs outlive their test, so that a deleter that comes late or twice is counted and no crash
+_alive = []  # keeps structs alive after their test, so that a late or second deleter call is counted and does not crash
 
 
 class Export:
-    """One capsule. It has no destructor: a consumer that takes it has to call the deleter, nobody else does."""
+    """One capsule. It has no destructor: only a consumer that takes the capsule calls the deleter."""
 
     def __init__(self, array, *, versioned=True, name=None, deleter=True, **fields):
         on_gpu = fields.get("device_type") in (CUDA, CUDA_MANAGED)
@@ -99,7 +99,7 @@ class Export:
         _alive.append(self)
 
     def settled(self):
-        """Whether the deleter ran as often as it must: once if the capsule was taken, never if it was not."""
+        """Whether the deleter was called once if the capsule was taken, and never if it was not."""
         taken = _name(self.capsule) != self.name
         return self.calls[0] == (1 if taken and self.deletes else 0)
 
@@ -108,7 +108,7 @@ class Export:
 
 
 class Producer:
-    """An array of no known library that speaks DLPack 1.x."""
+    """An array of an unknown library that exports DLPack 1.x."""
 
     def __init__(self, array, **fields):
         self.array, self.fields = array, fields
@@ -127,7 +127,7 @@ class Producer:
 
 
 class LegacyProducer(Producer):
-    """A producer from before DLPack 1.0: knows `stream` only and the struct without a version."""
+    """A producer from before DLPack 1.0, with the argument `stream` only and the struct without a version."""
 
     def __init__(self, array, **fields):
         super().__init__(array, versioned=False, **fields)
@@ -137,7 +137,7 @@ class LegacyProducer(Producer):
 
 
 def returning(value):
-    """A producer whose __dlpack__ returns, or raises, `value`."""
+    """A producer whose __dlpack__ returns or raises `value`."""
 
     def build(array):
         class Odd(Producer):
@@ -152,7 +152,7 @@ def returning(value):
 
 
 def on_device(value):
-    """A producer whose __dlpack_device__ returns, or raises, `value`."""
+    """A producer whose __dlpack_device__ returns or raises `value`."""
 
     def build(array):
         class Odd(Producer):
@@ -218,7 +218,7 @@ def same_capsule(array):
 
 
 def spent(array):
-    """Hands out one capsule, whoever asks and how often."""
+    """Exports one capsule, which was consumed before, in every call."""
     odd = same_capsule(array)
     np.from_dlpack(odd)
     return odd
@@ -226,13 +226,13 @@ def spent(array):
 
 STRUCTURE = ("BufferError",)
 DTYPE = ("BufferError", "TypeError")
-# The capsule says on its own where the memory is, so who asks nothing else has the right answer.
+# The capsule itself names its device, so a consumer that does not call __dlpack_device__ gets the right result.
 UNASKED = ("returned", "BufferError", "TypeError", "ValueError", "AttributeError", "OverflowError", "RuntimeError")
 JUNK = ("BufferError", "TypeError", "ValueError", "AttributeError", "OverflowError")
 DEVICE = ("BufferError", "TypeError", "ValueError", "RuntimeError")
 REFUSED = ("BufferError", "TypeError", "ValueError")
 
-# name: (how to build the producer from an honest array, the exceptions that may come of it)
+# name: (how to build the producer from a valid array, the allowed exceptions)
 CASES = {
     "major_0": (fields(major=0), STRUCTURE),
     "major_2": (fields(major=2), STRUCTURE),
@@ -320,7 +320,7 @@ ROLES = ("input", "index", "mask", "src", "out")
 
 
 def call(gs, role, producer):
-    """One gather, or one scatter, in which the producer plays `role`; the other arguments are honest."""
+    """One gather or scatter with the producer as the argument `role`; the other arguments are valid."""
     if role == "src":
         return gs.scatter(np.zeros(6, np.float32), 0, np.arange(6)[::-1], producer)
     arguments = {"input": np.arange(6.0, dtype=np.float32), "index": np.arange(6)[::-1], "mask": None, "out": None}
@@ -339,7 +339,7 @@ def honest(role):
 
 
 def attempt(name, role):
-    """What came of one hostile case, and whether the library still works after it."""
+    """The outcome of one hostile case, and whether gatherscatter still works after it."""
     import gatherscatter as gs
 
     producer = CASES[name][0](honest(role))

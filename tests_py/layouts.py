@@ -1,4 +1,4 @@
-"""layouts.py: the dtypes and memory layouts that the tests put arrays in, and their bytes."""
+"""layouts.py: the dtypes and memory layouts of the tests' arrays, and access to their bytes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from optional import optional
 from reference_reduce import FLOATS, PART_OF
 
-ml_dtypes = optional("ml_dtypes")  # what is missing is named in the terminal summary
+ml_dtypes = optional("ml_dtypes")  # the terminal summary names it if it is missing
 torch = optional("torch")
 
 RECORD = np.dtype([("a", "i1"), ("b", ">f4"), ("c", "S3", (2,))])  # 11 bytes, fields unaligned
@@ -27,7 +27,7 @@ if ml_dtypes is not None:
 
 INDEX_TYPES = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", ">i4", ">u8", "list"]
 
-# what torch has, and the NumPy type through which its bytes come and go
+# The dtypes that torch supports, and the NumPy dtype through which the bytes are converted.
 TORCH_VIA: dict[str, str | None] = dict.fromkeys(NUMBERS)
 if ml_dtypes is not None:
     TORCH_VIA |= {"bfloat16": "int16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8"}
@@ -37,9 +37,9 @@ TORCH_LAYOUTS = ["C", "F", "sliced", "transposed", "broadcast"]
 
 
 def random_items(shape: tuple[int, ...], dtype: np.dtype, rng: np.random.Generator) -> np.ndarray:
-    """Any bit pattern that the dtype allows: NaNs with payloads, -0.0, NaT."""
+    """Random bit patterns, all that the dtype allows: NaNs with payloads, -0.0, NaT."""
     size = int(np.prod(shape, dtype=object))
-    if dtype.kind == "U":  # code points have a limit
+    if dtype.kind == "U":  # code points have an upper limit
         items = rng.integers(1, 0x10000, size * dtype.itemsize // 4, "u4").astype(
             np.dtype("u4").newbyteorder(dtype.byteorder)
         )
@@ -53,7 +53,7 @@ def random_items(shape: tuple[int, ...], dtype: np.dtype, rng: np.random.Generat
 
 
 def finite_items(shape: tuple[int, ...], dtype: np.dtype, rng: np.random.Generator, reduce: str = "") -> np.ndarray:
-    """Numbers whose sums, or products for "mul", stay finite and not 0: in another order they give other bytes."""
+    """Numbers whose sums (or products for "mul") stay finite and not 0, so that another order gives other bytes."""
     if dtype.name in PART_OF:
         real, imaginary = (finite_items(shape, PART_OF[dtype.name], rng, kind) for kind in (reduce, ""))
         return (real + 1j * (imaginary / 512 if reduce == "mul" else imaginary)).astype(dtype)
@@ -65,14 +65,14 @@ def finite_items(shape: tuple[int, ...], dtype: np.dtype, rng: np.random.Generat
 
 
 def one_item(dtype: np.dtype) -> np.ndarray:
-    """A 0-d array of a value that a caller would write down, for numbers 5."""
+    """A 0-d array of a value that a caller would write as a literal; 5 for numbers."""
     if dtype.type is np.void:
         return random_items((), dtype, np.random.default_rng(5))
     return np.array("5" if dtype.kind in "SU" else 5).astype(dtype)
 
 
 def lay_out(array: np.ndarray, layout: str, axis: int = 0) -> np.ndarray:
-    """The same values with another memory layout. `broadcast` repeats the first slice of `axis` by stride 0."""
+    """The array in another memory layout. `broadcast` repeats the first slice of `axis` by stride 0."""
     if array.ndim == 0:
         layout = {"F": "C", "reversed": "sliced", "transposed": "C", "broadcast": "C"}.get(layout, layout)
     if layout == "C":
@@ -87,7 +87,7 @@ def lay_out(array: np.ndarray, layout: str, axis: int = 0) -> np.ndarray:
         view = room[(slice(1, None, 2),) * array.ndim] if array.ndim else room[1:2].reshape(())
         view[...] = array
         return view
-    if layout == "transposed":  # the last axis comes first in memory
+    if layout == "transposed":  # the last axis becomes the first in memory
         return np.moveaxis(np.array(np.moveaxis(array, -1, 0), order="C"), 0, -1)
     if layout == "broadcast":
         first = np.array(array[(slice(None),) * axis + (slice(0, 1),)], order="C")
@@ -106,7 +106,7 @@ def lay_out(array: np.ndarray, layout: str, axis: int = 0) -> np.ndarray:
 
 
 def to_torch(array: np.ndarray) -> Any:
-    """A tensor on the same memory."""
+    """A tensor over the array's memory."""
     via = TORCH_VIA.get(array.dtype.name)
     if via is None:
         return torch.from_numpy(array)
@@ -114,21 +114,21 @@ def to_torch(array: np.ndarray) -> Any:
 
 
 def bytes_of(array: Any) -> bytes:
-    """The items in C order, whatever holds them."""
+    """The items in C order, for an array of any library."""
     if torch is not None and isinstance(array, torch.Tensor):
         return array.reshape(-1).clone(memory_format=torch.contiguous_format).view(torch.uint8).numpy().tobytes()
     return array.tobytes() if isinstance(array, np.ndarray | np.generic) else repr(array).encode()
 
 
 def significant(array: np.ndarray) -> bytes:
-    """The bytes that mean something: x87 long doubles lie in 16 bytes and have 10, what pads them is anything."""
+    """The bytes that carry values: x87 long doubles have 10 bytes in 16, and the padding is arbitrary."""
     if array.dtype.char in "gG" and np.finfo(array.dtype).nmant == 63:
         return np.ascontiguousarray(array).reshape(-1).view("u1").reshape(-1, 16)[:, :10].tobytes()
     return array.tobytes()
 
 
 def root_of(array: np.ndarray) -> np.ndarray | bytearray:
-    """The object that owns the memory under a view: what else lies around an `out` must stay as it was."""
+    """The object that owns the memory of a view; its bytes outside of an `out` must not change."""
     while isinstance(array, np.ndarray) and array.base is not None:
         array = array.base
     return array

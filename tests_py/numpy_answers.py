@@ -1,4 +1,4 @@
-"""numpy_answers.py: what a call of NumPy gives or writes, or its error, and whether ours does the same."""
+"""numpy_answers.py: compares the results, writes and errors of NumPy's functions with those of gatherscatter's."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from layouts import root_of, significant
 
 
 def matrix(values):
-    """NumPy warns of this class wherever one is made."""
+    """An np.matrix; NumPy warns whenever one is created."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PendingDeprecationWarning)
         return np.matrix(values)
 
 
 def outcome(function, *args, **kwargs):
-    """What a call gives: the value with its type and dtype, or the error."""
+    """The outcome of a call: the value with its type and dtype, or the error."""
     try:
         result = function(*args, **kwargs)
     except Exception as error:
@@ -27,7 +27,7 @@ def outcome(function, *args, **kwargs):
 
 
 def assert_numpys_answer(ours, numpys, *args, **kwargs):
-    """The same result, or an error of NumPy's class whose text begins with NumPy's."""
+    """Check for an equal result, or an error of NumPy's class whose text begins with NumPy's."""
     expected, found = outcome(numpys, *args, **kwargs), outcome(ours, *args, **kwargs)
     if isinstance(expected, Exception):
         assert_refusal(expected, found)
@@ -36,13 +36,13 @@ def assert_numpys_answer(ours, numpys, *args, **kwargs):
 
 
 def assert_refusal(expected, found):
-    """Whether an error is of NumPy's class, with NumPy's words first."""
+    """Check that an error is of NumPy's class and begins with NumPy's text."""
     assert isinstance(found, type(expected)), found
     assert str(found).startswith(str(expected).strip()), (str(found), str(expected))
 
 
 def assert_numpys_write(ours, numpys, make, *args, **kwargs):
-    """The same bytes in all of the memory around the array that `make` gives, or the same refusal and no write."""
+    """Check for equal bytes in all memory of the array that `make` returns, or for NumPy's error and no write."""
     mine, theirs = make(), make()
     before = memory(mine)
     expected, found = outcome(numpys, theirs, *args, **kwargs), outcome(ours, mine, *args, **kwargs)
@@ -55,12 +55,12 @@ def assert_numpys_write(ours, numpys, make, *args, **kwargs):
 
 
 def memory(array):
-    """All bytes of the memory that an array lies in, but for what pads long doubles."""
+    """All bytes of the object that owns an array's memory, without the padding of long doubles."""
     root = root_of(array)
     return significant(root) if isinstance(root, np.ndarray) else bytes(root)
 
 
-# What callers give as indices, good or bad.
+# Valid and invalid arguments as indices.
 INDICES = {
     "ints": np.array([0, 2, -1]),
     "2-d": np.array([[0, 1], [-1, 1]]),
@@ -111,5 +111,5 @@ INDICES = {
     "huge": 2**70,
 }
 
-# NumPy says more, or our list of what is an array is shorter: the class of the error agrees, its words do not.
+# These say more in NumPy, or are arrays there and not here: the class of the error agrees, its text differs.
 OWN_WORDS = {"dict", "object", "slice"}

@@ -1,4 +1,4 @@
-"""numpy_faces.py: NumPy's own test modules, compiled with our functions in place of take, put and their kin.
+"""numpy_faces.py: NumPy's own test modules, compiled with our functions in place of take, put and related functions.
 
 Most of NumPy's tests call methods, `a.take(...)`, which cannot be patched on a built-in type. So the source of a
 module is rewritten before it runs: each attribute `<x>.take` becomes `_face(<x>, "take")`, which gives our function
@@ -33,7 +33,7 @@ METHODS = {"compress", "put", "take"}
 
 
 class Calls:
-    """Counts the calls of our functions, so that a test which no longer reaches them is noticed."""
+    """Counts the calls of our functions, so that a test that no longer calls them is found."""
 
     count = 0
 
@@ -62,7 +62,7 @@ def masked_compress(condition: Any, a: Any, *args: Any, **kwargs: Any) -> Any:
     return OURS["compress"](condition, np.ma.asanyarray(a), *args, **kwargs)
 
 
-# Functions of numpy.ma that are methods of their argument. Its putmask is another function: it writes masks too.
+# Functions of numpy.ma that are methods of their argument. Its putmask is left out, because it writes masks too.
 MASKED = {"compress": masked_compress, "put": masked_put, "take": masked_take}
 
 
@@ -85,7 +85,7 @@ PYTEST_MARKS = {"parametrize", "skipif", "skip", "xfail", "usefixtures", "filter
 
 
 def unmarked(*args: Any, **kwargs: Any) -> Any:
-    """Stands for a mark of NumPy's own, with or without arguments, which this project has not registered."""
+    """Replaces a pytest mark of NumPy's own, with or without arguments, which this project has not registered."""
     return args[0] if len(args) == 1 and callable(args[0]) and not kwargs else lambda test: test
 
 
@@ -132,22 +132,22 @@ def _getattr(owner: Any, name: str, *default: Any) -> Any:
 
 
 def load(name: str, stand_ins: dict[str, dict[str, str]]) -> types.ModuleType:
-    """A module of NumPy's tests, rewritten and run under another name, so that the original stays what it is.
+    """A module of NumPy's tests, rewritten and run under another name, so that the original module is not changed.
 
-    In the functions that `stand_ins` names, names and strings give way to other strings. What the tests draw from
-    NumPy's list of all dtypes is without the one that holds references.
+    In the functions that `stand_ins` lists, names and strings are replaced by other strings. NumPy's list of all dtypes
+    is given to the tests without the dtype of references.
     """
     path, tree = source(name)
     tree = ast.fix_missing_locations(_Rewrite(stand_ins).visit(tree))
     all_codes = np.typecodes["All"]
     module = types.ModuleType(f"{name}_on_gatherscatter")
-    module.__package__ = name.rpartition(".")[0]  # for relative imports
+    module.__package__ = name.rpartition(".")[0]  # relative imports need it
     module.__file__ = path
     vars(module).update(_face=face, _getattr=_getattr, _unmarked=unmarked)
     np.typecodes["All"] = all_codes.replace("O", "")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PendingDeprecationWarning)  # of numpy.matrix
+            warnings.simplefilter("ignore", PendingDeprecationWarning)  # numpy.matrix raises it
             exec(compile(tree, path, "exec"), vars(module))
     finally:
         np.typecodes["All"] = all_codes
@@ -161,7 +161,7 @@ def load(name: str, stand_ins: dict[str, dict[str, str]]) -> types.ModuleType:
 
 @functools.cache
 def uses_of_the_faces(name: str) -> list[tuple[str | None, str]]:
-    """(class or None, function) of each test in a module whose own source names one of our functions."""
+    """(class or None, function) of each test in a module whose own source uses one of our functions."""
     uses: list[tuple[str | None, str]] = []
     for node in source(name)[1].body:
         if isinstance(node, ast.ClassDef):

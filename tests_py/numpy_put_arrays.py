@@ -1,4 +1,4 @@
-"""numpy_put_arrays.py: the arrays that the tests of NumPy's writing calls write to: functions that make them anew."""
+"""numpy_put_arrays.py: functions that make the arrays to which the tests of NumPy's writing functions write."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ WRITABLE = [layout for layout in LAYOUTS if layout not in ("broadcast", "readonl
 
 
 def room(shape=(2, 3), dtype=float, layout="C"):
-    """A function that makes the same array again and again."""
+    """A function that makes an equal, new array in each call."""
 
     def make():
         return lay_out(random_items(shape, np.dtype(dtype), np.random.default_rng(1)), layout)

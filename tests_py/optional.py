@@ -1,4 +1,4 @@
-"""optional.py: libraries that helpers use where they are there."""
+"""optional.py: imports libraries that test helpers use if they are installed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 
 def optional(name: str) -> ModuleType | None:
-    """The module, or None where it is not installed; tests that need it skip by pytest.importorskip."""
+    """The module, or None if it is not installed. Tests that need it skip by pytest.importorskip."""
     try:
         return pytest.importorskip(name, exc_type=ImportError)
     except pytest.skip.Exception:

@@ -1,4 +1,4 @@
-"""pairwise.py: few cases out of many factors, such that every allowed pair of values meets in at least one case."""
+"""pairwise.py: few cases of many factors, such that every allowed pair of values occurs in at least one case."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Pair = tuple[str, Hashable, str, Hashable]
 def allowed_pairs(
     factors: Mapping[str, Sequence[Hashable]], allows: Callable[[Row], bool], crossed: Collection[str] | None = None
 ) -> Iterator[Pair]:
-    """Every pair of values of two factors that may stand together; of the factors in `crossed` alone if it is given."""
+    """Every allowed pair of values of two factors; only of the factors in `crossed` if it is given."""
     for a, b in itertools.combinations([name for name in factors if crossed is None or name in crossed], 2):
         for x in factors[a]:
             for y in factors[b]:
@@ -23,10 +23,10 @@ def allowed_pairs(
 def all_pairs(
     factors: Mapping[str, Sequence[Hashable]], allows: Callable[[Row], bool], crossed: Collection[str] | None = None
 ) -> list[Row]:
-    """Greedy: start from a missing pair, give every other factor the value that covers most missing pairs.
+    """Cases by a greedy choice: start from a missing pair, give other factors the value that covers most missing pairs.
 
-    `allows` judges a partial case. Factors outside of `crossed`, if it is given, take their values in turn.
-    Deterministic: the same factors always give the same cases.
+    `allows` checks a partial case. Factors outside of `crossed`, if it is given, take their values in turn. The choice
+    is deterministic: equal factors give equal cases.
     """
     names = list(factors)
     rank = {name: i for i, name in enumerate(names)}
@@ -48,7 +48,7 @@ def all_pairs(
             values = [v for v in factors[name] if allows({**row, name: v})]
             if not values:
                 raise ValueError(f"no value of {name} goes with {row}")
-            turn = len(rows) % len(values)  # ties go round, so that no value is favoured
+            turn = len(rows) % len(values)  # the order rotates, so that ties do not favour one value
             row[name] = max(values[turn:] + values[:turn], key=lambda v, name=name: gain(row, name, v))
         row = {name: row[name] for name in names}
         for c, d in itertools.combinations(names, 2):

@@ -1,8 +1,8 @@
-"""reference.py: what every reading operator means, as naive loops over Python ints; the oracle of all tests.
+"""reference.py: the definition of every reading operator as naive loops over Python ints; the oracle of all tests.
 
-Nothing here is fast or clever on purpose. Items are moved as bytes, so that any dtype and any bit pattern is exact. An
-operator is two steps: `resolve_points` says where every point of the index space lies (or that it is padding, or bad),
-then a loop over the result moves one item at a time. The other direction is in reference_write.py.
+The code is simple on purpose and neither fast nor clever. Items are moved as bytes, so that every dtype and bit pattern
+is exact. An operator has two steps: `resolve_points` computes where each point of the index space lies (or that it is
+padding, or bad), then a loop over the result moves one item at a time. Writing operators are in reference_write.py.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Point = tuple[int, ...]
 
 
 class Bad(NamedTuple):
-    """The lowest point whose index is outside, and the number of such points."""
+    """The lowest point with a bad index, and the number of such points."""
 
     index: int
     position: Point
@@ -25,25 +25,25 @@ class Bad(NamedTuple):
 
 
 class Clash(NamedTuple):
-    """With duplicates="error": the lowest point that meets a place for the second time, and who met it first."""
+    """With duplicates="error": the lowest point whose target was written before, and the first point that wrote it."""
 
     position: Point
     first: Point
 
 
 class Answer(NamedTuple):
-    """Either a result or the reason why there is none."""
+    """Either a result, or the reason why there is none."""
 
     result: np.ndarray | None
     bad: Bad | Clash | None
 
 
 class Outside(Exception):
-    """The rule has no answer for this index value."""
+    """The rule forbids this index value."""
 
 
 def resolve(value: int, n: int, bounds: str = "raise", negative: str = "from_end") -> int | None:
-    """The position that `value` means on an axis of size `n`; None: padding, or no write; Outside: an error."""
+    """The position of index `value` on an axis of size `n`; None for padding or no write; Outside for an error."""
     assert bounds in ("raise", "deferred", "fill", "drop", "clip", "wrap", "unchecked")
     assert negative in ("from_end", "out_of_bounds")
     position = value
@@ -51,7 +51,7 @@ def resolve(value: int, n: int, bounds: str = "raise", negative: str = "from_end
         position = value + n
     if 0 <= position < n:
         return position
-    assert bounds != "unchecked", "the caller of unchecked vouches for every index"
+    assert bounds != "unchecked", "with bounds='unchecked' every index must be valid"
     if bounds in ("fill", "drop"):
         return None
     if n == 0:
@@ -59,14 +59,14 @@ def resolve(value: int, n: int, bounds: str = "raise", negative: str = "from_end
     if bounds == "clip":
         return 0 if position < 0 else n - 1
     if bounds == "wrap":
-        return value % n  # Python's modulo: never negative
+        return value % n  # Python's modulo is never negative
     raise Outside
 
 
 def resolve_points(
     shape: Point, axes: list[int], sizes: list[int], indices: list[Any], bounds: str, negative: str, mask: Any
 ) -> tuple[dict[Point, tuple[int, ...] | None], Bad | None]:
-    """Positions (one for each index array) at every point of the index space; None where the point is padding."""
+    """Positions (one for each index array) of every point of the index space; None for a point that is padding."""
     indices = [np.broadcast_to(np.asarray(index), shape) for index in indices]
     if mask is not None:
         mask = np.broadcast_to(np.asarray(mask), shape)
@@ -75,7 +75,7 @@ def resolve_points(
     count = 0
     for point in np.ndindex(shape):
         if mask is not None and not mask[point]:
-            points[point] = None  # whatever the index says: nobody looks at it
+            points[point] = None  # the index of a masked point is not read
             continue
         positions: list[int | None] = []
         bad: Bad | None = None
@@ -97,12 +97,12 @@ def resolve_points(
 
 
 def item(array: np.ndarray, place: Point) -> bytes:
-    """The bytes of one item. The Ellipsis keeps it an array: a scalar may lose bits."""
+    """The bytes of one item. The Ellipsis keeps it an array, because a scalar may lose bits."""
     return array[(*place, ...)].tobytes()
 
 
 def from_items(items: list[bytes], shape: Point, dtype: np.dtype) -> np.ndarray:
-    """A C-ordered array of these items. One spare byte, because NumPy refuses an empty buffer."""
+    """A C-ordered array of these items. One byte is added, because NumPy rejects an empty buffer."""
     return np.ndarray(shape, dtype, buffer=bytearray(b"".join(items) + b"\0"))
 
 
@@ -118,7 +118,7 @@ def gather_dim(
 ) -> Answer:
     """result[c] = source[c with c[dim] replaced by index[c]]"""
     index = np.asarray(index)
-    if source.ndim == 0:  # both are treated as shape (1,), the answer keeps the index's shape
+    if source.ndim == 0:  # both are treated as shape (1,); the answer has the shape of the index
         assert dim in (-1, 0)
         points, bad = resolve_points((), [0], [1], [index], bounds, negative, mask)
         if bad is not None:
@@ -135,7 +135,7 @@ def gather_dim(
 def take_along_axis(
     source: np.ndarray, indices: Any, axis: int | None, *, bounds="raise", negative="from_end", mask=None, fill=None
 ) -> Answer:
-    """NumPy's: as gather_dim, but the other axes of source and indices are broadcast together."""
+    """NumPy's take_along_axis: as gather_dim, but source and indices are broadcast on all other axes."""
     index = np.asarray(indices)
     if axis is None:
         assert index.ndim == 1
@@ -187,7 +187,7 @@ def gather_axis(
     if bad is not None:
         return Answer(None, bad)
     shape = source.shape[:axis] + indices.shape[b:] + source.shape[axis + 1 :]
-    after = axis + indices.ndim - b  # where T begins in the result
+    after = axis + indices.ndim - b  # the axis at which T begins in the result
     items = []
     for c in np.ndindex(shape):
         point = c[:b] + c[axis:after]
@@ -202,7 +202,7 @@ def gather_axis(
 def take(
     source: np.ndarray, indices: Any, axis: int | None, *, bounds="raise", negative="from_end", mask=None, fill=None
 ) -> Answer:
-    """NumPy's: slices along `axis`, or items of the flattened array where axis is None."""
+    """NumPy's take: slices along `axis`, or items of the flattened array if axis is None."""
     if axis is None:
         source, axis = flattened(source), 0
     return gather_axis(source, indices, axis, 0, bounds=bounds, negative=negative, mask=mask, fill=fill)
@@ -249,7 +249,7 @@ def gather_nd(
 
 
 def coordinates(source: np.ndarray, indices: Any, batch_dims: int) -> tuple[Point, list[int], list[np.ndarray]]:
-    """The shape of the points, the axes that they name, and for each of these axes its part of the indices."""
+    """The shape of the points, the axes that they address, and the index array of each of these axes."""
     indices = np.asarray(indices)
     assert indices.ndim > batch_dims >= 0 and indices.shape[:batch_dims] == source.shape[:batch_dims]
     k = indices.shape[-1]

@@ -1,7 +1,7 @@
-"""reference_reduce.py: what a reduction of items means, one step at a time; used by the loops of reference_write.py.
+"""reference_reduce.py: the definition of a reduction of items, one step at a time, for the loops of reference_write.py.
 
 Integers are Python's, wrapped to their type after every step (the sum of a mean to 64 bits). Floats narrower than 32
-bits are carried in float32 and rounded once, at the end. Nothing is reordered or contracted, and there is one NaN.
+bits are kept in float32 and rounded once, at the end. Nothing is reordered or contracted, and there is only one NaN.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ REDUCTIONS = {
     "mean": "mean",
 }
 
-# The bits of the NaN that a reduction gives: quiet, positive, without payload.
+# The bits of the NaN that a reduction gives: quiet, positive, without a payload.
 QUIET_NAN = {
     "float16": 0x7E00,
     "bfloat16": 0x7FC0,
@@ -42,7 +42,7 @@ PART_OF = {"complex64": np.dtype("float32"), "complex128": np.dtype("float64")}
 
 
 def reducible(dtype: np.dtype, reduce: str) -> bool:
-    """Whether items of this dtype have this reduction."""
+    """Whether items of this dtype support this reduction."""
     kind = REDUCTIONS[reduce]
     if not dtype.isnative:
         return False
@@ -54,7 +54,7 @@ def reducible(dtype: np.dtype, reduce: str) -> bool:
 
 
 def combined(items: list[bytes], dtype: np.dtype, reduce: str) -> bytes:
-    """The bytes of the items, taken together from the first to the last."""
+    """The bytes of the items, reduced from the first to the last."""
     assert items and reducible(dtype, reduce)
     kind = REDUCTIONS[reduce]
     with np.errstate(all="ignore"):
@@ -67,7 +67,7 @@ def combined(items: list[bytes], dtype: np.dtype, reduce: str) -> bytes:
 
 
 def number(item: bytes, dtype: np.dtype) -> Any:
-    """What is calculated with: a bool, an int, a float of 32 or 64 bits, or a pair of them."""
+    """The value used in the arithmetic: a bool, an int, a float of 32 or 64 bits, or a pair of them."""
     value = np.frombuffer(item, dtype)[0]
     if dtype.kind == "b":
         return bool(value)
@@ -94,7 +94,7 @@ def step(kind: str, a: Any, b: Any, dtype: np.dtype) -> Any:
 
 
 def picked(kind: str, a: Any, b: Any) -> Any:
-    """A NaN wins; of equal values, -0.0 and 0.0 too, the earlier one."""
+    """The extremum of two values: a NaN if there is one, and of equal values (also -0.0 and 0.0) the earlier one."""
     if a != a or b != b:
         return a if a != a else b
     return b if (b < a if kind == "min" else b > a) else a
@@ -107,7 +107,7 @@ def wrapped(value: int, kind: str, size: int) -> int:
 
 
 def divided(total: Any, count: int) -> Any:
-    """Integers are rounded down, as torch does it; of complex numbers each part is divided."""
+    """The mean. Integers are rounded down, as in torch; both parts of complex numbers are divided."""
     if isinstance(total, tuple):
         return tuple(divided(part, count) for part in total)
     return total // count if isinstance(total, int) else total / type(total)(count)

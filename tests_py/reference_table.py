@@ -1,7 +1,8 @@
-"""reference_table.py: what the table operators mean, as naive loops over rows of Python objects.
+"""reference_table.py: the definition of the table operators as naive loops over rows of Python objects.
 
-A table is a list of columns, a column a list, None is null. Rules as libcudf documents them; where it leaves something
-undefined, ours: an index outside is an error, of several writes to one row the last wins, a null in a mask is false.
+A table is a list of columns, a column a list, None is null. The rules are those of libcudf's documents. Where these
+leave something undefined: a bad index is an error, the last of several writes to a row is kept, a null in a mask is
+false.
 """
 
 from __future__ import annotations
@@ -13,29 +14,29 @@ Table = list[Column]
 
 
 class Outside(Exception):
-    """Rows that do not exist: where the first is, which, and how many."""
+    """Row numbers out of range: the first position, its number, and their count."""
 
     def __init__(self, position: tuple[int, ...], index: int, size: int, count: int) -> None:
         self.position, self.index, self.size, self.count = position, index, size, count
 
 
 class NullIndex(Exception):
-    """A null where a row number belongs: where the first is."""
+    """A null in a map: its first position."""
 
     def __init__(self, position: tuple[int, ...]) -> None:
         self.position = position
 
 
 class TooFewRows(Exception):
-    """A source with fewer rows than are to be written."""
+    """A source with fewer rows than must be written."""
 
 
 class WrongLength(Exception):
-    """A mask that is not as long as its table."""
+    """A mask whose length is not that of its table."""
 
 
 def row_of(index: int | None, size: int, signed: bool) -> int | None:
-    """The row that an index means, None where there is none. Only signed integers count from the end, once."""
+    """The row of an index, None if there is none. Only signed integers count from the end, and only once."""
     if index is None:
         return None
     if signed and index < 0:
@@ -44,7 +45,7 @@ def row_of(index: int | None, size: int, signed: bool) -> int | None:
 
 
 def resolved(indices: list[int | None], size: int, signed: bool, bounds: str = "raise") -> list[int | None]:
-    """The row of every index; None only under "nullify"."""
+    """The row of every index; None occurs only under "nullify"."""
     rows = [row_of(index, size, signed) for index in indices]
     if bounds != "nullify":
         for place, index in enumerate(indices):
@@ -57,13 +58,13 @@ def resolved(indices: list[int | None], size: int, signed: bool, bounds: str = "
 
 
 def gather(source: Table, size: int, indices: list[int | None], signed: bool = True, bounds: str = "raise") -> Table:
-    """result[i] = source[indices[i]]; a table of `size` rows. Under "nullify" null where there is no such row."""
+    """result[i] = source[indices[i]] for a table of `size` rows; under "nullify" null for a row that does not exist."""
     rows = resolved(indices, size, signed, bounds)
     return [[None if row is None else column[row] for row in rows] for column in source]
 
 
 def scatter(source: Table, source_size: int, indices: list[int | None], target: Table, size: int, signed: bool = True):
-    """A copy of target; then result[indices[i]] = source[i], in this order."""
+    """A copy of target; then result[indices[i]] = source[i], in order of i."""
     if len(indices) > source_size:
         raise TooFewRows
     rows = resolved(indices, size, signed)
@@ -80,19 +81,19 @@ def scatter_scalars(scalars: list[Any], indices: list[int | None], target: Table
 
 
 def true_rows(mask: list[bool | None], size: int) -> list[int]:
-    """Where the mask is true: null is false."""
+    """The rows where the mask is true; null is false."""
     if len(mask) != size:
         raise WrongLength
     return [row for row, bit in enumerate(mask) if bit is True]
 
 
 def boolean_mask_scatter(source: Table, source_size: int, target: Table, size: int, mask: list[bool | None]) -> Table:
-    """A copy of target, in which the i-th true row is row i of source."""
+    """A copy of target in which the i-th row where the mask is true becomes row i of source."""
     return scatter(source, source_size, true_rows(mask, size), target, size)
 
 
 def boolean_mask_scatter_scalars(scalars: list[Any], target: Table, size: int, mask: list[bool | None]) -> Table:
-    """A copy of target, in which every true row is the scalars."""
+    """A copy of target in which every row where the mask is true becomes the scalars."""
     return scatter_scalars(scalars, true_rows(mask, size), target, size)
 
 
@@ -110,7 +111,7 @@ def copy_if_else(lhs: Table, rhs: Table, size: int, mask: list[bool | None]) -> 
 
 
 def segmented_gather(lists: Column, maps: list[list[int | None]], signed: bool = True, bounds: str = "raise") -> Column:
-    """result[i][j] = lists[i][maps[i][j]]; null where lists[i] is."""
+    """result[i][j] = lists[i][maps[i][j]]; null if lists[i] is null."""
     if len(maps) != len(lists):
         raise WrongLength
     result: Column = []
@@ -126,7 +127,7 @@ def segmented_gather(lists: Column, maps: list[list[int | None]], signed: bool =
 
 
 def check_segments(lists: Column, maps: list[list[int | None]], signed: bool) -> None:
-    """That every index means an element of its list. Where the list is null, nothing is asked for."""
+    """Check that every index is in range for its list. The map of a null list is not checked for range."""
     outside = []
     for i, (elements, indices) in enumerate(zip(lists, maps, strict=True)):
         for j, index in enumerate(indices):

@@ -1,7 +1,7 @@
-"""reference_write.py: what every writing operator means, as naive loops: reference.py the other way round.
+"""reference_write.py: the definition of every writing operator as naive loops, in the way of reference.py.
 
-An operator lists its writes in ascending flat position of the index space; `apply` does them one after the other.
-Points that are masked off or dropped are in no list.
+An operator lists its writes in ascending flat position of the index space; `apply` executes them in that order. Points
+that are masked or dropped are not listed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from reference import Answer, Clash, Point, coordinates, flattened, from_items, item, resolve_points
 from reference_reduce import combined
 
-Write = tuple[Point, Point, bytes]  # the point of the index space, the place in the target, the item
+Write = tuple[Point, Point, bytes]  # the point of the index space, the target's coordinates, the item
 
 
 def apply(source: np.ndarray, writes: Iterable[Write], reduce=None, include_self=True, duplicates="last") -> Answer:
@@ -30,7 +30,7 @@ def apply(source: np.ndarray, writes: Iterable[Write], reduce=None, include_self
     else:
         first: dict[Point, Point] = {}
         for point, place, new in writes:
-            if place in first and duplicates == "error" and new:  # items without bytes never meet
+            if place in first and duplicates == "error" and new:  # items without bytes cannot clash
                 return Answer(None, Clash(point, first[place]))
             if place in first and duplicates == "first":
                 continue
@@ -40,7 +40,7 @@ def apply(source: np.ndarray, writes: Iterable[Write], reduce=None, include_self
 
 
 def spread(src: Any, shape: Point, leading: bool = False) -> np.ndarray:
-    """`src` broadcast to the shape; with `leading`, one of the same rank that is at least as large is cut to it."""
+    """`src` broadcast to the shape; with `leading`, an array of equal rank that is at least as large is cut to it."""
     src = np.asarray(src)
     if leading and src.ndim == len(shape) and all(m >= n for m, n in zip(src.shape, shape, strict=True)):
         return src[(*(slice(n) for n in shape), ...)]  # the Ellipsis keeps it an array
@@ -67,7 +67,7 @@ def scatter(
     """result = source, then result[c with c[dim] replaced by index[c]] = src[c]"""
     index = np.asarray(index)
     src = spread(src, index.shape, leading=True)
-    if source.ndim == 0:  # both are treated as shape (1,), errors keep the index's shape
+    if source.ndim == 0:  # both are treated as shape (1,); errors have the shape of the index
         assert dim in (-1, 0) and index.ndim == 0
         points, bad = resolve_points((), [0], [1], [index], bounds, negative, mask)
         if bad is not None:
@@ -83,7 +83,7 @@ def scatter(
 def put_along_axis(
     source: np.ndarray, indices: Any, values: Any, axis: int | None, *, bounds="raise", negative="from_end", mask=None
 ) -> Answer:
-    """NumPy's: as scatter, but the other axes of source and indices are broadcast together."""
+    """NumPy's put_along_axis: as scatter, but source and indices are broadcast on all other axes."""
     index = np.asarray(indices)
     if axis is None:
         answer = put_along_axis(flattened(source), index, values, 0, bounds=bounds, negative=negative, mask=mask)
@@ -114,7 +114,7 @@ def scatter_axis(
     mask=None,
     **how,
 ) -> Answer:
-    """result[B, M, indices[B, I], T] = src[B, M, I, T]: what a plan of gather(axis) or take does when it scatters."""
+    """result[B, M, indices[B, I], T] = src[B, M, I, T]: the scatter of a plan of gather(axis) or take."""
     indices = np.asarray(indices)
     axis, b = axis % source.ndim, batch_dims
     points, bad = resolve_points(indices.shape, [axis], [source.shape[axis]], [indices], bounds, negative, mask)
@@ -160,7 +160,7 @@ def scatter_nd(
 
 
 def tile_scatter(source: np.ndarray, indices: tuple, value: Any, *, mask=None, check_bounds=True) -> Answer:
-    """result[indices[0][c], indices[1][c], …] = value[c]; negative indices are outside; outside nothing is written."""
+    """result[indices[0][c], indices[1][c], …] = value[c]; negative indices are outside and write nothing."""
     assert len(indices) == source.ndim
     shape = np.broadcast_shapes(*(np.asarray(index).shape for index in indices))
     bounds = "drop" if check_bounds else "raise"
@@ -173,11 +173,11 @@ def tile_scatter(source: np.ndarray, indices: tuple, value: Any, *, mask=None, c
 
 
 def put(source: np.ndarray, ind: Any, v: Any, *, bounds="raise", negative="from_end", mask=None) -> Answer:
-    """NumPy's: result.flat[ind[j]] = v[j], with the values repeated where there are fewer of them than indices."""
+    """NumPy's put: result.flat[ind[j]] = v[j], with the values repeated if there are fewer of them than indices."""
     ind, v = np.asarray(ind), np.asarray(v)
     values = [item(v, c) for c in np.ndindex(v.shape)]
     if not values:
-        return apply(source, [])  # nobody looks at the indices
+        return apply(source, [])  # the indices are not read
     points, bad = resolve_points(ind.shape, [0], [source.size], [ind], bounds, negative, mask)
     if bad is not None:
         return Answer(None, bad)
@@ -190,7 +190,7 @@ def put(source: np.ndarray, ind: Any, v: Any, *, bounds="raise", negative="from_
 
 
 def putmask(source: np.ndarray, mask: Any, values: Any) -> Answer:
-    """NumPy's: result.flat[j] = values[j] where mask.flat[j], with the values repeated as `put` repeats them."""
+    """NumPy's putmask: result.flat[j] = values[j] where mask.flat[j], with the values repeated as in `put`."""
     mask, values = np.asarray(mask), np.asarray(values)
     assert mask.shape == source.shape
     cycle = [item(values, c) for c in np.ndindex(values.shape)]
@@ -199,7 +199,7 @@ def putmask(source: np.ndarray, mask: Any, values: Any) -> Answer:
 
 
 def place(source: np.ndarray, mask: Any, values: Any) -> Answer:
-    """NumPy's: the places where the mask is true get the values one after the other, repeated."""
+    """NumPy's place: the elements where the mask is true become the values in order, repeated."""
     mask, values = np.asarray(mask), np.asarray(values)
     assert mask.size == source.size
     cycle = [item(values, c) for c in np.ndindex(values.shape)]

@@ -1,6 +1,6 @@
-"""second_reference.py: the oracle once more, in whole-array NumPy, for sizes where loops over items take too long.
+"""second_reference.py: a second oracle in whole-array NumPy, for sizes where the loops of reference.py take too long.
 
-It is itself checked: test_contract.py runs every small case through this and through reference.py.
+It is checked itself: test_contract.py runs every small case with it and with reference.py.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ I64 = np.iinfo(np.int64)
 
 
 def resolve_all(values: np.ndarray, n: int, bounds: str, negative: str) -> tuple[np.ndarray, np.ndarray]:
-    """Positions as int64 (0 where there is none), and where there is none."""
+    """Positions as int64 (0 for indices without one), and the mask of the indices without one."""
     native = values.astype(values.dtype.newbyteorder("="))
     if native.dtype == np.uint64:
-        wide = np.minimum(native, np.uint64(I64.max)).astype(np.int64)  # beyond every axis, and still not negative
+        wide = np.minimum(native, np.uint64(I64.max)).astype(np.int64)  # stays outside of every axis, and not negative
     else:
         wide = native.astype(np.int64)
     position = wide + np.where(wide < 0, n, 0) if negative == "from_end" else wide
@@ -36,7 +36,7 @@ def resolve_all(values: np.ndarray, n: int, bounds: str, negative: str) -> tuple
 def resolve_points(
     shape, axes, sizes, indices, bounds, negative, mask
 ) -> tuple[list[np.ndarray], np.ndarray, Bad | None]:
-    """Position arrays of the index shape, where they are padding, and the lowest bad point."""
+    """Position arrays of the index shape, the mask of padding, and the lowest bad point."""
     positions, outside = [], []
     for size, index in zip(sizes, indices, strict=True):
         p, o = resolve_all(np.broadcast_to(np.asarray(index), shape), size, bounds, negative)
@@ -57,12 +57,12 @@ def resolve_points(
 
 
 def opaque(array: np.ndarray) -> np.ndarray:
-    """The same items without a dtype, so that NumPy can only copy their bytes."""
+    """The items with a void dtype, so that NumPy can only copy their bytes."""
     return array.view(f"V{array.dtype.itemsize}") if array.dtype.itemsize else array
 
 
 def finish(source: np.ndarray, place: tuple, padding: np.ndarray, fill: Any) -> Answer:
-    """result[c] = source[place(c)], or the fill value where `padding` is true; both have the result's shape."""
+    """result[c] = source[place(c)], or the fill value where `padding` is true; both arrays have the result's shape."""
     result = np.zeros(padding.shape, source.dtype)
     if source.size and result.size:
         opaque(result)[...] = opaque(source)[place]
@@ -87,7 +87,7 @@ def along(source, axis, index, shape, bounds, negative, mask, fill) -> Answer:
 
 
 def along_shape(source: tuple[int, ...], index: tuple[int, ...], axis: int) -> tuple[int, ...]:
-    """Both shapes broadcast together, except along the axis, which is the index's."""
+    """Both shapes broadcast together, except along the axis, where it is the extent of the index."""
     shape = np.broadcast_shapes(source[:axis] + source[axis + 1 :], index[:axis] + index[axis + 1 :])
     return (*shape[:axis], index[axis], *shape[axis:])
 
@@ -119,7 +119,7 @@ def gather_axis(
     shape = source.shape[:axis] + indices.shape[b:] + source.shape[axis + 1 :]
     after = axis + indices.ndim - b
 
-    def spread(array: np.ndarray) -> np.ndarray:  # from the index shape to the result's: B, 1 for M, I, 1 for T
+    def spread(array: np.ndarray) -> np.ndarray:  # from index shape to result shape: B, 1 for M, I, 1 for T
         spaced = (*indices.shape[:b], *(1,) * (axis - b), *indices.shape[b:], *(1,) * (source.ndim - axis - 1))
         return np.broadcast_to(np.asarray(array).reshape(spaced), shape)
 
@@ -155,7 +155,7 @@ def gather_nd(source, indices, batch_dims=0, *, bounds="raise", negative="from_e
     tail = source.shape[batch_dims + k :]
     everywhere = grid(points + tail)
 
-    def spread(array: np.ndarray) -> np.ndarray:  # from the points to the result's shape
+    def spread(array: np.ndarray) -> np.ndarray:  # from the shape of the points to that of the result
         return np.broadcast_to(np.asarray(array).reshape(points + (1,) * len(tail)), points + tail)
 
     place = (*everywhere[:batch_dims], *map(spread, positions), *everywhere[len(points) :])

@@ -1,7 +1,7 @@
-"""second_reference_write.py: reference_write.py once more, in whole-array NumPy, for sizes where loops take too long.
+"""second_reference_write.py: reference_write.py in whole-array NumPy, for sizes where its loops take too long.
 
-Writes are sorted by target, in ascending flat position within each. A reduction goes in rounds: round r applies the
-r-th write of every target that has one, so that each target sees its writes in order, one operation at a time.
+Writes are sorted by target, in ascending flat position for each target. A reduction runs in rounds: round r applies the
+r-th write of every target that has one, so that each target gets its writes in order, one operation at a time.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from second_reference import along_shape, grid, opaque, resolve_points
 
 
 class Writes(NamedTuple):
-    """Flat positions in the target, the dense positions that write there (ascending), and their items, as bytes."""
+    """Flat positions in the target, the (ascending) dense positions that are written there, and the items as bytes."""
 
     targets: np.ndarray
     dense: np.ndarray
@@ -25,7 +25,7 @@ class Writes(NamedTuple):
 
 
 def listed(source: np.ndarray, place: list[np.ndarray], nowhere: np.ndarray, src: np.ndarray) -> Writes:
-    """All writes of a dense shape: coordinates in the target, where nothing is written, and the items."""
+    """All writes of a dense shape: coordinates in the target, the mask of points that write nothing, the items."""
     dense = np.flatnonzero(~nowhere)
     flat = np.zeros(nowhere.shape, np.int64)
     for coordinate, n in zip(place, source.shape, strict=True):
@@ -35,7 +35,7 @@ def listed(source: np.ndarray, place: list[np.ndarray], nowhere: np.ndarray, src
 
 
 def apply(source, writes: Writes, point_of, reduce=None, include_self=True, duplicates="last") -> Answer:
-    """A copy of `source` after these writes; `point_of` turns a dense position into a point of the index space."""
+    """A copy of `source` after these writes; `point_of` maps a dense position to a point of the index space."""
     result = np.ascontiguousarray(source).reshape(-1).copy()
     if not writes.targets.size:
         return Answer(result.reshape(source.shape), None)
@@ -58,17 +58,17 @@ def apply(source, writes: Writes, point_of, reduce=None, include_self=True, dupl
 
 
 def reduced(own: np.ndarray | None, items: np.ndarray, starts, counts, kind: str) -> np.ndarray:
-    """One item for every target."""
+    """The reduced item of every target."""
     dtype = items.dtype
     with np.errstate(all="ignore"):
         values = parts(items, kind)
-        order = np.argsort(-counts, kind="stable")  # so that those with an r-th write come first
+        order = np.argsort(-counts, kind="stable")  # so that the targets with an r-th write come first
         starts, counts = starts[order], counts[order]
         if own is None:
             total, begin = [part[starts] for part in values], 1
         else:
             total, begin = [part[order] for part in parts(own, kind)], 0
-        alive = np.searchsorted(-counts, -np.arange(counts[0] + 1), side="left")  # how many have more than r writes
+        alive = np.searchsorted(-counts, -np.arange(counts[0] + 1), side="left")  # numbers of targets with > r writes
         for r in range(begin, int(counts[0])):
             k = alive[r]
             step([part[:k] for part in total], [part[starts[:k] + r] for part in values], kind)
@@ -82,7 +82,7 @@ def reduced(own: np.ndarray | None, items: np.ndarray, starts, counts, kind: str
 
 
 def parts(items: np.ndarray, kind: str) -> list[np.ndarray]:
-    """Arrays to calculate with: real and imaginary part, narrow floats as float32, the sums of means in 64 bits."""
+    """Arrays for the arithmetic: real and imaginary part, narrow floats as float32, the sums of means in 64 bits."""
     if items.dtype.name in PART_OF:
         return [items.real.copy(), items.imag.copy()]
     if items.dtype.kind in "iu" and kind == "mean":
@@ -91,7 +91,7 @@ def parts(items: np.ndarray, kind: str) -> list[np.ndarray]:
 
 
 def step(total: list[np.ndarray], new: list[np.ndarray], kind: str) -> None:
-    """Changes the totals, which are views."""
+    """Update the totals, which are views, in place."""
     a, b = total[0], new[0]
     if kind in ("min", "max"):
         better = b < a if kind == "min" else b > a
@@ -121,7 +121,7 @@ def finish(source, place, nowhere, src, point_of, how) -> Answer:
 
 
 def unraveler(shape: tuple[int, ...], points: tuple[int, ...] | None = None):
-    """From a dense position to a point: the first axes of its coordinates, or those that `points` lists."""
+    """A function from a dense position to a point: the first coordinates, or those whose axes `points` lists."""
 
     def point_of(flat: int) -> tuple[int, ...]:
         c = tuple(int(n) for n in np.unravel_index(flat, shape)) if shape else ()
@@ -204,7 +204,7 @@ def tile_scatter(source, indices, value, *, mask=None, check_bounds=True) -> Ans
 
 
 def cycled(values: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """The values repeated as often as the shape needs them."""
+    """The values repeated to the size of the shape."""
     values = opaque(np.ascontiguousarray(values).reshape(-1))
     return values[np.arange(int(np.prod(shape))) % values.size].reshape(shape)
 

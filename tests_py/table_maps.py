@@ -1,4 +1,4 @@
-"""table_maps.py: maps and masks in every form that the table operators take, and calls held against the oracle."""
+"""table_maps.py: maps and masks in every form that the table operators accept, and the comparison with the oracle."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def name_of(case: Row) -> str:
 
 
 def rng_of(case: Any) -> np.random.Generator:
-    """Random numbers that depend on nothing but the case."""
+    """A random generator that is seeded by the case only."""
     return np.random.default_rng(zlib.crc32(repr(case).encode()))
 
 
@@ -51,7 +51,7 @@ def is_signed(form: str) -> bool:
 
 
 def indices_for(form: str, values: str, size: int, count: int, rng: np.random.Generator) -> list[int | None]:
-    """Row numbers that fit the map's type: "inside", "signed" (both ends), "outside" (some of them), "none"."""
+    """Row numbers that fit the map's type: "inside", "signed" (from both ends), "outside" (some of them), "none"."""
     if values == "none":
         return []
     info = np.iinfo(integer_of(form))
@@ -70,7 +70,7 @@ def indices_for(form: str, values: str, size: int, count: int, rng: np.random.Ge
 
 
 def in_arrow(rows: list[Any], type: pa.DataType, form: str) -> Any:
-    """Arrow's form of a list, with what the words in `form` ask for."""
+    """A list as an Arrow array in the layout that `form` names."""
     if "chunks" in form:
         cuts = [0, len(rows) // 3, len(rows) // 3, max(len(rows) - 1, 0), len(rows)]
         return pa.chunked_array([pa.array(rows[a:b], type) for a, b in itertools.pairwise(sorted(cuts))], type)
@@ -80,7 +80,7 @@ def in_arrow(rows: list[Any], type: pa.DataType, form: str) -> Any:
 
 
 def map_of(form: str, indices: Sequence[int | None]) -> Any:
-    """These indices as the form says."""
+    """Indices in the given form."""
     dtype = integer_of(form)
     if form == "list":
         return list(indices)
@@ -96,15 +96,15 @@ def map_of(form: str, indices: Sequence[int | None]) -> Any:
 
 
 def bits_for(form: str, size: int, share: float, rng: np.random.Generator) -> list[bool | None]:
-    """A mask of that length; this share of it is true."""
+    """A mask of this length, of which this share is true."""
     bits: list[bool | None] = [bool(bit) for bit in rng.random(size) < share]
     return [None if "nulls" in form and rng.random() < 0.3 else bit for bit in bits]
 
 
 def mask_of(form: str, bits: list[bool | None]) -> Any:
-    """These bits as the form says."""
+    """Mask bits in the given form."""
     if form == "list":
-        return bits if bits else np.array([], bool)  # an empty list says nothing of its type
+        return bits if bits else np.array([], bool)  # an empty list has no type
     if form == "numpy":
         return np.array(bits, bool)
     if form == "strided":
@@ -115,7 +115,7 @@ def mask_of(form: str, bits: list[bool | None]) -> Any:
 
 
 def held_against(oracle: Callable[[], Any], call: Callable[[], Any]) -> tuple[Any, Any] | None:
-    """(result, what the oracle says); None where both agree that it is an error, and which."""
+    """(result, the oracle's result); None if both raise, after a comparison of the errors."""
     try:
         want = oracle()
     except reference.Outside as bad:

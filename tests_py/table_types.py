@@ -1,8 +1,8 @@
-"""table_types.py: Arrow arrays of every type and every way in which they may lie in memory.
+"""table_types.py: Arrow arrays of every type in every memory layout that the format allows.
 
-`build` writes the buffers itself, so that they hold what the format allows and builders never give: rubbish under
-nulls and behind the last row, offsets that begin above 0, children that are slices, views into several buffers,
-dictionaries with repeated, unused and null keys, list views in any order.
+`build` writes the buffers itself, so that they contain what the format allows and builders do not produce: arbitrary
+values of null rows and after the last row, offsets that begin above 0, children that are slices, views into several
+buffers, dictionaries with repeated, unused and null keys, list views in any order.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pyarrow as pa
 
 
 class Celsius(pa.ExtensionType):
-    """An extension type of our own, with a parameter in its metadata."""
+    """An extension type of the tests, with a parameter in its metadata."""
 
     def __init__(self, scale: int = 1) -> None:
         self.scale = scale
@@ -32,7 +32,7 @@ class Celsius(pa.ExtensionType):
 
 
 class Labels(pa.ExtensionType):
-    """An extension over a nested type."""
+    """An extension type over a nested type."""
 
     def __init__(self) -> None:
         super().__init__(pa.list_(pa.dictionary(pa.int8(), pa.string())), "gatherscatter.test.labels")
@@ -50,7 +50,7 @@ for extension in (Celsius(3), Labels()):
 
 
 def field(name: str, type: pa.DataType, nullable: bool = True) -> pa.Field:
-    """A field of a nested type; with metadata, which has to be kept."""
+    """A field of a nested type, with metadata, which results must keep."""
     return pa.field(name, type, nullable, metadata={"of": name})
 
 
@@ -124,7 +124,7 @@ EXTENSIONS = {
     "json": pa.json_(pa.string()),
     "bool8": pa.bool8(),
     "fixed_shape_tensor": pa.fixed_shape_tensor(pa.int32(), (2, 3), dim_names=["y", "x"]),
-    "opaque": pa.opaque(pa.binary(5), "point", "somebody"),
+    "opaque": pa.opaque(pa.binary(5), "point", "vendor"),
     "celsius": Celsius(3),
     "labels": Labels(),
 }
@@ -158,22 +158,22 @@ TYPES: dict[str, pa.DataType] = {**PLAIN, **VARIABLE, **DICTIONARIES, **NESTED, 
 
 @dataclass(frozen=True)
 class How:
-    """How an array lies in memory; holds for its children too."""
+    """How an array and its children are laid out in memory."""
 
     nulls: float = 0.0
-    cut: bool = False  # a slice of something longer, the offset no multiple of 8
-    keys: int = 6  # distinct values of a dictionary, before some are repeated
+    cut: bool = False  # a slice of a longer array; its offset is no multiple of 8
+    keys: int = 6  # number of distinct values of a dictionary, before some are repeated
 
 
 def build(type: pa.DataType, rows: int, rng: np.random.Generator, how: How) -> pa.Array:
-    """Random rows of that type."""
+    """Random rows of a type."""
     front, back = (int(rng.choice([1, 3, 9, 13])), 2) if how.cut else (0, 0)
     array = maker(type)(type, front + rows + back, rng, how)
     return array.slice(front, rows) if how.cut else array
 
 
 def maker(type: pa.DataType) -> Callable[..., pa.Array]:
-    """The function that makes arrays of that type."""
+    """The function that makes arrays of a type."""
     for is_one, make in MAKERS:
         if is_one(type):
             return make
@@ -181,7 +181,7 @@ def maker(type: pa.DataType) -> Callable[..., pa.Array]:
 
 
 def packed(bits: np.ndarray) -> pa.Buffer:
-    """Bits as Arrow has them; those behind the last are set."""
+    """Bits in Arrow's order; bits after the last one are set."""
     padded = np.ones(-(-len(bits) // 8) * 8 + 8, bool)
     padded[: len(bits)] = bits
     return pa.py_buffer(np.packbits(padded, bitorder="little"))
@@ -212,7 +212,7 @@ SPECIAL = {  # bit patterns: -0.0, both infinities, NaNs of both signs and with 
 
 
 def make_fixed(type: pa.DataType, rows: int, rng: np.random.Generator, how: How) -> pa.Array:
-    """Random bytes wherever every pattern is a value; else random values."""
+    """Random bytes for types where every bit pattern is a value, else random values."""
     width = type.bit_width // 8
     if pa.types.is_decimal(type):
         limit = 10**type.precision
@@ -237,7 +237,7 @@ WORDS = ["", "", "a", "é", "日本", "\0", "no", "0123456789ab", "0123456789abc
 
 
 def random_bytes(type: pa.DataType, rows: int, rng: np.random.Generator) -> list[bytes]:
-    """Values for strings and binaries: empty, short, of the 12 bytes that fit a view, long."""
+    """Values for strings and binaries: empty, short, long, and of 12 bytes, the most that a view holds inline."""
     words = [WORDS[i].encode() for i in rng.integers(0, len(WORDS), rows)]
     if pa.types.is_string(type) or pa.types.is_large_string(type) or pa.types.is_string_view(type):
         return [word + str(i % 11).encode() if i % 3 else word for i, word in enumerate(words)]
@@ -256,8 +256,8 @@ def make_binary(type: pa.DataType, rows: int, rng: np.random.Generator, how: How
 
 
 def make_view(type: pa.DataType, rows: int, rng: np.random.Generator, how: How) -> pa.Array:
-    """Long values lie in three buffers, one of which is never used."""
-    data = [bytearray(b"front"), bytearray(), bytearray(b"nobody refers to this")]
+    """Long values are in three buffers, one of which no view refers to."""
+    data = [bytearray(b"front"), bytearray(), bytearray(b"no view refers to this")]
     views = bytearray()
     for i, value in enumerate(random_bytes(type, rows, rng)):
         views += len(value).to_bytes(4, "little")
@@ -272,7 +272,7 @@ def make_view(type: pa.DataType, rows: int, rng: np.random.Generator, how: How) 
 
 
 def make_dictionary(type: pa.DataType, rows: int, rng: np.random.Generator, how: How) -> pa.Array:
-    """Some keys are repeated, the last one is unused; the indices under nulls are rubbish."""
+    """Some keys are repeated, the last one is unused; the indices of null rows are arbitrary."""
     keys = build(type.value_type, how.keys, rng, replace(how, nulls=how.nulls / 2))
     if how.nulls:
         keys = pa.concat_arrays([keys, keys.slice(0, 2)])
@@ -290,7 +290,7 @@ def child(field: pa.Field, rows: int, rng: np.random.Generator, how: How) -> pa.
 
 
 def make_list(type: pa.DataType, rows: int, rng: np.random.Generator, how: How) -> pa.Array:
-    """Null rows have elements too; more of them lie before the first row and behind the last."""
+    """Null rows have elements too; there are elements before the first row and after the last."""
     offsets = np.cumsum([2 if how.cut else 0, *rng.integers(0, 4, rows)])
     elements = child(type.value_field, int(offsets[-1]) + 1, rng, how)
     buffers = [validity(rows, rng, how), buffer_of(offsets, "i8" if pa.types.is_large_list(type) else "i4")]
@@ -306,7 +306,7 @@ def make_map(type: pa.DataType, rows: int, rng: np.random.Generator, how: How) -
 
 
 def make_list_view(type: pa.DataType, rows: int, rng: np.random.Generator, how: How) -> pa.Array:
-    """Rows in any order, some sharing elements."""
+    """Rows are in any order, and some share elements."""
     count = 2 * rows + 4
     sizes = rng.integers(0, 4, rows)
     offsets = rng.integers(0, count - 3, rows)
@@ -321,13 +321,13 @@ def make_fixed_list(type: pa.DataType, rows: int, rng: np.random.Generator, how:
 
 
 def make_struct(type: pa.DataType, rows: int, rng: np.random.Generator, how: How) -> pa.Array:
-    """Fields have values where the struct is null, and are null where it is not."""
+    """Fields have values in rows where the struct is null, and nulls in rows where it is not."""
     fields = [child(part, rows, rng, how) for part in type]
     return pa.Array.from_buffers(type, rows, [validity(rows, rng, how)], children=fields)
 
 
 def make_run_end(type: pa.DataType, rows: int, rng: np.random.Generator, how: How) -> pa.Array:
-    """The last run may reach beyond the last row."""
+    """The last run may extend beyond the last row."""
     ends = np.cumsum(rng.integers(1, 5, rows // 2 + 1))
     ends = ends[: int(np.searchsorted(ends, rows)) + 1] if rows else ends[:0]
     if rows and ends[-1] < rows:
@@ -338,7 +338,7 @@ def make_run_end(type: pa.DataType, rows: int, rng: np.random.Generator, how: Ho
 
 
 def make_union(type: pa.DataType, rows: int, rng: np.random.Generator, how: How) -> pa.Array:
-    """A dense one's children have more rows than are used."""
+    """The children of a dense union have more rows than it uses."""
     parts = [type.field(i) for i in range(type.num_fields)]
     which = rng.integers(0, len(parts), rows)
     buffers = [None, buffer_of(np.array(type.type_codes)[which], "i1")]
@@ -375,20 +375,20 @@ MAKERS: list[tuple[Callable[[pa.DataType], bool], Callable[..., pa.Array]]] = [
 
 
 def random_scalar(type: pa.DataType, nulls: float, rng: np.random.Generator) -> tuple[pa.Scalar, pa.Array]:
-    """A scalar, and an array of that one row. Nulls within are left out where pyarrow (26) has no such scalars."""
+    """A scalar, and an array of that row. Nested nulls are left out where pyarrow (26) has no scalars of them."""
     inner = is_.is_nested(type) and any(word in str(type) for word in ("run_end", "union"))
     array = build(type, 3, rng, How(nulls=nulls if nulls in (0, 1) or not inner else 0.0)).slice(1, 1)
     return array[0], array
 
 
 def random_chunks(array: pa.Array, rng: np.random.Generator) -> pa.ChunkedArray:
-    """The same rows, cut into slices at random places; some may be empty."""
+    """The rows cut into chunks at random places; some chunks may be empty."""
     cuts = sorted(int(i) for i in rng.integers(0, len(array) + 1, rng.integers(0, 9)))
     return pa.chunked_array([array[a:b] for a, b in itertools.pairwise([0, *cuts, len(array)])], array.type)
 
 
 def random_slice(array: pa.Array, rng: np.random.Generator) -> pa.Array:
-    """Some of its rows, without a copy."""
+    """Some of the rows, without a copy."""
     first = int(rng.integers(0, len(array) + 1))
     return array.slice(first, int(rng.integers(0, len(array) - first + 1)))
 
@@ -399,7 +399,7 @@ ROWS = 67
 
 
 def in_chunks(type: pa.DataType, lengths: list[int], rng: np.random.Generator, how: How) -> pa.ChunkedArray:
-    """Chunks that were made apart: each has buffers, and a dictionary, of its own."""
+    """Chunks that were built separately: each has its own buffers and its own dictionary."""
     return pa.chunked_array([build(type, rows, rng, how) for rows in lengths], type)
 
 
@@ -419,4 +419,4 @@ LAYOUTS: dict[str, Callable[[pa.DataType, np.random.Generator], pa.ChunkedArray]
     "one_null": lambda type, rng: in_chunks(type, [1], rng, How(nulls=1.0)),
     "many": lambda type, rng: in_chunks(type, [1021], rng, How(nulls=0.1, cut=True)),
 }
-CHUNKS = {"chunks": 6, "some_nulls": 3, "no_chunks": 0}  # the others have one
+CHUNKS = {"chunks": 6, "some_nulls": 3, "no_chunks": 0}  # number of chunks; layouts that are not listed have one

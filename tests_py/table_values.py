@@ -1,8 +1,8 @@
-"""table_values.py: what Arrow data says, as lists of Python objects that compare exactly, and checks of results.
+"""table_values.py: Arrow data as lists of Python objects that compare exactly, and checks of results.
 
-None is null and nothing else is. Floating-point numbers are their bits, times their integers, decimals their text (it
-has the scale), rows of a struct tuples, of a map lists of pairs, of a union (type code, value); dictionaries and runs
-are decoded; an extension is its storage.
+Null is None, and only null is. Floats are given as their bits, times as their integers, decimals as text (which has
+the scale), rows of a struct as tuples, of a map as lists of pairs, of a union as (type code, value); dictionaries and
+runs are decoded; extension arrays are given as their storage.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def values(array: pa.Array | pa.ChunkedArray) -> list[Any]:
 
 
 def valid_values(array: pa.Array) -> list[Any]:
-    """The same; whatever comes out where a row is null."""
+    """The rows of a column, with arbitrary values for null rows."""
     type = array.type
     if is_.is_dictionary(type):
         keys = values(array.dictionary)
@@ -82,7 +82,7 @@ def run_values(array: pa.RunEndEncodedArray) -> list[Any]:
 
 
 def union_values(array: pa.UnionArray) -> list[Any]:
-    """Read from the buffers: `type_codes` and `offsets` of a sliced union are those of its first rows (pyarrow 26)."""
+    """The rows, read from the buffers: `type_codes` and `offsets` of a slice are those of the whole (pyarrow 26)."""
     type, count = array.type, len(array)
     buffers = array.buffers()
     codes = np.frombuffer(buffers[1], np.int8)[array.offset :][:count].tolist() if count else []
@@ -94,29 +94,29 @@ def union_values(array: pa.UnionArray) -> list[Any]:
 
 
 def differences(type: pa.DataType, got: list[Any], want: list[Any]) -> list[tuple[int, Any, Any]]:
-    """The first rows that differ. A missing row of a union, which has no nulls of its own, is null in some child."""
+    """The first rows that differ. Unions have no nulls of their own, so a missing row of one is null in a child."""
     if is_.is_union(type):
         got = null_like(type, got, want)
-    elif is_.is_nested(type) and is_.is_union(getattr(type, "value_type", type)):  # elements of lists may miss too
+    elif is_.is_nested(type) and is_.is_union(getattr(type, "value_type", type)):  # or a missing element of a list
         pairs = zip(got, want, strict=True)
         got = [null_like(type.value_type, g, w) if g and w and len(g) == len(w) else g for g, w in pairs]
     return [(i, g, w) for i, (g, w) in enumerate(zip(got, want, strict=True)) if g != w][:3]
 
 
 def null_like(type: pa.DataType, got: list[Any], want: list[Any]) -> list[Any]:
-    """The rows of a union; None for a null of any child where None is wanted."""
+    """The rows of a union, with None for a null of any child where None is expected."""
     return [None if w is None and is_missing(type, g) else g for g, w in zip(got, want, strict=True)]
 
 
 def is_missing(type: pa.DataType, value: Any) -> bool:
-    """Whether a row of a union is null, in a child or in a child's child."""
+    """Whether a row of a union is null in a child, or in a nested union's child."""
     if not is_.is_union(type) or value is None:
         return value is None
     return is_missing(type.field(list(type.type_codes).index(value[0])).type, value[1])
 
 
 def fingerprint(data: Any) -> int:
-    """A number that changes when any byte of a column or table does."""
+    """A number that changes if any byte of a column or table changes."""
     if isinstance(data, (pa.Table, pa.RecordBatch)):
         return zlib.crc32(repr([fingerprint(column) for column in data.columns]).encode())
     total = 0
@@ -129,7 +129,7 @@ def fingerprint(data: Any) -> int:
 
 
 def parts(array: pa.Array) -> list[pa.Array]:
-    """The array and the dictionaries in it; `buffers` tells of children, but not of those."""
+    """The array and the dictionaries in it: `buffers` includes the buffers of children, but not of dictionaries."""
     type = array.type
     if isinstance(type, pa.BaseExtensionType):
         return parts(array.storage)
@@ -148,7 +148,7 @@ def parts(array: pa.Array) -> list[pa.Array]:
 
 
 def pyarrow_says(function: Any, type: pa.DataType, *arguments: Any) -> list[Any] | None:
-    """The rows of pyarrow's own answer; None where it has no kernel for the type, or one that gives another type."""
+    """The rows of pyarrow's result; None if pyarrow has no kernel for the type, or returns another type."""
     try:
         answer = function(*arguments)
     except pa.ArrowNotImplementedError:
@@ -157,18 +157,18 @@ def pyarrow_says(function: Any, type: pa.DataType, *arguments: Any) -> list[Any]
 
 
 def scalar_value(array: pa.Array) -> Any:
-    """The one row of an array, as a scalar has it: of a null in a union it does not say of which child."""
+    """The only row of an array as a scalar represents it: for a null in a union, a scalar does not record the child."""
     (value,) = values(array)
     return None if is_missing(array.type, value) else value
 
 
-# ---- the kinds of pyarrow objects that a column may come in
+# ---- the kinds of pyarrow objects for a column
 
 KINDS = ("array", "chunked", "batch", "table")
 
 
 def wrapped(column: pa.ChunkedArray, kind: str, nullable: bool = True) -> Any:
-    """The column as one of KINDS; tables number their rows in a second column, and have metadata."""
+    """The column as one of KINDS; tables have row numbers as a second column, and metadata."""
     if kind == "chunked":
         return column
     if kind == "array":
@@ -187,7 +187,7 @@ def column_of(data: Any) -> Any:
 
 
 def lists_of(data: Any) -> list[list[Any]]:
-    """All columns, for the oracle."""
+    """All columns as lists, for the oracle."""
     if isinstance(data, (pa.Table, pa.RecordBatch)):
         return [values(column) for column in data.columns]
     return [values(data)]
@@ -199,7 +199,7 @@ def all_nullable(schema: pa.Schema) -> pa.Schema:
 
 
 def check(got: Any, like: Any, want: list[list[Any]], nullify: bool = False) -> None:
-    """That a result is valid, says `want`, is of `like`'s kind, schema and type, and lies in one chunk."""
+    """Check that a result is valid, equals `want`, has `like`'s kind, schema and type, and is one chunk."""
     assert type(got) is type(like), f"{type(got)} from {type(like)}"
     got.validate(full=True)
     if isinstance(like, (pa.Table, pa.RecordBatch)):
@@ -221,7 +221,7 @@ def check(got: Any, like: Any, want: list[list[Any]], nullify: bool = False) -> 
 
 
 def check_null_count(column: pa.Array | pa.ChunkedArray, rows: list[Any]) -> None:
-    """The count that came with the array is that of its bits. Types without bits of their own count nothing."""
+    """Check that the null count of an array is that of its bits. Types without a bitmap have no count to check."""
     t = column.type.storage_type if isinstance(column.type, pa.BaseExtensionType) else column.type
     if is_.is_union(t) or is_.is_run_end_encoded(t) or is_.is_dictionary(t):
         return

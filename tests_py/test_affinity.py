@@ -1,4 +1,4 @@
-"""test_affinity.py: the affinity mask: the number of threads and the helpers follow that of the calling thread."""
+"""test_affinity.py: the number of threads and the helpers' processors follow the affinity mask of the caller."""
 
 import os
 
@@ -11,7 +11,7 @@ FIRST, LAST = {ALL[0]}, {ALL[-1]}
 
 needs_two = pytest.mark.skipif(len(ALL) < 2, reason="this process may use one processor only")
 
-# Calls that go parallel wherever several threads may be used, and what the helpers may use after them.
+# Calls that run in parallel if several threads are allowed; then the processors that the helpers may use.
 WORK = """
 import json, os, threading, numpy as np
 known = {int(task) for task in os.listdir("/proc/self/task")}

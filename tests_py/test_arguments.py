@@ -1,4 +1,4 @@
-"""test_arguments.py: axes and other numbers as objects with an index, numbers of any size, no operators."""
+"""test_arguments.py: axes and other numbers given as objects with __index__, numbers of any size, invalid operators."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ X = np.arange(12).reshape(3, 4)
 
 
 class Index:
-    """What gives an integer and is none."""
+    """An object that is no integer and has __index__."""
 
     def __init__(self, value):
         self.value = value

@@ -1,4 +1,4 @@
-"""What hostile use has found: each of these once gave a wrong answer, a crash or the wrong words."""
+"""test_attacks.py: cases from hostile use; each once gave a wrong answer, a crash or a wrong error text."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""The benchmark suite runs, and notices a wrong result. Nothing here is timed."""
+"""test_benchmarks.py: the benchmark suite runs and detects wrong results. Nothing here is timed."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_suite_writes_json_and_a_table(tmp_path):
     assert "| 10 rows_64B |" in done.stdout and "| form | small_16 |" in done.stdout
     result = json.loads(result_file.read_text())
     assert [case["name"] for case in result["cases"]] == ["rows_64B", "small_16", "table_chunks", "table_10_rows_1"]
-    # Library by library, with one chunk and with the bare protocol beside ours.
+    # One line per library, and lines for our call with one chunk and for the bare protocol.
     lines = [
         line for line in done.stdout.splitlines() if re.match(r"\| (30|33a) \w+ \| (pyarrow|polars|pandas) \|", line)
     ]
@@ -72,10 +72,10 @@ def test_suite_has_every_case_once(suite):
 def test_every_form_of_every_case_is_right(suite):
     cases, harness, _, _ = suite
     modules, _ = harness.available(None)
-    modules.pop("jax", None)  # wants 64-bit mode, which the other tests of this process do not: below
+    modules.pop("jax", None)  # it needs 64-bit mode, which other tests of this process do not set; see the next test
     for case in cases.CASES:
         work = case.build(True)
-        roles = {runner.role for runner in harness.runners_of(case, work, modules, None, 1)}  # checks each of them
+        roles = {runner.role for runner in harness.runners_of(case, work, modules, None, 1)}  # also checks all results
         assert roles - {"beside", "by hand"} == {"ours", "peer"}, case.name
         if "numba" in modules:
             assert ("by hand" in roles) == (not case.name.startswith("table_")), case.name
@@ -100,9 +100,9 @@ def test_every_form_of_jax_is_right(tmp_path):
         ("take", "x[i][::-1]", ""),
         ("take", "x[i] if out is None else x[i]", ""),
         ("bad", "np.take(x, i, mode='clip')", ""),
-        ("set", "r = x.copy(); r[i[::-1]] = b[::-1]", "r"),  # the first one wins
+        ("set", "r = x.copy(); r[i[::-1]] = b[::-1]", "r"),  # the first of duplicates is stored
         ("set", "r = out.copy(); r[i] = b", "r"),  # not in place
-        ("add", "out[i] += b", "out"),  # of several additions only one counts
+        ("add", "out[i] += b", "out"),  # only one of several additions is executed
     ],
 )
 def test_suite_stops_at_a_wrong_form(suite, monkeypatch, kind, code, result):
@@ -205,7 +205,7 @@ def test_a_form_that_its_own_library_outdoes_is_not_timed(suite):
 
 @needs_suite
 def test_every_form_of_the_gpu_suite_is_right():
-    """On the CPU it checks results, and that nobody but ours is given our rules; there is nothing to time."""
+    """On the CPU the GPU suite checks results, and that only our forms are given our bounds rules; nothing is timed."""
     pytest.importorskip("torch")
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.gpu", "--quick", "--device", "cpu"],

@@ -1,4 +1,4 @@
-"""test_columns.py: columns of pandas, polars and pyarrow in the place of arrays: as indices, masks and values."""
+"""test_columns.py: columns of pandas, polars and pyarrow as indices, masks and values of array operators."""
 
 from unittest.mock import Mock
 
@@ -12,14 +12,14 @@ import gatherscatter as gs
 
 
 class OwnSeries(pd.Series):
-    """As geopandas and others have one: of a module of its own."""
+    """A subclass in another module than pandas, as geopandas has one."""
 
 
 class OwnPolars(pl.Series):
     pass
 
 
-LABELS = ["columns", "null_count", "ndim", "dtype", "type"]  # which pandas also gives as attributes
+LABELS = ["columns", "null_count", "ndim", "dtype", "type"]  # labels of rows that are attributes of a Series as well
 
 COLUMNS = {
     "polars": lambda values: pl.Series("v", values),
@@ -55,14 +55,14 @@ WITH_NULLS = {
 
 
 def written(operator, *arguments, **keywords):
-    """What a call in place leaves in its first argument."""
+    """The first argument of a call that writes in place, after the call."""
     target = X.copy()
     operator(target, *arguments, **keywords)
     return target.tolist()
 
 
 def values_of_every_call(of):
-    """Name of the argument: a call that takes it, and its answer with VALUES in an array."""
+    """For each argument that takes values: a call with VALUES in that argument, as the answer of an array."""
     plan = gs.plan(gs.scatter, X, 0, np.array(INDEX), X)
     reverse = gs.plan(gs.gather, X, 0, np.array(INDEX))
     points = [[i] for i in INDEX]
@@ -133,7 +133,9 @@ def test_nulls_are_said(place, call, kind):
     def with_null(values):
         return WITH_NULLS[kind](values[1:])
 
-    with pytest.raises(ValueError, match=r"with a null, which no array holds: fill or drop them first") as error:
+    with pytest.raises(
+        ValueError, match=r"with a null, which a NumPy array cannot hold: fill or drop nulls first"
+    ) as error:
         PLACES[place](with_null)[call]()
     assert "\n" not in str(error.value)
 
@@ -149,7 +151,7 @@ def test_values_of_another_dtype_are_refused(kind):
 
 
 def test_types_that_numpy_has_not():
-    with pytest.raises(TypeError, match=r"index is a polars\..*Series of Int128, which no array holds"):
+    with pytest.raises(TypeError, match=r"index is a polars\..*Series of Int128, which no NumPy array can hold"):
         gs.gather(X, 0, pl.Series([2**70, 1], dtype=pl.Int128))
 
 
@@ -249,7 +251,9 @@ def test_encoded_columns_are_decoded(place, call, kind):
 @pytest.mark.parametrize("kind", DECODED)
 @pytest.mark.parametrize(("place", "call"), CALLS)
 def test_nulls_among_encoded_values_are_said(place, call, kind):
-    with pytest.raises(ValueError, match=r"with a null, which no array holds: fill or drop them first") as error:
+    with pytest.raises(
+        ValueError, match=r"with a null, which a NumPy array cannot hold: fill or drop nulls first"
+    ) as error:
         PLACES[place](lambda values: DECODED[kind]([None, *values[1:]]))[call]()
     assert kind.startswith("pandas") == ("is a pandas." in str(error.value))
 
@@ -320,7 +324,7 @@ def test_what_numpy_would_change_is_refused_by_name(kind):
         lambda: gs.putmask(np.zeros(2), column, 1.0),
         lambda: gs.tile_gather(a, np.array([1, 9]), padding_value=column),
     ):
-        with pytest.raises(TypeError, match=rf"is a {library}\.\w+ of .*, which no array holds"):
+        with pytest.raises(TypeError, match=rf"is a {library}\.\w+ of .*, which no NumPy array can hold"):
             call()
     assert a.tolist() == [0, 0, 0]
 

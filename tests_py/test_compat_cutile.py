@@ -1,4 +1,4 @@
-"""test_compat_cutile.py: gs.compat.cutile on its document, and on the rows of the catalogue (ct-..., X-ct-...)."""
+"""test_compat_cutile.py: gs.compat.cutile by its document and by the rows of the catalogue (ct-..., X-ct-...)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def same(result, expected):
     np.testing.assert_array_equal(np.asarray(result), expected, strict=True)
 
 
-# ---- signatures and classes, as the document spells them
+# ---- signatures and classes as in the document
 
 
 def test_signatures():
@@ -88,7 +88,7 @@ X_CT_1 = ["f2", "bf16", "f4", "i1", "i2", "i4", "i8", "?"]
 
 
 def implicit_target(source: str, target: str) -> bool:
-    """cuTile's table for two dtypes of X-ct-1: bool up, integers and floats wider, f16 and bf16 never."""
+    """cuTile's implicit casts of X-ct-1: bool to all, integers to wider ones and floats, f16 and bf16 to f32."""
     if source == target or source == "?":
         return True
     if target == "?" or (source in ("f2", "bf16", "f4") and target[0] == "i"):
@@ -102,7 +102,7 @@ def implicit_target(source: str, target: str) -> bool:
 @pytest.mark.parametrize("target", X_CT_1)
 @pytest.mark.parametrize("source", X_CT_1)
 def test_X_ct_1(source, target, n):
-    """A copy tile by tile, with tiles that reach past the end, to an array of every other dtype."""
+    """A copy tile by tile to an array of every other dtype, with tiles that extend past the end."""
     ml_dtypes = pytest.importorskip("ml_dtypes")
     dtype = {"bf16": np.dtype(ml_dtypes.bfloat16)}
     x = (np.arange(n) % 100).astype(dtype.get(source, source))
@@ -149,7 +149,7 @@ def test_X_ct_4():
 
 
 def test_X_ct_5():
-    """Checked and unchecked are told apart by what is planned; planning writes nothing."""
+    """The checked and unchecked calls have different plans; planning writes nothing."""
     x, i = np.zeros(10, "f4"), np.arange(8)
     assert gs.explain(ct.gather, x, i).to_dict()["bounds"] == "fill"
     assert gs.explain(ct.gather, x, i, check_bounds=False).to_dict()["bounds"] == "raise"
@@ -245,7 +245,7 @@ def test_document_effective_mask_is_mask_and_bounds():
 
 @pytest.mark.parametrize("bad", [5, -1, 2**40])
 def test_an_unmasked_bad_point_raises_without_check_bounds(bad):
-    """Undefined in the document. The mask still guards; nothing is written."""
+    """Undefined in the document. Masked points are still skipped, and nothing is written."""
     array, index = np.arange(5), np.array([0, bad, 4])
     guard = np.array([True, False, True])
     assert ct.gather(array, index, mask=guard, check_bounds=False).tolist() == [0, 0, 4]
@@ -278,7 +278,7 @@ def test_torch():
         assert type(result) is torch.Tensor and result.dtype is dtype
         assert result.to(torch.float32).tolist() == [[1, 1], [1, 1], [1, 1]]
         assert array.to(torch.float32).sum() == 2
-    with pytest.raises(ct.TileTypeError, match="none that cuTile has"):
+    with pytest.raises(ct.TileTypeError, match="which cuTile does not have"):
         ct.gather(torch.zeros(3, dtype=torch.complex64), 0)
 
 

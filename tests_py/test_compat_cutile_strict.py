@@ -1,4 +1,4 @@
-"""test_compat_cutile_strict.py: what gs.compat.cutile refuses: dtypes, ranks, casts, hints; and what it must take."""
+"""test_compat_cutile_strict.py: what gs.compat.cutile rejects (dtypes, ranks, casts, hints) and what it must accept."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def test_array_dtypes_that_cutile_has_not(dtype):
     array = (
         np.zeros(4, pytest.importorskip("ml_dtypes").float8_e4m3b11fnuz) if dtype.startswith("float8") else zeros(dtype)
     )
-    assert gs.tile_gather(array, np.array([0])).shape == (1,)  # the native call is not that strict
-    with pytest.raises(ct.TileTypeError, match="none that cuTile has"):
+    assert gs.tile_gather(array, np.array([0])).shape == (1,)  # the uniform call accepts it
+    with pytest.raises(ct.TileTypeError, match="which cuTile does not have"):
         ct.gather(array, np.array([0]))
     before = array.tobytes()
-    with pytest.raises(ct.TileTypeError, match="none that cuTile has"):
+    with pytest.raises(ct.TileTypeError, match="which cuTile does not have"):
         ct.scatter(array, np.array([0]), array[:1])
     assert array.tobytes() == before
 
@@ -129,7 +129,7 @@ def test_padding_and_value_cast_implicitly(name):
         ct.scatter(array, np.array([1]), value)
         same(array[1:2], expected)
         return
-    for index in (0, 9):  # checked always, also where no point needs it
+    for index in (0, 9):  # it is checked also if no point needs it
         with pytest.raises(error):
             ct.gather(array, np.array([index]), padding_value=value)
         with pytest.raises(error):

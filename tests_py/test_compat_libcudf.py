@@ -1,6 +1,6 @@
-"""test_compat_libcudf.py: gs.compat.libcudf: its words, its kinds of tables, beside pyarrow.
+"""test_compat_libcudf.py: gs.compat.libcudf: its names, its kinds of tables, and comparisons with pyarrow.
 
-What it refuses is in test_compat_libcudf_strict.py; the examples of its documents run in test_documented_tables.py.
+What it rejects is in test_compat_libcudf_strict.py; the examples of its documents are in test_documented_tables.py.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DONT_CHECK, NULLIFY = libcudf.out_of_bounds_policy.DONT_CHECK, libcudf.out_of_bo
 TABLE = pa.table({"a": pa.array([10, 20, None], pa.int32()), "b": pa.array(["x", None, "z"])})
 
 
-# ---- the words
+# ---- names
 
 
 def test_out_of_bounds_policy():
@@ -63,7 +63,7 @@ def test_data_type_error_is_caught_by_both_names():
 
 
 def test_the_out_of_bounds_error_suits_every_caller():
-    """DONT_CHECK is undefined there; the error that it raises here is one of IndexError, ValueError, RuntimeError."""
+    """DONT_CHECK is undefined in libcudf; here its error is an IndexError, a ValueError and a RuntimeError."""
     assert issubclass(gs.OutOfBoundsError, (IndexError, ValueError, RuntimeError))
     assert {IndexError, ValueError, RuntimeError} <= set(gs.OutOfBoundsError.__mro__)
 
@@ -153,7 +153,7 @@ def test_scalars_are_typed_or_plain():
             call([7])
 
 
-# ---- columns by position alone
+# ---- columns match by position
 
 
 OTHER_NAMES = pa.table({"b": pa.array([1, 2], pa.int32()), "a": pa.array(["p", "q"])})
@@ -161,7 +161,7 @@ ANSWER = {"a": [10, 2, 1], "b": ["x", "q", "p"]}
 
 
 def kinds(table):
-    """A table in every kind that the face takes."""
+    """A table in every kind that the strict interface accepts."""
     relation = duckdb.from_arrow(table)
     return {
         "pyarrow": table,
@@ -175,7 +175,7 @@ def kinds(table):
 
 
 def rows_of(result):
-    """Lists of values, column by column."""
+    """Lists of values for each column."""
     if isinstance(result, pl.LazyFrame):
         result = result.collect()
     if isinstance(result, duckdb.DuckDBPyRelation):
@@ -286,11 +286,11 @@ def test_single_columns():
     assert column.to_pylist() == [1, 2, None]
 
 
-# ---- beside pyarrow
+# ---- comparisons with pyarrow
 
 
 def columns_of(count):
-    """Columns of many types with nulls, from a slice."""
+    """Columns of many types with nulls, cut out of longer ones."""
     rng = np.random.default_rng(11)
     numbers = [int(value) if value % 7 else None for value in rng.integers(0, 1000, count + 3)]
     return pa.table(
@@ -323,7 +323,7 @@ def test_gather_is_take(policy):
 
 
 def test_masks_are_those_of_pyarrow():
-    """`filter`, `if_else` and `replace_with_mask` of pyarrow, for the types that they have."""
+    """Compared with pyarrow's `filter`, `if_else` and `replace_with_mask` for the types that they support."""
     table, rng = columns_of(300), np.random.default_rng(13)
     mask = pa.array([None if value == 0 else bool(value % 2) for value in rng.integers(0, 5, 300)])
     assert libcudf.apply_boolean_mask(table, mask).to_pylist() == table.filter(mask).to_pylist()

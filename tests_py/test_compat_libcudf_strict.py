@@ -1,4 +1,4 @@
-"""test_compat_libcudf_strict.py: what gs.compat.libcudf refuses, in which order; and what it must take."""
+"""test_compat_libcudf_strict.py: what gs.compat.libcudf rejects, the order of its checks, and what it must accept."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ WRONG_MAPS = {
 
 @pytest.mark.parametrize("name", WRONG_MAPS)
 def test_empty_maps_of_another_type(name):
-    """A gather looks at the type of an empty map; a scatter gives the copy of its target."""
+    """A gather checks the type of an empty map; a scatter does not and returns a copy of its target."""
     with pytest.raises(IndexTypeError):
         libcudf.gather(TABLE, WRONG_MAPS[name])
     for source in (TABLE, [1, "p"]):
@@ -85,7 +85,7 @@ def null_maps(values):
     "values", [[0, None], [None, 9], [9, None, 0], [9] * 100 + [None]], ids=["valid", "before", "after", "far"]
 )
 def test_a_null_in_a_gather_map(form, policy, values):
-    """Under both policies, of both classes, and before any row number is looked at."""
+    """A null is an error under both policies, of both classes, and is checked before the row numbers."""
     with pytest.raises(NullIndexError) as error:
         libcudf.gather(TABLE, null_maps(values)[form], policy)
     assert isinstance(error.value, libcudf.invalid_argument) and isinstance(error.value, libcudf.logic_error)
@@ -147,7 +147,7 @@ def test_nullify_makes_every_column_nullable():
 
 
 class Capsules:
-    """An Arrow array of a library that nobody knows, without a length."""
+    """An Arrow array of an unknown library, without a length."""
 
     def __init__(self, array):
         self.array = array
@@ -314,7 +314,7 @@ WIDE = pa.table({"a": [1, 2], "b": [1, 2]})
     ],
 )
 def test_order_of_checks_of_scatter(source, scatter_map, error):
-    """Columns, length of the map, types, its nulls, its type, its values; scalars: count, nulls, types, values."""
+    """Columns, length of the map, types, its nulls, its type, its values; for scalars: count, nulls, types, values."""
     with pytest.raises(error) as raised:
         libcudf.scatter(source, scatter_map, pa.table({"a": [5, 6, 7]}))
     assert type(raised.value) is error

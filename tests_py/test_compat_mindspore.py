@@ -1,4 +1,4 @@
-"""test_compat_mindspore.py: gs.compat.mindspore on its document and the rows of the catalogue (ms-..., X-ms-...)."""
+"""test_compat_mindspore.py: gs.compat.mindspore by its document and the rows of the catalogue (ms-..., X-ms-...)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_X_ms(name, shape, index_shape, dim, index_dtype, dtype):
     rng = np.random.default_rng(4)
     n = shape[dim] if shape else 1
     x = rng.integers(0, 100, shape).astype(dtype)
-    index = rng.integers(-n, n, index_shape).astype(index_dtype)  # negatives wrap once
+    index = rng.integers(-n, n, index_shape).astype(index_dtype)  # n is added once to negative values
     same(ms.gather(x, dim, index), reference.gather_dim(x, dim, index).result)
 
 
@@ -124,7 +124,7 @@ def test_document_axis_shape():
         expected = x.shape[:axis] + indices.shape[batch_dims:] + x.shape[axis + 1 :]
         assert ms.gather(x, indices, axis, batch_dims).shape == expected
         assert ms.gather(x, indices, axis - 4, batch_dims=batch_dims).shape == expected
-        assert ms.gather(x, indices, axis, batch_dims - 4).shape == expected  # from the rank of the indices
+        assert ms.gather(x, indices, axis, batch_dims - 4).shape == expected  # from the indices' rank
     assert ms.gather(x, np.array(1), 2).shape == (2, 3, 5)
 
 
@@ -265,7 +265,7 @@ NO_INPUTS = ["g", "m8[s]", "M8[D]", "S2", "U1", "V3", "i4,f4", "float8_e4m3fn", 
 
 
 def counting(dtype: str):
-    """Items that differ where the dtype has numbers; zero bytes where it has none."""
+    """Items that count up if the dtype has numbers, else zero bytes."""
     if dtype in ("bfloat16", "float8_e4m3fn", "int4"):
         dtype = getattr(pytest.importorskip("ml_dtypes"), dtype)
     numbers = not issubclass(np.dtype(dtype).type, (np.flexible, np.datetime64, np.timedelta64))

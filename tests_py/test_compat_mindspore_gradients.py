@@ -1,4 +1,4 @@
-"""test_compat_mindspore_gradients.py: torch tensors that require grad through gs.compat.mindspore.gather."""
+"""test_compat_mindspore_gradients.py: gradients of torch tensors through gs.compat.mindspore.gather."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_X_ms_12(dtype):
     assert x.grad.tolist() == [[1, 0, 1, 2], [0, 2, 0, 0], [1, 0, 1, 0]]
 
 
-# ---- against torch
+# ---- compared with torch
 
 CASES = [
     ("dim", (3, 4, 5), (3, 6, 5), {"dim": 1}),
@@ -66,7 +66,7 @@ def call(x, index, form):
 
 
 def by_torch(x, index, form):
-    """The same with torch's own functions, which have gradients of their own."""
+    """The operation by torch's own functions, which have gradients of their own."""
     if "dim" in form:
         n = x.shape[form["dim"]] if x.ndim else 1
         return torch.gather(x, form["dim"], index % n)
@@ -89,7 +89,7 @@ def test_gradients_are_those_of_torch(name, shape, index_shape, form, layout):
     grad = torch.from_numpy(np.random.default_rng(2).integers(-9, 9, tuple(result.shape)).astype("f8"))
     result.backward(grad)
     expected.backward(grad)
-    assert torch.equal(x.grad, twin.grad)  # small integers add up without rounding in any order
+    assert torch.equal(x.grad, twin.grad)  # sums of small integers do not round in any order
 
 
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
@@ -102,7 +102,7 @@ def test_gradcheck(name, shape, index_shape, form, dtype):
 
 @pytest.mark.parametrize("index_dtype", ["int32", "int64"])
 def test_duplicates_add_up_in_float32_and_are_rounded_once(index_dtype):
-    """256 + 1 is no bfloat16 and 2048 + 1 no float16: adding one by one in the dtype itself would stay there."""
+    """256 + 1 is no bfloat16 and 2048 + 1 is no float16, so a sum in the dtype itself would stop growing there."""
     for dtype in (torch.bfloat16, torch.float16):
         x = torch.zeros(2, dtype=dtype, requires_grad=True)
         ms.gather(x, 0, torch.zeros(4096, dtype=getattr(torch, index_dtype))).sum().backward()
@@ -156,7 +156,7 @@ def test_errors_are_the_same_with_gradients(how):
 
 
 def test_gradients_are_deterministic():
-    """Many duplicates in float32: the order is that of the points, whatever the number of threads."""
+    """With many duplicates in float32 the order of additions is that of the points, for any number of threads."""
     rng = np.random.default_rng(3)
     index = torch.from_numpy(rng.integers(0, 50, 100_000))
     grad = torch.from_numpy(rng.standard_normal(100_000).astype("f4"))

@@ -1,4 +1,4 @@
-"""test_compat_pypto.py: gs.compat.pypto on its document and the rows of the catalogue (pp-..., X-pp-...)."""
+"""test_compat_pypto.py: gs.compat.pypto by its document and the rows of the catalogue (pp-..., X-pp-...)."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_pp_s_five():
 @pytest.mark.parametrize("index_dtype", ["int32", "int64"])
 @pytest.mark.parametrize(("name", "shape", "index_shape", "dims"), X_PP, ids=[row[0] for row in X_PP])
 def test_X_pp(name, shape, index_shape, dims, index_dtype):
-    """Every shape with every tile that its test case sets, and with none."""
+    """Every shape with every tile that its test case sets, and without a tile."""
     rng = np.random.default_rng(3)
     dtypes = ["f4", "f2", "i4", "i2", "i1", "u1", "u2", "u4"] if name == "X-pp-1" else ["f4"]
     for dim, dtype in itertools.product(dims, dtypes):
@@ -85,13 +85,13 @@ def test_X_pp(name, shape, index_shape, dims, index_dtype):
 
 
 def of_dim(shape, dim) -> list[int]:
-    """Nothing on the other axes, so that the input is cut to the index there, and everything on `dim`."""
+    """0 on all axes except `dim`: the input is clipped to the index there, and is read in full along `dim`."""
     return [n if d == dim else 0 for d, n in enumerate(shape)]
 
 
 @pytest.mark.parametrize("tile", [(3, 8), (3, 16)])
 def test_X_pp_1_view(tile):
-    """The view [10, 8] of the [10, 10] input, as the test cases cut it."""
+    """The view [10, 8] of the [10, 10] input, as in pypto's test cases."""
     x, index = np.arange(100.0).reshape(10, 10)[:, :8], np.full((5, 8), 9)
     with pypto.options(vec_tile_shapes=tile):
         same(pypto.gather(x, 0, index), np.tile(x[9], (5, 1)))
@@ -115,7 +115,7 @@ def test_X_pp_11():
 
 @pytest.mark.parametrize("tile", [(4, 0), (4, -1), (2,), (2, 2, 2), (2, 2, 2, 2, 2)], ids=str)
 def test_X_pp_12(tile):
-    """Setting it is no error; the operator that meets it says so."""
+    """Setting such a tile is no error; the operator that uses it raises one."""
     pypto.set_vec_tile_shapes(*tile)
     assert pypto.get_vec_tile_shapes() == list(tile)
     with pytest.raises(ValueError, match=r"gather: tile \[.*\], expected 2 extents above 0"):
@@ -147,7 +147,7 @@ def test_document_formula(dim):
 
 
 def test_document_tile_example():
-    """Input [x, y, z], dim 1, index [m, t, p]: the tile [m1, t1, p1] cuts m, t and p, and never y."""
+    """Input [x, y, z], dim 1, index [m, t, p]: the tile [m1, t1, p1] divides m, t and p, and never y."""
     assert pypto.tile_budget((4, 9, 6), "f4", (3, 5, 6), "i4", 1, (2, 2, 3)) == (2 * 9 * 3, 2 * 2 * 3, 312, True)
 
 
@@ -179,7 +179,7 @@ def test_values_are_compared_at_full_width(value, tile):
 
 def test_the_lowest_bad_position_whatever_the_tile():
     index = np.zeros((3, 4), "i4")
-    index[0, 3], index[1, 0] = 7, 8  # (1, 0) lies in the first tile of two columns, (0, 3) in the second
+    index[0, 3], index[1, 0] = 7, 8  # (1, 0) is in the first tile of two columns, (0, 3) in the second
     for tile in (None, (3, 2), (1, 1), (2, 4)):
         with pypto.options(vec_tile_shapes=tile), pytest.raises(gs.OutOfBoundsError) as error:
             pypto.gather(X, 0, index)

@@ -1,4 +1,4 @@
-"""test_compat_pypto_tiles.py: every tile gives the same bytes, the budget is true, and who sees which tile."""
+"""test_compat_pypto_tiles.py: every tile gives equal bytes, the budget is exact, and tile shapes have scopes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def same(result, expected):
     np.testing.assert_array_equal(np.asarray(result), expected, strict=True)
 
 
-# ---- tiles: the same bytes, and a budget that is true
+# ---- tiles: equal bytes, and an exact budget
 
 
 @pytest.mark.parametrize("dim", [0, 1, 2])
@@ -47,7 +47,7 @@ def test_every_legal_tile_gives_the_same_bytes(dim, layout):
 
 
 def test_the_tile_is_what_the_work_is_walked_by(monkeypatch):
-    """No result can tell, so the call of the core is listened to. Without a tile there is none."""
+    """Results do not depend on the tile, so calls of the core are recorded; without a tile shape there are none."""
     walked, real = [], pypto._core.gather_tiled
     monkeypatch.setattr(pypto._core, "gather_tiled", lambda *args: walked.append(args[3:]) or real(*args))
     pypto.gather(X, 0, INDEX)
@@ -64,7 +64,7 @@ def test_tiles_far_beyond_the_tensor():
 
 
 def walked_budget(shape, item, index_shape, index_item, dim, tile) -> int:
-    """The most bytes that any tile touches, by walking over all of them as the tiling guide says."""
+    """The most bytes that one tile accesses, computed by a loop over all tiles as the tiling guide describes."""
     most = 0
     for origin in itertools.product(*(range(0, n, t) for n, t in zip(index_shape, tile, strict=True))):
         moved = read = 1
@@ -91,12 +91,12 @@ def test_the_budget_is_that_of_the_largest_tile(seed):
 
 
 def test_a_tile_over_the_budget_names_the_bytes_and_the_budget():
-    x, index = np.zeros((192, 64), "f4"), np.zeros((192, 64), "i8")  # 48 KiB and 96 KiB: together the budget exactly
+    x, index = np.zeros((192, 64), "f4"), np.zeros((192, 64), "i8")  # 48 KiB and 96 KiB: exactly the budget together
     with pypto.options(vec_tile_shapes=[192, 64]):
         assert pypto.tile_budget(x.shape, x.dtype, index.shape, index.dtype, 0, (192, 64)).bytes == 196608
         same(pypto.gather(x, 0, index), x)
         wider = np.zeros((192, 65), "f4")
-        same(pypto.gather(wider, 0, index), x)  # the tile is clipped, not the tensor: 64 columns are touched
+        same(pypto.gather(wider, 0, index), x)  # the tile is clipped, but the input is not: 64 columns are accessed
     with pypto.options(vec_tile_shapes=[193, 65]):
         same(pypto.gather(x, 0, index), x)  # clipped to the tensors
         with pytest.raises(ValueError, match=r"196\d+ bytes") as error:
@@ -106,7 +106,7 @@ def test_a_tile_over_the_budget_names_the_bytes_and_the_budget():
 
 
 def test_an_axis_that_is_too_long_for_any_tile():
-    """dim is never cut: 1 MiB of it is over every budget, unless no tile is asked for."""
+    """dim is never divided: 1 MiB of it is over every budget, but without a tile shape it works."""
     x, index = np.arange(2**18, dtype="f4"), np.array([2**18 - 1], "i4")
     with pypto.options(vec_tile_shapes=[1]), pytest.raises(ValueError, match=f"{4 * 2**18 + 8} bytes"):
         pypto.gather(x, 0, index)
@@ -279,7 +279,7 @@ def test_decorated_coroutines_and_asynchronous_generators():
         assert tile() == [9]
 
     asyncio.run(main())
-    assert [name for name, _ in log[3:]] == ["a", "b"] * 3  # they took turns, and each kept its own
+    assert [name for name, _ in log[3:]] == ["a", "b"] * 3  # they alternated, and each kept its own tile shape
     assert tile() == []
 
 
@@ -307,7 +307,7 @@ def test_contexts_are_apart():
 
 
 def test_threads_are_apart():
-    """Threads that set, enter one shared scope and gather at the same time; every one sees its own state only."""
+    """Threads that set tile shapes, enter one shared scope and gather at once; each has its own tile shape only."""
     shared = pypto.options(vec_tile_shapes=[1, 1])
     together, wrong = threading.Barrier(8), []
 

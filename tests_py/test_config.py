@@ -1,4 +1,4 @@
-"""What the library says about itself, and its settings from the environment."""
+"""test_config.py: show_config, and the settings from the environment."""
 
 import importlib.metadata
 import json
@@ -10,7 +10,7 @@ import pytest
 import child_process
 import gatherscatter as gs
 
-# ---- what it says about itself
+# ---- show_config
 
 
 def test_version():
@@ -50,12 +50,14 @@ def test_public_names_are_there():
 
 # ---- settings from the environment
 
-THRESHOLDS = {  # what show_config calls it: the variable
+THRESHOLDS = {  # its name in show_config: the variable
     "far_table_bytes": "GS_FAR_TABLE_BYTES",
     "stream_bytes": "GS_STREAM_BYTES",
     "serial_points": "GS_SERIAL_POINTS",
     "serial_points_far": "GS_SERIAL_POINTS_FAR",
     "serial_row_bytes": "GS_SERIAL_ROW_BYTES",
+    "far_column_bytes": "GS_FAR_COLUMN_BYTES",
+    "serial_rows": "GS_SERIAL_ROWS",
 }
 REFUSED = [
     *[("GS_NUM_THREADS", value) for value in ("0", "-2", "many", "1.5", "2 3", "9" * 30)],
@@ -97,7 +99,7 @@ SLIPS = {
     "GS_CPUU1": None,
     "GS_ROOT": None,
     "GS_PORT": None,
-    # Read, Ghostscript's, the build's, too far away.
+    # Not logged: names that are settings, names of Ghostscript or of the build, and names that differ too much.
     "GS_SERIAL_POINTS": None,
     "GS_SERIAL_POINTS_FAR": None,
     "GS_DEVICE": None,
@@ -118,7 +120,11 @@ def test_a_name_that_is_nearly_a_setting_is_logged(name):
     done = child_process.start(IMPORT, env={name: "1"})
     assert done.returncode == 0, done.stderr
     meant = SLIPS[name]
-    told = [] if meant is None else [f"the environment variable {name} is not read; {meant} is one that is"]
+    told = (
+        []
+        if meant is None
+        else [f"the environment variable {name} is not a setting of gatherscatter; did you mean {meant}?"]
+    )
     assert done.stderr.splitlines() == told
 
 
@@ -143,7 +149,7 @@ def test_every_setting_that_the_documents_name_is_known():
 
 
 def processor_levels():
-    """The levels that this processor has, asked of the kernel and not of ourselves."""
+    """The levels of this processor as /proc/cpuinfo shows them, independent of gatherscatter."""
     with open("/proc/cpuinfo") as lines:
         flags = next((set(line.split()) for line in lines if line.startswith("flags")), set())
     levels = ["baseline"]
@@ -221,13 +227,17 @@ def test_the_thresholds_follow_the_caches():
     sizes = child_process.run_json(CONFIG, env={"GS_L2_BYTES": "1000", "GS_LLC_BYTES": "50000"})
     assert (sizes["far_table_bytes"], sizes["stream_bytes"]) == (4000, 25000)
     assert sizes["far_vector_bytes"] == (9000 if sizes["isa"] == "v4" else 4000)
-    assert child_process.run_json(CONFIG, env={"GS_FAR_TABLE_BYTES": "7"})["far_vector_bytes"] == 7
+    assert sizes["far_column_bytes"] == 2000
+    far = child_process.run_json(CONFIG, env={"GS_FAR_TABLE_BYTES": "7"})
+    assert (far["far_vector_bytes"], far["far_column_bytes"]) == (7, 7)
+    far = child_process.run_json(CONFIG, env={"GS_FAR_TABLE_BYTES": "7", "GS_FAR_COLUMN_BYTES": "8"})
+    assert (far["far_vector_bytes"], far["far_column_bytes"]) == (7, 8)
     assert child_process.run_json(CONFIG, env={"GS_L2_BYTES": str(2**63 - 1)})["far_table_bytes"] == 2**63 - 1
     assert child_process.run_json(CONFIG, env={"GS_LLC_BYTES": "1"})["stream_bytes"] == 1
 
 
-def test_only_a_cache_that_the_user_vouches_for_decides_what_bypasses_it():
-    """What the processor reports may be shared with hundreds of processors of other tenants."""
+def test_only_a_cache_size_from_the_user_decides_what_bypasses_it():
+    """The cache that the processor reports may be shared with hundreds of processors of other tenants."""
     assert child_process.run_json(CONFIG)["stream_bytes"] == 16 << 20
     for size in (64 << 20, 480 << 20):
         assert child_process.run_json(CONFIG, env={"GS_LLC_BYTES": str(size)})["stream_bytes"] == size // 2
@@ -235,7 +245,7 @@ def test_only_a_cache_that_the_user_vouches_for_decides_what_bypasses_it():
 
 @pytest.mark.parametrize("value", [1, 2**63 - 1])
 def test_every_threshold_can_be_set(value):
-    """Prefetch, streaming stores and threads everywhere, and nowhere."""
+    """Thresholds that turn on prefetching, streaming stores and threads for all calls, or for none."""
     answer = child_process.run_json(WORK, env=dict.fromkeys(THRESHOLDS.values(), str(value)))
     assert {name: answer["config"][name] for name in THRESHOLDS} == dict.fromkeys(THRESHOLDS, value)
     assert answer["plan"]["threads"] == (answer["threads"] if value == 1 else 1)
@@ -248,9 +258,9 @@ square, columns = np.zeros((512, 4096), "f4"), np.zeros((512, 4096), "i8")
 calls = [(gs.take, np.zeros(100, "u1"), np.zeros(1000, "u1")), (gs.gather, square, 0, columns)]
 print(json.dumps([gs.explain(*call).to_dict()["kernel"] for call in calls]))
 """
-    byte_table, slabs = child_process.run_json(code)
-    assert byte_table.split(" ", 1)[1] in ("byte table", "elements")  # the first where the processor has VBMI
-    assert slabs.split(" ", 1)[1] == "slabs"
+    byte_table, tiles = child_process.run_json(code)
+    assert byte_table.split(" ", 1)[1] in ("byte table", "elements")  # "byte table" where the processor has VBMI
+    assert tiles.split(" ", 1)[1] == "column tiles"
 
 
 @pytest.mark.parametrize("level", ["baseline", "v3", "v4"])
@@ -261,9 +271,15 @@ def test_the_kernels_in_use_are_those_of_the_level_that_was_asked_for(level):
     code = """
 import json, numpy as np, gatherscatter as gs
 x, index = np.arange(9.0), np.arange(4)
-plans = [gs.explain(gs.take, x, index), gs.explain(gs.take, x, index, mode="wrap"), gs.explain(gs.gather, x, 0, index)]
+many = np.zeros(100_000, "i8")
+plans = [
+    gs.explain(gs.take, x, index),
+    gs.explain(gs.take, x, index, mode="wrap"),
+    gs.explain(gs.gather, x, 0, index),
+    gs.explain(gs.take, x, many),
+]
 print(json.dumps([plan.to_dict()["kernel"] for plan in plans]))
 """
     kernels = child_process.run_json(code, env={"GS_CPU": level})
-    small = "vectors" if level == "v4" else "elements"
-    assert kernels == [f"{level} {small}", f"{level} blocks", f"{level} {small}"]
+    large = "vectors" if level == "v4" else "elements"
+    assert kernels == [f"{level} short", f"{level} blocks", f"{level} short", f"{level} {large}"]

@@ -1,7 +1,7 @@
-"""test_contract.py: every operator, reading and writing, under one contract, whatever the memory looks like.
+"""test_contract.py: one contract for all reading and writing operators, for every layout of memory.
 
-The default is a sample in which every pair of factor values meets; `--full-contract` runs the product of the factors
-that kernels are chosen by. GS_BACKEND and GS_CPU choose who runs it; `--every-backend` runs all, one child each.
+The default is a sample in which every pair of factor values occurs; `--full-contract` runs the product of the factors
+that kernels depend on. GS_BACKEND and GS_CPU select the backend; `--every-backend` runs each one in a child process.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from reference_reduce import REDUCTIONS
 HERE = Path(__file__).parent
 BACKENDS = {
     "reference": {"GS_BACKEND": "reference"},
-    # its blocks in a drawn order, and fresh memory full of noise: nothing may depend on either
+    # blocks run in random order, and new memory is filled with noise: no result may depend on either
     "shuffled": {"GS_BACKEND": "reference", "GS_REFERENCE_SHUFFLE": "1"},
     "baseline": {"GS_BACKEND": "cpu", "GS_CPU": "baseline"},
     "v3": {"GS_BACKEND": "cpu", "GS_CPU": "v3"},
     "v4": {"GS_BACKEND": "cpu", "GS_CPU": "v4"},
-    # every table is far away, every large result bypasses the caches, and no memory is recycled
+    # every source array is far, every large result bypasses the caches, and no memory is recycled
     "small_caches": {"GS_BACKEND": "cpu", "GS_L2_BYTES": "4096", "GS_LLC_BYTES": "65536", "GS_POOL": "0"},
 }
 KINDS_OF_OPERATORS = [(kind, name) for kind in CONTRACTS for name in CONTRACTS[kind].operators]
@@ -56,7 +56,7 @@ def test_no_case_is_missing(kind):
 
 @pytest.mark.parametrize("kind", CONTRACTS)
 def test_enough_cases_end_in_errors_and_enough_do_not(kind):
-    """A contract whose cases all fail, or none, would prove little."""
+    """A contract whose cases all raise, or none of them, would test little."""
     errors = sum(
         case["bounds"] in ("raise", "deferred") and case["values"] in ("edge", "one_bad") for case in cases(kind)
     )
@@ -67,7 +67,7 @@ def test_enough_cases_reduce():
     assert sum(case["how"] in REDUCTIONS for case in cases("writing")) > 60
 
 
-# ---- who ran
+# ---- backend and level
 
 
 def test_the_environment_decides_who_runs():
@@ -79,7 +79,7 @@ def test_the_environment_decides_who_runs():
 
 @pytest.mark.parametrize(("kind", "operator"), KINDS_OF_OPERATORS)
 def test_the_largest_size_is_above_every_threshold(kind, operator):
-    """So that the large cases of the contract do run on several threads, with every kernel."""
+    """The large cases of the contract must run on several threads and with every kernel."""
     factors = CONTRACTS[kind].factors
     case = dict(zip(factors, (values[0] for values in factors.values()), strict=True))
     case |= {
@@ -121,7 +121,7 @@ def child_environment(backend: str) -> dict[str, str]:
 
 
 def skip_if_this_cpu_lacks(backend: str) -> None:
-    """A level that the CPU does not have is refused at import, by name."""
+    """A level that the CPU lacks is an error at import that names GS_CPU."""
     attempt = [sys.executable, "-c", "import gatherscatter"]
     tried = subprocess.run(attempt, env=child_environment(backend), capture_output=True, text=True, timeout=120)
     if tried.returncode:
@@ -173,7 +173,7 @@ MULTIPLIED = ("operator", "dtype", "layout", "index_type", "bounds", "negative",
 
 
 def product(kind: str, operator: str, dtype: str, layout: str):
-    """The product of what kernels depend on. The other factors take turns with periods that have no common divisor."""
+    """The product of the factors that kernels depend on; the others vary with periods that have no common divisor."""
     factors, allows = CONTRACTS[kind].factors, CONTRACTS[kind].allows
     others = [name for name in factors if name not in MULTIPLIED]
     turns = {name: itertools.cycle(factors[name] + factors[name][:1] * k) for k, name in enumerate(others)}
@@ -200,12 +200,12 @@ def product(kind: str, operator: str, dtype: str, layout: str):
 @pytest.mark.parametrize(("kind", "operator"), KINDS_OF_OPERATORS)
 def test_contract_product(kind, operator, dtype, layout):
     if not CONTRACTS[kind].allows({"operator": operator, "layout": layout}):
-        return  # nothing is written into a target that cannot be written to
+        return  # a read-only target is rejected
     count = 0
     for case in product(kind, operator, dtype, layout):
         count += 1
         try:
-            check(CONTRACTS[kind], case, loops_up_to=100)  # the second oracle is much faster, and checked by the loops
+            check(CONTRACTS[kind], case, loops_up_to=100)  # the second oracle is much faster, and the loops check it
         except BaseException as error:
             error.add_note(f"case: {case}")
             raise

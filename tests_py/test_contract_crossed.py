@@ -1,4 +1,4 @@
-"""test_contract_crossed.py: each backend and instruction set runs its share of the crossed contract."""
+"""test_contract_crossed.py: each backend and instruction set runs its cases of the crossed contract."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What only a GPU can prove, on tensors of torch and arrays of CuPy and JAX. `tests_py/run_on_gpu.sh` runs it.
+"""test_cuda.py: tests that need a real GPU, with torch tensors and arrays of CuPy and JAX; run by run_on_gpu.sh.
 
-Elsewhere the tests called smoke are rehearsed on CPU tensors, so that their own code is known to work; the others are
-skipped, by name. GS_TEST_NEEDS_GPU=1 makes the absence of a GPU a failure.
+Without a GPU the tests called smoke run on CPU tensors, so that their own code is tested; the others are skipped by
+name. GS_TEST_NEEDS_GPU=1 makes the absence of a GPU a failure.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def same(result, expected):
     assert torch.equal(left, right)
 
 
-# ---- the same bytes as on the host
+# ---- equal bytes on GPU and host
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -80,7 +80,7 @@ def test_smoke_sizes(count, dtype):
     host, x = random((513,), dtype)
     at, i = places((count,), 513)
     same(gs.take(x, i), gs.take(host, at))
-    same(gs.take(x, i[1:]), gs.take(host, at[1:]))  # not aligned for vectors
+    same(gs.take(x, i[1:]), gs.take(host, at[1:]))  # not aligned to vector loads
 
 
 @pytest.mark.parametrize("width", [1, 3, 4, 7, 16, 25, 31, 64, 100, 257, 2048, 5000])
@@ -126,7 +126,7 @@ def test_smoke_points_and_tiles():
 @pytest.mark.parametrize("reduce", [None, "add", "mul", "min", "max", "mean"])
 @pytest.mark.parametrize("dtype", ["int8", "int64", "float16", "bfloat16", "float32", "float64"])
 def test_smoke_scatters(reduce, dtype):
-    """Duplicates included: the last one wins, sums are taken in order, so every bit is that of the host."""
+    """Duplicates included: the last one is stored and sums are taken in order, so every bit is that of the host."""
     host, x = random((60, 5), dtype)
     at, i = places((400, 5), 60)
     source, b = random((400, 5), dtype, seed=7)
@@ -201,14 +201,14 @@ def test_smoke_duplicates_are_named():
 
 
 @needs_gpu
-def test_a_deferred_error_comes_later_and_harms_nobody():
+def test_a_deferred_error_comes_later_and_does_no_harm():
     host, x = random((200, 4))
     _, i = places((1000,), 200)
     i[500] = 200
-    gs.gather(x, i, axis=0, bounds="deferred")  # says nothing yet
+    gs.gather(x, i, axis=0, bounds="deferred")  # raises nothing yet
     with pytest.raises(gs.OutOfBoundsError, match=r"index 200 .*500"):
         gs.cuda.synchronize()
-    gs.cuda.synchronize()  # said once
+    gs.cuda.synchronize()  # the error is raised only once
     gs.gather(x, i, axis=0, bounds="deferred")
     torch.cuda.synchronize()
     with pytest.raises(gs.OutOfBoundsError, match="deferred"):
@@ -244,7 +244,7 @@ def test_work_goes_to_the_callers_stream(bounds):
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
-        torch.cuda._sleep(200_000_000)  # about a tenth of a second: whoever does not wait for it reads zeros
+        torch.cuda._sleep(200_000_000)  # about a tenth of a second: a gather that does not wait reads zeros
         late.copy_(x)
         result = gs.gather(late, i, axis=0, bounds=bounds)
     side.synchronize()
@@ -257,7 +257,7 @@ def test_work_goes_to_the_callers_stream(bounds):
 def test_nothing_waits_but_raise(bounds):
     _, x = random((1000, 64))
     _, i = places((5000,), 1000)
-    gs.gather(x, i, axis=0, bounds=bounds)  # makes pools and slots
+    gs.gather(x, i, axis=0, bounds=bounds)  # creates memory pools and status slots
     torch.cuda.synchronize()
     torch.cuda._sleep(2_000_000_000)
     end = torch.cuda.Event()
@@ -271,7 +271,7 @@ def test_nothing_waits_but_raise(bounds):
 
 @needs_gpu
 def test_nothing_is_allocated_and_only_raise_waits():
-    """What the module asks of the driver itself, once it is warm; the rest belongs to torch."""
+    """Counts of the module's own driver calls after warm-up; torch's are not counted."""
     from gatherscatter import _cuda
 
     _, x = random((1000, 64))
@@ -288,7 +288,7 @@ def test_nothing_is_allocated_and_only_raise_waits():
         gs.cuda.synchronize()
     assert {one["allocations"] for one in asked.values()} == {0}
     assert {one["launches"] for one in asked.values()} == {20}
-    # Under "deferred" an answer that is there already is fetched, which counts too.
+    # Under "deferred" a result that is ready is fetched, which is counted as a wait.
     assert {bounds: asked[bounds]["waits"] for bounds in asked if bounds != "deferred"} == {
         "raise": 20,
         **dict.fromkeys(("fill", "clip", "wrap", "unchecked"), 0),
@@ -318,7 +318,7 @@ def test_graphs_replay_on_new_values(bounds):
     if bounds == "deferred":
         i[3] = 5000
         graph.replay()
-        torch.cuda.synchronize()  # nobody else waits for a replay
+        torch.cuda.synchronize()  # nothing else waits for a replay
         with pytest.raises(gs.OutOfBoundsError):
             gs.cuda.synchronize()
         i[3] = 3
@@ -343,7 +343,7 @@ def test_arguments_on_two_sides():
     at, i = places((20,), 50)
     same(gs.gather(x, at.numpy(), axis=0), gs.gather(host, at, axis=0))  # host indices are copied once
     same(gs.gather(x, [3, 1, -1], axis=0), gs.gather(host, torch.tensor([3, 1, -1]), axis=0))
-    same(gs.gather(host.pin_memory(), i, axis=0), gs.gather(host, at, axis=0))  # rows over the bus
+    same(gs.gather(host.pin_memory(), i, axis=0), gs.gather(host, at, axis=0))  # rows are read over the bus
     for arguments in ((host, i), (host.numpy(), i)):
         with pytest.raises((TypeError, ValueError), match=r"device|cuda|GPU"):
             gs.gather(*arguments, axis=0)

@@ -1,4 +1,4 @@
-"""test_cuda_module.py: the CUDA module where there may be no driver: imported only when asked, and polite about it."""
+"""test_cuda_module.py: the CUDA module without a driver: it is imported only when needed, and its errors are clear."""
 
 import importlib.util
 import json

@@ -1,4 +1,4 @@
-"""The demo and `info` run, and notice a wrong result. Nothing here is timed."""
+"""test_demo.py: the commands `demo` and `info` run, and the demo detects a wrong result. Nothing here is timed."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_demo_writes_a_picture(demo_run):
     assert "picture.png" in done.stdout
     pixels = image.imread(folder / "picture.png")
     assert pixels.shape[0] > 500 and pixels.shape[1] > 1000
-    assert len(np.unique(pixels.reshape(-1, pixels.shape[-1]), axis=0)) > 100  # something was drawn
+    assert len(np.unique(pixels.reshape(-1, pixels.shape[-1]), axis=0)) > 100  # the picture is not empty
 
 
 @pytest.mark.parametrize(("missing", "package"), [("sklearn", "scikit-learn"), ("matplotlib", "matplotlib")])
@@ -108,7 +108,7 @@ def test_demo_without_a_table_library_says_so_and_goes_on(tmp_path, missing):
     assert done.returncode == 0, done.stderr
     assert "look up rows" in done.stdout and (tmp_path / "picture.png").exists()
     if missing == "polars":
-        assert "polars took no part: not installed" in done.stdout
+        assert "left out, because not installed: polars" in done.stdout
         assert re.search("sort flights.* [mµ]s +\N{EN DASH} +\N{EN DASH} ", done.stdout)
     else:
         assert f"The tables of flights are left out: they need {missing};" in done.stdout
@@ -175,7 +175,7 @@ def test_demo_notices_a_join_that_is_not_a_merge(flight_tables):
     found = planes["tailnum"].to_pandas().to_frame().reset_index().set_index("tailnum")["index"]
     rows = flights["tailnum"].to_pandas().map(found).fillna(-1).to_numpy().astype(np.int64)
     _demo_flights.check_merge("planes", flights, planes, ["tailnum"], rows)
-    with pytest.raises(demo.Different, match="merge"):  # the last row where there is none
+    with pytest.raises(demo.Different, match="merge"):  # a row that does not exist gave the last one
         _demo_flights.check_merge("planes", flights, planes, ["tailnum"], rows % len(planes))
 
 

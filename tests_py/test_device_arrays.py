@@ -1,4 +1,4 @@
-"""test_device_arrays.py: every operator on arrays of a GPU that the CPU plays, against its answers on the host."""
+"""test_device_arrays.py: every operator on arrays of the emulated GPU, compared with its results on the host."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def gpu():
         yield module
 
 
-# These ask an array for its shape, as on the host.
+# These operators read the shape of an array.
 NEED_SHAPES = ("tile_", "cutile")
 libraries = pytest.mark.parametrize("library", LIBRARIES)
 
 
 def pairs(calls):
-    """Calls and libraries that go together."""
+    """The pairs of calls and libraries that are supported."""
     return [(n, k) for n in calls for k in LIBRARIES if k != "dlpack" or not n.startswith(NEED_SHAPES)]
 
 

@@ -1,7 +1,7 @@
-"""test_device_contract.py: the contract of all operators on arrays of a GPU: one that the CPU plays, and real ones.
+"""test_device_contract.py: the contract of all operators for arrays on the emulated GPU and on real ones.
 
-The cases are the sample of test_contract.py, with the arrays of a library in the place of NumPy's. A real GPU is used
-wherever there is one.
+The cases are the sample of test_contract.py, with the arrays of a library in place of NumPy's. A real GPU is used if
+there is one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pytest
 import gatherscatter as gs
 from contract import ABOVE_THRESHOLDS, Contract, Problem, solve, state, with_out
 from contract_run import CONTRACTS, cases, name_of
-from device_libraries import LIBRARIES, PLAYED, REAL, DeviceLibrary, in_use
+from device_libraries import EMULATED, LIBRARIES, REAL, DeviceLibrary, in_use
 from layouts import significant
 from pairwise import Row
 from reference import Answer, Bad, Clash
@@ -26,12 +26,12 @@ KINDS_OF_OPERATORS = [(kind, name) for kind in CONTRACTS for name in CONTRACTS[k
 
 
 def fits(case: Row, library: DeviceLibrary, dtype: np.dtype) -> bool:
-    """Whether a library has such arrays. What is written to must be writable."""
+    """Whether a library supports the arrays of a case. An array that is written must be writable."""
     return library.holds(dtype) and (library.writable or case["out"] == "none")
 
 
 def moved(p: Problem, library: DeviceLibrary) -> Problem:
-    """The same problem with its arrays on the GPU. Lists and integers in the other byte order are of the host."""
+    """The problem with its arrays on the GPU. Lists, and integers in the other byte order, stay on the host."""
 
     def there(value: Any) -> Any:
         return library.there(value) if isinstance(value, np.ndarray) and value.dtype.isnative else value
@@ -50,7 +50,7 @@ def moved(p: Problem, library: DeviceLibrary) -> Problem:
 
 
 def shape_of_result(contract: Contract, case: Row, p: Problem, answer: Answer) -> tuple[int, ...]:
-    if answer.result is None:  # what it would have been without the bad index: as if every point were masked off
+    if answer.result is None:  # the shape without the bad index is that with all points masked
         return tuple(solve(contract, case, replace(p, mask=np.False_), -1).result.shape)
     return tuple(answer.result.shape)
 
@@ -68,7 +68,7 @@ def check(contract: Contract, case: Row, library: DeviceLibrary) -> None:
     except gs.OutOfBoundsError as error:
         assert Bad(error.index, error.position, error.axis, error.size, error.count) == answer.bad
         if q.out is not None and case["bounds"] == "raise":
-            assert library.back(q.out).tobytes() == room, "an error leaves out as it was"
+            assert library.back(q.out).tobytes() == room, "an error must not change out"
         return
     except ValueError as error:
         assert isinstance(answer.bad, Clash), error
@@ -90,7 +90,7 @@ def run(name: str, kind: str, operator: str) -> int:
     contract, count = CONTRACTS[kind], 0
     with in_use(name) as library:
         for case in cases(kind):
-            if case["operator"] != operator or (case["size"] == ABOVE_THRESHOLDS and count % 3 and name in PLAYED):
+            if case["operator"] != operator or (case["size"] == ABOVE_THRESHOLDS and count % 3 and name in EMULATED):
                 continue
             case = {**case, "library": "numpy"}
             dtype = contract.build({**case, "size": 1}).source.dtype
@@ -105,13 +105,13 @@ def run(name: str, kind: str, operator: str) -> int:
     return count
 
 
-@pytest.mark.parametrize("name", PLAYED)
+@pytest.mark.parametrize("name", EMULATED)
 @pytest.mark.parametrize(("kind", "operator"), KINDS_OF_OPERATORS)
-def test_on_a_gpu_that_is_played(name, kind, operator):
+def test_on_the_emulated_gpu(name, kind, operator):
     assert run(name, kind, operator) > (20 if operator != "putmask" else 3)
 
 
-# Nobody writes into an immutable array.
+# Calls that write in place are left out for immutable arrays.
 GIVES_AN_ARRAY = [pair for pair in KINDS_OF_OPERATORS if pair[0] == "reading" or "scatter" in pair[1][:12]]
 ON_GPUS = [
     (name, *pair)

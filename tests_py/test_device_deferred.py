@@ -1,4 +1,4 @@
-"""test_device_deferred.py: errors of calls that did not wait, and calls inside of a CUDA graph."""
+"""test_device_deferred.py: errors of calls that did not wait for the GPU, and calls inside of a CUDA graph."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def gpu():
         yield module
         module.hold_receipts(False)
         module.set_capturing(False)
-        for _ in range(_core.pending_calls()):  # those that a failed test left behind
+        for _ in range(_core.pending_calls()):  # calls that a failed test left behind
             with contextlib.suppress(gs.OutOfBoundsError):
                 gs.cuda.synchronize()
 
@@ -76,7 +76,7 @@ def test_only_what_is_ready_is_asked(gpu):
     assert gpu.take_record()["waits"] == 0
     with pytest.raises(DeferredOutOfBoundsError):
         gs.cuda.synchronize()
-    assert gpu.take_record()["waits"] >= 1, "that one waits"
+    assert gpu.take_record()["waits"] >= 1, "synchronize waits"
 
 
 def test_many_that_are_not_ready_are_asked_for_by_stream(gpu):
@@ -149,7 +149,7 @@ def test_overlap_with_a_bad_index():
     assert x.tolist() == [4, 1, 2, 1, 0]
     with pytest.raises(DeferredOutOfBoundsError):
         gs.cuda.synchronize()
-    x = placed(np.array([3, 9, 0, 1]))  # the index is written over by the call itself
+    x = placed(np.array([3, 9, 0, 1]))  # the call itself overwrites its index
     gs.take(FakeCupyArray(np.arange(4)), FakeCupyArray(x), out=FakeCupyArray(x), bounds="deferred")
     with pytest.raises(DeferredOutOfBoundsError) as error:
         gs.cuda.synchronize()
@@ -172,13 +172,13 @@ def test_other_operators(name):
     assert error.value.fields()[:-1] == host.value.fields()
 
 
-# ---- what the call used
+# ---- lifetime of the arguments
 
 
 def test_host_indices_are_looked_at_once_more():
     index = BAD.copy()
     gs.take(FakeCupyArray(X), index, axis=0, bounds="deferred")
-    index[:] = 0  # the copy counts
+    index[:] = 0  # the call uses its copy
     with pytest.raises(DeferredOutOfBoundsError) as error:
         gs.cuda.synchronize()
     assert (error.value.index, error.value.position, error.value.count) == (-7, (2,), 2)
@@ -224,7 +224,7 @@ def test_arrays_live_until_their_error_is_known(gpu):
 
 
 def test_errors_of_one_call_are_not_taken_for_those_of_another():
-    """`take` and `put` have words of their own for empty arrays, which an error of an earlier call is not about."""
+    """`take` and `put` have their own errors for empty arrays, which must not replace an error of an earlier call."""
     nothing = FakeCupyArray(X[:0].copy())
     gs.gather(nothing, FakeCupyArray(np.array([[1, 1, 1, 1, 1]])), axis=0, bounds="deferred")
     with pytest.raises(DeferredOutOfBoundsError):
@@ -320,7 +320,7 @@ def test_what_waits_is_refused_inside_of_a_graph(gpu):
 
 
 def test_what_does_not_wait_can_be_captured():
-    """In a process of its own: what a graph uses stays for good."""
+    """In a process of its own, because memory that a graph uses is never released."""
     code = "import test_device_deferred as t, fake_cuda\nwith fake_cuda.played_gpu() as gpu: t.check_captured(gpu)"
     done = subprocess.run(
         [sys.executable, "-c", code], env={"PYTHONPATH": ":".join(sys.path), "PATH": "/usr/bin"}, timeout=120
@@ -341,7 +341,7 @@ def check_captured(gpu):
     gs.putmask(x, FakeCupyArray(X > 0), FakeCupyArray(X * 2))
     gs.take(x, FakeCupyArray(BAD), axis=0, bounds="deferred", out=out)
     assert gpu.take_record()["waits"] == 0
-    gs.take(x, i, axis=0, bounds="clip")  # raises nothing: asking is for later
+    gs.take(x, i, axis=0, bounds="clip")  # raises nothing: the check is deferred during a capture
     gpu.set_capturing(False)
     with pytest.raises(DeferredOutOfBoundsError):
         gs.cuda.synchronize()

@@ -1,4 +1,4 @@
-"""test_device_libcudf.py: the face of libcudf on tables of a GPU, which the CPU plays: the host never looks at rows."""
+"""test_device_libcudf.py: gs.compat.libcudf for tables on the emulated GPU; the host does not read their rows."""
 
 import numpy as np
 import pyarrow as pa
@@ -77,7 +77,7 @@ def test_the_errors_of_the_host(call):
 
 
 def selections(device):
-    """One of each kind, for a table of two rows, and how many tables it takes rows from."""
+    """A selection of each kind for a table of two rows, with the number of tables that it takes rows from."""
     of = _core.Selection
     two = np.array([0, 1])
     yield of.gather("op", two, None, (2,), "raise", "from_end", device), 1

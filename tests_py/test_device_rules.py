@@ -1,4 +1,4 @@
-"""test_device_rules.py: which arrays may meet on a GPU, who waits for whom, and what is copied there."""
+"""test_device_rules.py: which arrays may be combined on a GPU, how streams wait for each other, and what is copied."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ libraries = pytest.mark.parametrize("library", LIBRARIES)
 # ---- places
 
 
-# The driver says where memory of an interface lies, and the one that is played knows one device.
+# For arrays of the interface the driver reports the device, and the emulated one has only device 0.
 @pytest.mark.parametrize("library", [name for name in LIBRARIES if name != "interface"])
 def test_two_devices_do_not_meet(library):
     make = LIBRARIES[library]
@@ -85,7 +85,7 @@ def test_pinned_input_is_read_where_it_lies(gpu):
         gs.scatter(DLPackOnly(X), 0, [[0, 1, 2]], Producer(X[:1], device_type=CUDA_HOST))
 
 
-def test_managed_memory_belongs_to_whoever_asks(gpu):
+def test_managed_memory_is_used_on_the_host_and_on_the_gpu(gpu):
     managed = Producer(X, device_type=13)
     assert host_of(gs.gather(managed, DLPackOnly(ROWS), axis=0)).tolist() == X[ROWS].tolist()
     assert np.from_dlpack(gs.gather(managed, ROWS, axis=0)).tolist() == X[ROWS].tolist()
@@ -142,7 +142,7 @@ def orders(gpu):
 def test_the_first_library_with_a_stream_decides(gpu):
     x, index = DLPackOnly(X), FakeCupyArray(ROWS)
     gs.gather(x, index, axis=0)
-    assert x.streams == [STREAMS["cupy"]], "whoever has none is asked to let that one wait"
+    assert x.streams == [STREAMS["cupy"]], "an array without a stream is exported for that stream"
     assert orders(gpu) == []
     y = DLPackOnly(X)
     gs.gather(y, ROWS, axis=0)
@@ -219,7 +219,7 @@ def test_what_no_stream_knows_of_stays_alive_until_the_work_is_done(gpu):
         gone = weakref.ref(x)
         result = gs.gather(x, ROWS, axis=0, bounds="clip")
         del x
-        assert gone() is not None, "its library could give the memory to somebody else"
+        assert gone() is not None, "else its library could reuse the memory"
         gs.gather(FakeCupyArray(X), ROWS, axis=0)
         assert gone() is not None
         gpu.hold_receipts(False)
@@ -230,7 +230,7 @@ def test_what_no_stream_knows_of_stays_alive_until_the_work_is_done(gpu):
         gpu.hold_receipts(False)
 
 
-# ---- nobody waits without a reason
+# ---- no call waits without a reason
 
 
 @libraries
@@ -265,7 +265,7 @@ def test_an_error_costs_one_wait(library, gpu):
     assert gpu.take_record()["waits"] <= 1
 
 
-# ---- the interface as a hostile object sees it
+# ---- malformed interfaces
 
 
 @pytest.mark.parametrize(
@@ -276,7 +276,7 @@ def test_an_error_costs_one_wait(library, gpu):
         ({"shape": (2**70,)}, "malformed .* shape is .* 64 bits"),
         ({"shape": (1,) * 65, "strides": None}, "gather: input: .* with 65 dimensions, expected at most 64"),
         ({"shape": 6}, "malformed .* shape is 6, expected a tuple of integers"),
-        ({"shape": (6.0, 5)}, "malformed .* shape says 6.0, expected an integer"),
+        ({"shape": (6.0, 5)}, "malformed .* shape has 6.0 where an integer is expected"),
         ({"shape": None}, "malformed .* shape is None"),
         ({"strides": (8,)}, "malformed .* strides have 1 axes, shape has 2"),
         ({"strides": (2**62, 2**62)}, "gather: input: array is too big"),
@@ -284,7 +284,7 @@ def test_an_error_costs_one_wait(library, gpu):
         ({"data": (0, False)}, "gather: input: .* without data"),
         ({"data": 7}, "malformed .* data is 7"),
         ({"data": (1,)}, "malformed .* data is"),
-        ({"data": ("x", False)}, "malformed .* data says 'x'"),
+        ({"data": ("x", False)}, "malformed .* data has 'x'"),
         ({"data": (-8, False)}, "malformed .* data begins at -8"),
         ({"typestr": "|O"}, "dtype object"),
         ({"typestr": "nonsense"}, "malformed .* typestr is 'nonsense'"),
@@ -292,7 +292,7 @@ def test_an_error_costs_one_wait(library, gpu):
         ({"typestr": None}, "malformed .* typestr is None"),
         ({"mask": object()}, "mask"),
         ({"stream": 0}, "ambiguous"),
-        ({"stream": "s"}, "malformed .* stream says 's'"),
+        ({"stream": "s"}, "malformed .* stream has 's'"),
     ],
 )
 def test_interfaces_that_contradict_themselves(lie, words):
@@ -317,7 +317,9 @@ def test_interfaces_that_lack_something(key):
             facts = super().__cuda_array_interface__
             return {name: value for name, value in facts.items() if name != key}
 
-    with pytest.raises(BufferError, match=f"gather: input has a malformed __cuda_array_interface__: no '{key}'"):
+    with pytest.raises(
+        BufferError, match=f"gather: input has a malformed __cuda_array_interface__: the key '{key}' is missing"
+    ):
         gs.gather(Lacking(X), ROWS, axis=0)
 
 
@@ -348,14 +350,14 @@ def test_a_producer_that_lies_about_its_device():
         def __dlpack__(self, **_):
             return Export(self.host).capsule
 
-    with pytest.raises(BufferError, match="does not say"):
+    with pytest.raises(BufferError, match="reports a CUDA device"):
         gs.gather(Liar(X), ROWS, axis=0)
 
     class Other(DLPackOnly):
         def __dlpack_device__(self):
             return 1, 0
 
-    with pytest.raises(BufferError, match="does not say"):
+    with pytest.raises(BufferError, match="reports another device"):
         gs.gather(Other(X), ROWS, axis=0)
 
 
@@ -376,7 +378,7 @@ def test_a_legacy_producer_is_read():
 def test_without_the_module_the_error_says_so():
     code = (
         "import os, numpy as np, gatherscatter as gs, fake_cuda\n"
-        "os.environ['GS_DEVICES'] = 'nobody'\n"
+        "os.environ['GS_DEVICES'] = 'nothing'\n"
         "try: gs.take(fake_cuda.DLPackOnly(np.arange(3)), [0])\n"
         "except TypeError as error: print(error)\n"
         "print(gs.cuda.is_available(), gs.cuda.devices(), gs.cuda.why_not())\n"
@@ -387,10 +389,10 @@ def test_without_the_module_the_error_says_so():
     assert done.returncode == 0, done.stderr
     said, asked = done.stdout.splitlines()
     assert said == (
-        "take: an array lies on a CUDA device, and gatherscatter cannot reach it: GS_DEVICES=nobody: expected cuda or "
+        "take: an array lies on a CUDA device, and gatherscatter cannot reach it: GS_DEVICES=nothing: expected cuda or "
         "reference"
     )
-    assert asked == "False () GS_DEVICES=nobody: expected cuda or reference"
+    assert asked == "False () GS_DEVICES=nothing: expected cuda or reference"
 
 
 def test_the_fake_memory_is_hidden_from_the_host():

@@ -1,4 +1,4 @@
-"""test_device_torch.py: tensors of torch on a GPU, by its exchange table, with a torch that is played."""
+"""test_device_torch.py: torch tensors on the emulated GPU, through torch's exchange table, with a fake torch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CHECKS = ["results", "layouts", "streams", "errors", "writes", "pinned"]
 
 
 @pytest.mark.parametrize("check", CHECKS)
-def test_played(check):
+def test_on_the_emulated_gpu(check):
     sanitizer = {
         name: value for name, value in os.environ.items() if name == "LD_PRELOAD" or name.endswith("SAN_OPTIONS")
     }

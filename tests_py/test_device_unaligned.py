@@ -1,7 +1,7 @@
-"""test_device_unaligned.py: memory of a GPU at any address: arrays and columns that are not aligned to their items.
+"""test_device_unaligned.py: GPU arrays and columns at addresses that are not aligned to their items.
 
-A GPU ends the context at a misaligned access, which the CPU in its place forgives. What kernels really do is seen where
-these tests run on interpreted PTX, or on a GPU; `.ci/check_unaligned` looks at what the compiler makes of it.
+A GPU ends the context at a misaligned access; the CPU that emulates it does not. So the accesses are verified where
+these tests run on interpreted PTX or on a GPU; `.ci/check_unaligned` checks the compiler's output.
 """
 
 from itertools import product
@@ -33,7 +33,7 @@ def dtype_of(name):
 
 
 def shifted(array, by):
-    """The same values `by` bytes behind an address that is a multiple of 64."""
+    """A copy of the array, `by` bytes after an address that is a multiple of 64."""
     room = np.zeros(array.nbytes + 128, np.uint8)
     start = -room.ctypes.data % 64 + by
     there = room[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
@@ -47,7 +47,7 @@ def numbers(shape, dtype):
 
 
 def same(call):
-    """A call on the GPU has the bytes of the same call on the host."""
+    """Check that a call on the GPU gives the bytes of the call on the host."""
     there, wanted = call(FakeCupyArray), call(lambda array: array)
     assert there.host.dtype == wanted.dtype and there.host.tobytes() == wanted.tobytes()
 
@@ -72,7 +72,7 @@ def test_reductions(name, reduce):
                     m(a), m(index), m(b), reduce=reduce, include_self=own
                 )
             )
-    row = numbers((1, 3), dtype)  # no two points meet, so that nothing is sorted
+    row = numbers((1, 3), dtype)  # no two points have one target, so that nothing is sorted
     same(lambda m: gs.scatter(m(shifted(x, 1)), 0, m(np.zeros((1, 3), np.int64)), m(shifted(row, 1)), reduce=reduce))
 
 
@@ -129,7 +129,7 @@ def test_masks():
 
 
 def moved(array, by):
-    """The same column with every buffer `by` bytes behind an address that is a multiple of 64."""
+    """A copy of the column with every buffer `by` bytes after an address that is a multiple of 64."""
     buffers = [
         None if one is None else pa.py_buffer(shifted(np.frombuffer(one, np.uint8), by)) for one in array.buffers()
     ]

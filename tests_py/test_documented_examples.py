@@ -1,6 +1,6 @@
-"""test_documented_examples.py: the native calls on the examples, rules and error rows of the source documents.
+"""test_documented_examples.py: the uniform calls on the examples, rules and error rows of the source documents.
 
-The tables are in documented_cases.py; the strict faces run them in test_compat_*.py.
+The tables are in documented_cases.py; the strict interfaces run them in test_compat_*.py.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from documented_cases import (
 
 
 def call(name: str, arguments: dict):
-    """The native call for a row. The tile shape of pypto never changes a result, so it has no place here."""
+    """The uniform call for a row. pypto's tile shape is ignored, because it never changes a result."""
     a = {k: v for k, v in arguments.items() if k != "tile_shape"}
     if name.startswith("ct"):
         return gs.tile_gather(a.pop("array"), a.pop("indices"), **a)
@@ -123,7 +123,7 @@ def test_pypto_shapes(name, shape, index_shape, dims, index_dtype):
 
 
 def test_x_pp_1_view():
-    """The view [10, 8] of the [10, 10] input, as the test cases cut it."""
+    """The view [10, 8] of the [10, 10] input, as in pypto's test cases."""
     x, index = np.arange(100.0).reshape(10, 10)[:, :8], np.full((5, 8), 9)
     np.testing.assert_array_equal(gs.gather(x, 0, index, negative="out_of_bounds"), np.tile(x[9], (5, 1)))
 
@@ -136,7 +136,7 @@ def test_x_pp_9():
 @pytest.mark.parametrize("reduce", [None, "add", "multiply"])
 @pytest.mark.parametrize("dim", [0, 1])
 def test_x_pp_13(dim, reduce):
-    """pypto's scatter, the neighbour of its gather: input [3, 10], index [1, 9], src [2, 9], whose first row counts."""
+    """pypto's scatter: input [3, 10], index [1, 9], src [2, 9], of which only the first row is read."""
     torch = pytest.importorskip("torch")
     rng = np.random.default_rng(6)
     x, src = rng.integers(0, 9, (3, 10)).astype("f4"), rng.integers(0, 9, (2, 9)).astype("f4")
@@ -176,7 +176,7 @@ def test_mindspore_dim_shapes(name, shape, index_shape, dim, index_dtype, dtype)
     rng = np.random.default_rng(4)
     n = shape[dim] if shape else 1
     x = rng.integers(0, 100, shape).astype(dtype)
-    index = rng.integers(-n, n, index_shape).astype(index_dtype)  # negatives wrap once
+    index = rng.integers(-n, n, index_shape).astype(index_dtype)  # n is added once to negative values
     result = gs.gather(x, dim, index)
     np.testing.assert_array_equal(np.asarray(result), reference.gather_dim(x, dim, index).result, strict=True)
 

@@ -1,6 +1,6 @@
-"""test_documented_tables.py: libcudf's examples, rules and error rows, by the native calls and by the strict face.
+"""test_documented_tables.py: libcudf's examples, rules and error rows, by the uniform calls and the strict interface.
 
-The rows with values are in documented_tables.py; here are those of the catalogue that need more than one line.
+The rows with values are in documented_tables.py; rows of the catalogue that need more than one line are here.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ INT_MAX = 2**31 - 1
 
 
 class Native:
-    """The uniform calls under the words of the catalogue."""
+    """The uniform calls under the names of the catalogue."""
 
     scatter = staticmethod(gs.table.scatter)
     boolean_mask_scatter = staticmethod(gs.table.boolean_mask_scatter)
@@ -65,7 +65,7 @@ def face(request):
 
 
 def same(result, expected):
-    """Kind, type, names and values; dictionaries by their decoded values."""
+    """Check kind, type, names and values; dictionaries by their decoded values."""
     assert type(result) is type(expected)
     result.validate(full=True)
     if isinstance(expected, pa.Table):
@@ -76,7 +76,7 @@ def same(result, expected):
 
 
 def agree(call, expected, parse):
-    """`call` has the answer of a row, or raises the class that the row names."""
+    """Check that `call` gives the answer of a row, or raises the class that the row names."""
     if expected not in ERRORS:
         return same(call(), parse(expected))
     name, builtins = ERRORS[expected]
@@ -206,7 +206,7 @@ def test_x_cu_8_struct_of_structs(face):
 
 
 def test_x_cu_8_nulls_are_pushed_down(face):
-    """The children of a row that no index reaches are null themselves, not only under their parent."""
+    """The children of a row that no index selects are null themselves, not only under their parent."""
     table = pa.table({"s": pa.array([{"num": 1, "str": "a"}, {"num": 2, "str": "b"}], PERSON)})
     struct = face.gather(table, [1, 9], "NULLIFY")["s"].chunk(0)
     assert [struct.field(i).is_null().to_pylist() for i in range(2)] == [[False, True]] * 2
@@ -237,7 +237,7 @@ def test_x_cu_10_duplicate_keys(face, rows, expected):
     )
     result = face.gather(column, rows)
     assert result.to_pylist() == expected
-    assert result.dictionary.to_pylist() == ["pear", "apple", "fruit", "pear"]  # copied, not trimmed
+    assert result.dictionary.to_pylist() == ["pear", "apple", "fruit", "pear"]  # the dictionary is copied in full
 
 
 def test_x_cu_16_empty_dictionaries(face):
@@ -292,7 +292,7 @@ def test_x_cu_15_list_scalars_of_anything(face, element, holes, value):
     same(result, pa.table({"a": pa.array([value, value, rows[2], rows[3], value], kind)}))
 
 
-# ---- X-cu-17: what pylibcudf's own tests refuse
+# ---- X-cu-17: what pylibcudf's own tests expect to be rejected
 
 TARGET = pa.table({"a": pa.array([1, 2, 3], pa.int32()), "b": pa.array(["x", "y", "z"])})
 

@@ -1,4 +1,4 @@
-"""test_emulated_memory.py: memory of the GPU that the CPU plays: a host that follows its addresses dies."""
+"""test_emulated_memory.py: memory of the emulated GPU: host code that accesses its addresses ends with SIGSEGV."""
 
 import signal
 import subprocess
@@ -44,7 +44,7 @@ with fake_cuda.played_gpu():
 def test_a_host_that_touches_it_dies(address, touch):
     code = CRASH.format(address=address, touch=touch)
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=Path(__file__).parent)
-    died = found.returncode == -signal.SIGSEGV or "SEGV" in found.stderr  # as a sanitizer says it
+    died = found.returncode == -signal.SIGSEGV or "SEGV" in found.stderr  # a sanitizer prints it
     assert died and found.stdout == "alive\n", found.stderr
 
 
@@ -69,17 +69,17 @@ def test_addresses_that_no_gpu_knows_are_refused():
         def __cuda_array_interface__(self):
             return super().__cuda_array_interface__ | {"data": (np.zeros(9).ctypes.data, False)}
 
-    with pytest.raises(BufferError, match="that no GPU knows of"):
+    with pytest.raises(BufferError, match="of input is not in memory of a GPU"):
         gs.take(Wrong(np.zeros(3)), [0])
-    with pytest.raises(BufferError, match="no GPU knows of its memory"):
+    with pytest.raises(BufferError, match="does not belong to any GPU"):
         gs.take(Producer(np.zeros(3), device_type=CUDA, data=np.zeros(9).ctypes.data), [0])
 
 
-# `x[n:]` begins where the allocation ends, or where another one begins.
+# The address of `x[n:]` is the end of the allocation, where another allocation may begin.
 @pytest.mark.parametrize("make", LIBRARIES.values(), ids=LIBRARIES)
 def test_an_empty_array_may_begin_where_its_allocation_ends(make):
     x = placed(np.arange(4.0))
-    nothing = np.ndarray(0, x.dtype, x, x.nbytes)  # a slice of NumPy's would begin at x
+    nothing = np.ndarray(0, x.dtype, x, x.nbytes)  # a slice made by NumPy would begin at x
     assert _core.place_of(device_address(nothing)) == ("host", 0)
     assert host_of(gs.take(make(nothing), np.array([], np.int64))).tolist() == []
     assert host_of(gs.gather(make(x), make(nothing.view("i8")), axis=0)).tolist() == []

@@ -1,4 +1,4 @@
-"""test_errors.py: every kind of bad input and its answer."""
+"""test_errors.py: the error for every kind of invalid argument."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import gatherscatter as gs
 X = np.arange(12.0).reshape(3, 4)
 OOB = gs.OutOfBoundsError
 
-# every operator on the same problem: items of X along axis 1, all rows
+# Every operator on one problem: items of X along axis 1, all rows.
 CALLS = {
     "gather_dim": lambda index, **kw: gs.gather(X, 1, np.broadcast_to(index, (3, len(index))), **kw),
     "gather_axis": lambda index, **kw: gs.gather(X, index, 1, **kw),
@@ -160,8 +160,8 @@ def test_index_of_a_wrong_type(operator, kind):
 
 
 @pytest.mark.parametrize("kind", WRONG_INDICES)
-def test_index_of_a_wrong_type_in_the_numpy_faces(kind):
-    """Exactly NumPy's answer, also where that is a result."""
+def test_index_of_a_wrong_type_in_the_numpy_functions(kind):
+    """Exactly NumPy's behaviour, also where NumPy returns a result."""
     wrong = WRONG_INDICES[kind]
     for ours, numpys in [
         (lambda: gs.take(X, wrong, 1), lambda: X.take(wrong, 1)),
@@ -258,7 +258,7 @@ def test_fill_value_that_does_not_fit(dtype, value):
     x = np.zeros(3, dtype)
     for call in (
         lambda: gs.gather(x, 0, np.array([9]), bounds="fill", fill_value=value),
-        lambda: gs.gather(x, 0, np.array([0]), fill_value=value),  # also where no point needs it
+        lambda: gs.gather(x, 0, np.array([0]), fill_value=value),  # also if no point needs it
         lambda: gs.take(x, [0], bounds="fill", fill_value=value),
     ):
         with pytest.raises(ValueError):

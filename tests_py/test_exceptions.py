@@ -1,4 +1,4 @@
-"""test_exceptions.py: exceptions are values: they compare, copy and cross processes."""
+"""test_exceptions.py: exceptions are values: they can be compared, copied and sent between processes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_raised_errors_compare():
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-@pytest.mark.filterwarnings("ignore:os.fork.. was called:RuntimeWarning")  # by JAX, where an earlier test has loaded it
+@pytest.mark.filterwarnings("ignore:os.fork.. was called:RuntimeWarning")  # if JAX is imported
 def test_errors_cross_processes(method):
     with multiprocessing.get_context(method).Pool(1) as pool, pytest.raises(OOB) as error:
         pool.map(fail, [0])
@@ -68,7 +68,7 @@ def test_tile_errors_pickle(kind):
 
 
 class Anything:
-    """Has every attribute, and says so."""
+    """Has every attribute, and records the names that are read."""
 
     def __init__(self):
         self.asked = []
@@ -87,7 +87,7 @@ class Broken:
 
 
 class Odd(list):
-    """Prints its items by itself."""
+    """A list subclass, whose repr may run its own code."""
 
 
 HUGE = 10**5000

@@ -1,4 +1,4 @@
-"""test_fill.py: which values fit a dtype, and that they come back as exactly that dtype in the input's library."""
+"""test_fill.py: which fill values a dtype accepts, and that padding has exactly that dtype in the input's library."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def cases(table):
 
 
 def held_by(dtype: np.dtype, value):
-    """What the dtype makes of the value. NumPy reads long doubles and arrays only through an array."""
+    """The value converted to the dtype. NumPy reads long doubles and arrays only through an array."""
     with np.errstate(over="ignore"):
         return np.array(value).astype(dtype) if isinstance(value, np.generic | np.ndarray) else np.array(value, dtype)
 
@@ -303,7 +303,7 @@ def test_jax_does_not_fit(dtype, value):
 
 
 def test_jax_never_narrows():
-    """An array of 64 bits made while x64 was on keeps its dtype after it is off."""
+    """A 64-bit array that was created with x64 enabled keeps its dtype after x64 is disabled."""
     jax = pytest.importorskip("jax")
     with jax.enable_x64(True):
         like = jax.numpy.zeros(2, "int64")
@@ -312,7 +312,7 @@ def test_jax_never_narrows():
 
 
 class Standard:
-    """An array of a library that has nothing but the array-API standard, and dtypes that are not NumPy's."""
+    """An array with the array-API standard only, and with dtypes that are not NumPy's."""
 
     def __init__(self, dtype: str, value: object = 0):
         self.dtype, self.value, self.device, self.shape = f"standard.{dtype}", value, "cpu", ()
@@ -353,7 +353,7 @@ def test_libraries_that_cannot_make_values():
         as_fill("gather", Bare(), 1)
 
 
-# ---- used by the operators
+# ---- fill values in the operators
 
 
 def test_fill_values_arrive_in_results():

@@ -1,4 +1,4 @@
-"""Values of other kinds than arrays: scalars of Arrow, lists in themselves, dtypes that NumPy or torch cannot name."""
+"""test_foreign_values.py: values that are no arrays: Arrow scalars, lists that contain themselves, unnamed dtypes."""
 
 import numpy as np
 import pyarrow as pa
@@ -76,7 +76,7 @@ def test_a_producer_of_a_dtype_that_numpy_has_not_is_refused(fields, name):
     }
     for where, call in calls.items():
         producer = Producer(np.zeros(4, np.int64), **fields)
-        with pytest.raises(TypeError, match=f"{where} has dtype {name}, which NumPy has not"):
+        with pytest.raises(TypeError, match=f"{where} has dtype {name}, which NumPy does not have"):
             call(producer)
         assert producer.settled()
 

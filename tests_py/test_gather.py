@@ -1,4 +1,4 @@
-"""test_gather.py: which of its two forms gather means, its shape rules, and shapes at the edges."""
+"""test_gather.py: how gather chooses between its two forms, the shape rules of both, and degenerate shapes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def same(result, expected):
     np.testing.assert_array_equal(result, expected, strict=True)
 
 
-# ---- which form
+# ---- choice of the form
 
 
 ALONG_0 = np.take_along_axis(X, INDEX, 0)
@@ -82,7 +82,7 @@ def test_the_keyword_decides_before_the_types():
         ((X,), {"index": INDEX}),
         ((X,), {"indices": INDEX}),
         ((X, 0, INDEX), {"axis": 0}),
-        ((X, 0), {"axis": 0}),  # an integer in the second place is a dim; as an index it is given as indices=0
+        ((X, 0), {"axis": 0}),  # an integer as second argument is a dim; an integer index is given as indices=0
         ((X,), {"dim": 0, "axis": 0, "index": INDEX}),
         ((X,), {"dim": 0, "index": INDEX, "batch_dims": 1}),
         ((X, INDEX), {"axis": 0, "indices": INDEX}),
@@ -121,7 +121,7 @@ def test_batch_dims_up_to_the_rank_of_the_indices():
 
 
 def test_negative_batch_dims_count_from_the_rank_of_the_indices():
-    """The reading of the rule's owner; one of its own kernels counts from the rank of the input."""
+    """This follows the document that defines the rule; one of its own kernels counts from the rank of the input."""
     x, indices = np.arange(24).reshape(2, 3, 4), np.array([[3, 0], [2, 2]])
     try:
         result = gs.gather(x, indices, 2, -1)
@@ -341,7 +341,7 @@ def test_masked_points_are_written_to_out_as_well():
 
 
 def test_wrap_is_a_modulo():
-    """The loop that NumPy runs here would take years."""
+    """NumPy's loop would take years here."""
     for index in (-(2**63), 2**63 - 1):
         assert gs.gather(np.arange(3), [index], 0, bounds="wrap")[0] == index % 3
     assert gs.gather(np.arange(10), np.array([2**64 - 1], "u8"), 0, bounds="wrap")[0] == (2**64 - 1) % 10

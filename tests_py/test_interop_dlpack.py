@@ -1,4 +1,4 @@
-"""Arrays of unknown libraries by DLPack: honest ones get the right answer, lying ones an error, never a crash."""
+"""test_interop_dlpack.py: arrays of unknown libraries by DLPack; valid ones work, hostile ones give errors."""
 
 import gc
 import json
@@ -22,7 +22,7 @@ def as_numpy(array):
     return array if isinstance(array, np.ndarray | np.generic) else np.from_dlpack(array)
 
 
-# ---- honest producers
+# ---- valid producers
 
 
 @pytest.fixture
@@ -178,7 +178,7 @@ def test_out_that_may_be_read_only_is_refused(producer):
     assert out.tolist() == [5, 5, 5] and target.settled()
 
 
-# ---- errors release what was taken
+# ---- errors release what was imported
 
 
 @KINDS
@@ -221,7 +221,7 @@ def test_a_capsule_handed_out_twice_is_used_once():
     assert producer.settled()
 
 
-# Python code runs inside our call: an array that it shrinks must not be read through its old address.
+# Python code runs inside the call: an array that this code shrinks must not be read at its old address.
 SHRINK = """
 import numpy as np, gatherscatter as gs
 from hostile_dlpack import Producer
@@ -261,7 +261,7 @@ def test_a_producer_that_shrinks_the_other_argument(name, role):
     assert child_process.run(f"NAME, ROLE = {name!r}, {role!r}\n{SHRINK}").strip() == "alive"
 
 
-# ---- hostile producers: all in one child, a fork for each
+# ---- hostile producers: all of them in one child, with a fork for each
 
 
 @pytest.fixture(scope="module")
@@ -282,7 +282,7 @@ def test_there_are_enough_hostile_cases(outcomes):
 def test_hostile(outcomes, name, role):
     answer = outcomes[name, role]
     allowed = set(CASES[name][1])
-    if role in ("mask", "out"):  # their shape and dtype are compared as well, which may come first
+    if role in ("mask", "out"):  # their shape and dtype are compared too, and that error may come first
         allowed |= set(REFUSED)
     assert allowed & set(answer["outcome"]), answer
     assert answer["settled"], f"the deleter did not run exactly once: {answer}"
@@ -290,6 +290,6 @@ def test_hostile(outcomes, name, role):
 
 
 def test_an_extent_beyond_memory_is_never_read_without_an_index():
-    # The extent is a lie that nobody can see; the index says which positions are read, and these are real.
+    # The extent is false, and no check can find that; the index selects positions that exist.
     huge = Producer(np.arange(4, dtype=np.uint8), shape=(INT64_MAX // 2,))
     assert as_numpy(gs.take(huge, [3, 1])).tolist() == [3, 1]

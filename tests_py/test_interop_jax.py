@@ -1,4 +1,4 @@
-"""JAX arrays in, JAX arrays out; tracers are refused; a JAX array is never written to."""
+"""test_interop_jax.py: JAX arrays give JAX arrays; tracers are rejected; a JAX array is never written to."""
 
 import gc
 import os

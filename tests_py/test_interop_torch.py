@@ -1,4 +1,4 @@
-"""Tensors in, tensors out: every dtype and layout, libraries mixed, and the tensors that must be refused."""
+"""test_interop_torch.py: tensors give tensors: dtypes, layouts, mixed libraries, and tensors that must be rejected."""
 
 import gc
 import threading
@@ -17,7 +17,7 @@ DTYPES = (
     *("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu"),
 )
 INDEX_DTYPES = ("uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64")
-POOLED = 1 << 20  # bytes of a result that comes from the recycling pool
+POOLED = 1 << 20  # bytes of a result that is allocated from the recycling pool
 
 
 @pytest.fixture
@@ -180,7 +180,7 @@ def test_errors_are_those_of_every_library():
     assert caught.value.position == (1, 1)
 
 
-# ---- gradients: nothing is detached in silence
+# ---- gradients: nothing is detached silently
 
 
 def requires_grad():
@@ -260,11 +260,11 @@ def test_lazy_bits_of_out():
         assert out.tolist() == [3 - 4j, 1 + 2j]
 
 
-# ---- tensors that have no memory that we could read
+# ---- tensors without memory that can be read
 
 
 class Labelled(torch.Tensor):
-    """A subclass without behaviour of its own."""
+    """A subclass that overrides nothing."""
 
 
 def test_a_subclass_is_a_tensor_or_refused():
@@ -302,7 +302,7 @@ UNREADABLE = {
 
 def unreadable(kind):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch announces that some of them are new or about to go
+        warnings.simplefilter("ignore")  # torch warns that some of them are experimental or deprecated
         return UNREADABLE[kind]()
 
 
@@ -343,13 +343,13 @@ def test_grad_tracers_are_refused():
 def test_jvp_duals_are_refused():
     with torch.autograd.forward_ad.dual_level():
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # torch compiles decompositions in a way that it calls deprecated
+            warnings.simplefilter("ignore")  # torch warns about its own compilation of decompositions
             dual = torch.autograd.forward_ad.make_dual(torch.ones(4), torch.ones(4))
         with pytest.raises((TypeError, RuntimeError, ValueError, BufferError)):
             gs.take(dual, torch.tensor([0]))
 
 
-# ---- results: own, writable memory that outlives its arguments
+# ---- results have memory of their own, are writable, and outlive the arguments
 
 
 def test_results_are_writable_and_their_own():
@@ -384,7 +384,7 @@ def test_pooled_results_are_recycled():
     x, index = torch.arange(float(POOLED)), torch.arange(POOLED)
     first = gs.take(x, index)
     address = first.data_ptr()
-    assert gs.take(x, index).data_ptr() != address, "memory in use is nobody else's"
+    assert gs.take(x, index).data_ptr() != address, "memory in use is not recycled"
     del first
     gc.collect()
     seen = {gs.take(x, index).data_ptr() for _ in range(4)}

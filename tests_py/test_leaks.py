@@ -1,4 +1,4 @@
-"""Nothing is lost: memory and references are the same after many calls, mixed and failing, as before."""
+"""test_leaks.py: after many calls, half of which fail, memory and reference counts are as before."""
 
 import gc
 import sys
@@ -56,7 +56,7 @@ def test_no_leak_with_tensors_and_capsules():
         child_process.MEMORY
         + """
 import json, numpy as np, torch, gatherscatter as gs
-class Legacy:  # a tensor behind the plain protocol
+class Legacy:  # exports a tensor by the legacy protocol only
     def __init__(self, tensor): self.tensor = tensor
     def __dlpack_device__(self): return self.tensor.__dlpack_device__()
     def __dlpack__(self, **keywords): return self.tensor.__dlpack__()
@@ -74,7 +74,7 @@ def rounds(count):
         gs.take(x, i, axis=0), gs.gather(x, 1, i), gs.take(x.numpy(), i), gs.take(Legacy(x), [3, 4])
         gs.take(x, Legacy(i)), gs.take(x, many)
         fails(gs.take, x, i + 600), fails(gs.take, grad, [0]), fails(gs.take, x, x), fails(gs.take, Legacy(x), [999])
-        if turn % 20 == 0:  # milliseconds each, in torch
+        if turn % 20 == 0:  # each of them takes milliseconds in torch
             fails(gs.take, x.to_sparse(), [0]), fails(gs.take, torch.ones(3, device="meta"), [0])
 rounds(600)
 gc.collect()

@@ -1,4 +1,4 @@
-"""Memory: how much a call takes at its peak, what the pool keeps, and what is too much."""
+"""test_memory.py: the peak memory of calls, the memory that the pool keeps, and sizes that are too large."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ pytestmark = pytest.mark.long
 
 MIB = 1 << 20
 
-# ---- peak: inputs, output and a little scratch, nothing else
+# ---- peak: inputs, output and a little scratch memory only
 
 # name: (set-up, call, bytes of the result)
 PEAKS = {
@@ -87,13 +87,13 @@ import json, numpy as np, gatherscatter as gs
 
 def zeros(shape, dtype="u1"):
     array = np.empty(shape, dtype)
-    array.fill(0)  # pages that are really there
+    array.fill(0)  # writes to all pages, so that they are allocated
     return array
 
 def index(shape, extent, dtype="i8"):
     return np.random.default_rng(1).integers(0, extent, shape, dtype)
 
-gs.take(np.arange(1 << 20), np.arange(1 << 20))  # threads and their stacks are there
+gs.take(np.arange(1 << 20), np.arange(1 << 20))  # starts the threads
 gs.trim()
 """
 )
@@ -104,7 +104,7 @@ def test_peak(name):
     set_up, call, result = PEAKS[name]
     code = f"{PEAK}\n{set_up}\ngrowth, result = peak_growth(lambda: {call})\nprint(json.dumps(growth))"
     growth = child_process.run_json(code, env={"GS_NUM_THREADS": "2"})
-    allowed = result + 2 * max(64 * 1024, gs.show_config()["l2_bytes"]) + 3 * MIB  # rounding to huge pages
+    allowed = result + 2 * max(64 * 1024, gs.show_config()["l2_bytes"]) + 3 * MIB  # for rounding to huge pages
     assert growth <= allowed, f"{growth / MIB:.1f} MiB, allowed are {allowed / MIB:.1f}"
 
 
@@ -163,7 +163,7 @@ def test_trim_leaves_results_alone():
     assert all((result == x).all() for result in results)
 
 
-# ---- too much
+# ---- sizes that are too large
 
 
 def in_a_child(code, **kwargs):
@@ -277,12 +277,12 @@ print(*sorted(set(statuses)))
 
 
 def test_memory_that_ends_anywhere_in_a_call():
-    # Every child has a little more memory than the one before; its threads do not even run yet.
+    # Every child has a little more memory than the one before; in the first ones even the threads cannot start.
     assert in_a_child(SCARCE, env={}) == ["0", "1"]
 
 
 def test_memory_that_starts_as_garbage_changes_nothing():
-    # glibc fills what it hands out and takes back with a pattern: whoever relies on fresh zeros is found out.
+    # glibc fills allocated and freed memory with a pattern, which breaks code that relies on zeros in new memory.
     code = (
         child_process.MIXED
         + """

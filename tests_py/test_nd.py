@@ -1,4 +1,4 @@
-"""gather_nd and scatter_nd: TensorFlow's and ONNX's documented examples, naive loops, every rule and every error."""
+"""test_nd.py: gather_nd and scatter_nd: TensorFlow's and ONNX's examples, naive loops, all rules and errors."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""test_no_arrays.py: what is no array: every argument of every operator says so and names the next step."""
+"""test_no_arrays.py: the errors for objects that are no arrays, in every argument of every operator."""
 
 import io
 from unittest import mock
@@ -79,7 +79,7 @@ TILES = {
 }
 EVERYWHERE = ARGUMENTS | VALUES | TILES
 
-# ---- mocks, which claim to be of a class
+# ---- mocks that claim to be of a class
 
 
 @pytest.mark.parametrize("make", [mock.Mock, mock.MagicMock, mock.NonCallableMock])
@@ -119,7 +119,7 @@ STRANGE = {
 }
 
 
-@pytest.mark.filterwarnings("ignore")  # torch announces that some of them are new or about to go
+@pytest.mark.filterwarnings("ignore")  # torch warns that some of them are experimental or deprecated
 @pytest.mark.parametrize("kind", STRANGE)
 @pytest.mark.parametrize("argument", EVERYWHERE)
 def test_a_tensor_without_plain_memory_says_which_and_what_to_do(kind, argument):
@@ -143,7 +143,7 @@ def test_a_dtype_of_torch_is_named_as_torch_names_it():
         gs.scatter(torch.ones(6), 0, torch.arange(6), x)
 
 
-# ---- what other libraries have, and the call that makes an array of it
+# ---- objects of other libraries that are no arrays, and the call that converts them to an array
 
 
 def of_dask():
@@ -188,7 +188,7 @@ def of_narwhals():
 
 
 def stand_in(module, name, **members):
-    """An object of a type that a library which is not installed would have."""
+    """An object of a class with the name of one in a library that is not installed."""
     return type(name, (), {"__module__": module, **members})()
 
 
@@ -259,7 +259,7 @@ except TypeError as error:
     assert child_process.run(code).strip() == "True False"
 
 
-# ---- in the place of an integer, and of values that are written
+# ---- in place of an integer, and of the values to write
 
 NUMBERS = {
     "axis": lambda z: gs.gather(A, INDEX, axis=z),
@@ -359,7 +359,7 @@ def test_a_series_of_narwhals_is_written_as_it_is_read():
     assert gs.scatter(A, 0, INDEX, series).tolist() == [*A[::-1]]
 
 
-# ---- classes that answer for themselves
+# ---- classes that implement the functions themselves
 
 
 def test_a_class_that_answers_for_itself_is_given_only_what_was_said():

@@ -1,4 +1,4 @@
-"""test_numpy_along.py: take_along_axis gives NumPy's answers and words; both functions as array-API calls."""
+"""test_numpy_along.py: take_along_axis has NumPy's results and errors; both functions as calls of the array API."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_take_along_axis_default_axis_is_the_last():
 
 
 def test_take_along_axis_accepts_lists():
-    """NumPy does not; a list is an index everywhere else."""
+    """NumPy rejects a list here; for gatherscatter a list is an index in every operator."""
     assert gs.take_along_axis([[1, 2, 3]], [[2, 0]], 1).tolist() == [[3, 1]]
     assert gs.take_along_axis(A, [[], []], 1).shape == (2, 0)
     for wrong in ([[0.5, 1.0]], [[True, False]], [["0", "1"]]):

@@ -1,4 +1,4 @@
-"""test_numpy_api.py: take and compress give NumPy's answers and words; and what is ours in it."""
+"""test_numpy_api.py: take and compress have NumPy's results and errors; and the extensions of gatherscatter."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ SOURCES = {
 @pytest.mark.parametrize("kind", SOURCES)
 def test_take_sources(kind, indices, axis):
     if kind == "empty" and indices == 9 and axis in (1, -1):
-        # NumPy does not look at indices that move nothing on their way; here a bad one is always an error.
+        # NumPy does not check the indices of a call that moves nothing; here a bad index is always an error.
         assert np.take(SOURCES[kind], indices, axis).size == 0
         with pytest.raises(OutOfBoundsError, match="index 9 is out of bounds for axis 1 with size 3"):
             gs.take(SOURCES[kind], indices, axis)
@@ -196,7 +196,7 @@ def test_take_out_of_another_shape(shape):
 
 @pytest.mark.parametrize("dtype", ["f4", "i8", "?", "c16", "S8", "M8[s]", ">f8", "V8"])
 def test_take_out_of_another_dtype(dtype):
-    """NumPy casts to some, even to narrower ones; we never do."""
+    """NumPy casts to some dtypes, even to narrower ones; gatherscatter never casts."""
     out = np.zeros(2, dtype)
     before = out.tobytes()
     with pytest.raises(TypeError, match="out has dtype"):
@@ -226,13 +226,13 @@ def test_take_out_may_overlap():
     assert gs.take(np.array([7, 8, 9]), index, out=index).tolist() == [9, 7, 8]
 
 
-# ---- our keywords
+# ---- keywords that NumPy does not have
 
 
 def test_bounds_speak_our_rules():
     x, far = np.arange(3), np.array([-1, -4, 5])
-    assert gs.take(x, far, bounds="clip").tolist() == [2, 0, 2]  # negatives count from the end first
-    assert gs.take(x, far, mode="clip").tolist() == [0, 0, 2]  # NumPy's
+    assert gs.take(x, far, bounds="clip").tolist() == [2, 0, 2]  # from the end, then clipped
+    assert gs.take(x, far, mode="clip").tolist() == [0, 0, 2]  # as in NumPy
     assert gs.take(x, far, mode="clip", bounds="clip").tolist() == [0, 0, 2]
     assert gs.take(x, far, mode="clip", negative="from_end").tolist() == [2, 0, 2]
     assert gs.take(x, far, bounds="wrap").tolist() == gs.take(x, far, mode="wrap").tolist() == [2, 2, 2]
@@ -337,7 +337,7 @@ def test_compress_axis_of_other_types(axis):
 def test_compress_sources(kind, condition, axis):
     if kind == "empty" and condition[3:] and axis in (1, -1):
         with pytest.raises(OutOfBoundsError, match="index 7 is out of bounds for axis 1 with size 3"):
-            gs.compress(condition, SOURCES[kind], axis)  # as take: also where nothing moves
+            gs.compress(condition, SOURCES[kind], axis)  # as in take, also if nothing moves
         return
     assert_numpys_answer(gs.compress, np.compress, condition, SOURCES[kind], axis)
 

@@ -1,4 +1,4 @@
-"""test_numpy_classes.py: masked arrays, matrices, other subclasses, and classes that answer for themselves."""
+"""test_numpy_classes.py: masked arrays, matrices, other subclasses, and classes that implement the functions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_take_masked(indices, axis, unmasked):
     if unmasked:
         x = np.ma.array(x.data)
     if np.ma.isMaskedArray(indices) and axis is not None:
-        # NumPy lines masks of indices and data up at their last axes: an error here, and wrong for square arrays.
+        # NumPy aligns the masks of indices and data at their last axes: here an error, and wrong for square arrays.
         found = gs.take(x, indices, axis)
         plain = gs.take(x, [0, 0], axis)
         plain[(slice(None),) * axis + (1,)] = np.ma.masked
@@ -68,7 +68,7 @@ def test_take_masked_padding_is_no_masked_item():
 
 
 def test_take_masked_records():
-    """As indexing gives them; numpy.take forgets the masks of fields."""
+    """The result is that of indexing; numpy.take drops the masks of fields."""
     x = np.ma.array([(1, 2.0), (3, 4.0)], mask=[(0, 1), (1, 0)], dtype=[("a", int), ("b", float)])
     found, expected = gs.take(x, [1, 0, 1]), x[[1, 0, 1]]
     assert type(found) is type(expected) and found.tolist() == expected.tolist() == [(None, 4), (1, None), (None, 4)]
@@ -83,7 +83,7 @@ def test_take_along_axis_masked(axis):
 
 
 def test_take_along_axis_masked_and_flattened():
-    """NumPy has no answer here."""
+    """NumPy raises an error here."""
     assert gs.take_along_axis(MASKED, np.array([1, 0, 5]), None).tolist() == [None, 1, None]
 
 
@@ -136,7 +136,8 @@ def written(put, make, *args):
 def test_put_masked(target, value, indices):
     make, values, count = TARGETS[target], WRITTEN[value], np.size(indices)
     if target == "hard":
-        # NumPy confuses flat and other indices here, and pads values with zeros: one by one, as the soft case repeats.
+        # NumPy confuses flat and other indices here, and pads values with zeros. So the expected array is written item
+        # by item, with repeated values as for a soft mask.
         data, mask = np.ma.getdata(values), np.ma.getmaskarray(values)
         values = np.ma.array(np.resize(data, count), mask=np.resize(mask, count))
         expected = make()
@@ -160,7 +161,7 @@ def test_put_along_axis_masked(target, value):
 
 
 def test_put_along_axis_masked_and_flattened():
-    """NumPy writes to a copy here."""
+    """NumPy writes to a copy here, so the target does not change."""
     x = TARGETS["soft"]()
     gs.put_along_axis(x, np.array([1, 0]), np.ma.array([7, 8], mask=[0, 1]), None)
     assert x.tolist() == [[None, 7, 3], [4, 5, None]]
@@ -183,7 +184,7 @@ def test_masked_writes_are_all_or_nothing(hard):
 
 
 def test_put_masked_records():
-    """By assignment; numpy.put leaves a mask of another dtype, which breaks the array."""
+    """The result is that of assignment; numpy.put leaves a mask of another dtype, which breaks the array."""
     item = np.array((7, 8.0), [("a", int), ("b", float)])
     x, expected = (np.ma.array([(1, 2.0), (3, 4.0)], mask=[(0, 1), (1, 0)], dtype=item.dtype) for _ in range(2))
     gs.put(x, [0], item)
@@ -222,7 +223,7 @@ def test_masked_arrays_have_no_single_plan():
 
 
 class Labelled(np.ndarray):
-    """A subclass that carries something along."""
+    """A subclass with an attribute that is passed on."""
 
     label = None
 
@@ -288,7 +289,7 @@ class WithOwnWrites(np.ndarray):
 
 
 class WithFunctions:
-    """An array that answers NumPy's functions itself, without DLPack."""
+    """An array that implements NumPy's functions itself, without DLPack."""
 
     def __array_function__(self, function, kinds, args, kwargs):
         return "its own", function.__name__, args[1:], kwargs
@@ -348,11 +349,11 @@ def test_classes_with_their_own_writes():
     assert len(own.calls) == 2 and len(seen) == 5
 
 
-# ---- pandas and the like are met, not needed
+# ---- pandas and similar libraries are recognised without an import
 
 
 class Column:
-    """As much of a pandas Series as an index needs."""
+    """The part of a pandas Series that an index needs."""
 
     ndim = 1
     dtype = np.dtype(np.int64)

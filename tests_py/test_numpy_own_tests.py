@@ -1,4 +1,4 @@
-"""test_numpy_own_tests.py: the tests that NumPy ships for take, put, compress and their kin, run on our functions."""
+"""test_numpy_own_tests.py: the tests that NumPy ships for take, put, compress and related functions, on ours."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from numpy_faces import Calls, load, uses_of_the_faces
 
-# NumPy's tests have their own idea of warnings.
+# NumPy's tests expect other warning filters.
 pytestmark = pytest.mark.filterwarnings("default", "ignore::PendingDeprecationWarning")
 
 MODULES = [
@@ -30,7 +30,7 @@ MODULES = [
     "numpy.ma.tests.test_old_ma",
 ]
 
-# Tests that call our functions in their helper methods, or find them by name.
+# Tests that call the functions in their helper methods, or find them by name.
 THROUGH_HELPERS = [
     ("numpy._core.tests.test_multiarray", "TestTake", "test_ip_types"),
     ("numpy._core.tests.test_multiarray", "TestPutmask", "test_ip_types"),
@@ -59,7 +59,7 @@ DESELECTED = {
     ): "take is only called by the test's own second implementation of fftshift",
 }
 
-# Where a test runs through several dtypes, another one stands in for that of references.
+# In a test that loops over several dtypes, another dtype replaces that of references.
 STAND_INS = {
     "numpy._core.tests.test_indexerrors": {
         "test_put_exceptions": {"object": "S4"},
@@ -72,7 +72,7 @@ STAND_INS = {
     "numpy._core.tests.test_multiarray": {"test_put": {"O": "D"}},
 }
 
-# At least as many as NumPy 2.0 has; a NumPy that ships fewer would make this file say less than it seems to.
+# The number of these tests in NumPy 2.0. With fewer tests in a release, this file would silently check less.
 FEWEST = 58
 
 
@@ -89,7 +89,7 @@ def selected() -> dict[tuple[str, str], set[str]]:
 
 
 def only(cls: type, tests: set[str]) -> type:
-    """The class with those of its tests, its setup and its helpers."""
+    """The class with only these of its tests, and with its setup and helpers."""
     keep = {name: part for name, part in vars(cls).items() if not name.startswith("test") or name in tests}
     keep.pop("__dict__", None)
     keep.pop("__weakref__", None)
@@ -105,7 +105,7 @@ for (_module, _class), _tests in SELECTED.items():
 
 @pytest.fixture(autouse=True)
 def reaches_our_functions(request: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
-    if request.node.name == "test_ip_types":  # loops over all types of NumPy
+    if request.node.name == "test_ip_types":  # the test loops over all types of NumPy
         others = [kind for kind in np._core.sctypes["others"] if kind is not np.object_]
         monkeypatch.setitem(np._core.sctypes, "others", others)
     before = Calls.count
@@ -122,6 +122,6 @@ def test_enough_of_numpys_tests_are_here():
 
 
 def test_what_is_deselected_exists():
-    """A name that NumPy no longer has is no reason to leave anything out."""
+    """A test that NumPy no longer has must be removed from the list."""
     existing = {case for module in MODULES for case in uses_of_the_faces(module)}
     assert DESELECTED.keys() <= existing

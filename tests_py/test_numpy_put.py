@@ -1,4 +1,4 @@
-"""test_numpy_put.py: put, put_along_axis, putmask and place write what NumPy's do, in its words; and what is ours."""
+"""test_numpy_put.py: put, put_along_axis, putmask and place write what NumPy's do, with its errors; extensions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy_put_arrays import WRITABLE, room, zeros
 
 # ---- the forms that indices, values and masks may take
 
-# NumPy refuses these, because they do not cast to int64 safely; they are compared at full width here.
+# NumPy rejects these, because they do not cast to int64 safely; gatherscatter compares them at full width.
 WIDER = {"unsigned"}
 
 
@@ -103,7 +103,7 @@ def test_values(kind, dtype):
 def test_values_along(kind, dtype):
     make, values, indices = zeros((2, 3), dtype), VALUES[kind], np.array([[0, 2], [1, 1]])
     expected = outcome(np.put_along_axis, make(), indices, values, 1)
-    if isinstance(expected, Exception):  # an assignment has words of its own for some
+    if isinstance(expected, Exception):  # an assignment has other texts for some errors
         target = make()
         with pytest.raises(type(expected)):
             gs.put_along_axis(target, indices, values, 1)
@@ -213,7 +213,7 @@ def test_every_dtype_and_layout(dtype, layout):
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 6, 7, 24])
 @pytest.mark.parametrize("shape", [(6,), (2, 3), (1, 6), (3, 1, 2), ()])
 def test_values_begin_anew(shape, count):
-    """In C order of whatever shape they have."""
+    """In C order for values of any shape."""
     indices = np.arange(int(np.prod(shape, dtype=int))).reshape(shape)[..., ::-1] if shape else np.array(4)
     values = np.arange(100.0, 100 + count)
     for own in (values, values.reshape(1, -1), values.reshape(-1, 1), values[::-1], np.asfortranarray([values] * 2)):
@@ -255,7 +255,7 @@ def test_random_puts_along_axis():
         indices = rng.integers(-span, span, tuple(index_shape))
         make = room(tuple(target_shape), "i4", str(rng.choice(WRITABLE)))
         expected = outcome(np.put_along_axis, make(), indices, values, axis)
-        if isinstance(expected, Exception):  # the first bad index in NumPy's order of search is another one
+        if isinstance(expected, Exception):  # NumPy may find another bad index first
             target = make()
             with pytest.raises(OutOfBoundsError):
                 gs.put_along_axis(target, indices, values, axis)
@@ -287,7 +287,7 @@ def test_an_array_without_elements_drops_everything():
 @pytest.mark.parametrize("threads", [1, 2, 3, 8])
 @pytest.mark.parametrize("size", [1000, 400_000])
 def test_the_last_of_many_values_stays(size, threads):
-    """Whatever the number of threads; from a few targets that many points meet to as many targets as points."""
+    """For any number of threads, and from a few targets with many points each to as many targets as points."""
     rng = np.random.default_rng(size)
     with gs.thread_limit(threads):
         for targets in (3, size // 7, size):

@@ -1,4 +1,4 @@
-"""test_numpy_put_properties.py: any shape, strides, dtype and indices: what NumPy's writing calls write, ours do."""
+"""test_numpy_put_properties.py: NumPy's writing functions and ours write equal bytes for random shapes and indices."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ MODES = st.sampled_from(["raise", "raise", "wrap", "clip"])
 
 
 def as_numpy_takes_them(indices):
-    """NumPy casts to int64; the largest are as far outside as they are."""
+    """The indices clipped to int64, which NumPy casts to. Clipped values are out of bounds as before."""
     return np.array([min(max(int(i), -(2**63)), 2**63 - 1) for i in indices.flat], np.int64).reshape(indices.shape)
 
 
 def wraps_slowly(indices, n):
-    """NumPy's put subtracts the size again and again."""
+    """NumPy's put subtracts the size in a loop, once for each wrap."""
     return any(abs(int(i)) > 100 * max(n, 1) for i in indices.flat)
 
 
 def check(target, ours, numpys):
-    """The same items as NumPy writes to a copy, nothing around them; on an error nothing at all."""
+    """Compare with what NumPy writes to a copy; nothing around it changes, and on an error nothing at all."""
     before, expected, original = memory(target), target.copy(), target.copy()
     try:
         numpys(expected)
@@ -75,11 +75,11 @@ def test_put_along_axis(data):
     value_shape[axis] = data.draw(st.sampled_from([index_shape[axis], 1]))
     dense = [n if m == 1 else m for n, m in zip(shape, index_shape, strict=True)]
     dense[axis] = index_shape[axis]
-    value_shape = [min(n, m) if n else 1 for n, m in zip(value_shape, dense, strict=True)]  # narrower where both are
+    value_shape = [min(n, m) if n else 1 for n, m in zip(value_shape, dense, strict=True)]  # at most the dense shape
     target = data.draw(strided(shape, broadcast=False))
     indices = data.draw(index_array(index_shape, shape[axis]))
     values = data.draw(strided(value_shape[data.draw(st.integers(0, len(sides))) :], target.dtype))
-    if 0 in dense:  # an assignment that writes nothing does not look at the indices, in NumPy
+    if 0 in dense:  # NumPy does not check the indices of an assignment that writes nothing
         assume(shape[axis])
         indices = np.arange(indices.size).reshape(indices.shape) % shape[axis]
     check(
@@ -115,10 +115,10 @@ NUMBERS = [dtype for dtype in DTYPES.values() if dtype.kind in "biufc" and dtype
 
 @given(st.data())
 def test_casts(data):
-    """From any dtype of numbers to any other: put takes all, the masked writes what casts safely."""
+    """From any numeric dtype to any other: put casts all, the functions with masks cast what is safe."""
     target = np.zeros(6, data.draw(st.sampled_from(NUMBERS)))
     kind = data.draw(st.sampled_from(NUMBERS))
-    assume(kind.kind != "c" or target.dtype.kind == "c")  # such a cast warns
+    assume(kind.kind != "c" or target.dtype.kind == "c")  # such a cast emits a warning
     values = data.draw(hnp.arrays(kind, st.integers(1, 7), elements=st.integers(0, 1))) * kind.type(3)
     check(target, lambda a: gs.put(a, [3, 0, 5], values), lambda a: np.put(a, [3, 0, 5], values))
     mask = [1, 0, 1, 1, 0, 1]

@@ -1,4 +1,4 @@
-"""test_numpy_put_rules.py: what the writing faces refuse, in which words; all or nothing, overlap, libraries."""
+"""test_numpy_put_rules.py: what the writing functions reject, with which errors; all or nothing, overlap, libraries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from layouts import lay_out
 from numpy_answers import assert_numpys_answer, assert_numpys_write
 from numpy_put_arrays import WRITABLE, read_only, zeros
 
-# ---- words
+# ---- error texts
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_what_is_no_array(a):
 
 
 def test_scalars_of_numpy_cannot_be_written_to():
-    """NumPy's put writes to a copy, which nobody sees."""
+    """NumPy's put writes to a temporary copy, so the call has no effect."""
     for call in (
         lambda: gs.put(np.float64(1), 0, 2),
         lambda: gs.putmask(np.float64(1), True, 2),
@@ -50,7 +50,7 @@ def test_read_only():
         assert_numpys_write(gs.put, np.put, make, [99], "text")
         assert_numpys_write(gs.putmask, np.putmask, make, [1, 0], [])
         with pytest.raises(ValueError, match="place: output array is read-only"):
-            gs.place(make(), [0, 0], [])  # NumPy speaks of its own copy here
+            gs.place(make(), [0, 0], [])  # NumPy's text is about its own copy here
     assert_numpys_write(gs.put_along_axis, np.put_along_axis, read_only(zeros()), np.array([[0], [1]]), 1, 1)
     for call in (
         lambda a: gs.put(a, 0, 1),
@@ -131,7 +131,7 @@ def test_put_along_axis_of_a_list():
 
 
 def test_put_along_axis_flattened():
-    for layout in WRITABLE:  # NumPy refuses those that are not contiguous
+    for layout in WRITABLE:  # NumPy rejects targets that are not contiguous
         a = lay_out(np.arange(6.0).reshape(2, 3), layout)
         gs.put_along_axis(a, np.array([0, -1, 4]), [7, 8, 9], None)
         assert a.tolist() == [[7, 1, 2], [3, 9, 8]]
@@ -145,7 +145,7 @@ def test_put_along_axis_flattened():
 @pytest.mark.parametrize("size", [4, 1000, 300_000])
 @pytest.mark.parametrize("at", [0, 0.5, 1])
 def test_nothing_is_written_when_an_index_is_outside(size, at):
-    """NumPy's put has written all that comes before."""
+    """NumPy's put has written all elements before the bad index."""
     a = np.arange(size + 1.0)
     indices = np.random.default_rng(3).integers(-size, size, size)
     position = int(at * (size - 1))
@@ -208,7 +208,7 @@ def test_overlap_with_masks():
     assert a.tolist() == [False, False, False]
 
 
-# ---- our keywords
+# ---- keywords that NumPy does not have
 
 
 def test_bounds_speak_our_rules():
@@ -218,7 +218,7 @@ def test_bounds_speak_our_rules():
         return a.tolist()
 
     far = [-1, -4, 5]
-    assert put(far, bounds="clip") == [2, 0, 3]  # negatives count from the end first
+    assert put(far, bounds="clip") == [2, 0, 3]  # negative values are counted from the end before they are clipped
     assert put(far, mode="clip") == [2, 0, 3]
     assert put([-1], bounds="clip") == [0, 0, 1] and put([-1], mode="clip") == [1, 0, 0]
     assert put([-1], mode="clip", negative="from_end") == [0, 0, 1]
@@ -338,7 +338,7 @@ def test_torch_refusals():
             call()
     with pytest.raises(RuntimeError, match="grad"):
         gs.put(torch.zeros(3, requires_grad=True), [0], 1)
-    with pytest.raises(TypeError, match="first repeated"):
+    with pytest.raises(TypeError, match="repeated to shape"):
         gs.plan(gs.put, a, [0, 1, 2], torch.tensor([7, 8]))
     assert a.tolist() == [0, 1, 2]
 

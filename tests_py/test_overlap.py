@@ -1,4 +1,4 @@
-"""An out or a target that overlaps an argument: found exactly, and answered as if all had been copied first."""
+"""test_overlap.py: an `out` or target that overlaps an argument is detected; results are those of copied arguments."""
 
 import numpy as np
 import pytest
@@ -9,10 +9,10 @@ BUFFER = 60  # elements of the buffer that all windows share
 
 
 def window(rng, buffer, shape):
-    """A view of the buffer of this shape: any start, steps of either sign that never visit an element twice."""
+    """A view of the buffer with this shape and random start and steps of either sign, without repeated elements."""
     span, steps = 0, [0] * len(shape)
     for axis in rng.permutation(len(shape)):
-        step = span + 1 + int(rng.integers(0, 3))  # beyond all that the axes before can reach: no self-overlap
+        step = span + 1 + int(rng.integers(0, 3))  # beyond the span of the other axes: no self-overlap
         steps[axis] = step * int(rng.choice([-1, 1]))
         span += step * max(shape[axis] - 1, 0)
     if span >= buffer.size:
@@ -31,7 +31,7 @@ def windows(rng, buffer, *shapes):
 
 
 def agree(call, buffer, out, **arguments):
-    """`call` into `out` gives what it gives for copies, and writes nowhere else."""
+    """Check that `call` into `out` gives the result for copied arguments and writes nowhere else."""
     expected = buffer.copy()
     place = np.ndarray(out.shape, out.dtype, expected, address(out) - address(buffer), out.strides)
     place[...] = call(**{name: value.copy() for name, value in arguments.items()}, out=None)
@@ -139,7 +139,7 @@ def test_out_overlaps_the_fill_value():
 
 
 def test_large_windows_that_overlap():
-    x = np.arange(1 << 21, dtype=np.int32)  # beyond every threshold: threads, blocks, pool
+    x = np.arange(1 << 21, dtype=np.int32)  # above all thresholds: threads, blocks, pool
     index = np.random.default_rng(6).integers(0, 1 << 20, 1 << 20)
     buffer = x.copy()
     gs.take(buffer[: 1 << 20], index, out=buffer[1000 : 1000 + (1 << 20)])
@@ -204,7 +204,7 @@ def tile_points(target, index, src, out):
 
 
 def procedure(call, target, out, *arguments):
-    """One that works in place; without `out` on a copy, as a function would."""
+    """A call that works in place; without `out` it works on a copy, as a function would."""
     assert out is target or out is None
     result = target.copy() if out is None else out
     assert call(result, *arguments) is None
@@ -217,13 +217,13 @@ PROCEDURES = [put_flat, put_along, tile_points]
 
 def written_shapes(rng, call):
     rows, columns, count = (int(n) for n in rng.integers(1, 6, 3))
-    if call is scatter_points:  # the target transposed: whole columns of it
+    if call is scatter_points:  # the target is transposed, so that whole columns overlap
         return (rows, columns), (count,), (count,)
     return (rows, columns), (rows, count), (rows, count)
 
 
 def agree_when_writing(call, buffer, out, **arguments):
-    """As `agree`, but the target itself may be `out`."""
+    """As `agree`, but `out` may be the target itself."""
     expected = buffer.copy()
     place = np.ndarray(out.shape, out.dtype, expected, address(out) - address(buffer), out.strides)
     result = call(**{name: value.copy() for name, value in arguments.items()}, out=None)
@@ -325,7 +325,7 @@ def test_an_error_of_a_scatter_leaves_overlapping_memory_as_it_was():
             np.testing.assert_array_equal(buffer, np.arange(BUFFER))
 
 
-# ---- an out that is its own neighbour
+# ---- an `out` that overlaps itself
 
 
 def out_of(shape, strides, dtype=np.int64):

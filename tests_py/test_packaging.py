@@ -1,4 +1,4 @@
-"""test_packaging.py: what an installed package must bring along, and what it must not need."""
+"""test_packaging.py: the files that an installed package must contain, and imports that it must not need."""
 
 import importlib.metadata
 import inspect

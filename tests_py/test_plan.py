@@ -1,4 +1,4 @@
-"""Plans: geometry checked once, called again with new data, values checked at every call; and gs.explain."""
+"""test_plan.py: plans check geometry once and are called again with new data; every call checks values; gs.explain."""
 
 import copy
 import json
@@ -18,7 +18,7 @@ MASK = np.array([[True, False], [True, True]])
 
 
 def new(array):
-    """Other values of the same geometry."""
+    """An array of equal geometry with other values."""
     return (array * 3 + 1).astype(array.dtype)
 
 
@@ -50,7 +50,7 @@ def planned(name):
 
 
 def call(plan, name, data=X, **out):
-    """Calls a plan: with the data, then the index array or arrays, and the mask if it was made for one."""
+    """Call a plan with the data, then the index array or arrays, and the mask if it was made with one."""
     _, arguments, keywords = CALLS[name]
     index = keywords["index"] if "index" in keywords else arguments[-1]
     mask = {"mask": keywords["mask"]} if "mask" in keywords else {}
@@ -184,7 +184,7 @@ def test_a_plan_for_tensors():
     assert type(result) is torch.Tensor and result.tolist() == [[6], [8], [18]]
 
 
-# ---- what a plan tells
+# ---- the description of a plan
 
 
 @ALL
@@ -296,7 +296,7 @@ def test_explain_of_a_result_beyond_memory():
 
 def test_a_call_inside_of_planning_is_a_call():
     class Calls:
-        """An index whose export calls an operator."""
+        """An index that calls an operator while it is exported."""
 
         def __dlpack_device__(self):
             return (1, 0)
@@ -317,7 +317,7 @@ def test_errors_in_planning_leave_the_mode():
     np.testing.assert_array_equal(gs.take(X, ROWS, axis=0), X[ROWS])
 
 
-# ---- what a plan is
+# ---- the type of a plan
 
 
 def test_plans_of_other_geometry_differ_even_where_the_moves_agree():
@@ -349,43 +349,48 @@ def test_forms_that_only_numpy_knows_can_be_planned(a, indices, axis):
 
 
 def corrupted(state, place, value):
-    changed = list(state)
-    if isinstance(place, tuple):
-        part = changed[place[0]]
-        inner = list(part[0] if place[0] == 8 else part)
-        inner[place[1]] = value
-        changed[place[0]] = [tuple(inner)] if place[0] == 8 else tuple(inner)
-    else:
-        changed[place] = value
-    return tuple(changed)
+    """A copy of the state with another value at a path of names."""
+    name, *rest = place
+    if not rest:
+        return {**state, name: value}
+    if name == "indices":
+        return {**state, name: [corrupted(state[name][0], rest, value)]}
+    return {**state, name: corrupted(state[name], rest, value)}
 
 
 @pytest.mark.parametrize(
     ("place", "value"),
     [
-        (1, 9),
-        (1, -1),
-        (4, 7),
-        (5, 99),
-        (6, 2),
-        (8, []),
-        (11, np.zeros(1, np.int8)),
-        ((8, 6), 77),
-        ((8, 6), -1),
-        ((7, 2), 1 << 20),
-        ((7, 2), 0),
-        ((7, 0), (-5, 3)),
-        ((7, 1), (8,)),
-        ((8, 2), 1),
-        (7, 5),
-        (7, (3,)),
-        ((7, 0), 5),
-        ((7, 1), (8.5,)),
-        (0, "\ud800"),
-        (9, 255),
-        (12, True),
-        (18, 7),
-        (18, (2, 2)),
+        (("version",), 2),
+        (("version",), "1"),
+        (("planner",), "take"),
+        (("planner",), 0),
+        (("match",), "any"),
+        (("bounds",), "maybe"),
+        (("negative",), None),
+        (("direction",), "both"),
+        (("indices",), []),
+        (("indices",), None),
+        (("fill_value",), np.zeros(1, np.int8)),
+        (("indices", "index_type"), "int128"),
+        (("indices", "index_type"), 3),
+        (("input", "itemsize"), 1 << 20),
+        (("input", "itemsize"), 0),
+        (("input", "shape"), (-5, 3)),
+        (("input", "strides"), (8,)),
+        (("indices", "itemsize"), 1),
+        (("input",), 5),
+        (("input",), (3,)),
+        (("input",), None),
+        (("input", "shape"), 5),
+        (("input", "strides"), (8.5,)),
+        (("op",), "\ud800"),
+        (("op",), 7),
+        (("mask",), 255),
+        (("coordinates",), True),
+        (("coordinates",), 0),
+        (("tile",), 7),
+        (("tile",), (2, 2)),
     ],
 )
 def test_a_corrupt_state_is_refused(place, value):
@@ -394,6 +399,14 @@ def test_a_corrupt_state_is_refused(place, value):
     assert restore(state) == plan
     with pytest.raises((ValueError, TypeError)):
         restore(corrupted(state, place, value))
+
+
+def test_each_name_of_a_state_is_needed():
+    plan = gs.plan(gs.take, X, ROWS, axis=0)._core
+    restore, (state,) = plan.__reduce__()
+    for name in state:
+        with pytest.raises(ValueError, match=name):
+            restore({other: value for other, value in state.items() if other != name})
 
 
 @pytest.mark.parametrize("cls", [_core.Plan, _core.DLPackArray])

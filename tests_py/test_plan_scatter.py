@@ -1,4 +1,4 @@
-"""Plans of scatters, and plan.scatter: the geometry of any plan, run the other way."""
+"""test_plan_scatter.py: plans of scatters, and plan.scatter, which runs the geometry of any plan as a scatter."""
 
 import copy
 import json
@@ -196,7 +196,7 @@ def test_what_is_wrong_with_a_call_is_wrong_with_its_plan():
 
 # ---- plan.scatter
 
-# name: (operator, arguments, keywords, the naive loops that say what its geometry scatters)
+# name: (operator, arguments, keywords, the naive loops that define the scatter of its geometry)
 GATHERS = {
     "gather dim": (gs.gather, (X, 1, INDEX), {}, lambda src, **how: reference_write.scatter(X, 1, INDEX, src, **how)),
     "gather axis": (

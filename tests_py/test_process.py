@@ -1,4 +1,4 @@
-"""The life of a process: import, fork, Ctrl-C, exit."""
+"""test_process.py: import, fork, Ctrl-C and exit of a process."""
 
 import importlib.metadata
 
@@ -62,7 +62,7 @@ assert first.take(np.arange(5), [3, -1]).tolist() == [3, 4]
 
 
 def test_a_sub_interpreter_is_no_crash():
-    # NumPy itself does not promise to work there, so an ImportError is an answer as well.
+    # NumPy itself does not support sub-interpreters in all versions, so an ImportError is accepted.
     code = """
 import warnings
 try:
@@ -105,7 +105,7 @@ def right():
 def in_a_child():
     child = os.fork()
     if child == 0:
-        signal.alarm(30)  # a hang ends as a signal
+        signal.alarm(30)  # a signal ends a child that hangs
         good = right() and right()
         try:
             gs.take(x, [1 << 14], axis=0)
@@ -191,7 +191,7 @@ if __name__ == "__main__":
 """)
     code = f"import runpy, sys; sys.argv = ['job']; runpy.run_path({str(script)!r}, run_name='__main__')"
     if method != "fork":
-        # spawn and forkserver import the script again, so it has to be the main program
+        # spawn and forkserver import the script again, so it must be the main program
         code = f"import subprocess, sys; sys.exit(subprocess.run([sys.executable, {str(script)!r}]).returncode)"
     assert child_process.run(code, env={}).strip() == "right"
 
@@ -225,7 +225,7 @@ while True:
 """
 
 KEYBOARD = """
-signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever started us in the background has it ignored
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it for background processes
 sent = []
 def interrupt():
     time.sleep(0.3 * full)
@@ -236,7 +236,7 @@ raised = None
 try:
     thread.start()
     call(n)
-    time.sleep(2)  # in case the call was over too soon: then the time below is honest all the same
+    time.sleep(2)  # if the call ends too early, the time below is still correct
 except KeyboardInterrupt:
     raised = time.perf_counter()
 thread.join()
@@ -294,7 +294,7 @@ print(json.dumps(inner))
 
 @pytest.mark.parametrize("columns", [1, 300])
 def test_daemon_threads_at_exit(columns):
-    # While Python ends, threads that come back for its lock are unwound: after short calls, and within long ones.
+    # While the interpreter ends, threads that need the GIL are unwound: after short calls, and inside of long ones.
     code = f"""
 import threading, time, numpy as np, gatherscatter as gs
 gs.set_num_threads(4)
@@ -334,7 +334,7 @@ late = Late()
 
 
 def test_a_child_that_prints_nothing_says_nothing():
-    # The library never prints: neither output nor warnings, whatever happens.
+    # The library never prints, neither output nor warnings.
     code = """
 import numpy as np, gatherscatter as gs
 for bad in ([9], [-9], 2.5, "a", None, [[]], object()):

@@ -1,4 +1,4 @@
-"""test_properties.py: any shape, strides, dtype and values against the oracle, for every operator of the contract."""
+"""test_properties.py: random shapes, strides, dtypes and values against the oracle, for all operators."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ INDEX_DTYPES = [np.dtype(code) for code in ["i1", "u1", "i2", "u2", "i4", "u4", 
 
 @st.composite
 def strided(draw, shape, dtype=None, broadcast=True):
-    """An array of this shape on memory with random strides: steps, reversed, repeated, transposed, unaligned."""
+    """An array of this shape with random strides: steps, reversed, repeated, transposed, unaligned."""
     dtype = dtype or DTYPES[draw(st.sampled_from(sorted(DTYPES)))]
     order = draw(st.permutations(range(len(shape))))
     steps = [draw(st.sampled_from([1, 1, 2, 3, -1, -2] + [0] * broadcast)) for _ in shape]
@@ -47,7 +47,7 @@ def strided(draw, shape, dtype=None, broadcast=True):
 
 @st.composite
 def index_array(draw, shape, n):
-    """Indices for an axis of size n: inside, just outside, and at the ends of their type."""
+    """Indices for an axis of size n: inside, just outside, and the limits of their type."""
     dtype = draw(st.sampled_from(INDEX_DTYPES))
     low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
     near = [v for v in (-n - 1, -n, -1, 0, n - 1, n, n + 1, low, high, 2**32, 2**63, -(2**31)) if low <= v <= high]
@@ -63,7 +63,7 @@ def index_array(draw, shape, n):
 
 @st.composite
 def coordinates(draw, points, sizes):
-    """Coordinates on the last axis, of one dtype: what does not fit the first one's comes out as any integer."""
+    """Coordinates on the last axis, in one dtype; values that it cannot hold wrap to other integers."""
     if not sizes:
         return np.zeros((*points, 0), draw(st.sampled_from(INDEX_DTYPES)))
     parts = [draw(index_array(points, n)) for n in sizes]
@@ -75,7 +75,7 @@ def coordinates(draw, points, sizes):
 
 @st.composite
 def problem(draw, operator, repeated=True):
-    """A reading problem; `repeated`: the source may have strides of 0."""
+    """A problem for a reading operator; with `repeated` the source may have strides of 0."""
     if operator == "tile_gather":
         source = draw(strided(draw(st.lists(SIDES, max_size=4)), broadcast=repeated))
         shapes, points = [], ()
@@ -136,7 +136,7 @@ def run(operator: str, data: st.DataObject) -> None:
     verify(READING.operators[operator], p, answer, p.out, threads=(1, 3))
 
 
-# The reading operator whose arguments a writing one takes.
+# The reading operator that takes the arguments of a writing operator.
 MIRRORED = {
     "scatter": "gather_dim",
     "scatter_nd": "gather_nd",
@@ -254,7 +254,7 @@ def test_every_operator_has_a_property():
     assert {f"test_{operator}" for operator in (*READING.operators, *WRITING.operators)} <= set(globals())
 
 
-# ---- properties that need no oracle
+# ---- properties without an oracle
 
 
 @given(st.data(), st.sampled_from(["wrap", "clip", "raise"]))
@@ -285,7 +285,7 @@ def test_a_permutation_and_its_inverse(data):
 
 @given(st.data())
 def test_both_forms_agree(data):
-    """Slices along an axis are elements along it, with the index repeated over the other axes."""
+    """Slices along an axis equal elements along it with the index repeated over the other axes."""
     x = data.draw(strided(data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=3))))
     axis = data.draw(st.integers(0, x.ndim - 1))
     n = x.shape[axis]
@@ -313,7 +313,7 @@ def test_a_scatter_of_what_was_gathered_changes_nothing(data):
 
 @given(st.data())
 def test_adding_ones_counts(data):
-    """A histogram, in every dtype of index, is that of NumPy."""
+    """A histogram equals that of NumPy, for every dtype of index."""
     n = data.draw(st.integers(1, 50))
     index = data.draw(
         hnp.arrays(data.draw(st.sampled_from(["u1", "i2", "i8"])), st.integers(0, 300), elements=st.integers(0, n - 1))

@@ -1,4 +1,4 @@
-"""test_readme.py: every example in README.md, docs/ and docstrings runs as it stands."""
+"""test_readme.py: every example in README.md, docs/ and docstrings runs and prints what it shows."""
 
 import doctest
 import importlib
@@ -18,7 +18,7 @@ OPTIONAL = ("torch", "jax", "ml_dtypes")
 
 
 class Checker(doctest.OutputChecker):
-    """Takes the kernels of every instruction set for the same: the pages show those of one machine."""
+    """Accepts the kernel of every instruction set, because the pages show those of one machine."""
 
     def check_output(self, want, got, optionflags):
         want, got = (re.sub(r"\bkernel (baseline|v3|v4)\b", "kernel <isa>", text) for text in (want, got))
@@ -37,7 +37,7 @@ def library_of(code):
 
 
 def run(page, wanted):
-    """Runs the blocks that need no library but the wanted ones; returns how many."""
+    """Run the blocks that need no library except those in `wanted`; return the number of blocks."""
     namespace = {"__name__": "__example__"}
     runner = doctest.DocTestRunner(Checker(), optionflags=FLAGS)
     count = 0
@@ -81,7 +81,7 @@ def test_there_are_examples():
 
 
 def heading_anchor(heading):
-    """The anchor that a forge gives a heading: lower case, punctuation dropped, spaces as hyphens."""
+    """The anchor that a forge makes of a heading: lower case, without punctuation, hyphens for spaces."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 

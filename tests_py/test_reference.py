@@ -1,4 +1,4 @@
-"""test_reference.py: checks the oracles, against NumPy and torch, before anything is checked against them.
+"""test_reference.py: checks the oracles of the reading operators against NumPy and torch, before others use them.
 
 Those of the writing operators: test_reference_write.py.
 """
@@ -25,7 +25,7 @@ SOURCE = np.arange(2 * 3 * 4.0).reshape(2, 3, 4)
 def test_take_is_numpys(mode, axis):
     n = SOURCE.size if axis is None else SOURCE.shape[axis]
     indices = RNG.integers(-n, n, (2, 5)) if mode == "raise" else RNG.integers(-3 * n, 3 * n, (2, 5))
-    negative = "out_of_bounds" if mode == "clip" else "from_end"  # NumPy's clip turns negatives into 0
+    negative = "out_of_bounds" if mode == "clip" else "from_end"  # NumPy's clip converts negative values to 0
     answer = reference.take(SOURCE, indices, axis, bounds=mode, negative=negative)
     np.testing.assert_array_equal(answer.result, SOURCE.take(indices, axis, mode=mode), strict=True)
 
@@ -172,7 +172,7 @@ def test_the_cases_cover_all_pairs(kind):
     assert all(allows(row) and list(row) == list(factors) for row in rows)
     for a, x, b, y in allowed_pairs(factors, allows):
         assert any(row[a] == x and row[b] == y for row in rows), (a, x, b, y)
-    for name, values in factors.items():  # no constraint may shut a value out
+    for name, values in factors.items():  # no constraint may exclude a value from all cases
         assert {row[name] for row in rows} == set(values)
     assert rows == all_pairs(factors, allows), "deterministic"
     assert len(rows) < 1000

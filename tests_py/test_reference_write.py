@@ -132,7 +132,7 @@ def test_scatter_with_reduce_is_torchs(dim, dtype, kind, torchs, include_self):
         dim, torch.from_numpy(index), torch.from_numpy(src), torchs, include_self=include_self
     )
     result = reference_write.scatter(source, dim, index, src, reduce=kind, include_self=include_self).result
-    np.testing.assert_allclose(result, expected.numpy(), rtol=1e-6)  # torch multiplies with 1/count here and there
+    np.testing.assert_allclose(result, expected.numpy(), rtol=1e-6)  # torch multiplies with 1/count in some places
 
 
 def test_plain_scatter_is_torchs():
@@ -145,7 +145,7 @@ def test_plain_scatter_is_torchs():
 
 @pytest.mark.parametrize("name", [name for name in FLOATS if name in DTYPES])
 def test_narrow_floats_round_as_torch_does(name):
-    """One addition. Beyond its range float8_e4m3fn is NaN here and in ml_dtypes; torch 2.13 gives the largest value."""
+    """One addition. Above its range float8_e4m3fn is NaN here and in ml_dtypes; torch 2.13 gives the largest value."""
     pytest.importorskip("torch")
     dtype = DTYPES[name]
     a, b = random_items((500,), dtype, RNG), random_items((500,), dtype, RNG)
@@ -196,7 +196,7 @@ def test_narrow_floats_are_rounded_once():
     assert one([2048, 1, 1], "float16", "add") == 2050  # 2048 + 1 is 2048 in float16
     assert np.isinf(one([60000, 60000], "float16", "add"))
     assert one([60000, 60000, -60000], "float16", "add") == 60000
-    assert one([1.0, 2.0**-24, 2.0**-24], "float32", "add") == 1.0  # no wider than itself
+    assert one([1.0, 2.0**-24, 2.0**-24], "float32", "add") == 1.0  # the sum is no wider than float32
 
 
 def test_narrow_floats_of_other_libraries():
@@ -225,7 +225,7 @@ def test_of_equal_values_the_earlier_one_stays():
 def test_complex_numbers():
     assert one([1 + 2j, 3 - 1j], "complex64", "mul") == 5 + 5j
     assert one([1 + 2j, 3 - 1j], "complex128", "mean") == 2 + 0.5j
-    part = one([complex(np.inf, 0), complex(0, 1)], "complex128", "mul")  # the plain formula: inf · 0 is NaN
+    part = one([complex(np.inf, 0), complex(0, 1)], "complex128", "mul")  # the plain formula has inf · 0, which is NaN
     assert part.real.tobytes() == np.uint64(QUIET_NAN["float64"]).tobytes() and part.imag == np.inf
 
 
@@ -240,7 +240,7 @@ def test_what_cannot_be_reduced():
     assert not any(reducible(DTYPES[name], "add") for name in ("longdouble", "timedelta64[s]", ">f4", "S3", "record"))
 
 
-# ---- the two oracles, beyond the cases of the contract
+# ---- the second oracle compared with the first, beyond the cases of the contract
 
 
 @pytest.mark.parametrize("include_self", [True, False])

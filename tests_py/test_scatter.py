@@ -1,4 +1,4 @@
-"""scatter: documented examples, torch's answers, the source, duplicates, bounds, masks, geometry."""
+"""test_scatter.py: scatter: documented examples, torch's results, sources, duplicates, bounds, masks, geometry."""
 
 import numpy as np
 import pytest
@@ -72,7 +72,7 @@ def test_documented_example(name):
     same(before, expected)
 
 
-# ---- torch gives the same
+# ---- compared with torch
 
 
 @pytest.mark.parametrize("dim", [0, 1, -1])
@@ -81,14 +81,14 @@ def test_torch_scatter(dtype, dim):
     torch = pytest.importorskip("torch", reason="torch is not installed")
     generator = torch.Generator().manual_seed(3)
     x, src = (torch.randint(0, 50, (4, 5, 6), generator=generator).to(getattr(torch, dtype)) for _ in range(2))
-    index = torch.argsort(torch.rand((4, 5, 6), generator=generator), dim)[:3, :4, :2]  # no duplicates: one answer
+    index = torch.argsort(torch.rand((4, 5, 6), generator=generator), dim)[:3, :4, :2]  # no duplicates
     result = gs.scatter(x, dim, index, src)
     assert type(result) is torch.Tensor and result.dtype is x.dtype
     assert torch.equal(result, x.scatter(dim, index, src))
     assert torch.equal(gs.scatter(x, dim, index, 1), x.scatter(dim, index, 1))
 
 
-# ---- the source
+# ---- sources
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""scatter into out, in place, all or nothing, and on arrays of every library."""
+"""test_scatter_into.py: scatter into `out` and in place, all or nothing, and on arrays of every library."""
 
 import numpy as np
 import pytest
@@ -211,7 +211,7 @@ def test_include_self_says_something_about_a_reduction_only():
 
 @pytest.mark.parametrize("reduce", ["add", "mean"])
 def test_totals_of_a_few_elements_far_apart(reduce):
-    """What lies between them is neither read nor kept account of: a column of a large matrix is a small target."""
+    """The elements between them are not read and have no totals: a column of a large matrix is a small target."""
     matrix = np.ones((50, 200_000), np.float16)
     column, index = matrix[:, 7], np.arange(500) % 50
     expected = gs.scatter(column.copy(), 0, index, np.float16(2), reduce=reduce)

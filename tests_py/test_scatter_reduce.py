@@ -1,4 +1,4 @@
-"""scatter with reduce: every dtype, torch's answers, rounding, wrapping, NaN, order."""
+"""test_scatter_reduce.py: scatter with reduce: every dtype, torch's results, rounding, wrapping, NaN, order."""
 
 import numpy as np
 import pytest
@@ -137,7 +137,7 @@ def test_words_of_reduce(reduce):
         gs.scatter(X, 0, INDEX, SRC, reduce=reduce)
 
 
-# ---- torch gives the same
+# ---- compared with torch
 
 
 @pytest.mark.parametrize("include_self", [True, False])
@@ -146,7 +146,7 @@ def test_words_of_reduce(reduce):
 def test_torch_scatter_reduce(dtype, reduce, include_self):
     torch = pytest.importorskip("torch", reason="torch is not installed")
     generator = torch.Generator().manual_seed(4)
-    low, high = (-2, 3) if reduce == "mul" else (-8, 9)  # small integers, which every order adds up to the same
+    low, high = (-2, 3) if reduce == "mul" else (-8, 9)  # small integers, whose sum does not depend on the order
     if dtype == "uint8":
         low = 0
     x, src = (torch.randint(low, high, (5, 7), generator=generator).to(getattr(torch, dtype)) for _ in range(2))

@@ -1,4 +1,4 @@
-"""test_scatter_rules.py: what duplicates become, for every dtype, reduction and number of threads, byte for byte."""
+"""test_scatter_rules.py: the result of duplicates for every dtype, reduction and number of threads, byte for byte."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from reference_reduce import REDUCTIONS, reducible
 
 KINDS = tuple(dict.fromkeys(REDUCTIONS.values()))
 RULES = [(kind, include_self) for kind in KINDS for include_self in (True, False)]
-SMALL = (0, 1, 2, 7, 64, 65, 300)  # points, which meet on 11 places
+SMALL = (0, 1, 2, 7, 64, 65, 300)  # numbers of points, for 11 targets
 THREADS = range(1, 9)
 
 
@@ -24,7 +24,7 @@ def any_bits(shape, dtype, rng, kind):
     return random_items(shape, dtype, rng)
 
 
-# ---- small: the loops
+# ---- small: compared with loops
 
 
 @pytest.mark.parametrize(("kind", "include_self"), RULES)
@@ -39,7 +39,7 @@ def test_reductions_are_those_of_the_loops(dtype, kind, include_self):
         return
     for count, items in itertools.product(SMALL, (any_bits, finite_items)):
         source, src = items((11,), dtype, rng, kind), items((count,), dtype, rng, kind)
-        index = rng.integers(0, 9, count)  # two places are never hit: they keep their bytes
+        index = rng.integers(0, 9, count)  # two targets are never written, so they keep their bytes
         expected = reference_write.scatter(source, 0, index, src, **how).result
         assert gs.scatter(source, 0, index, src, **how).tobytes() == expected.tobytes()
         target = source.copy()
@@ -50,7 +50,7 @@ def test_reductions_are_those_of_the_loops(dtype, kind, include_self):
 @pytest.mark.parametrize(("kind", "include_self"), RULES)
 @pytest.mark.parametrize("dtype", ["int16", "float16", "float64", "complex64"])
 def test_reductions_of_rows(dtype, kind, include_self):
-    """scatter_nd and plans of gathers write whole rows, of lengths around the widths of registers."""
+    """scatter_nd and plans of gathers write whole rows, of lengths near the widths of registers."""
     dtype, rng = DTYPES[dtype], np.random.default_rng(2)
     if not reducible(dtype, kind):
         return
@@ -91,7 +91,7 @@ def test_a_name_means_what_its_kind_means(name):
 @pytest.mark.parametrize("include_self", [True, False])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_mask_and_drop_leave_places_unhit(kind, include_self):
-    """A place that only masked or dropped points name keeps its bytes, a NaN with a payload too."""
+    """A target that only masked or dropped points address keeps its bytes, also a NaN with a payload."""
     rng = np.random.default_rng(4)
     source, src = random_items((20,), DTYPES["float32"], rng), random_items((60,), DTYPES["float32"], rng)
     source.view("u4")[:5] = 0xFFC00001
@@ -101,7 +101,7 @@ def test_a_mask_and_drop_leave_places_unhit(kind, include_self):
     assert gs.scatter(source, 0, index, src, **how).tobytes() == expected.tobytes()
 
 
-# ---- large: any number of threads gives the same bytes
+# ---- large: any number of threads gives equal bytes
 
 CHAINS = {"add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum, "mean": np.add}
 WIDE = ({"float16": "float32"}, {"float16": "float32", "uint16": "uint64"})  # without and with a mean
@@ -115,7 +115,7 @@ def index_of(kind, rng):
         return (rng.zipf(1.05, COUNT) - 1) % TARGETS
     if kind == "equal":
         return np.full(COUNT, TARGETS // 2)
-    if kind == "runs":  # neighbours alike: the same place on both sides of every border between threads
+    if kind == "runs":  # neighbours are equal, so one target occurs on both sides of every border between threads
         return np.arange(COUNT) * TARGETS // COUNT
     return rng.permutation(COUNT) % TARGETS
 
@@ -147,7 +147,7 @@ def test_threads_do_not_change_a_reduction(dtype, kind, values, items):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", ["uint16", "float32", "float16"])
 def test_all_points_on_one_place(dtype, kind, include_self):
-    """One chain of operations, as long as there are points. NumPy's accumulate is defined as such a chain."""
+    """One chain of operations over all points. NumPy's accumulate is defined as such a chain."""
     dtype, rng = DTYPES[dtype], np.random.default_rng(6)
     source, src, at = finite_items((TARGETS,), dtype, rng, kind), finite_items((COUNT,), dtype, rng, kind), TARGETS // 2
     index, how = index_of("equal", rng), {"reduce": kind, "include_self": include_self}
@@ -181,7 +181,7 @@ def test_threads_do_not_change_who_wins(dtype, values, duplicates):
 
 @pytest.mark.parametrize("kind", [None, *KINDS])
 def test_threads_do_not_change_rows(kind):
-    """Rows that meet, through scatter_nd, in a target that is not contiguous."""
+    """Duplicate rows through scatter_nd in a target that is not contiguous."""
     rng = np.random.default_rng(8)
     room = finite_items((2000, 64), DTYPES["float32"], rng)
     target, index = room[:, ::2][:, :17], (rng.zipf(1.3, 30_000) - 1) % 2000

@@ -1,4 +1,4 @@
-"""test_scatter_safety.py: a scatter that fails leaves its target alone, and none ever writes beside it."""
+"""test_scatter_safety.py: a scatter that fails does not change its target, and no scatter writes outside of it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CANARY = -7
 
 
 class Guarded:
-    """A target between canaries."""
+    """A target between guard elements."""
 
     def __init__(self, extent=EXTENT, dtype=np.int64):
         self.room = np.full(extent + 2 * GUARD, CANARY, dtype)
@@ -31,7 +31,7 @@ class Guarded:
         return (self.room[:GUARD] == CANARY).all() and (self.room[-GUARD:] == CANARY).all()
 
 
-# Every way in which indices reach a target in place. They take any 1-d target, index and source of one length.
+# All operators that write to a target in place. They take any 1-d target, and index and source of equal length.
 def by_scatter(target, index, src):
     gs.scatter(target, 0, index, src, out=target)
 
@@ -136,7 +136,7 @@ def test_a_bad_index_of_a_few_leaves_the_target_alone(way, count):
 
 @pytest.mark.parametrize("where", WHERE)
 def test_a_bad_index_leaves_out_alone(where):
-    """An `out` beside the input is not even given the copy of the input."""
+    """An `out` apart from the input does not even get the copy of the input."""
     index, x = np.zeros(COUNT, int), np.arange(EXTENT)
     index[WHERE[where]] = -EXTENT - 1
     for reduce in (None, "add"):
@@ -261,7 +261,7 @@ def eager_switching():
 
 
 class Changing:
-    """An index that a thread keeps turning valid and wild; what is wild would hit a canary, or nothing that exists."""
+    """An index that a thread switches between valid and bad values; a bad one would hit a guard or unmapped memory."""
 
     def __init__(self, count=100_000, extent=1000):
         rng = np.random.default_rng(5)
@@ -289,7 +289,7 @@ class Changing:
         finally:
             self.stop = True
             writer.join()
-        assert self.turns > 1, "nobody changed anything"
+        assert self.turns > 1, "the index was never changed"
 
 
 def dropping(target, index, src):
@@ -330,12 +330,12 @@ def test_an_index_that_changes_during_the_call(way, eager_switching):
         try:
             way(guarded.target, changing.index, src)
         except gs.OutOfBoundsError as error:
-            assert not 0 <= error.index < error.size, "the error names a value that is fine"
+            assert not 0 <= error.index < error.size, "the error names a valid index"
         except ValueError:
             assert way is without_duplicates
-        except RuntimeError as error:  # checked, found bad at use, and fine again when it was looked for
+        except RuntimeError as error:  # the check passed, the scatter found a bad index, and a second check found none
             assert "kept changing" in str(error)
-        assert guarded.canaries_live(), "written beside the target"
+        assert guarded.canaries_live(), "written outside of the target"
         assert sums or set(np.unique(guarded.target).tolist()) <= {3, 5}
 
     changing.run(call)
@@ -388,6 +388,6 @@ def test_an_index_that_changes_for_long(way, eager_switching):
     def call():
         with contextlib.suppress(ValueError, RuntimeError):  # OutOfBoundsError is both
             way(guarded.target, changing.index, src)
-        assert guarded.canaries_live(), "written beside the target"
+        assert guarded.canaries_live(), "written outside of the target"
 
     changing.run(call, 20)

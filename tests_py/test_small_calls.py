@@ -1,4 +1,4 @@
-"""test_small_calls.py: the short ways of small calls give what the Python functions give, whatever the arguments."""
+"""test_small_calls.py: the fast path of small calls gives the results and errors of the Python functions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ITEMS = ["i1", "f2", "i4", "f8", "c16", "S3", "M8[s]", ">i4", [("a", "i4"), ("b"
 
 
 def outcome(function: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-    """What a call gives or raises, as values that can be compared."""
+    """The result or error of a call, as values that can be compared."""
     try:
         result = function(*args, **kwargs)
     except Exception as error:
@@ -57,7 +57,7 @@ def test_as_the_python_functions(item: Any, index_type: str) -> None:
         for op, args, kwargs in calls(x, index, 0):
             expected = outcome(op.__wrapped__, *args, **kwargs)
             assert outcome(op, *args, **kwargs) == expected
-            assert outcome(op, *args, **kwargs) == expected  # now from the known geometry
+            assert outcome(op, *args, **kwargs) == expected  # now with a cached plan
             assert expected[3] == x[index].tobytes()
 
 
@@ -81,7 +81,7 @@ def test_sizes_and_indices_outside(count: int, bad: int | None) -> None:
 
 
 def test_other_geometry_in_the_same_place() -> None:
-    # Many geometries in turn, so that each one drives others out of the cache.
+    # Many geometries in turn, so that each one evicts others from the cache.
     rng = np.random.default_rng(3)
     for turn in range(3):
         for rows in range(1, 7):

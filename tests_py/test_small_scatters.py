@@ -1,4 +1,4 @@
-"""test_small_scatters.py: the short way of small scatters writes what the Python functions write."""
+"""test_small_scatters.py: the fast path of small scatters writes what the Python functions write."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from test_small_calls import INDEX_TYPES, ITEMS, outcome, values
 
 
 def both(op: Any, *args: Any, **kwargs: Any) -> list[tuple[Any, ...]]:
-    """What the operator and its Python function give and leave behind, each on copies of the arguments."""
+    """The outcomes of the operator and of its Python function, with the arguments after the call, each on copies."""
     found = []
     for function in (op, op.__wrapped__, op):
         own = [a.copy(order="K") if type(a) is np.ndarray else a for a in args]
@@ -39,7 +39,7 @@ def test_as_the_python_functions(item: Any, index_type: str) -> None:
         low = 0 if index_type.startswith("u") else -count
         index = rng.integers(low, count, 23).astype(index_type)
         expected = x.copy()
-        for k in range(23):  # the last one wins
+        for k in range(23):  # the last write is kept
             expected[index[k]] = source[k]
         for op, args, kwargs in (
             (gs.scatter, (x, 0, index, source), {}),

@@ -1,4 +1,4 @@
-"""Results that bypass the caches, small scatters, and Python code that runs in the middle of a call."""
+"""test_streamed_writes.py: results written by streaming stores, small scatters, and Python code inside of a call."""
 
 import numpy as np
 import pytest
@@ -6,9 +6,9 @@ import pytest
 import gatherscatter as gs
 from child_process import run
 
-STREAMED = 64 * 1024  # results from here on bypass the caches in the children
+STREAMED = 64 * 1024  # bytes from which on results bypass the caches in the child processes
 
-# A result whose rows lie at every offset to their own items: a field of a packed structured array.
+# A result whose rows begin at every offset from the alignment of their items: a field of a packed structured array.
 WRITE = f"""
 import numpy as np, gatherscatter as gs
 
@@ -47,12 +47,12 @@ for rows in (0, 3000):
 """)
 
 
-def test_rows_of_a_streamed_result_by_slabs_lie_anywhere():
+def test_rows_of_a_streamed_result_by_column_tiles_lie_anywhere():
     _streamed("""
 out = packed_rows(2048, 2048)
 table = rng.random(out.shape, dtype=np.float32)
 index = rng.integers(0, len(table), out.shape)
-assert "slabs" in gs.explain(gs.take_along_axis, table, index, axis=0).to_dict()["kernel"]
+assert "column tiles" in gs.explain(gs.take_along_axis, table, index, axis=0).to_dict()["kernel"]
 gs.take_along_axis(table, index, axis=0, out=out)
 np.testing.assert_array_equal(out, np.take_along_axis(table, index, 0))
 """)
@@ -81,7 +81,7 @@ for offset in (0, 1, 16, 63):
 
 
 def _during(about, act):
-    """A mode of torch that runs `act` when torch is first asked something about a tensor."""
+    """A mode of torch that runs `act` when torch is first queried about the tensor `about`."""
 
     class During(pytest.importorskip("torch.overrides").TorchFunctionMode):
         done = False

@@ -1,4 +1,4 @@
-"""What the calls on tables refuse or take beside tables: arrays, words, sides that do not match; in which words."""
+"""test_table_arguments.py: what the table functions reject or accept in place of tables, and the texts of errors."""
 
 import duckdb
 import numpy as np
@@ -16,7 +16,7 @@ ARROW = pa.table(DATA)
 
 
 class Producer:
-    """A table of a library that nobody has heard of."""
+    """A table of an unknown library."""
 
     def __init__(self, data):
         self.data = data
@@ -99,7 +99,7 @@ def test_arrays_of_numpy_are_new_values_of_a_series_of_their_dtype():
         got = table.scatter(values, [2, 0], target)
         pd.testing.assert_series_equal(got, pd.Series(values[[1, 0, 0]], index=list("abc"), name="s"))
     for values, target in ((np.array([5.0]), pd.Series([1])), (np.array([5]), pd.Series([1], dtype="Int64"))):
-        with pytest.raises(DataTypeError, match=r"source is an array of .*: make it a Series of that first"):
+        with pytest.raises(DataTypeError, match=r"source is an array of .*: convert it to a Series of that dtype"):
             table.scatter(values, [0], target)
 
 
@@ -124,7 +124,7 @@ def test_scatter_needs_a_map_and_a_target(arguments):
 @pytest.mark.parametrize("wrong", [None, True, "drop", "RAISE", ["raise"], 0])
 @pytest.mark.parametrize("source", [ARROW, pl.LazyFrame(DATA)], ids=["table", "lazy"])
 def test_words(source, wrong):
-    """Also for a LazyFrame at once."""
+    """The error is raised at once, also for a LazyFrame."""
     expected = '"raise", "nullify" or "unchecked"'
     for call, parameter, words in (
         (lambda: table.gather(source, [0], wrong), "bounds", expected),
@@ -239,8 +239,8 @@ def test_a_dict_says_what_it_lacks():
     row = {f"c{at}": 1 for at in range(29)}
     for wrong, text in (
         (row, r"source lacks \['c29'\]$"),
-        (row | {"c29": 1, "d": 2}, r"source has \['d'\], which the target has not$"),
-        (row | {"d": 2}, r"source lacks \['c29'\] and has \['d'\], which the target has not$"),
+        (row | {"c29": 1, "d": 2}, r"source has \['d'\], which the target does not have$"),
+        (row | {"d": 2}, r"source lacks \['c29'\] and has \['d'\], which the target does not have$"),
     ):
         with pytest.raises(InvalidArgument, match=text):
             table.scatter(wrong, [0], wide)
@@ -249,7 +249,7 @@ def test_a_dict_says_what_it_lacks():
 def test_a_list_as_one_value():
     lists = pa.array([[1], [2]])
     with pytest.raises(
-        InvalidArgument, match=r"has 2 scalars, the target has 1 column; one value that is a list: \[\["
+        InvalidArgument, match=r"has 2 scalars, the target has 1 column; write one value that is itself a list as \[\["
     ):
         table.scatter([1, 2], [0], lists)
     assert table.scatter([[1, 2]], [0], lists).to_pylist() == [[1, 2], [2]]

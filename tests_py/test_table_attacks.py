@@ -1,4 +1,4 @@
-"""test_table_attacks.py: what a hostile user and a maintainer found in the table operators, one test each."""
+"""test_table_attacks.py: cases from hostile use and review of the table operators, one test for each."""
 
 import gc
 import mmap
@@ -209,7 +209,7 @@ def test_few_long_rows_let_other_threads_work():
     watcher = threading.Thread(target=watch)
     watcher.start()
     try:
-        for _ in range(20):  # until the watcher came to run within a call
+        for _ in range(20):  # until the watcher thread ran within a call
             state["inside"] = True
             table.gather(source, [0, 0, 0, 0])
             state["inside"] = False

@@ -1,4 +1,4 @@
-"""test_table_blocks.py: sizes around the edges of words and blocks, and enough rows for several threads."""
+"""test_table_blocks.py: numbers of rows near the sizes of bitmap words and blocks, and rows for several threads."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def decoded(chunk: pa.Array) -> pa.Array:
 
 
 def same(result: pa.Table, sources: list[pa.Table], rows: np.ndarray) -> None:
-    """That every row of the result is that row of the sources, one behind the other (-1: null), as pyarrow says."""
+    """Check by pyarrow that the result has these rows of the concatenated sources; -1 is a null row."""
     result.validate(full=True)
     assert result.num_rows == len(rows)
     picks = pa.array(rows, pa.int64(), mask=rows < 0)
@@ -97,7 +97,7 @@ MANY = 300_000
 
 
 def many(rows: int = MANY) -> pa.Table:
-    """Columns that are fast to make and to compare, with nulls."""
+    """Columns with nulls that are fast to make and to compare."""
     rng = rng_of("many")
     nulls = rng.random(rows) < 0.1
     numbers = rng.integers(0, 1 << 40, rows)
@@ -146,7 +146,7 @@ def calls(source: pa.Table) -> dict[str, object]:
 
 
 def digest(result: pa.Table) -> list[int | None]:
-    """A number for each buffer, padding and what lies under nulls included."""
+    """A checksum of each buffer, with its padding and the bytes of null rows."""
     buffers = [buffer for column in result.columns for chunk in column.chunks for buffer in chunk.buffers()]
     return [None if buffer is None else zlib.crc32(buffer) for buffer in buffers]
 
@@ -166,7 +166,7 @@ def test_any_number_of_threads_gives_the_same_bytes(name, large):
 
 @pytest.mark.parametrize("name", ["gather", "nullify", "filter", "scatter", "mask", "choice"])
 def test_many_rows_against_pyarrow(name, large):
-    """pyarrow's own take of the rows that the call means; views it casts to strings."""
+    """Compared with pyarrow's take of the rows that the call selects; columns of views are cast to strings."""
     call, rng = calls(large)[name], rng_of("calls")
     rows = rng.integers(-MANY, MANY, MANY)
     nulls = rng.random(MANY) < 0.1
@@ -198,7 +198,7 @@ def test_many_rows_against_pyarrow(name, large):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_calls_at_once(name, large):
-    """Four threads of Python share source, map and target."""
+    """Four Python threads share source, map and target."""
     call, before = calls(large)[name], fingerprint(large)
     expected = digest(call())
     results = {}

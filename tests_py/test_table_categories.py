@@ -1,4 +1,4 @@
-"""test_table_categories.py: categories of pandas are part of the target: no other value is taken, and none is added."""
+"""test_table_categories.py: a pandas target keeps its categories: other values are rejected, and none are added."""
 
 import numpy as np
 import pandas as pd
@@ -28,7 +28,7 @@ ORDERED = TARGET.astype(dtype("y", "z", "x", ordered=True))
 
 
 def written(source, target):
-    """One value written over the first row, by each of the operators and in each shape."""
+    """The results of writing one value over the first row by each operator, into a Series and a DataFrame."""
     yield table.scatter(source, [0], target)
     yield table.boolean_mask_scatter(source, target, [True, False, False])
     if isinstance(source, pd.Series):

@@ -1,4 +1,4 @@
-"""Tables on GPUs, which the CPU plays: in and out through the device interface, all operators, who releases what."""
+"""test_table_device.py: tables on the emulated GPU: all operators through the Arrow device interface, and releases."""
 
 import contextlib
 import ctypes
@@ -39,7 +39,7 @@ ROWS = 300
 
 
 def batch(rows=ROWS, seed=0, nulls=True, extra=0):
-    """A record batch of every type that kernels take; `extra`: further columns of numbers."""
+    """A record batch of every type that device kernels support; `extra`: the number of further columns of numbers."""
     random = np.random.default_rng(seed)
 
     def column(values, kind):
@@ -76,7 +76,7 @@ def batch(rows=ROWS, seed=0, nulls=True, extra=0):
 
 
 def runs(call):
-    """The result of a call that ran on device kernels, once."""
+    """The result of a call, after a check that it ran on device kernels once."""
     before = _core.kernel_takes()
     result = call()
     assert _core.kernel_takes() == before + 1
@@ -134,7 +134,7 @@ def test_slices(offset):
     same(runs(lambda: table.gather(OnGpu(source), rows)), table.gather(source, rows))
 
 
-# A dictionary of its own on either side is nothing that kernels unify.
+# Two different dictionaries cannot be unified by device kernels, so dictionary columns are dropped.
 def plain(source):
     return source.drop_columns(["key"])
 
@@ -213,7 +213,7 @@ def test_what_kernels_do_not_take():
     with pytest.raises(BufferError, match="column 'v': is string_view on a GPU"):
         table.gather(OnGpu(views), [0])
     union = pa.UnionArray.from_sparse(pa.array([0], pa.int8()), [pa.array([1])])
-    with pytest.raises(errors.DataTypeError, match=r"sparse_union.* on a GPU; the host takes such columns"):
+    with pytest.raises(errors.DataTypeError, match=r"sparse_union.* on a GPU is not supported"):
         table.gather(OnGpu(pa.record_batch({"u": union})), [0])
     keys = [pa.record_batch({"k": pa.array([word]).dictionary_encode()}) for word in "ab"]
     with pytest.raises(errors.DataTypeError, match="with several dictionaries on a GPU"):
@@ -225,11 +225,11 @@ def test_what_kernels_do_not_take():
 
 def test_tables_that_lie_apart():
     source = plain(batch(10))
-    with pytest.raises(errors.InvalidArgument, match="a table on GPU 1, the other on GPU 0"):
+    with pytest.raises(errors.InvalidArgument, match="one table lies on GPU 1, the other on GPU 0"):
         table.scatter(OnGpu(source, number=1), [0], OnGpu(source))
     with pytest.raises(errors.InvalidArgument, match="one table lies in host memory, the other on GPU 0"):
         table.scatter(OnGpu(source), [0], source)
-    with pytest.raises(BufferError, match="lies on device 2 of 2"):
+    with pytest.raises(BufferError, match="lies on device 2, expected 0 to 1"):
         table.gather(OnGpu(source, number=2), [0])
     with pytest.raises(BufferError, match="device type 8"):
         table.gather(OnGpu(source, kind=8), [0])
@@ -258,7 +258,7 @@ def test_a_result_is_not_read_on_the_host():
     with pytest.raises(TypeError, match="unknown argument stream"):
         result.__arrow_c_device_array__(stream=1)
     same(runs(lambda: table.gather(result, [0, 0])), table.gather(batch(10), [3, 3]))
-    assert len(result.__arrow_c_device_array__()) == 2  # which nobody takes
+    assert len(result.__arrow_c_device_array__()) == 2  # no consumer takes these capsules
 
 
 @pytest.mark.parametrize("sample", [s for s in samples.SAMPLES if s not in (samples.views, samples.runs)])

@@ -1,4 +1,4 @@
-"""test_table_dictionary.py: the keys of dictionary columns: kept whole by a gather, merged where there are two sets."""
+"""test_table_dictionary.py: keys of dictionary columns: a gather keeps all of them, two dictionaries are merged."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def keys_of(result):
 @pytest.mark.parametrize("name", DICTIONARIES)
 @pytest.mark.parametrize("rows", [[], [0], [3, 3, -1], None], ids=str)
 def test_unused_keys_stay(name, rows):
-    """Whatever is picked; also under "nullify" with nothing left of them."""
+    """All keys are kept for any map, also if under "nullify" no row uses them."""
     column = build(TYPES[name], 12, rng_of(name), How(nulls=0.3, cut=True))
     rows = [99, 100] if rows is None else rows
     result = table.gather(column, rows, "nullify")
@@ -34,7 +34,7 @@ def test_unused_keys_stay(name, rows):
 
 
 def test_duplicate_keys_of_one_dictionary():
-    """libcudf's DuplicateKeys: compared by what they decode to; nothing is merged where there is one set."""
+    """libcudf's DuplicateKeys: decoded values are compared; a single dictionary is not merged."""
     column = encoded([1, 2, 3, 1, 2, 3, 0], ["pear", "apple", "fruit", "pear"])
     for rows, want in [
         ([0, 4, 3, 1], ["apple", "fruit", "apple", "fruit"]),
@@ -47,7 +47,7 @@ def test_duplicate_keys_of_one_dictionary():
 
 
 def test_chunks_with_one_dictionary():
-    """Slices of one array share it: it comes out as it is."""
+    """Slices of one array share its dictionary, which the result has unchanged."""
     whole = encoded([0, 1, None, 2, 0], ["x", "y", "x", None])
     result = table.gather(pa.chunked_array([whole[:2], whole[2:2], whole[2:]]), [4, 3, 2, 1, 0])
     assert result.to_pylist() == ["x", "x", None, "y", "x"] and keys_of(result) == ["x", "y", "x", None]
@@ -60,7 +60,7 @@ def test_chunks_with_equal_dictionaries():
 
 
 def merged(first, *others):
-    """What a merged dictionary has to be: the first, then keys that are new, each once."""
+    """The expected merged dictionary: the first one, then each new key once."""
     keys = list(first)
     for other in others:
         keys += [key for i, key in enumerate(other) if key not in keys and key not in other[:i]]
@@ -94,7 +94,7 @@ def test_order_of_merged_keys():
 
 
 def test_every_writer_merges():
-    """The target's keys first; libcudf's DictionaryScatterTest."""
+    """The target's keys come first; libcudf's DictionaryScatterTest."""
     target = encoded([3, 0, 2, 1, 4], ["aaa", "bbb", "ddd", "eee", "ccc"])
     source = encoded([3, 1, 0, 2, None], ["aaa", "bbb", "ccc", "xxx"])
     keys = ["aaa", "bbb", "ddd", "eee", "ccc", "xxx"]
@@ -121,7 +121,7 @@ def test_nothing_written_keeps_the_keys():
 
 @pytest.mark.parametrize("wrap", ["list", "struct", "fixed_list", "map", "list_view"])
 def test_dictionaries_inside(wrap):
-    """Those of children are merged in the same way."""
+    """Dictionaries of children are merged in this way too."""
     chunks = [encoded([0, 1, None, 0], ["x", "y"]), encoded([2, 1, 0, 0], ["y", "z", "x"])]
     make = {
         "list": lambda inner: pa.ListArray.from_arrays(pa.array([0, 1, 4], pa.int32()), inner),
@@ -145,7 +145,7 @@ def test_dictionaries_inside(wrap):
 
 
 def test_null_keys():
-    """A null in the dictionary is as null as one in the indices."""
+    """A null in the dictionary counts as null, as one in the indices does."""
     a, b = encoded([0, 1, None], ["x", None]), encoded([0, 1, 2], [None, "y", "x"])
     column = pa.chunked_array([a, b])
     result = table.gather(column, [0, 1, 2, 3, 4, 5])

@@ -1,4 +1,4 @@
-"""Maps and masks of stride 0: of more rows than any memory holds, in one byte."""
+"""test_table_endless.py: maps and masks of stride 0, which have more rows than memory can hold, in one byte."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""test_table_foreign.py: what other libraries say about odd values and types is an error of this library, or none."""
+"""test_table_foreign.py: errors of other libraries about unusual values and types become errors of gatherscatter."""
 
 import datetime as dt
 from decimal import Decimal
@@ -63,7 +63,7 @@ SCALARS = {
 
 @pytest.mark.parametrize("name", SCALARS)
 def test_a_scalar_that_does_not_fit_is_refused(name, capfd):
-    """In a child where it may end the process."""
+    """Values that may crash the process are tested in a child process."""
     if "null entry" in name:
         assert child_process.run(f"from test_table_foreign import refused\nrefused({name!r})").split() == ["refused"]
     else:
@@ -103,7 +103,7 @@ def test_nested_scalars_that_fit(kind, value):
     assert table.scatter([one], [0], pa.nulls(2, kind)).to_pylist() == [want, None]
 
 
-# --- types that pandas leaves to pyarrow
+# --- types that pandas passes to pyarrow
 
 
 VIEWS = {
@@ -135,7 +135,7 @@ def test_types_that_pyarrow_does_not_take(name, few, monkeypatch):
     assert pa.array(table.gather(column, [2, None], "nullify")).to_pylist() == [b, None]
 
 
-# --- tables of pandas for others
+# --- pandas tables with partners of other libraries
 
 
 STRANGE = {
@@ -178,7 +178,7 @@ PERIODS = pd.Series(pd.period_range("1970", periods=2, freq="M"))
 
 @pytest.mark.parametrize("storage", ["int8", "period"])
 def test_an_extension_type_on_integers_is_no_map(storage):
-    """It may mean bools or periods, which are no row numbers in other forms either."""
+    """Its values may be bools or periods, which are no row numbers in other forms either."""
     bools = pa.ExtensionArray.from_storage(pa.bool8(), pa.array([1, 0], pa.int8()))
     given = bools if storage == "int8" else pa.array(PERIODS)
     lists = pa.ListArray.from_arrays([0, 2], given)
@@ -193,11 +193,11 @@ def test_an_extension_type_on_integers_is_no_map(storage):
             call()
 
 
-# --- what only looks like a scalar of pyarrow
+# --- objects that look like pyarrow scalars
 
 
 class Look:
-    """Has the method of such a scalar, and is none."""
+    """An object with the method of a pyarrow scalar."""
 
     def as_py(self):
         return 1
@@ -239,7 +239,7 @@ def test_values_that_only_look_like_scalars_of_pyarrow_are_themselves():
 
 
 def lists(levels, kind=None):
-    """A type of as many levels."""
+    """A nested type with this number of levels."""
     kind = pa.int8()
     for _ in range(levels - 1):
         kind = pa.list_(kind)
@@ -249,7 +249,7 @@ def lists(levels, kind=None):
 @pytest.mark.parametrize("levels", [2, 63, 64])
 def test_as_many_levels_as_are_served(levels):
     assert table.gather(pa.nulls(3, lists(levels)), [2, 0]).type == lists(levels)
-    source = pa.table({"x": pa.nulls(3, lists(levels - 1))})  # a table is a level
+    source = pa.table({"x": pa.nulls(3, lists(levels - 1))})  # a table counts as one level
     assert table.gather(source, [2, 0]).schema == source.schema
 
 
@@ -263,7 +263,7 @@ def test_more_levels_are_refused(levels):
         (pa.table({"y": [1] * 3, "x": inner}), "column 'x'"),
         (pa.table([[1] * 3, inner], ["y", ""]), "column 1"),
         (pa.record_batch({"\u00e4": inner}), "column '\u00e4'"),
-        (structs, "column 'f'"),  # Arrow does not tell it from a table
+        (structs, "column 'f'"),  # in Arrow a struct array cannot be distinguished from a table
     ):
         text = f"^table.gather: {where}: its type is nested deeper than 64 levels, which is the limit$"
         with pytest.raises(BufferError, match=text):

@@ -1,4 +1,4 @@
-"""test_table_gather.py: table.gather on every Arrow type, every layout, every map, against loops and pyarrow."""
+"""test_table_gather.py: table.gather for every Arrow type, layout and map, compared with loops and with pyarrow."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def allows(case: Row) -> bool:
     if get("values") == "signed" and not is_signed(get("map", "list")):
         return False
     if get("bounds") in ("raise", "unchecked") and "nulls" in get("map", "list"):
-        return False  # an error: below
+        return False  # nulls in the map are an error, tested below
     return get("bounds") != "unchecked" or get("values") != "outside"
 
 
@@ -74,7 +74,7 @@ def test_gather(case):
 
 
 def dictionary_arrives(case: Row) -> bool:
-    """pyarrow (26) hands over tables without their empty chunks, and so without the keys of those."""
+    """pyarrow (26) exports tables without their empty chunks, and so without the dictionaries of these."""
     return case["kind"] != "table" or case["layout"] != "empty"
 
 
@@ -84,7 +84,7 @@ def dictionary_of(data) -> pa.Array:
 
 
 def test_the_sample_is_one():
-    """Cases of every outcome: results, errors, results with missing rows."""
+    """The sample contains cases of every outcome: results, errors, results with missing rows."""
     assert len(CASES) >= len(TYPES) * len(MAPS)
     errors = sum(case["bounds"] == "raise" and case["values"] == "outside" for case in CASES)
     missing = sum(case["bounds"] == "nullify" for case in CASES)
@@ -147,7 +147,7 @@ def test_empty_list_is_an_empty_map(kind):
 
 @pytest.mark.parametrize("size", [0, 1, 5])
 def test_full_width_of_a_map(size):
-    """2**32 + 1 is not row 1, -(2**63) is no row of anything."""
+    """2**32 + 1 is not truncated to row 1, and -(2**63) is no row of any table."""
     column = pa.array(range(size), pa.int64())
     wide = [2**32, 2**32 + 1, 2**31, 2**33 + size - 1, 2**63 - 1]
     for dtype, rows in [
@@ -188,7 +188,7 @@ def test_first_bad_row(kind):
 
 @pytest.mark.parametrize("name", TYPES)
 def test_unchecked_never_reads_outside(name):
-    """What a row outside gives is not promised: an error, or any row of the source."""
+    """The result of a bad row number is not specified: an error, or any row of the source."""
     column = build(TYPES[name], 40, rng_of(name), How(nulls=0.2, cut=True))
     rows = np.array([0, 39, 40, -41, 2**62, -(2**63), 7])
     old = values(column)
@@ -200,7 +200,7 @@ def test_unchecked_never_reads_outside(name):
         result.validate(full=True)
         new = values(result)
         assert [new[0], new[1], new[6]] == [old[0], old[39], old[7]] and all(row in old for row in new)
-    with pytest.raises(gs.OutOfBoundsError):  # there is no row that it could give
+    with pytest.raises(gs.OutOfBoundsError):  # an empty source has no row to return
         table.gather(column.slice(0, 0), rows, "unchecked")
 
 
@@ -216,7 +216,7 @@ def test_null_in_a_map(form, bounds):
 
 
 def test_the_row_under_a_null_is_not_looked_at():
-    """Whatever number lies there: under a null, nothing is asked for."""
+    """The number under a null is not read, for any value."""
     numbers = np.array([1, 77, -99, 2**60], np.int64)
     bits = pa.py_buffer(bytes([0b0001]))
     gather_map = pa.Array.from_buffers(pa.int64(), 4, [bits, pa.py_buffer(numbers)])
@@ -253,7 +253,7 @@ def test_zero_columns_have_rows():
 
 
 def test_every_type_in_one_table():
-    """Other chunks in each column, one map: schema, names that repeat, metadata, order."""
+    """Columns with different chunks and one map: schema, duplicate names, metadata, order."""
     rng = rng_of("every type")
     columns = [in_chunks(type, [20, k % 7, 60 - k % 7], rng, How(nulls=0.2)) for k, type in enumerate(TYPES.values())]
     fields = [pa.field(f"c{k % 50}", type, metadata={"k": str(k)}) for k, type in enumerate(TYPES.values())]
@@ -267,7 +267,7 @@ def test_every_type_in_one_table():
 
 @pytest.mark.parametrize("name", TYPES)
 def test_every_chunking_gives_the_same(name):
-    """However source and map are cut."""
+    """The result does not depend on the chunks of source and map."""
     rng = rng_of(name)
     whole = build(TYPES[name], 60, rng, How(nulls=0.3, cut=True))
     rows = [int(i) for i in rng.integers(-60, 60, 90)]
@@ -279,7 +279,7 @@ def test_every_chunking_gives_the_same(name):
 
 @pytest.mark.parametrize("name", TYPES)
 def test_gather_of_a_gather(name):
-    """What comes out can go in: results are cut, gathered and handed back by pyarrow without loss."""
+    """A result can be an argument: results are sliced, gathered and exported by pyarrow without loss."""
     rng = rng_of(name)
     column = in_chunks(TYPES[name], [30, 30], rng, How(nulls=0.2))
     once = table.gather(column, [int(i) for i in rng.integers(0, 60, 100)])
@@ -291,7 +291,7 @@ def test_gather_of_a_gather(name):
 @pytest.mark.parametrize("name", TYPES)
 @pytest.mark.parametrize("layout", ["empty", "no_chunks"])
 def test_nullify_of_nothing(name, layout):
-    """A table without rows: every row is missing."""
+    """In a table without rows every row is missing."""
     source = wrapped(LAYOUTS[layout](TYPES[name], rng_of(name)), "table", nullable=name == "null")
     check(table.gather(source, [0, -1, 5], "nullify"), source, [[None] * 3] * 2, nullify=True)
     check(table.gather(source, [], "nullify"), source, [[]] * 2, nullify=True)
@@ -310,7 +310,7 @@ def test_missing_rows_of_a_union_are_null_in_a_child():
 
 @pytest.mark.parametrize("make", [pa.sparse_union, pa.dense_union])
 def test_missing_rows_of_a_union_of_required_children(make):
-    """The child that has the null becomes nullable, as a field of the table does."""
+    """The child that holds the null becomes nullable, as a field of the table does."""
     type = make([pa.field("a", pa.int8(), nullable=False), pa.field("b", pa.string(), nullable=False)])
     column = build(type, 9, rng_of(type), How())
     check(table.gather(column, [3, 0]), column, reference.gather([values(column)], 9, [3, 0]))
@@ -322,7 +322,7 @@ def test_missing_rows_of_a_union_of_required_children(make):
 
 @pytest.mark.parametrize("wrap", [lambda field: pa.struct([field]), lambda field: pa.list_(field, 2)])
 def test_missing_rows_over_required_keys(wrap):
-    """A dictionary without keys has no key for a row that is missing further up."""
+    """A dictionary without keys has no key for a row that is missing in its parent."""
     type = wrap(pa.field("d", pa.dictionary(pa.int8(), pa.string()), nullable=False))
     for source in (pa.chunked_array([], type), pa.array([], type)):
         result = table.gather(source, [None, 3], "nullify")
@@ -331,7 +331,7 @@ def test_missing_rows_over_required_keys(wrap):
 
 
 def test_missing_rows_of_a_required_child():
-    """A list of required elements: the missing row is null itself, and has no elements that would be."""
+    """In a list of required elements, a missing row is null itself and has no elements."""
     type = TYPES["list[int32 required]"]
     column = build(type, 5, rng_of("required"), How())
     result = table.gather(column, [1, 7], "nullify")
@@ -345,7 +345,7 @@ def test_missing_rows_of_a_required_child():
 @pytest.mark.parametrize("name", ["string_view", "binary_view", "list[large_list_view[string_view]]"])
 @pytest.mark.parametrize("layout", ["nulls", "cut", "chunks"])
 def test_views_share_their_text(name, layout):
-    """Buffers behind views are those of the source, at the same addresses: no text is copied."""
+    """Buffers of views are those of the source, at equal addresses: no text is copied."""
     column = LAYOUTS[layout](TYPES[name], rng_of((name, layout)))
     result = table.gather(column, np.arange(len(column)), "nullify")
 

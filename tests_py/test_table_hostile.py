@@ -1,4 +1,4 @@
-"""Broken and lying Arrow producers give errors, never a crash, and every struct is released exactly once."""
+"""test_table_hostile.py: faulty Arrow producers cause errors, never a crash, and all structs are released once."""
 
 import json
 import subprocess
@@ -13,13 +13,13 @@ from hostile_arrow_run import CASES, PRODUCERS, REFUSED, STREAMS, producers
 pytestmark = pytest.mark.long
 
 USES = ("import", "gather", "nullify", "target", "map")
-# A gather carries these along without following them, so the result is as wrong as the source.
+# A gather copies these values without following them, so the result is as wrong as the source.
 CARRIED = ("view_", "key_", "sparse_type_id_")
 
 
 @pytest.fixture(scope="module")
 def outcomes():
-    """Every attempt, by name: all in one child, a fork for each name."""
+    """The attempts of each case by name, from one child process that forks for each case."""
     script = child_process.HERE / "hostile_arrow_run.py"
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=500)
     assert done.returncode == 0 and done.stderr == "", done.stderr
@@ -31,7 +31,7 @@ def outcomes():
 
 
 def attempts(outcomes, name):
-    """The attempts of one case; none is missing, all has been released, and the library works afterwards."""
+    """The attempts of one case, after checks that none is missing, all structs were released, and the library works."""
     *tried, last = outcomes[name]
     assert not any(answer["outcome"] == ["crashed"] for answer in tried), tried[-1]
     assert last["use"] == "afterwards" and last["works"]
@@ -52,7 +52,7 @@ def test_there_are_enough_hostile_cases():
 @pytest.mark.parametrize("name", HONEST)
 def test_the_samples_that_hostile_ones_are_made_of_are_good(outcomes, name):
     for answer in attempts(outcomes, name):
-        two_columns = name == "honest_records" and answer["producer"] == 0  # for which one scalar is too few
+        two_columns = name == "honest_records" and answer["producer"] == 0  # its two columns need more than one scalar
         if answer["use"] != "map" and not (two_columns and answer["use"] == "target"):
             assert (answer["outcome"], answer["message"]) == (["returned"], "valid"), answer
 
@@ -80,7 +80,7 @@ def test_wrong_rows_are_refused_where_they_are_looked_at(outcomes, name):
 def test_a_stream_that_fails_is_refused(outcomes, name):
     for answer in attempts(outcomes, name):
         if answer["use"] == "map" and name == "stream_chunk_with_null_records":
-            assert "TypeError" in answer["outcome"], answer  # no integers, null or not
+            assert "TypeError" in answer["outcome"], answer  # the chunk has no integers, null or not
             continue
         assert "BufferError" in answer["outcome"], answer
         assert any(word in answer["message"] for word in ("Arrow", "chunk", "records")), answer

@@ -1,4 +1,4 @@
-"""Every kind of table and column comes back as what it was; what is no table, and tables that do not match."""
+"""test_table_kinds.py: results have the kind of the argument; objects that are no tables; tables that do not match."""
 
 import gc
 import subprocess
@@ -21,7 +21,7 @@ ARROW = pa.table(DATA)
 
 
 class Producer:
-    """A table of a library that nobody has heard of."""
+    """A table of an unknown library."""
 
     def __init__(self, data):
         self.data = data
@@ -223,7 +223,7 @@ def test_nothing_of_nothing(kind, source):
         table.gather(empty, [0])
 
 
-# --- what a table may look like
+# --- unusual tables
 
 
 def test_columns_without_chunks():
@@ -249,7 +249,7 @@ def test_streams_that_can_be_read_once():
 
 def test_many_threads_share_a_table(kind, source, want):
     if kind == "duckdb":
-        return  # a connection serves one thread at a time
+        return  # a connection can be used by one thread at a time
     with ThreadPoolExecutor(4) as pool:
         results = list(pool.map(lambda row: rows_of(table.gather(source, [row, 0])), [0, 1, 2, 3] * 25))
     assert results == [[want[row], want[0]] for row in [0, 1, 2, 3] * 25]
@@ -371,4 +371,7 @@ except TypeError as error:
 def test_without_pyarrow():
     done = subprocess.run([sys.executable, "-c", WITHOUT_PYARROW], capture_output=True, text=True, check=False)
     assert done.stderr == ""
-    assert done.stdout == "table.scatter: values for this target need pyarrow; a table of one row does without\n"
+    assert done.stdout == (
+        "table.scatter: scalars and arrays for this target need pyarrow, which is not installed; "
+        "a table of one row does not need it\n"
+    )

@@ -1,4 +1,4 @@
-"""test_table_labels.py: rows that go with the rows of a pandas table are found by labels; all else by position."""
+"""test_table_labels.py: masks and partners of a pandas table are aligned by row labels, all others by position."""
 
 import numpy as np
 import pandas as pd
@@ -34,13 +34,13 @@ NEW = pd.DataFrame({"v": [20, 21, 22, 23], "s": list("PQRS")})
 
 
 def masks(index):
-    """The mask with the labels of an index, in the dtypes that pandas has for it."""
+    """The mask with an index as labels, in each dtype that pandas has for masks."""
     for dtype in ("bool", "boolean", "bool[pyarrow]"):
         yield pd.Series(MASK, index=index, dtype=dtype)
 
 
 def calls(frame, mask, shape=lambda frame: frame):
-    """Every operator with a mask, and what it gives by position."""
+    """A call of every operator with a mask, and its result by position."""
     old, new = shape(frame), shape(NEW.set_axis(frame.index))
     return {
         "filter": (lambda: table.filter(old, mask), old.iloc[[0, 3]]),
@@ -112,7 +112,7 @@ def test_other_labels_are_refused_by_name():
 
 
 def test_labels_that_pandas_would_find_elsewhere_are_no_equal_ones():
-    """A number in an interval, a text among times: what looks a label up finds these, but they are not it."""
+    """pandas' lookup finds a number in an interval and a text among times, but such labels are not equal."""
     frame = FRAME.set_axis([0.5, 1.5, 2.5, 3.5])
     refused(frame, pd.Series(MASK, pd.interval_range(0, 4)), "differ")
     times = pd.date_range("2020", periods=4)
@@ -157,7 +157,7 @@ def test_where_one_side_has_no_labels_rows_go_by_position():
 
 
 def test_labels_of_sources_are_not_looked_at():
-    """Rows of a source are taken in their order: they are not the rows of the target."""
+    """Source rows of a scatter are taken in order, because they are not rows of the target."""
     target, source = FRAME.set_axis(list("abcd")), NEW.set_axis([3, 2, 1, 0])
     assert table.scatter(source, [3, 0], target)["v"].tolist() == [21, 11, 12, 20]
     assert table.boolean_mask_scatter(source, target, MASK)["v"].tolist() == [20, 11, 12, 21]
@@ -208,7 +208,7 @@ def test_a_frame_is_no_mask_whatever_its_labels(index, shape):
     ids=["range", "uint64", "float"],
 )
 def test_numbers_in_overlapping_intervals_are_no_labels(labels):
-    """pandas finds a number in each of several intervals, so in more places than there are labels."""
+    """pandas finds a number in each interval that contains it, so it returns more positions than there are labels."""
     intervals = pd.IntervalIndex.from_tuples([(0, 6), (2, 6), (0, 5)])
     mask = pd.Series([True, False, True], index=intervals)
     rows = pd.Series([10, 11, 12], index=labels)

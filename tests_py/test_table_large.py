@@ -1,6 +1,6 @@
-"""test_table_large.py: more than 2**31 rows, elements and bytes; on memory that is never touched where that suffices.
+"""test_table_large.py: more than 2**31 rows, elements and bytes, without physical memory where possible.
 
-Null arrays, runs and lists of nulls have any number of rows and no memory, so most of it runs always.
+Null arrays, runs and lists of nulls have any number of rows and no memory, so most of these tests always run.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ ROWS = [-1, 0, 2**31 - 1, 2**31, 2**31 + 7, -(2**31), MANY - 1]
 
 
 def without_memory(type: pa.DataType, data: np.ndarray, rows: int, valid: np.ndarray | None = None) -> pa.Array:
-    """An array on zeros that the system hands out when they are written to, or not at all."""
+    """An array over zero pages that the system allocates only when they are written."""
     bits = None if valid is None else pa.py_buffer(valid)
     return pa.Array.from_buffers(type, rows, [bits, pa.py_buffer(data)])
 
 
 def nothing(rows: int) -> pa.Array:
-    """A null array; `pa.nulls` would allocate."""
+    """A null array without memory, which `pa.nulls` would allocate."""
     return pa.Array.from_buffers(pa.null(), rows, [None])
 
 
@@ -43,7 +43,7 @@ def test_null_arrays():
 
 
 def test_long_runs():
-    """Rows beyond 2**31 of runs, alone and in a struct; in chunks that have more than 2**32 rows together."""
+    """Run-end encoded rows beyond 2**31, alone and in a struct, and in chunks with more than 2**32 rows together."""
     ends = [2**31 - 1, 2**31, 2**32, 2**40]
     runs = pa.RunEndEncodedArray.from_arrays(pa.array(ends, pa.int64()), pa.array(["a", "b", None, "d"]))
     rows = [2**31 - 2, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**40 - 1, -1, -(2**40), 0]
@@ -57,7 +57,7 @@ def test_long_runs():
 
 
 def test_lists_of_more_than_2_31_elements():
-    """Elements of no bytes: the offsets of a list overflow after 2**31, those of a large list never."""
+    """Elements without bytes: 32-bit offsets of lists overflow after 2**31 elements, those of large lists do not."""
     step = 2**30
     lists = pa.ListArray.from_arrays(pa.array([0, step, 2 * step - 1, 2 * step - 1], pa.int32()), nothing(2 * step))
     result = table.gather(lists, [0, 1, 2, 0, 1, 0])
@@ -78,7 +78,7 @@ def test_fixed_lists_of_more_than_2_31_elements():
 
 
 def test_views_of_more_than_2_31_elements():
-    """Chunks with 2**31 - 1 elements each: one result cannot have them all behind 32-bit offsets."""
+    """Chunks with 2**31 - 1 elements each: one chunk with 32-bit offsets cannot hold them all."""
     most = 2**31 - 1
     offsets, sizes = pa.array([0, most - 5], pa.int32()), pa.array([most, 5], pa.int32())
     part = pa.ListViewArray.from_arrays(offsets, sizes, nothing(most))
@@ -88,7 +88,7 @@ def test_views_of_more_than_2_31_elements():
     assert [size for chunk in chunks for size in chunk.sizes.to_pylist()] == [most, 5, most, 5]
 
 
-# ---- with some
+# ---- with some memory
 
 
 @pytest.mark.large
@@ -118,7 +118,7 @@ def test_more_than_2_31_rows():
 
 @pytest.mark.large
 def test_more_than_2_31_bits():
-    """Bools with a validity bitmap; a mask as long selects rows at both ends."""
+    """Bools with a validity bitmap; a mask of equal length selects rows at both ends."""
     bits, valid = np.zeros(MANY // 8 + 1, np.uint8), np.full(MANY // 8 + 1, 255, np.uint8)
     bits[2**31 // 8] = 0b1010
     valid[2**31 // 8 + 1] = 0b1111_0000
@@ -135,7 +135,7 @@ def test_more_than_2_31_bits():
 
 @pytest.mark.large
 def test_results_of_more_than_2_31_rows():
-    """A map of zeros, with one other row far behind."""
+    """A map of zeros, except for one row number far from the beginning."""
     rows = np.zeros(MANY, np.int8)
     rows[[2**31 - 1, 2**31, -1]] = [1, 2, 1]
     source = pa.array([True, False, None])
@@ -151,7 +151,7 @@ def test_results_of_more_than_2_31_rows():
 
 @pytest.mark.large
 def test_more_than_2_31_bytes_of_text():
-    """A large_string column of 3 GiB, of which only what is asked for is read."""
+    """A large_string column of 3 GiB, of which only the selected rows are read."""
     step, count = 1 << 20, 3000
     data = np.zeros(step * count, np.uint8)
     for row in (0, 2047, 2048, 2999):
@@ -168,7 +168,7 @@ def test_more_than_2_31_bytes_of_text():
 
 @pytest.mark.large
 def test_a_string_column_that_ends_in_two_chunks():
-    """The real limit: 2**31 - 1 bytes fill one chunk to the last, one byte more begins a second."""
+    """At the real limit: 2**31 - 1 bytes fill one chunk exactly, one byte more needs a second chunk."""
     step = 1 << 20
     source = pa.array(["x" * step, "y" * (step - 1), "z"])
     rows = np.zeros(2048, np.int64)
@@ -187,7 +187,7 @@ def test_a_string_column_that_ends_in_two_chunks():
 
 @pytest.mark.large
 def test_chunks_of_more_than_2_31_bytes_together():
-    """32-bit offsets in every chunk, more text than they could say in all: read where it lies."""
+    """Each chunk has 32-bit offsets, all together have more text than 32 bits can address; they are read in place."""
     step, count = 1 << 20, 1800
     data = np.zeros(step * count, np.uint8)
     offsets = pa.py_buffer(np.arange(count + 1, dtype=np.int32) * step)

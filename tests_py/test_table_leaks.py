@@ -1,4 +1,4 @@
-"""Tables: every Arrow struct is released exactly once, whoever drops it and when; memory stays where it was."""
+"""test_table_leaks.py: every Arrow struct is released exactly once, by any thread, and memory does not grow."""
 
 import gc
 import sys
@@ -22,7 +22,7 @@ THREADS = 4
 
 
 def table_of(sample, chunks=2):
-    """A producer of the sample as a table of some chunks of three rows."""
+    """A producer of the sample as a table, in chunks of three rows."""
 
     def make():
         parts = [samples.as_table(sample) for _ in range(chunks)]
@@ -37,7 +37,7 @@ def fails(error, call, *arguments, **keywords):
 
 
 def calls(source):
-    """Calls of every function on a producer of six rows; half of them fail."""
+    """Calls of every function on a producer of six rows; half of the calls fail."""
     mask = [True, False, True, False, False, True]
     table = gs.table
     yield lambda: _core.ArrowTable(source)
@@ -127,7 +127,7 @@ def test_an_import_keeps_its_source_until_the_last_column_of_it_is_dropped():
     assert source.settled()
 
 
-def test_capsules_that_nobody_takes_are_released():
+def test_capsules_that_are_not_consumed_are_released():
     source = table_of(samples.lists, chunks=1)
     table = _core.ArrowTable(source)
     capsules = [table.__arrow_c_stream__(), table.__arrow_c_array__(), table.__arrow_c_schema__()]
@@ -194,7 +194,7 @@ def test_many_threads_import_gather_and_drop():
                 results.append(gs.table.gather(source, [turn % 6, 0]))
                 results.append(gs.table.gather(shared[0], [turn % 6]))
                 if turn % 3 == 0:
-                    results.pop()  # perhaps another thread's
+                    results.pop()  # it may be the result of another thread
         except BaseException as error:
             errors.append(error)
 
@@ -320,7 +320,7 @@ def test_large_results_are_given_back():
     assert child_process.run_json(LARGE, env={}, timeout=300) < 4 * MIB
 
 
-# The callback and the buffers live for ever and hold on to no global: what is tested is our end of the bargain.
+# The callback and the buffers are never deleted and use no globals, because only our release is tested.
 COUNTED = """
 import ctypes, os, sys, types
 import arrow_samples as samples
@@ -380,7 +380,7 @@ print("released")
     "in a thread that is still at work": """
 import threading, pyarrow as pa, gatherscatter as gs
 begun = threading.Event()
-# Not a pyarrow table: one time in five its own __arrow_c_stream__ aborts (26.0.1) where the interpreter ends meanwhile.
+# Not a pyarrow table: its __arrow_c_stream__ aborts in one of five runs (26.0.1) if the interpreter ends meanwhile.
 source = gs.table.gather(gs._core.ArrowTable(pa.table({"s": ["x"] * 9})), range(9))
 def work():
     while True:

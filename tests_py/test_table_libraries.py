@@ -1,4 +1,4 @@
-"""What each library has of its own: metadata, extension types, polars' and DuckDB's types, queries, connections."""
+"""test_table_libraries.py: features of single libraries: metadata, extension types, own types, queries, connections."""
 
 import datetime as dt
 import gc
@@ -42,7 +42,7 @@ def test_pandas_metadata_goes_through_pyarrow():
 
 
 class Unregistered(pa.ExtensionType):
-    """An extension type that pyarrow imports as its storage."""
+    """An extension type that is not registered, so pyarrow imports it as its storage type."""
 
     def __init__(self):
         super().__init__(pa.int32(), "gatherscatter.test.unregistered")
@@ -176,7 +176,7 @@ ZERO = pl.Array(pl.Int8, 0)
 )
 @pytest.mark.parametrize("values", [[0, None], [0, 0], []])
 def test_arrays_of_no_elements_are_refused(dtype, value, values):
-    """polars panics when it reads them from Arrow, whoever made them."""
+    """polars panics when it imports them from Arrow, also its own ones."""
     column = pl.Series("z", [None if each is None else value for each in values], dtype=dtype)
     rows = list(range(len(column)))
     for source in (column, pl.DataFrame({"i": [1] * len(column), "z": column})):
@@ -229,7 +229,7 @@ def test_lazy_frames_are_served_when_collected():
     assert isinstance(result, pl.LazyFrame)
     assert result.collect_schema() == lazy.collect_schema()
     assert not ran
-    # What follows is not moved before the gather.
+    # Steps after the gather are not moved before it.
     assert result.head(1).collect().rows() == [(3, "z")]
     assert result.filter(pl.col("a") == 3).collect().rows() == [(3, "z"), (3, "z")]
     assert result.select("b").collect().rows() == [("z",), ("x",), ("z",)]

@@ -1,4 +1,4 @@
-"""Row numbers and masks of every library: what they may be, what their nulls mean, which error the wrong ones get."""
+"""test_table_maps.py: row numbers and masks of every library: types, nulls, and the errors for wrong ones."""
 
 import os
 
@@ -235,7 +235,7 @@ def test_maps_of_other_ranks(given):
 
 @pytest.mark.parametrize("given", [0, np.int64(0), True, 1.5, "0", b"0", None, object()])
 def test_no_maps(given):
-    with pytest.raises(TypeError, match=r"table.gather: the map is .*: for one row, a list of one"):
+    with pytest.raises(TypeError, match=r"table.gather: the map is .*; for one row give a list of one number"):
         table.gather(SOURCE, given)
 
 

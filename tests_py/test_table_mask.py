@@ -1,4 +1,4 @@
-"""test_table_mask.py: table.boolean_mask_scatter, filter and copy_if_else on every Arrow type, layout and mask."""
+"""test_table_mask.py: table.boolean_mask_scatter, filter and copy_if_else for every Arrow type, layout and mask."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from table_maps import MASKS, bits_for, held_against, mask_of, name_of, rng_of
 from table_types import CHUNKS, LAYOUTS, TYPES, How, in_chunks, random_chunks, random_scalar
 from table_values import KINDS, check, column_of, fingerprint, lists_of, pyarrow_says, scalar_value, wrapped
 
-SHARES = (0.0, 0.1, 0.5, 1.0)  # of the mask that is true
+SHARES = (0.0, 0.1, 0.5, 1.0)  # shares of the mask that are true
 FACTORS = {
     "type": tuple(TYPES),
     "layout": tuple(LAYOUTS),
@@ -32,7 +32,7 @@ def allows(case: Row) -> bool:
 
 
 def rows_like(case: Row, rows: int) -> object:
-    """A source of at least so many rows, in the case's layout and kind."""
+    """A source of at least this many rows, in the case's layout and kind."""
     rng, type = rng_of(("source", case)), TYPES[case["type"]]
     how = How(nulls=0.0 if case["source"] == "plain" else 0.3, cut=case["source"] != "plain")
     lengths = [rows // 2, 0, rows - rows // 2 + 1] if case["source"] in CHUNKS else [rows + 1]
@@ -124,8 +124,8 @@ def test_copy_if_else(case):
     want = reference.copy_if_else(lists_of(one), lists_of(other), size, bits)
     check(table.copy_if_else(one, other, mask), one, want)
     assert (fingerprint(one), fingerprint(other)) == before
-    if case["kind"] == "array" and "dictionary" not in case["type"]:  # it cannot unify those with nulls
-        chosen = pa.array([bit is True for bit in bits], pa.bool_())  # its result is null where its mask is
+    if case["kind"] == "array" and "dictionary" not in case["type"]:  # pyarrow cannot unify dictionaries with nulls
+        chosen = pa.array([bit is True for bit in bits], pa.bool_())  # pyarrow's result is null where its mask is null
         theirs = pyarrow_says(pc.if_else, type, chosen, one, other)
         assert theirs is None or theirs == want[0]
 
@@ -135,13 +135,13 @@ def test_the_samples_are_samples():
         assert len(cases) >= len(TYPES) * len(LAYOUTS)
 
 
-# ---- where the mask is cut makes no difference
+# ---- the chunks of a mask make no difference
 
 
 @pytest.mark.parametrize("size", [1, 63, 64, 65, 128, 511, 512, 513, 4097])
 @pytest.mark.parametrize("nulls", [False, True], ids=["", "nulls"])
 def test_masks_cut_anywhere(size, nulls):
-    """Bits at every offset within a byte, and chunks that end within a word."""
+    """Masks at every bit offset within a byte, and in chunks that end within a bitmap word."""
     rng = rng_of((size, nulls))
     bits = bits_for("nulls" if nulls else "", size, 0.5, rng)
     column, other = pa.array(range(size)), pa.array(range(-size, 0))
@@ -218,7 +218,7 @@ def test_what_is_no_mask(name, mask):
 
 
 def test_too_few_source_rows():
-    """The message names both counts. One more true row than the source has is too many; fewer are fine."""
+    """The message contains both counts. One true row more than the source has is an error; fewer are not."""
     target = pa.table({"a": range(40), "s": ["x"] * 40})
     mask, before = np.arange(40) < 18, fingerprint(target)
     with pytest.raises(InvalidArgument, match=r"(?s)(17.*18|18.*17)"):

@@ -1,6 +1,6 @@
-"""test_table_overflow.py: results whose 32-bit offsets would overflow come in several chunks of the same type.
+"""test_table_overflow.py: results whose 32-bit offsets would overflow are split into chunks of unchanged type.
 
-The largest offset is 2**31 - 1; here a setting made for tests makes it small. Run ends of 16 bits end at 32767 anyway.
+The largest offset is 2**31 - 1; a setting for tests lowers it here. Run ends of 16 bits have the limit 32767.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def small_limit():
 
 
 def check_parts(result, like, want, least=2):
-    """Several chunks that together say what the oracle does."""
+    """Check that a result has several chunks that together equal the oracle's rows."""
     result.validate(full=True)
     columns = result.columns if isinstance(result, pa.Table) else [result]
     assert len(columns) == len(want)
@@ -54,7 +54,7 @@ def check_parts(result, like, want, least=2):
 
 
 def largest_offset(array):
-    """Of any 32-bit offsets in the array."""
+    """The largest of all 32-bit offsets in the array."""
     type = array.type
     if isinstance(type, pa.BaseExtensionType):
         return largest_offset(array.storage)
@@ -99,7 +99,7 @@ def test_gather_splits(name, small_limit):
 
 @pytest.mark.parametrize("name", ["string", "list[int16]", "list[struct[list[string]]]", "fixed_list[struct]"])
 def test_no_more_chunks_than_needed(name, small_limit):
-    """A chunk ends where the next rows would not fit; half as many chunks could not hold the rows."""
+    """A chunk ends where the next rows would not fit, so half as many chunks could not hold the rows."""
     rng = rng_of(name)
     source = build(TYPES[name], 50, rng, How())
     rows = rng.integers(0, 50, ROWS)
@@ -122,7 +122,7 @@ def test_what_has_no_small_offsets_is_never_split(name, small_limit):
 
 
 def test_exactly_full(small_limit):
-    """As many bytes as the limit allows fit one chunk; one more does not."""
+    """As many bytes as the limit fit into one chunk; one byte more does not."""
     source = pa.array(["x" * 10, "y"])
     assert isinstance(table.gather(source, [0] * 100), pa.Array)
     result = table.gather(source, [0] * 100 + [1])
@@ -138,7 +138,7 @@ def test_rows_without_bytes_need_no_room(small_limit):
     assert isinstance(table.gather(source, [0] + [1, 2] * 3000), pa.Array)
 
 
-# ---- what comes out of what
+# ---- results of gathers
 
 
 def test_kinds(small_limit):
@@ -158,7 +158,7 @@ def test_kinds(small_limit):
 
 
 def test_one_column_splits_all(small_limit):
-    """Columns that would fit keep their rows beside those that do not."""
+    """Columns that would fit are split at the rows of the column that does not."""
     rng = rng_of("all")
     columns = {name: build(TYPES[name], 30, rng, How(nulls=0.2)) for name in ("string", "int32", "list[int16]", "bool")}
     source = pa.table(columns)
@@ -213,7 +213,7 @@ def test_segmented_gather_splits(small_limit):
 
 @pytest.mark.parametrize("kind", ["column", "struct", "list"])
 def test_short_run_ends(kind):
-    """No chunk has more rows than a run end can say, whatever the limit."""
+    """No chunk has more rows than its run ends can express, for any limit."""
     runs = pa.RunEndEncodedArray.from_arrays(pa.array([3, 7, 10], pa.int16()), pa.array(["a", None, "b"]))
     source = {
         "column": lambda: runs,
@@ -244,7 +244,7 @@ def dictionary_of(keys, type):
 
 @pytest.mark.parametrize(("type", "most"), [("int8", 128), ("uint8", 256), ("int16", 2**15), ("uint16", 2**16)])
 def test_keys_that_do_not_fit(type, most):
-    """A merged dictionary may have as many keys as its indices can say, and not one more."""
+    """A merged dictionary may have as many keys as its index type can express, and no more."""
     half = [f"a{i}" for i in range(most // 2)]
     first = dictionary_of(half, type)
     fits = dictionary_of([f"b{i}" for i in range(most // 2)], type)
@@ -260,12 +260,12 @@ def test_keys_that_do_not_fit(type, most):
     ):
         with pytest.raises((ValueError, OverflowError), match=r"(?i)dictionar|keys"):
             call()
-    shared = dictionary_of(half[::-1], type)  # the same keys in another order need no room
+    shared = dictionary_of(half[::-1], type)  # equal keys in another order add none
     result = table.gather(pa.chunked_array([first, shared]), rows)
     assert result.to_pylist() == ["a0", half[-1], half[0]] and len(result.chunk(0).dictionary) == most // 2
 
 
 def test_the_setting_is_of_tests_alone():
-    """It tells the old one, which no call has changed."""
+    """The function returns the previous limit, which no call has changed."""
     assert _core.set_offset_limit(5) == 2**31 - 1
     assert _core.set_offset_limit(2**31 - 1) == 5

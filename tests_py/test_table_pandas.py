@@ -1,4 +1,4 @@
-"""pandas: what take, reindex and assignment give, for every dtype, with labels, duplicates, attributes, subclasses."""
+"""test_table_pandas.py: results equal pandas' take, reindex and assignment: dtypes, labels, attributes, subclasses."""
 
 import gc
 import pickle
@@ -20,7 +20,7 @@ assert_frame, assert_series = pd.testing.assert_frame_equal, pd.testing.assert_s
 
 @pytest.fixture(params=["few rows", "many rows"], autouse=True)
 def both_ways(request, monkeypatch):
-    """Small tables go through pandas' own take, large ones column by column: every test goes both ways."""
+    """Every test runs twice: with pandas' own take, as for small tables, and column by column, as for large ones."""
     if request.param == "many rows":
         monkeypatch.setattr(of_pandas, "FEW", 0)
         monkeypatch.setattr(of_pandas, "FEW_TO_MERGE", 0)
@@ -94,7 +94,7 @@ def test_gather_is_take(name):
     series = COLUMNS[name]
     want = series.take(ROWS)
     assert_series(table.gather(series, ROWS), want)
-    assert_series(table.gather(series, ROWS, "nullify"), want)  # nothing is missing: nothing changes
+    assert_series(table.gather(series, ROWS, "nullify"), want)  # no row is missing, so the dtype does not change
     frame = series.to_frame()
     assert_frame(table.gather(frame, ROWS), frame.take(ROWS))
     assert_series(table.gather(series, []), series.take([]))
@@ -196,7 +196,7 @@ def test_attributes_and_flags():
 
 
 class Tagged(pd.DataFrame):
-    """A subclass as pandas documents it."""
+    """A subclass that follows pandas' documentation."""
 
     _metadata = ["tag"]  # noqa: RUF012 (pandas wants a list)
 
@@ -210,7 +210,7 @@ class Tagged(pd.DataFrame):
 
 
 class TaggedSeries(pd.Series):
-    """Its column."""
+    """The Series class of the subclass."""
 
     @property
     def _constructor(self):
@@ -251,7 +251,7 @@ def test_results_are_whole_frames():
     assert scattered["c4"].tolist() == [9.0, 5.0, 6.0, 7.0]
 
 
-# --- scatter and its neighbours
+# --- scatter and related functions
 
 
 @pytest.mark.parametrize("name", COLUMNS)
@@ -279,7 +279,7 @@ def test_all_dtypes_are_scattered_at_once():
 
 
 def test_labels_of_a_result_are_its_own():
-    """A new name for the index of one is none for the other's, as it is with pandas' own calls."""
+    """Renaming the index of a result does not rename that of the argument, as with pandas' own functions."""
     frame = pd.DataFrame({"a": [1, 2]}, index=pd.Index([5, 6], name="key"))
     frame.columns.name = "columns"
     mask = [True, True]
@@ -365,7 +365,7 @@ def test_many_rows():
     assert_frame(table.scatter(frame.iloc[:1000], at, frame), want)
 
 
-# --- generated
+# --- random tables
 
 NAMES = sorted(COLUMNS)
 

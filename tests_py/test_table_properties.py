@@ -1,4 +1,4 @@
-"""test_table_properties.py: tables of any nested type, chunks, slices, maps and masks against the naive loops."""
+"""test_table_properties.py: random tables of nested types, chunks, slices, maps and masks against the naive loops."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RUN_ENDS = st.sampled_from([pa.int16(), pa.int32(), pa.int64()])
 
 @st.composite
 def fields(draw, inner, least=0, required=True):
-    """Fields with names that may repeat, metadata, and (`required`) perhaps without nulls."""
+    """Fields with names that may repeat, with metadata, and with `required` some that are not nullable."""
     made = []
     for type in draw(st.lists(inner, min_size=least, max_size=3)):
         metadata = draw(st.sampled_from([None, {"key": "value"}]))
@@ -30,19 +30,19 @@ def fields(draw, inner, least=0, required=True):
 
 
 def may_be_required(type):
-    """Types whose rows can be told never to be null: not the null type, and what has nulls inside only."""
+    """Whether a type can be declared as not nullable: not the null type, and not types with nulls in children only."""
     return not (pa.types.is_null(type) or pa.types.is_union(type) or pa.types.is_run_end_encoded(type))
 
 
 @st.composite
 def unions(draw, inner):
-    children = draw(fields(inner, least=1, required=False))  # a missing row has to be null in one of them
+    children = draw(fields(inner, least=1, required=False))  # a missing row must be null in a child
     codes = draw(st.lists(st.integers(0, 127), min_size=len(children), max_size=len(children), unique=True))
     return draw(st.sampled_from([pa.sparse_union, pa.dense_union]))(children, codes)
 
 
 def nested(inner):
-    """One level more."""
+    """Types with one more level of nesting."""
     one_field = fields(inner, least=1).map(lambda made: made[0])
     lists = st.sampled_from([pa.list_, pa.large_list, pa.list_view, pa.large_list_view])
     return st.one_of(
@@ -60,7 +60,7 @@ TYPES = st.recursive(LEAVES, nested, max_leaves=5)
 
 @st.composite
 def columns(draw, type, rows=None):
-    """A column of that type in chunks that were made apart, or cut out of longer ones."""
+    """A column of this type, in chunks that were built separately or cut out of longer ones."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     how = How(nulls=draw(st.sampled_from([0.0, 0.3, 1.0])), cut=draw(st.booleans()))
     lengths = draw(st.lists(st.integers(0, 20), max_size=4))
@@ -75,7 +75,7 @@ def columns(draw, type, rows=None):
 
 @st.composite
 def maps(draw, size, most=40, nulls=True, outside=True):
-    """(rows of Python, the map, whether it is signed) for a table of that size."""
+    """(row numbers, the map, whether it is signed) for a table of this size."""
     dtype = draw(st.sampled_from(INTEGERS))
     info = np.iinfo(dtype)
     inside = [st.integers(max(-size, info.min), min(size - 1, info.max))] if size else []
@@ -114,7 +114,7 @@ def test_gather(data):
 
 @given(st.data())
 def test_gather_of_tables(data):
-    """Columns of several types, each in chunks of its own."""
+    """Columns of several types with chunks of their own."""
     rows = data.draw(st.integers(0, 30))
     types = data.draw(st.lists(TYPES, min_size=1, max_size=4))
     source = pa.table([data.draw(columns(type, rows)) for type in types], names=[str(i) for i in range(len(types))])
@@ -171,7 +171,7 @@ def test_segmented_gather(data):
 
 @given(st.data())
 def test_laws(data):
-    """A gather of a gather is one gather; what was scattered can be gathered; a mask is the rows where it is true."""
+    """A gather of a gather is one gather; scattered rows can be gathered; a filter is a gather of the true rows."""
     source = data.draw(columns(data.draw(TYPES)))
     size = len(source)
     first, _, _ = data.draw(maps(size, nulls=False, outside=False))

@@ -1,4 +1,4 @@
-"""Scalars follow one rule in all libraries: what one column of integers takes every one takes, and so on."""
+"""test_table_scalar_rules.py: one rule for scalars in all libraries: a value is accepted by all columns of a kind."""
 
 import datetime as dt
 from decimal import Decimal

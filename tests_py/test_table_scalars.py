@@ -1,4 +1,4 @@
-"""Scalars: exactly a value of the column or an error that names it, in pyarrow, polars and pandas."""
+"""test_table_scalars.py: a scalar is stored unchanged or is an error that names it, in pyarrow, polars and pandas."""
 
 import datetime as dt
 import uuid
@@ -26,7 +26,7 @@ def same(a, b):
 
 
 def arrow_answers(kind, value):
-    """What a scalar becomes in a column, a table and a batch of a type, in place of one of two nulls."""
+    """The scalar as stored in a column, a table and a batch of a type, in place of one of two nulls."""
     column = pa.nulls(2, kind) if not pa.types.is_union(kind) else UNION
     whole = pa.table({"x": column})
     results = [

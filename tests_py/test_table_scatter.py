@@ -1,4 +1,4 @@
-"""test_table_scatter.py: table.scatter, rows and scalars, on every Arrow type and layout, against loops and pyarrow."""
+"""test_table_scatter.py: table.scatter of rows and scalars, for every Arrow type and layout, compared with loops."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_scatter(case):
     source = wrapped(LAYOUTS[case["source"]](type, rng), case["kind"])
     target = wrapped(LAYOUTS[case["target"]](type, rng), case["kind"])
     size, rows = len(column_of(target)), len(column_of(source))
-    count = int(rng.choice([1, rows // 2, rows]))  # the last: every row of the source; duplicates are common
+    count = int(rng.choice([1, rows // 2, rows]))  # the last choice is every row of the source; duplicates are common
     indices = indices_for(case["map"], case["values"], size, min(count, rows), rng)[:rows]
     scatter_map, before = map_of(case["map"], indices), (fingerprint(source), fingerprint(target))
     answer = held_against(
@@ -79,9 +79,9 @@ SCALAR_FACTORS = {
 def scalar_allows(case: Row) -> bool:
     get = case.get
     if get("given") == "dict" and get("kind") in ("array", "chunked"):
-        return False  # no names
+        return False  # a column has no names
     if get("given") == "bare" and get("kind") in ("batch", "table"):
-        return False  # two columns
+        return False  # the kind has two columns
     return allows(case)
 
 
@@ -120,12 +120,12 @@ PYTHON_VALUES = [
 
 @pytest.mark.parametrize("name", PYTHON_VALUES)
 def test_python_values_are_scalars(name):
-    """What `to_pylist` gives can be given back, None too. A dictionary's are those of its keys."""
+    """Values from `to_pylist` can be written, also None. Scalars of a dictionary column are those of its value type."""
     type = TYPES[name]
     key_type = type.value_type if isinstance(type, pa.DictionaryType) else type
     target = build(type, 6, rng_of(name), How(nulls=0.3))
     given = build(key_type, 4, rng_of(name), How(nulls=0.3))
-    if pa.types.is_temporal(type) and not pa.types.is_interval(type):  # in the range of datetime
+    if pa.types.is_temporal(type) and not pa.types.is_interval(type):  # values within the range of datetime
         given = pa.array([0, 86_399, None], f"int{type.bit_width}").view(type)
     for value in [*given.to_pylist(), None]:
         result = table.scatter([value], [1, -1, 1], target)
@@ -135,7 +135,7 @@ def test_python_values_are_scalars(name):
 
 @pytest.mark.parametrize("name", DICTIONARIES)
 def test_scalars_of_a_dictionary_are_its_keys(name):
-    """As libcudf has it: of the key type, added to the keys if new; pyarrow's scalars of the column's type as well."""
+    """As in libcudf, scalars have the value type and are added if new; pyarrow's scalars of the column's type work."""
     type = TYPES[name]
     target = build(type, 20, rng_of(name), How())
     for key in build(type.value_type, 5, rng_of((name, "keys")), How()):
@@ -204,7 +204,7 @@ def test_wrong_number_of_scalars():
 
 
 def test_a_valid_row_over_a_null_one_is_valid():
-    """And its text is not lost, nor does "" become null (libcudf's issue 10717)."""
+    """Its text is kept, and "" does not become null (libcudf's issue 10717)."""
     cases = [
         (pa.string(), [None, "", "x"], ["", "new"]),
         (pa.struct([("f", pa.int32())]), [None, {"f": None}, {"f": 2}], [{"f": 20}, {"f": None}]),
@@ -223,7 +223,7 @@ def test_a_valid_row_over_a_null_one_is_valid():
 
 
 def test_empty_is_not_null():
-    """In every pair of null, empty and full rows."""
+    """For every pair of null, empty and non-empty rows."""
     for type, empty, full in [
         (pa.list_(pa.string()), [], [""]),
         (pa.large_string(), "", "x"),
@@ -238,7 +238,7 @@ def test_empty_is_not_null():
 
 @pytest.mark.parametrize("name", TYPES)
 def test_last_of_duplicates_wins(name):
-    """Also with so many writes that several threads take part of them."""
+    """Also for so many writes that several threads share them."""
     type, rng = TYPES[name], rng_of(name)
     source, target = build(type, 50, rng, How(nulls=0.3)), build(type, 10, rng, How(nulls=0.3))
     indices = [int(i) for i in rng.integers(-10, 10, 50)]
@@ -251,14 +251,14 @@ def test_last_of_many_duplicates_wins():
     source, target = pa.array(range(600_000)), pa.array([-1] * 1000)
     indices = rng.integers(-1000, 990, 600_000)
     want = np.full(1000, -1)
-    want[indices] = np.arange(600_000)  # NumPy's last wins too
+    want[indices] = np.arange(600_000)  # NumPy keeps the last one too
     result = table.scatter(source, indices, target)
     assert result.to_numpy().tolist() == want.tolist()
     text = pa.array([str(i) for i in range(600_000)])
     assert table.scatter(text, indices, target.cast(pa.string())).to_pylist() == [str(i) for i in want]
 
 
-# ---- errors leave the target alone, and say what is wrong
+# ---- errors do not change the target, and name the cause
 
 
 def unchanged(call, target):
@@ -296,12 +296,12 @@ def test_names_must_agree_where_both_have_them():
     assert isinstance(error, ValueError) and "'b'" in str(error) and "'x'" in str(error)
     error = unchanged(lambda: table.scatter(target.select(["b", "a"]), [0], target), target)
     assert isinstance(error, ValueError)
-    column = target.column("a")  # a column has no name
+    column = target.column("a")  # the column has no name
     assert table.scatter(pa.array([9]), [0], column).to_pylist() == [9, 2, 3]
 
 
 def test_kinds_mix():
-    """Rows of a table may come as a record batch, those of a column as an array; the target says what comes out."""
+    """Rows for a table may be a record batch, rows for a column an array; the target decides the kind of the result."""
     target = pa.table({"a": [1, 2, 3]})
     batch = pa.record_batch({"a": [9]})
     assert table.scatter(batch, [1], target).equals(pa.table({"a": [1, 9, 3]}))

@@ -1,4 +1,4 @@
-"""test_table_segmented.py: table.segmented_gather on every list type, element type, layout and map."""
+"""test_table_segmented.py: table.segmented_gather for every list type, element type, layout and map."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def allows(case: Row) -> bool:
     if get("values") == "signed" and get("map", "int8").startswith("u"):
         return False
     if get("map_layout") == "nulls" and get("bounds") != "nullify":
-        return False  # an error: below
+        return False  # nulls in the map are an error, tested below
     if get("map_lists") == "fixed_list" and (get("values") != "outside" or get("bounds") == "unchecked"):
-        return False  # as many of every list, however few that has
+        return False  # every list has equally many positions, also a shorter or empty one
     return get("bounds") != "unchecked" or get("values") != "outside"
 
 
@@ -50,7 +50,7 @@ CASES = all_pairs(FACTORS, allows)
 
 
 def row_map(elements: list | None, case: Row, rng: np.random.Generator) -> list[int | None]:
-    """Positions in one list, as the case asks for."""
+    """Positions in one list for the case."""
     size, count = len(elements or ()), 3 if case["map_lists"] == "fixed_list" else int(rng.integers(0, 5))
     info = np.iinfo(case["map"])
     if case["values"] == "outside" and (size == 0 or rng.random() < 0.1):
@@ -92,7 +92,7 @@ def test_segmented_gather(case):
         check(answer[0], source, [answer[1]])
 
 
-# ---- what is null
+# ---- nulls
 
 
 def test_null_lists_and_null_elements():
@@ -103,7 +103,7 @@ def test_null_lists_and_null_elements():
 
 
 def test_nothing_is_taken_from_a_null_list():
-    """Its row stays null, whatever its map says."""
+    """The row stays null for any positions."""
     lists = pa.array([[1, 2], None, [3]])
     maps = pa.array([[1], [0, 5], [0]])
     for bounds in ("raise", "nullify", "unchecked"):
@@ -182,7 +182,7 @@ def test_every_chunking_gives_the_same(name):
 
 
 def test_many_lists():
-    """Enough for several threads, of which every list is a run of numbers."""
+    """Enough lists for several threads; each list is a run of numbers."""
     rng = rng_of("many")
     lengths = rng.integers(1, 9, 100_000)
     starts = np.append(0, np.cumsum(lengths))

@@ -1,4 +1,4 @@
-"""test_table_wide.py: row numbers of lists that no integer type holds: they name no row; errors name them in full."""
+"""test_table_wide.py: row numbers in lists that no integer type can hold: they are out of range and named in full."""
 
 import numpy as np
 import pandas as pd
@@ -110,7 +110,7 @@ def test_unsigned_arrays_of_positions():
     refused(lambda: table.segmented_gather(pa.array([["a", "b"], ["c"]]), positions), 2**64 - 1, (1, 1), 1, 1, 4)
 
 
-def test_unchecked_cannot_be_vouched_for():
+def test_unchecked_rejects_them():
     for call in (
         lambda: table.gather(SOURCE, [0, 2**64], "unchecked"),
         lambda: table.scatter(SOURCE, [0, 2**64], SOURCE, bounds="unchecked"),
@@ -165,7 +165,7 @@ def test_ranges_beyond_64_bits_are_refused_without_a_walk(rows, index, position,
 
 
 def ranges():
-    """Ranges of few items around the ends of int64 and of a table."""
+    """Ranges of few items near the limits of int64 and of a table."""
     for start in (-(2**64), -(2**63) - 1, -(2**63), -5, -4, 0, 3, 4, 2**63 - 2, 2**63, 2**65):
         for step in (1, 2, 2**62, 2**63 - 1, 2**63, 2**64, 2**65):
             for count in range(5):
@@ -216,7 +216,7 @@ def test_ranges_of_every_library_are_what_their_lists_are(kind, rows):
         try:
             return rows_of(table.gather(SOURCES[kind], rows, **how))
         except gs.OutOfBoundsError as error:
-            return error.fields()[:-1]  # the last one: whether the row was counted from the end
+            return error.fields()[:-1]  # without the last field, which tells whether the row was counted from the end
 
     for how in ({}, {"bounds": "nullify"}, {"negative": "out_of_bounds"}):
         assert answer(rows, **how) == answer(list(rows), **how)

@@ -1,4 +1,4 @@
-"""test_thread_limit.py: limits on the number of threads: whose they are, and that none outlives its block."""
+"""test_thread_limit.py: limits on the number of threads: where they apply, and that they end with their block."""
 
 import asyncio
 import contextvars
@@ -18,7 +18,7 @@ __all__ = ["process_number"]
 
 
 def suspended(n):
-    """A generator that waits inside of a block; it gives what holds there."""
+    """A generator that is suspended inside of a block and yields the number of threads there."""
     with gs.thread_limit(n):
         while True:
             yield gs.get_num_threads()
@@ -108,14 +108,14 @@ def test_an_asynchronous_generator_that_another_task_closes():
     assert asyncio.run(everything()) == (2, 2, DEFAULT)
 
 
-# ---- generators, and blocks that are left in another order than they were entered
+# ---- generators, and blocks that are left in another order than that of their entry
 
 
 def test_generators_that_end_in_the_order_in_which_they_began():
     first, second = suspended(1), suspended(2)
     assert (next(first), next(second)) == (1, 2)
     first.close()
-    assert gs.get_num_threads() == planned() == 2  # the second one is still in its block
+    assert gs.get_num_threads() == planned() == 2  # the second generator is still in its block
     second.close()
     assert gs.get_num_threads() == planned() == DEFAULT
 
@@ -355,7 +355,7 @@ def test_the_limit_is_what_calls_use():
     "limits", ["evil", None, (1,), [[1]], ([[]],), (["x"],), ([0],), ([1025],), ([10**30],), ([True],)]
 )
 def test_limits_that_are_none_are_refused(limits):
-    """Anyone can reach the context variable, and what it holds is read by C++."""
+    """All code can reach the context variable, whose value is read by C++."""
     token = _core.thread_limits.set(limits)
     try:
         with pytest.raises(TypeError, match="thread_limits holds"):

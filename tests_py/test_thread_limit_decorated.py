@@ -1,4 +1,4 @@
-"""test_thread_limit_decorated.py: functions, generators and coroutines with a limit, which their callers do not see."""
+"""test_thread_limit_decorated.py: functions, generators and coroutines with a limit that callers do not get."""
 
 import asyncio
 from contextlib import aclosing

@@ -1,4 +1,4 @@
-"""Many threads of Python at once, arguments that change during a call, and the settings of our own threads."""
+"""test_threads.py: calls from many Python threads, arguments that change during a call, and settings of our threads."""
 
 import sys
 import threading
@@ -20,14 +20,14 @@ def eager_switching():
 
 @pytest.fixture
 def thread_count():
-    """Puts the number of threads back after a test that sets it."""
+    """Restore the number of threads after a test that sets it."""
     before = gs.get_num_threads()
     yield before
     gs.set_num_threads(before)
 
 
 def together(count, work):
-    """Runs work(0) … work(count - 1), each in a thread of its own, from one starting shot."""
+    """Run work(0) … work(count - 1), each in its own thread, with a common start."""
     barrier, errors = threading.Barrier(count), []
 
     def run(number):
@@ -126,7 +126,7 @@ CANARY = -7
 
 
 class Changing:
-    """A source between canaries, and an index array that a thread keeps turning valid and wild."""
+    """A source between guard elements, and an index that a thread switches between valid and bad values."""
 
     def __init__(self, count=100_000, extent=1000):
         around = np.full(3 * extent, CANARY)
@@ -134,7 +134,7 @@ class Changing:
         self.x[:] = np.arange(extent) + 10_000
         rng = np.random.default_rng(3)
         self.good = rng.integers(0, extent, count)
-        near = self.good + rng.choice([-2 * extent, extent], count)  # would read a canary
+        near = self.good + rng.choice([-2 * extent, extent], count)  # such an index would read a guard
         far = rng.choice([2**62, -(2**63), 2**63 - 1, 2**40, -(2**40)], count)
         self.wild = [near, np.where(rng.random(count) < 0.01, far, self.good)]
         self.index = self.good.copy()
@@ -148,7 +148,7 @@ class Changing:
             turn += 1
 
     def run(self, call, seconds):
-        """Calls for this long while the index changes; returns how often it answered and how often it raised."""
+        """Call for this long while the index changes; return how many calls gave a result and how many raised."""
         writer = threading.Thread(target=self.change)
         writer.start()
         answers = errors = 0
@@ -159,7 +159,7 @@ class Changing:
                     yield call(self.x, self.index)
                     answers += 1
                 except gs.OutOfBoundsError as error:
-                    assert not -error.size <= error.index < error.size, "the error names a value that is fine"
+                    assert not -error.size <= error.index < error.size, "the error names a valid index"
                     errors += 1
         finally:
             self.stop = True
@@ -241,7 +241,7 @@ def test_an_index_that_changes_for_long(call, eager_switching):
         assert np.isin(result, allowed).all()
 
 
-# ---- any number of threads gives the same bytes
+# ---- any number of threads gives equal bytes
 
 
 @pytest.mark.parametrize("name", ["large rows", "elements", "points"])

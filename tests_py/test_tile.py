@@ -1,4 +1,4 @@
-"""test_tile.py: tile_gather against naive loops, and cuTile's rules and error rows by their names in the catalogue."""
+"""test_tile.py: tile_gather compared with naive loops, and cuTile's rules and error rows by their catalogue names."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def same(result, expected):
 @pytest.mark.parametrize("dtype", ["f2", "f4", "i1", "i2", "i4", "i8", "?", "bf16"])
 @pytest.mark.parametrize("tile", [128, 256])
 def test_X_ct_1(n, dtype, tile):
-    """Tiles that reach past the end: the tail is padding, not read."""
+    """Tiles that extend past the end: the tail is padding and is not read."""
     if dtype == "bf16":
         dtype = pytest.importorskip("ml_dtypes").bfloat16
     x = (np.arange(n) % 100).astype(dtype)
@@ -58,7 +58,7 @@ def test_X_ct_4():
 
 
 def test_X_ct_5():
-    """Checked and unchecked are told apart by what is planned."""
+    """The checked and unchecked calls have different plans."""
     x, i = np.arange(10, dtype="f4"), np.arange(8)
     assert gs.explain(gs.tile_gather, x, i).to_dict()["bounds"] == "fill"
     assert gs.explain(gs.tile_gather, x, i, check_bounds=False).to_dict()["bounds"] == "raise"
@@ -88,7 +88,7 @@ def test_X_ct_9():
 
 
 def test_X_ct_10():
-    """The value of a gather is its padding: it never enlarges the index."""
+    """The values of a gather are its padding, which never broadcasts the index."""
     with pytest.raises(TileTypeError, match="broadcastable"):
         gs.tile_gather(np.zeros(8, "f4"), np.zeros(1, int), padding_value=np.zeros(8, "f4"))
 
@@ -100,7 +100,7 @@ def test_X_ct_11():
 
 
 def test_X_ct_12():
-    """cuTile's tests write to a 0-d array; it is read in the same way."""
+    """cuTile's tests write to a 0-d array; here one is read."""
     result = gs.tile_gather(np.array(77, "i4"), ())
     assert result == 77 and type(result) is np.int32
     assert gs.tile_gather(np.array(77, "i4"), (), mask=False, padding_value=-1) == -1
@@ -117,7 +117,7 @@ def test_X_ct_13():
 
 
 def check(array, indices, **keywords):
-    """Compares with the loops, whatever layout the array has."""
+    """Compare with the loops, for any layout of the array."""
     padding = np.asarray(keywords.get("padding_value", np.zeros((), array.dtype))).astype(array.dtype)
     tuple_of = indices if isinstance(indices, tuple) else (indices,)
     answer = reference.tile_gather(array, tuple_of, mask=keywords.get("mask"), padding=padding)

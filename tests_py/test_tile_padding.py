@@ -1,4 +1,4 @@
-"""test_tile_padding.py: which padding values tile_gather casts to the dtype of its array, and which it refuses."""
+"""test_tile_padding.py: the padding values that tile_gather casts to the dtype of its array, and those it rejects."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NUMBERS = ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8"
 
 
 def literal_answer(dtype: np.dtype, value) -> type | None:
-    """cuTile's rule for a literal, written down once more: the error, or None where the cast is allowed."""
+    """cuTile's rule for a literal in a second implementation: the error class, or None if the cast is allowed."""
     if dtype.kind == "b":
         return None if type(value) in (bool, int) and value in (0, 1) else TileTypeError
     rank = {"i": 1, "u": 1, "f": 2, "c": 3}[dtype.kind]
@@ -41,7 +41,7 @@ LITERALS += [float("inf"), float("nan"), 1j]
 def test_literals(dtype, value):
     array = np.ones(3, dtype)
     expected = literal_answer(array.dtype, value)
-    for index in (0, 9):  # checked always, also where no point needs it
+    for index in (0, 9):  # it is checked also if no point needs it
         if expected is not None:
             with pytest.raises(expected):
                 gs.tile_gather(array, [index], padding_value=value)

@@ -1,4 +1,4 @@
-"""test_tile_scatter.py: tile_scatter against naive loops, and cuTile's rows about scatter by their names there."""
+"""test_tile_scatter.py: tile_scatter compared with naive loops, and cuTile's rows about scatter by catalogue names."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def pairs(table):
 @pytest.mark.parametrize("tile", [128, 256])
 @pytest.mark.parametrize(("source", "target"), pairs(CASTS))
 def test_X_ct_1(n, tile, source, target):
-    """A copy by tiles that reach past the end: the tail is neither read nor written, and the value is cast."""
+    """A copy by tiles that extend past the end: the tail is neither read nor written, and the value is cast."""
     x = (np.arange(n) % 2 if source == "?" else np.arange(n) % 100).astype(source)
     room = np.full(n + 300, 77).astype(target)
     y = room[:n]
@@ -81,7 +81,7 @@ def test_X_ct_4():
 
 
 def test_X_ct_5():
-    """Checked and unchecked are told apart by what is planned; planning writes nothing."""
+    """The checked and unchecked calls have different plans; planning writes nothing."""
     y, i = np.zeros(8, "f4"), np.arange(8)
     checked, unchecked = (gs.explain(gs.tile_scatter, y, i, 1, check_bounds=check) for check in (True, False))
     assert checked.to_dict()["bounds"] == "drop" and unchecked.to_dict()["bounds"] == "raise"
@@ -102,7 +102,7 @@ def test_X_ct_9():
 
 
 def test_X_ct_10():
-    """The value never enlarges the index."""
+    """The value never broadcasts the index."""
     y = np.zeros(8, "f4")
     with pytest.raises(TileTypeError, match="broadcastable"):
         gs.tile_scatter(y, np.zeros(1, int), np.ones(8, "f4"))
@@ -319,7 +319,7 @@ def test_an_array_is_expected(array):
         gs.tile_scatter(array, 0, 1)
 
 
-# ---- what is written to
+# ---- targets
 
 
 def test_targets_that_cannot_be_written():

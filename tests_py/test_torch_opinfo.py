@@ -1,7 +1,7 @@
-"""test_torch_opinfo.py: the sample inputs and error inputs of torch's own tests (OpInfo), run on our functions.
+"""test_torch_opinfo.py: sample inputs and error inputs of torch's own tests (OpInfo), run on our functions.
 
-Run as a script it writes them to a file: importing torch's test modules freezes flags of torch and changes settings of
-hypothesis and of warnings, so that happens in a process of its own.
+Run as a script, it writes them to a file: importing torch's test modules freezes flags of torch and changes settings of
+hypothesis and of warnings, so it must happen in a process of its own.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ COMPLEX = ("complex64", "complex128")
 FULL_WIDTH = ("float32", "float64", *COMPLEX)
 COMPUTES = ("bool", *INTS, *FLOATS, *COMPLEX)
 
-# All dtypes for which torch has samples on the CPU; `test_nothing_is_left_out` holds the table to that.
+# All dtypes for which torch has samples on the CPU; `test_nothing_is_left_out` checks that none is missing.
 DTYPES = {
     "gather": COMPUTES,
     "take": COMPUTES,
@@ -41,12 +41,12 @@ DTYPES = {
 }
 NOT_OURS = {("index_add", "complex32"): "complex32 is moved as it is; no reduction computes with it"}
 
-# As many as torch 2.13 has, each sample contiguous and not; fewer would make this file say less than it seems to.
+# The numbers in torch 2.13, with each sample contiguous and not. With fewer, this file would silently check less.
 FEWEST_SAMPLES, FEWEST_ERRORS = 4_000, 21
 
 
 def write_samples(path: str) -> None:
-    """Writes {"samples": {(op, dtype): [(input, args, kwargs)]}, "errors": {op: [(input, args, kwargs, regex)]}}."""
+    """Write {"samples": {(op, dtype): [(input, args, kwargs)]}, "errors": {op: [(input, args, kwargs, regex)]}}."""
     op_db = pytest.importorskip("torch.testing._internal.common_methods_invocations").op_db
 
     names = {name.split(".")[0] for name in DTYPES}
@@ -59,7 +59,7 @@ def write_samples(path: str) -> None:
         for dtype in op.dtypes:
             torch.manual_seed(7)
             several = [*op.sample_inputs("cpu", dtype)]
-            if op.reference_inputs_func is not None:  # else they are the same ones
+            if op.reference_inputs_func is not None:  # otherwise they are the sample inputs
                 several += op.reference_inputs("cpu", dtype)
             samples[name, str(dtype).removeprefix("torch.")] = [
                 (one.input, one.args, one.kwargs) for sample in several for one in (sample, sample.noncontiguous())
@@ -72,7 +72,7 @@ def write_samples(path: str) -> None:
     torch.save({"samples": samples, "errors": errors}, path)
 
 
-# What torch says, once in a process: that it can little more than move complex32, and that its own calls will change.
+# Warnings of torch, once in a process: complex32 supports few operations, and functions of its own will change.
 pytestmark = [
     pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental"),
     pytest.mark.filterwarnings("ignore:The reduce argument of torch.scatter"),
@@ -89,7 +89,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return loaded
 
 
-# ---- torch's calls, spelled as ours
+# ---- torch's functions, written with ours
 
 
 def gather(input, dim, index, *, out=None):
@@ -101,12 +101,12 @@ def take(input, index, *, out=None):
 
 
 def take_along_dim(input, indices, dim=None, *, out=None):
-    """Without a dim torch flattens both, we the input."""
+    """Without a dim torch flattens input and indices, take_along_axis only the input."""
     return gs.take_along_axis(input, indices.reshape(-1) if dim is None else indices, dim, out=out)
 
 
 def index_select(input, dim, index, *, out=None):
-    """An array of rank 0 has no axis here; for torch it has one, of size 1, which the result lacks."""
+    """An array of rank 0 has no axis here; in torch it has one of size 1, which the result does not have."""
     if input.ndim == 0:
         input, index = input.reshape(1), index.reshape(())
     return gs.take(input, index, axis=dim, out=out)
@@ -125,7 +125,7 @@ def scatter_reduce(input, dim, index, src, reduce, *, include_self=True, out=Non
 
 
 def along(input, dim, index):
-    """A one-dimensional index for whole slices, as the elementwise index that a scatter takes."""
+    """A 1-d index for whole slices, converted to the elementwise index of a scatter."""
     if input.ndim == 0:
         return index.reshape(())
     shape = [1] * input.ndim
@@ -140,7 +140,7 @@ def index_copy(input, dim, index, source, *, out=None):
 
 
 def index_add(input, dim, index, source, *, alpha=1, out=None):
-    """`alpha` multiplies the source first; rounded to its dtype, as torch does outside of its fused kernels."""
+    """`alpha` multiplies the source first, rounded to its dtype, as in torch without its fused kernels."""
     scaled = source & alpha if source.dtype is torch.bool else source * alpha
     return gs.scatter(input, dim, along(input, dim, index), scaled, reduce="add", out=out)
 
@@ -169,19 +169,19 @@ def reduces(name: str, kwargs: dict[str, Any]) -> bool:
     )
 
 
-# ---- what differs, and why
+# ---- differences and their reasons
 
 
 def refused(function: str, input: Any, args: tuple[Any, ...]) -> tuple[type[Exception], str] | None:
-    """The error that a sample of torch gets here."""
+    """The error of gatherscatter for a sample that only torch accepts."""
     if isinstance(args[-1], float) and not (input.dtype.is_floating_point or input.dtype.is_complex):
-        return ValueError, r"2\.5"  # torch cuts the fraction off without a word
+        return ValueError, r"2\.5"  # torch truncates the fraction without an error
     if function == "gather" and args[1].ndim > input.ndim:
-        return ValueError, "rank"  # torch takes an empty index of any rank, and rank 1 for an input of rank 0
+        return ValueError, "rank"  # torch accepts an empty index of any rank, and rank 1 for an input of rank 0
     return None
 
 
-# Error inputs of torch, by function and the words of torch's error: what we raise. A ValueError for all others.
+# Error inputs of torch, by function and text of torch's error: our error. For all others it is a ValueError.
 ERRORS: dict[tuple[str, str], tuple[type[Exception], str]] = {
     ("gather", "Expected out tensor to have dtype"): (TypeError, "out has dtype float64"),
     ("gather", "index 23 is out of bounds for dimension"): (gs.OutOfBoundsError, "index 23 is out of bounds"),
@@ -190,7 +190,7 @@ ERRORS: dict[tuple[str, str], tuple[type[Exception], str]] = {
     ("scatter_add", "Expected self.dtype to be equal to src.dtype"): (TypeError, "float32"),
     ("scatter_add", "index 34 is out of bounds for dimension 0 with size 3"): (gs.OutOfBoundsError, "index 34 .* size"),
 }
-# Error inputs, by function and place in torch's list, that have a meaning here.
+# Error inputs, by function and place in torch's list, that are valid here.
 ANSWERED = {
     ("take", 2): "out may overlap the index: the answer is as if it had been copied",
     ("index_add", 0): "the source broadcasts to what is written",
@@ -201,7 +201,7 @@ ANSWERED = {
 
 
 def outcome(function: str, input: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What torch says, with half-width floats computed in float32 and rounded once: torch rounds at every step."""
+    """torch's result. Half-width floats are computed in float32 and rounded once; torch itself rounds at every step."""
     if input.dtype not in (torch.bfloat16, torch.float16):
         return getattr(torch, function)(input, *args, **kwargs)
     wide = tuple(one.float() if isinstance(one, torch.Tensor) and one.dtype == input.dtype else one for one in args)
@@ -215,7 +215,7 @@ def same_bytes(result: Any, expected: Any) -> bool:
 
 
 def assert_same(result: Any, expected: Any, reduced: bool) -> None:
-    """Equal bytes; after a reduction in full width, as close as another order of the same few steps comes."""
+    """Check for equal bytes; after a reduction in full width, within the rounding of another order of a few steps."""
     assert type(result) is torch.Tensor
     assert (result.dtype, result.shape) == (expected.dtype, expected.shape)
     if reduced and str(result.dtype).removeprefix("torch.") in FULL_WIDTH:
@@ -227,7 +227,7 @@ def assert_same(result: Any, expected: Any, reduced: bool) -> None:
 
 
 def folded(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The same call with many duplicates: torch's samples have few, as some of its gradients need that."""
+    """The arguments with many duplicates: torch's samples have few, because some of its gradients require that."""
     return (args[0], args[1] % 2, *args[2:])
 
 
@@ -253,7 +253,7 @@ def test_samples(written, name, dtype):
             assert OURS[function](input, *given, **kwargs, out=out) is out
             assert_same(out, expected, reduced)
             if function in SCATTERS:
-                target = input.clone()  # keeps the strides of a sample that is not contiguous
+                target = input.clone()  # the clone keeps the strides of a sample that is not contiguous
                 assert OURS[function](target, *given, **kwargs, out=target) is target
                 assert_same(target, expected, reduced)
 
@@ -267,7 +267,7 @@ def test_nothing_is_left_out(written):
 
 
 def plain(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], input: Any) -> Any:
-    """An answered call with nothing left in it that torch refuses."""
+    """torch's result for an error input that is valid here, without the part that torch rejects."""
     if name == "index_add":
         dim, index, source = args
         args = (dim, index, source.expand(len(index), -1))
@@ -277,7 +277,7 @@ def plain(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], input: Any) 
 
 @pytest.mark.parametrize("name", ["gather", "take", "index_select", "index_add", "scatter", "scatter_add"])
 def test_errors(written, name):
-    """What torch refuses is refused here before anything is written, or has a meaning that is written down."""
+    """torch's error inputs raise here too, before anything is written, or have a documented meaning."""
     assert written["errors"][name]
     for number, (input, args, kwargs, words) in enumerate(written["errors"][name]):
         if (name, number) in ANSWERED:
@@ -291,12 +291,12 @@ def test_errors(written, name):
                 with pytest.raises(error, match=own_words):
                     OURS[name](input, *args, **kwargs, **out)
                 assert same_bytes(target, before)
-        with pytest.raises(Exception, match=words):  # after ours, for torch resizes `out` before it refuses it
+        with pytest.raises(Exception, match=words):  # after ours, because torch resizes `out` before it raises
             getattr(torch, name)(input, *args, **kwargs)
 
 
 def test_every_difference_is_met(written):
-    """No line of the tables above is there for nothing."""
+    """Every entry of the tables above occurs."""
     errors = written["errors"]
     assert {(name, words) for name, several in errors.items() for *_, words in several} >= ERRORS.keys()
     assert {(name, place) for name, several in errors.items() for place in range(len(several))} >= ANSWERED.keys()

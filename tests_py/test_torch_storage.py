@@ -1,4 +1,4 @@
-"""test_torch_storage.py: tensors whose storage is shorter than they are: refused in every place before it is read."""
+"""test_torch_storage.py: tensors whose storage is too short for them are rejected in all arguments before a read."""
 
 import json
 import re
@@ -12,14 +12,14 @@ from gatherscatter import _torch_tensors as torch_tensors
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
-# Each call in a fork: what reads such a tensor ends there. Prints {name: [type of the error, its words]}.
+# Each call runs in a fork, which a read of such a tensor would end. Prints {name: [type of the error, its text]}.
 CALLS = """
 import json, os, sys
 import numpy as np
 import torch
 import gatherscatter as gs
 
-torch.set_num_threads(1)  # its threads are not there after a fork
+torch.set_num_threads(1)  # torch's threads do not exist after a fork
 
 def cut(tensor, keep=8):
     tensor.untyped_storage().resize_(keep)
@@ -144,7 +144,7 @@ def cut(tensor, keep):
 
 
 def held(tensor, keep, view):
-    """A view of a storage that is cut to `keep` bytes."""
+    """A view of a storage that is then cut to `keep` bytes."""
     seen = view(tensor)
     cut(tensor, keep)
     return seen
@@ -198,9 +198,9 @@ def test_the_others_stay_as_they_were():
     assert not target.any()
 
 
-# ---- modes, whose Python code is run in the place of a question
+# ---- torch modes, whose Python code runs inside of a query of a tensor
 
-# Each attempt in a fork: a mode that empties a tensor at a certain question, where `slow` hides the interface of C.
+# Each attempt runs in a fork: a mode resizes a tensor to 0 bytes at one query; `slow` hides the C interface of tensors.
 MODES = """
 import json, os, sys
 import torch
@@ -259,7 +259,7 @@ for make in (integers, floats, complexes, put):
             status = os.waitpid(child, 0)[1]
             said = json.loads(text) if status == 0 else ["crashed", 0]
             answers.append([make.__name__, place, at, *said])
-            if status == 0 and said[1] < at:  # there is no such question
+            if status == 0 and said[1] < at:  # the call has fewer queries
                 break
 print(json.dumps(answers))
 """
@@ -297,7 +297,7 @@ print(asked)
     assert child_process.run(code).strip() == "[]"
 
 
-# ---- dtypes that DLPack has no name for
+# ---- dtypes that DLPack cannot express
 
 
 @pytest.mark.parametrize("name", [f"{sign}int{bits}" for sign in ("", "u") for bits in range(1, 8)])
@@ -327,7 +327,7 @@ def test_every_other_dtype_comes_back_as_it_is():
     for dtype in {value for value in vars(torch).values() if isinstance(value, torch.dtype)}:
         try:
             x = torch.zeros(4 * dtype.itemsize, dtype=torch.uint8).view(dtype)
-        except (RuntimeError, ValueError):  # quantised: not made in this way
+        except (RuntimeError, ValueError):  # quantised dtypes are not created in this way
             continue
         try:
             assert gs.take(x, torch.arange(4)).dtype is dtype
@@ -338,10 +338,10 @@ def test_every_other_dtype_comes_back_as_it_is():
     assert all(re.search(r"\.(u?int[1-7]|bits.*|qu?int.*|float4.*)$", name) for name in refused), refused
 
 
-# ---- the quick answer
+# ---- the fast check
 
 
-@pytest.mark.filterwarnings("ignore")  # torch announces that some of them are about to go
+@pytest.mark.filterwarnings("ignore")  # torch warns that some of them are deprecated
 def test_the_quick_question_is_never_more_generous_than_the_long_one():
     assert torch_tensors._core.is_plain(torch.arange(4.0)) and torch_tensors._core.is_plain(torch.zeros(2, 3).T)
     strange = [

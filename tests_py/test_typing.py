@@ -1,4 +1,4 @@
-"""test_typing.py: type checkers see what the package promises: both forms of gather keep the type of the array."""
+"""test_typing.py: type checkers see the promised types: both forms of gather keep the type of the array."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def mypy(tmp_path_factory):
     pytest.importorskip("mypy")
     cache = tmp_path_factory.mktemp("mypy")
     environment = dict(os.environ)
-    if "site-packages" not in PACKAGE.parts:  # an editable install: checkers do not follow its import hook
+    if "site-packages" not in PACKAGE.parts:  # type checkers do not follow the import hook of an editable install
         environment["MYPYPATH"] = str(PACKAGE.parent)
 
     def check(path: Path) -> tuple[int, str]:
@@ -37,7 +37,7 @@ def test_public_types(mypy):
 
 
 def test_a_wrong_type_is_noticed(mypy, tmp_path):
-    """So that the test above cannot pass by looking at nothing."""
+    """Checks that the test above does not pass without checking anything."""
     wrong = tmp_path / "wrong.py"
     text = (HERE / "typing_snippet.py").read_text()
     before = "assert_type(gs.gather(x, 0, i), Floats)"

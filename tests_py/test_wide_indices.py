@@ -1,4 +1,4 @@
-"""test_wide_indices.py: lists of ints that no integer dtype holds: indices like all others, by their full values."""
+"""test_wide_indices.py: lists of ints that no integer dtype can hold are indices with their full values."""
 
 import pickle
 import random
@@ -23,7 +23,7 @@ def exact(indices):
 
 
 def numbers(rng, n, shape):
-    """Nested lists: ordinary indices, bad ones, and far ones, at least one of them that makes NumPy give up."""
+    """Nested lists of good, bad and far indices; at least one makes NumPy's conversion to an integer dtype fail."""
 
     def one():
         return rng.choice([rng.randrange(-n - 1, n + 2), rng.randrange(n), rng.choice(FAR), rng.choice(FAR) + n])
@@ -204,7 +204,7 @@ def test_an_empty_axis_has_no_position():
     assert gs.gather(np.zeros(0), 0, [2**64, 0], bounds="fill", fill_value=5).tolist() == [5, 5]
 
 
-def test_unchecked_cannot_be_vouched_for():
+def test_unchecked_rejects_them():
     x = np.arange(3)
     for call in (
         lambda index: gs.gather(x, 0, index, bounds="unchecked"),
@@ -277,7 +277,7 @@ def test_other_libraries():
 
 
 @pytest.mark.parametrize("bounds", ["raise", "deferred", "fill", "clip", "wrap"])
-def test_arrays_of_a_gpu_that_the_cpu_plays(bounds):
+def test_arrays_of_the_emulated_gpu(bounds):
     index = [[2**64 + 1, 1, -(2**70)], [0, 10**30, 2]]
     want = reference.gather_dim(X[0], 0, exact(index), bounds=bounds)
     points = [[2**64, 1], [1, -(2**64)]]
@@ -287,7 +287,7 @@ def test_arrays_of_a_gpu_that_the_cpu_plays(bounds):
         check(lambda: host_of(gs.gather(data, 0, index, bounds=bounds)), want)
         plan = gs.plan(gs.gather, data, 0, index, bounds=bounds)
         check(lambda: host_of(plan(data, index)), want)
-        gs.cuda.synchronize()  # nothing is left to be raised
+        gs.cuda.synchronize()  # no deferred error is left
         if bounds == "wrap":
             result = gs.scatter_nd(data, points, [7.0, 8.0], bounds=bounds)
             np.testing.assert_array_equal(host_of(result), gs.scatter_nd(X[0], wrapped, [7.0, 8.0]))

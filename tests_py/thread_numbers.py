@@ -1,4 +1,4 @@
-"""thread_numbers.py: a number of threads for the process in tests of limits, and what a call makes of it."""
+"""thread_numbers.py: the process's number of threads in tests of limits, and the number that a call plans with."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ import gatherscatter as gs
 
 __all__ = ["DEFAULT", "planned", "process_number"]
 
-DEFAULT = 6  # what the process has in these tests
+DEFAULT = 6  # the process's number of threads in these tests
 
 
 @pytest.fixture(autouse=True)
@@ -20,5 +20,5 @@ def process_number():
 
 
 def planned():
-    """Threads of a call that is large enough for any number."""
+    """Threads of a call that is large enough to use any number of them."""
     return gs.explain(gs.take, np.zeros(1 << 16, "f4"), np.zeros(1 << 20, "i8")).to_dict()["threads"]

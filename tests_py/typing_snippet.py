@@ -1,4 +1,4 @@
-"""typing_snippet.py: what a type checker must say about the public names. It is checked, never run."""
+"""typing_snippet.py: the types of the public functions. A type checker checks this file; it is never run."""
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +10,7 @@ Floats = npt.NDArray[np.float32]
 
 
 class Foreign:
-    """An array of a library that the checker knows nothing else about."""
+    """An array of a library that the checker does not know."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -106,7 +106,7 @@ def everything_else(x: Floats, i: npt.NDArray[np.int64]) -> None:
 
 
 def mistakes(x: Floats, i: npt.NDArray[np.int64]) -> None:
-    """Each of these lines is wrong; an ignore that is not needed is an error of the checker."""
+    """Each of these lines is wrong; the checker reports an ignore that is not needed."""
     gs.gather(x)  # type: ignore[call-overload]
     gs.gather(x, i)  # type: ignore[call-overload]
     gs.gather(x, dim=0, axis=0, index=i)  # type: ignore[call-overload]

@@ -1,9 +1,10 @@
 """Gather and scatter on any array: exact, checked, and as fast as the memory.
 
-"Gather" and "scatter" as in indexing, not as in MPI.
+The words "gather" and "scatter" have the meaning of array indexing here, not that of MPI.
 """
 
-# All at once: a module with a __getattr__ of its own makes every `gs.take` a third slower.
+# All submodules are imported at once. Loading them lazily needs a module-level __getattr__, which makes every `gs.take`
+# a third slower.
 from gatherscatter import compat, cuda, table
 from gatherscatter._config import show_config, trim
 from gatherscatter._environment import check_environment as _check_environment

@@ -1,4 +1,4 @@
-"""`python -m gatherscatter`: `demo` does a real job and shows it, `tune` measures thresholds, `info` tells facts."""
+"""`python -m gatherscatter`: `demo` runs examples on real data, `tune` measures thresholds, `info` prints settings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="demo | info | tune", required=True)
     about = "classify, move and look up real data, compare every result with NumPy, draw a picture"
     demo.add_arguments(commands.add_parser("demo", help=about, description=f"{about.capitalize()}."))
-    about = "measure from which sizes on prefetching, streaming stores and threads pay on this machine"
+    about = "measure the sizes from which prefetching, streaming stores and threads save time on this machine"
     _tune.add_arguments(commands.add_parser("tune", help=about, description=f"{about.capitalize()}."))
     commands.add_parser("info", help="show version, instruction set, threads, caches, CUDA")
     return parser

@@ -1,4 +1,4 @@
-"""Arrays that the extension module does not know by type: what they are, and how a result becomes one of them."""
+"""Arguments whose type the extension module does not recognise: access to their memory, conversion of results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from gatherscatter import _core
 from gatherscatter._columns import is_column, is_frame, is_scalar, scalar_of, values_of
-from gatherscatter._device import Values, back_to, capsule_of, has_interface, lend
+from gatherscatter._device import Values, back_to, borrowable, capsule_of, has_interface
 from gatherscatter._jax_arrays import back_like
 from gatherscatter._no_arrays import is_ndarray, library_of, needs_step, no_array, pretends
 from gatherscatter._torch_tensors import has_plain_memory, refusal, unnamed_dtype
@@ -18,33 +18,37 @@ from gatherscatter._wide import NUMPYS_OPERATORS, Wide, exceeds_int64, integers_
 from gatherscatter.errors import type_name
 
 Wrap = Callable[[Any], Any]
-_PLAIN = (np.ndarray, bool, int, float, complex, str, bytes, list, tuple, range)  # for speed alone
+_PLAIN = (np.ndarray, bool, int, float, complex, str, bytes, list, tuple, range)  # a short cut that only saves time
 TABLES = ("pandas", "polars", "pyarrow", "duckdb", "_duckdb")
 
 
 def adopt(op: str, role: str, obj: Any) -> tuple[Any, Wrap | None]:
-    """Give an object in a form that the extension module reads.
+    """Convert an argument into a form that the extension module reads.
 
-    Called for everything but exact NumPy arrays and torch tensors. All of the object's own code runs here, before any
-    memory is looked at.
+    The extension module calls this function for every argument except exact NumPy arrays and torch tensors. All Python
+    code of the argument runs here, before the extension module reads any memory.
 
     Returns
     -------
     tuple
-        A NumPy array, a torch tensor or a `_core.DLPackArray` on the same memory, and a function that turns a result of
-        that kind into the caller's own library (None where it is one already). For an array on a GPU a `Lent`, which
-        brings such a function itself; for numbers that were written down perhaps `Values` or `Wide`.
+        A NumPy array, a torch tensor or a `_core.DLPackArray` on the argument's memory, and a function that converts
+        such a result into an array of the argument's library (None where no conversion is needed). For an array on a
+        GPU the first element is a `DeviceAdapter`, which holds that function itself. For Python numbers and lists it
+        may be a `Values` or a `Wide`.
 
     Raises
     ------
     TypeError
-        For objects that are no arrays.
+        If the object is not an array.
     """
     if is_ndarray(obj):
         return _adopt_subclass(op, role, obj), None
     torch = sys.modules.get("torch")
     if pretends(obj, np.ndarray) or (torch is not None and pretends(obj, torch.Tensor)):
-        raise TypeError(f"{op}: {role} is of type {type_name(obj)}, which claims to be an array and is none")
+        raise TypeError(
+            f"{op}: {role} is of type {type_name(obj)}, expected an array: its __class__ is an array type, but its "
+            "type does not derive from it"
+        )
     if torch is not None and isinstance(obj, torch.Tensor):
         return _adopt_torch(op, role, obj)
     if isinstance(obj, Values | Wide):
@@ -53,9 +57,9 @@ def adopt(op: str, role: str, obj: Any) -> tuple[Any, Wrap | None]:
         return _adopt_column(op, role, obj), None
     if isinstance(obj, (bool, int, float, complex, str, bytes, list, tuple, range, np.generic)):
         return _adopt_literal(op, role, obj), None
-    lent = lend(op, role, obj)
-    if lent is not None:
-        return lent, None
+    on_device = borrowable(op, role, obj)
+    if on_device is not None:
+        return on_device, None
     if type(obj).__module__.partition(".")[0] in ("jax", "jaxlib"):
         return _adopt_jax(op, role, obj)
     if isinstance(obj, _core.DLPackArray):
@@ -70,7 +74,10 @@ def adopt(op: str, role: str, obj: Any) -> tuple[Any, Wrap | None]:
 
 
 def written(tensor: Any) -> None:
-    """Tell torch that a tensor was written to, so that a gradient that still needs the old values fails loudly."""
+    """Increment the version counter of a torch tensor after a write.
+
+    Torch then raises an error when it computes a gradient from values that were saved before the write.
+    """
     torch = sys.modules.get("torch")
     if torch is None or not isinstance(tensor, torch.Tensor) or tensor.is_inference():
         return
@@ -80,12 +87,15 @@ def written(tensor: Any) -> None:
 
 
 def import_dlpack(obj: Any) -> _core.DLPackArray:
-    """Take over an array of any library through the DLPack protocol, newest form first."""
+    """Import an array of any library through the DLPack protocol."""
     return _core.DLPackArray.from_capsule(capsule_of(obj))
 
 
 def has_values(array: Any) -> bool:
-    """Whether an array has values that can be looked at: no JAX tracer, tensor without plain memory, table or mock."""
+    """Whether the values of an array can be read.
+
+    This is False for JAX tracers, tensors without plain memory, tables, containers and mocks.
+    """
     if type(array) in _PLAIN:
         return True
     if is_container(array):
@@ -101,33 +111,36 @@ def has_values(array: Any) -> bool:
 
 
 def must_have_values(op: str, role: str, array: Any) -> None:
-    """Refuses what has no values, before anything else is asked of it: a nested tensor has not even a shape."""
+    """Raise an error for an argument without values before its attributes are read: a nested tensor has no shape."""
     if type(array) is not np.ndarray and not has_values(array):
         adopt(op, role, array)
 
 
 def is_container(obj: Any) -> bool:
-    """Whether an object has values, but gives them only when it is asked to: a table, a file, a sparse matrix."""
+    """Whether an object holds values that need a method call to become an array: a table, a file, a sparse matrix."""
     if hasattr(type(obj), "__dlpack__"):
         return False
     return needs_step(obj) or (is_table(obj) and is_frame(obj))
 
 
 def is_table(obj: Any) -> bool:
-    """Whether an object is a table or column, and no array: it speaks Arrow, or it is a query."""
+    """Whether an object is a table, a column or a query rather than an array.
+
+    Tables and columns implement Arrow's PyCapsule interface; queries are recognised by their library.
+    """
     if hasattr(obj, "__dlpack__") or isinstance(getattr(obj, "dtype", None), np.dtype) or has_interface(obj):
         return False
-    speaks_arrow = hasattr(obj, "__arrow_c_stream__") or hasattr(obj, "__arrow_c_array__")
-    return speaks_arrow or library_of(obj, TABLES) != ""
+    exports_arrow = hasattr(obj, "__arrow_c_stream__") or hasattr(obj, "__arrow_c_array__")
+    return exports_arrow or library_of(obj, TABLES) != ""
 
 
 def plain_values(op: str, role: str, obj: Any) -> Any:
-    """The values of a column as a NumPy array, and that of a scalar of Arrow; every other value as it is.
+    """Convert a column to a NumPy array and an Arrow scalar to a NumPy scalar; return every other value unchanged.
 
     Raises
     ------
     TypeError
-        For tables, which NumPy would read as arrays of one dtype, and columns that no array holds.
+        For tables, which NumPy would read as arrays of one dtype, and for columns whose values no NumPy array can hold.
     ValueError
         For nulls.
     """
@@ -166,7 +179,7 @@ def _adopt_literal(op: str, role: str, obj: Any) -> np.ndarray[Any, Any] | Wide:
     if role == "index" and array.size and op not in NUMPYS_OPERATORS and exceeds_int64(obj, array):
         found = integers_in(obj)
         return array if found is None else found
-    # NumPy takes an empty list for floats; without any value it is as good an index as any other.
+    # NumPy gives an empty list a floating dtype. An empty list is a valid index, so it becomes an integer array.
     return array.astype(np.intp) if role == "index" and array.size == 0 and not isinstance(obj, np.generic) else array
 
 
@@ -174,12 +187,19 @@ def _adopt_torch(op: str, role: str, obj: Any) -> tuple[Any, Wrap | None]:
     torch = sys.modules["torch"]
     if not has_plain_memory(obj):
         raise refusal(op, role, obj)
-    if type(obj) is torch.Tensor or type(obj) is torch.nn.Parameter:  # a torch without an exchange table
+    # The extension module passes a plain tensor only where this version of torch has no DLPack exchange table.
+    if type(obj) is torch.Tensor or type(obj) is torch.nn.Parameter:
         if obj.device.type != "cpu":
             error = ValueError if role == "out" else TypeError
-            raise error(f"{op}: {role} is a tensor on device {obj.device}; this torch is too old to share it")
+            raise error(
+                f"{op}: {role} is a tensor on device {obj.device}; this version of torch has no DLPack exchange table, "
+                "which tensors outside of host memory need"
+            )
         if obj.is_conj() or obj.is_neg():
-            raise TypeError(f"{op}: {role} is a tensor with a lazy bit; pass tensor.resolve_conj() or .resolve_neg()")
+            raise TypeError(
+                f"{op}: {role} is a tensor with a lazy conjugate or negative bit; pass tensor.resolve_conj() or "
+                ".resolve_neg()"
+            )
         forward_mode = torch.autograd.forward_ad
         if forward_mode._current_level >= 0 and forward_mode.unpack_dual(obj).tangent is not None:
             raise TypeError(
@@ -193,7 +213,9 @@ def _adopt_torch(op: str, role: str, obj: Any) -> tuple[Any, Wrap | None]:
         if unnamed_dtype(obj):
             raise refusal(op, role, obj)
         return import_dlpack(obj.detach()), torch.from_dlpack
-    raise TypeError(f"{op}: {role} is of type {type_name(obj)}; pass a plain torch.Tensor (of its memory)")
+    raise TypeError(
+        f"{op}: {role} is of type {type_name(obj)}, a subclass of torch.Tensor; pass a plain torch.Tensor on its memory"
+    )
 
 
 def _adopt_jax(op: str, role: str, obj: Any) -> tuple[Any, Wrap | None]:
@@ -206,12 +228,12 @@ def _adopt_jax(op: str, role: str, obj: Any) -> tuple[Any, Wrap | None]:
     if len(devices) != 1 or any(device.platform != "cpu" for device in devices):
         raise TypeError(f"{op}: {role} is a JAX array on {obj.sharding}; only one CPU or GPU is supported")
     if jax.dtypes.issubdtype(obj.dtype, jax.dtypes.extended):
-        raise no_array(op, role, obj, "jax.random.key_data(x) gives one of numbers")
+        raise no_array(op, role, obj, "jax.random.key_data(x) gives an array of numbers")
     return np.asarray(obj), back_like(jax, obj)
 
 
 def _adopt_column(op: str, role: str, obj: Any) -> np.ndarray[Any, Any]:
-    # No column as `out`: NumPy may see a copy of it, and what is written there would be lost.
+    # A column is refused as `out`: `__array__` may return a copy, and a write to a copy does not reach the column.
     if role in ("input", "out") or not hasattr(obj, "__array__") or is_frame(obj):
         raise _is_table(op, role, obj)
     return values_of(op, role, obj)

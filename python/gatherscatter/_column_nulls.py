@@ -1,4 +1,4 @@
-"""_column_nulls.py: what a column holds, as each library tells it: how many nulls there are, and its plain values."""
+"""_column_nulls.py: number of nulls and plain values of a column, read with the calls of the column's library."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ Reader = tuple[int, Callable[[], Any]]
 
 
 def reader_of(column: Any) -> Reader:
-    """The number of nulls in a column, and a call that gives the values where there are none.
+    """The number of nulls in a column, and a function that returns its values if it has no nulls.
 
     Raises
     ------
     Exception
-        Of a class that the library chooses: there are no plain values.
+        If the column has no plain values. Each library raises an exception class of its own.
     """
     for cls in type(column).__mro__:
         read = _READERS.get(cls.__module__.partition(".")[0])
         if read is not None:
             return read(column)
-    pa = importlib.import_module("pyarrow")  # knows every column that speaks Arrow
+    pa = importlib.import_module("pyarrow")  # imports any column that has Arrow's PyCapsule interface
     make = pa.chunked_array if hasattr(column, "__arrow_c_stream__") else pa.array
     return _of_arrow(make(column))
 
@@ -37,7 +37,7 @@ def _of_arrow(column: Any) -> Reader:
 
 
 def _decoded(column: Any) -> Any:
-    """Without dictionaries and runs, because the nulls among their values are in no count."""
+    """Decode dictionaries, run-end encoding and extension types: `null_count` omits nulls among encoded values."""
     pa, types = importlib.import_module("pyarrow"), importlib.import_module("pyarrow.types")
     while True:
         kind = column.type
@@ -46,7 +46,7 @@ def _decoded(column: Any) -> Any:
         elif types.is_run_end_encoded(kind):
             column = importlib.import_module("pyarrow.compute").run_end_decode(column)
         elif getattr(kind, "extension_name", "") == "arrow.bool8":
-            column = column.cast(pa.bool_())  # any byte but 0 is true
+            column = column.cast(pa.bool_())  # arrow.bool8 stores int8; every value but 0 means true
         elif isinstance(kind, pa.BaseExtensionType):
             column = column.cast(kind.storage_type)
         else:
@@ -54,32 +54,32 @@ def _decoded(column: Any) -> Any:
 
 
 def _of_pandas(column: Any) -> Reader:
-    """A NaN is a value where NumPy owns the dtype of numbers, and a null everywhere else."""
+    """Count nulls as pandas does: NaN is a value in a column with a numeric NumPy dtype and a null in all others."""
     dtype, array = column.dtype, getattr(column, "array", column)
     if hasattr(dtype, "pyarrow_dtype"):
         return _of_arrow(array.__arrow_array__())
-    is_numpys = isinstance(dtype, np.dtype) or type(dtype).__name__ == "NumpyEADtype"
-    if is_numpys and dtype.kind != "O":
+    is_numpy_dtype = isinstance(dtype, np.dtype) or type(dtype).__name__ == "NumpyEADtype"
+    if is_numpy_dtype and dtype.kind != "O":
         return 0, lambda: np.asarray(column)
     nulls = int(np.count_nonzero(column.isna()))
-    if is_numpys:
+    if is_numpy_dtype:
         return nulls, lambda: np.asarray(column)
     if nulls == 0 and type(dtype).__name__ == "CategoricalDtype":
         return _of_pandas(array.categories.take(array.codes))
-    if type(dtype.na_value).__name__ == "NAType" and hasattr(dtype, "numpy_dtype"):  # with a mask
+    if type(dtype.na_value).__name__ == "NAType" and hasattr(dtype, "numpy_dtype"):  # a masked dtype such as Int64
         return nulls, lambda: column.to_numpy(dtype=dtype.numpy_dtype)
     return nulls, lambda: _plain(np.asarray(column))
 
 
 def _of_polars(column: Any) -> Reader:
-    """Arrays of one width are further axes. Each level of them has nulls of its own."""
+    """Count the nulls of every level: a column of type Array becomes further axes, and each level has its own nulls."""
     pl, parts = sys.modules["polars"], column
     nulls = column.null_count()
     while isinstance(parts.dtype, pl.Array):
         parts = parts.explode()
         nulls = max(nulls, parts.null_count())
     if isinstance(parts.dtype, pl.Struct):
-        raise TypeError("NumPy takes the fields for an axis")
+        raise TypeError("NumPy reads the fields of a struct as an axis")
     return nulls, lambda: _plain(np.asarray(column))
 
 
@@ -87,7 +87,7 @@ _READERS: dict[str, Callable[[Any], Reader]] = {"pandas": _of_pandas, "polars": 
 
 
 def _plain(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Refuses what has no dtype of its own. Text is the one thing that NumPy reads from objects without a loss."""
+    """Refuse arrays of objects, except text and bytes, the only objects that NumPy converts without loss."""
     if values.dtype.hasobject and not all(isinstance(item, str | bytes) for item in values.flat):
         raise TypeError("the items are objects")
     return values

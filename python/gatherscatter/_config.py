@@ -1,4 +1,4 @@
-"""_config.py: memory that is kept, and facts about the installation."""
+"""_config.py: `trim`, which releases cached memory, and `show_config`, which describes the installation."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from gatherscatter._version import __version__
 
 
 def trim() -> int:
-    """Give memory that is kept for reuse back to the system.
+    """Release memory that is kept for reuse.
 
-    Results from 256 KiB on live in blocks that are used again once a result is gone, because fresh memory costs more
-    time than most gathers. Temporary memory on GPUs is kept in the same way.
+    Memory of results of 256 KiB and more is kept when a result is freed and reused for later results, because
+    allocating fresh memory takes more time than most gathers. Temporary memory on GPUs is kept in the same way.
 
     Returns
     -------
     int
-        Number of bytes given back.
+        Number of bytes released.
 
     Examples
     --------
@@ -33,13 +33,13 @@ def trim() -> int:
 
 
 def _cuda_facts() -> dict[str, Any]:
-    """What the CUDA module says of itself and of the GPUs here."""
+    """Facts about the CUDA module and the GPUs of this machine."""
     try:
         cuda = importlib.import_module("gatherscatter._cuda")
     except ModuleNotFoundError:
         reason = (
-            "this installation was built without CUDA: there was no GPU or no nvcc then, or GS_CUDA was OFF; "
-            "pip install with -Ccmake.define.GS_CUDA=ON brings the module"
+            "this installation was built without CUDA: there was no GPU or no nvcc at build time, or GS_CUDA was OFF; "
+            "pip install with -Ccmake.define.GS_CUDA=ON builds the module"
         )
         return {"built": False, "reason": reason}
     except ImportError as error:
@@ -48,22 +48,23 @@ def _cuda_facts() -> dict[str, Any]:
 
 
 def show_config() -> dict[str, Any]:
-    """Facts about this installation and machine.
+    """Describe this installation and machine.
 
     Returns
     -------
     dict
-        ``version``, ``backend`` (who serves host arrays), ``isa`` (instruction set level in use), ``isa_supported``,
-        ``cpu_model``, ``processors``, ``threads``, ``l2_bytes``, ``llc_bytes``, the thresholds that
-        ``python -m gatherscatter tune`` measures (``far_table_bytes`` and so on; ``far_vector_bytes`` is the first of
-        them for units of 4 and 8 bytes), the state of the memory pool, and
+        ``version``, ``backend`` (which runs calls on host arrays), ``isa`` (instruction set level in use),
+        ``isa_supported``, ``cpu_model``, ``processors``, ``threads``, ``l2_bytes``, ``llc_bytes``, the thresholds that
+        ``python -m gatherscatter tune`` measures (``far_table_bytes`` and so on; ``far_vector_bytes`` replaces
+        ``far_table_bytes`` for units of 4 and 8 bytes, ``far_column_bytes`` for columns of tables), the state of the
+        memory pool, and
         ``cuda``: whether a CUDA module was ``built``, for which ``architectures``, with which ``runtime``; the version
-        of CUDA that the ``driver`` speaks; the ``devices``; and the ``reason`` where no GPU can be used.
+        of CUDA that the ``driver`` supports; the ``devices``; and the ``reason`` where no GPU can be used.
 
     Notes
     -----
-    Asks the CUDA driver, if there is one, but takes no memory of a GPU. Processes that are forked later cannot use CUDA
-    then, as after any use of it.
+    The call queries the CUDA driver, if there is one, but allocates no memory on a GPU. As after any use of CUDA,
+    processes that are forked later cannot use CUDA.
 
     Examples
     --------

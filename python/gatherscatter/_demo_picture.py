@@ -1,4 +1,4 @@
-"""The demo's picture: digits moved, classified, counted, averaged, pasted; times of a row lookup and of tables."""
+"""Picture of the demo: digits moved, classified, counted, averaged and pasted; times of row lookups and tables."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _moved(part: SubFigure, moved: dict[str, Array]) -> None:
 
 
 def _chosen(classified: Classified) -> Array:
-    """Digits from sure to doubtful, the wrong ones last: those are the interesting ones."""
+    """Choose digits in descending order of confidence, with at most two wrongly classified ones at the end."""
     right = np.flatnonzero(classified.predicted == classified.labels)
     wrong = np.flatnonzero(classified.predicted != classified.labels)[:2]
     by_confidence = right[np.argsort(-classified.confidence[right], kind="stable")]
@@ -129,7 +129,7 @@ def _pasted(part: SubFigure, sheet: Array) -> None:
 
 
 def _tables(part: SubFigure, library: str, jobs: list[Job]) -> None:
-    """Our time for each job as a share of the library's own, which is the grey bar behind it."""
+    """Draw our time for each job as a share of the library's own time, which is the grey bar behind it."""
     _heading(part, f"tables of {library}: our time, its own is 1")
     axes = part.subplots()
     shown = [(job.task, *job.seconds[library]) for job in reversed(jobs)]
@@ -147,7 +147,7 @@ def _tables(part: SubFigure, library: str, jobs: list[Job]) -> None:
 
 
 def draw(shown: Shown, path: Path) -> None:
-    """Writes the picture; its format follows from the name of the file. Without flights it has one band less."""
+    """Write the picture in the format that the suffix of the path names. Without flights it has one band fewer."""
     heights = [6.2, 3.2, 2.3][: 3 if shown.flights else 2]
     figure = Figure(figsize=(14, sum(heights)), facecolor=PAPER)
     bands = figure.add_gridspec(len(heights), 1, height_ratios=heights)

@@ -1,4 +1,4 @@
-"""_device.py: arrays on GPUs: who runs kernels there, how each library lends its memory, and how it gets a result."""
+"""_device.py: arrays on GPUs: loading the module that runs kernels, borrowing memory, and converting results."""
 
 from __future__ import annotations
 
@@ -23,21 +23,23 @@ _MODULES = {"cuda": "_cuda", "reference": "_reference"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lent:
-    """An array on a GPU, which lends its memory once the stream of the call is known.
+class DeviceAdapter:
+    """An array on a GPU, whose memory is borrowed after the stream of the call has been chosen.
 
     Attributes
     ----------
     device : int
+        Number of the GPU.
     stream : int or None
-        On which its library uses it now. None: the library lets the stream that it is lent to wait.
+        Stream in which the library of the array uses the memory now. None: the library makes the stream that `borrow`
+        receives wait for its own work.
     borrow : callable
-        Takes the stream of the call, gives a `_core.DLPackArray`.
+        Takes the stream of the call, returns a `_core.DLPackArray` on the memory of the array.
     make : callable or None
-        Takes a shape and a dtype (or its name), gives a fresh array of the library and its address. None: a result is
-        memory of ours.
+        Takes a shape and a dtype (or its name), returns a new array of the library and its address. None: results are
+        allocated by the extension module.
     wrap : callable
-        Turns such memory into an array of the library.
+        Converts a result into an array of the library.
     """
 
     device: int
@@ -48,7 +50,7 @@ class Lent:
 
 
 class Values:
-    """Numbers that a caller wrote down, as an array in host memory: they are copied to where the call runs."""
+    """An array in host memory made of Python numbers. A call on a GPU copies it to the GPU instead of refusing it."""
 
     __slots__ = ("array",)
 
@@ -72,7 +74,7 @@ class Values:
 
 
 def load() -> str:
-    """Load the module that runs kernels on GPUs, and say why there is none where that is so."""
+    """Load the module that runs kernels on GPUs; return the reason why it cannot be used, or an empty string."""
     name = os.environ.get("GS_DEVICES", "cuda")
     if name not in _MODULES:
         return f"GS_DEVICES={name}: expected cuda or reference"
@@ -89,15 +91,15 @@ def load() -> str:
     return ""
 
 
-def lend(op: str, role: str, obj: Any) -> Lent | None:
-    """How an array on a GPU lends its memory; None for everything else."""
+def borrowable(op: str, role: str, obj: Any) -> DeviceAdapter | None:
+    """Describe how the memory of an array on a GPU is borrowed; None for every other object."""
     library = type(obj).__module__.partition(".")[0]
     if library == "cupy":
         cupy = sys.modules["cupy"]
         if isinstance(obj, cupy.ndarray):
-            return _lend_cupy(cupy, obj)
+            return _borrowable_cupy(cupy, obj)
     if library in ("jax", "jaxlib"):
-        return _lend_jax(sys.modules["jax"], op, role, obj)
+        return _borrowable_jax(sys.modules["jax"], op, role, obj)
     cls = type(obj)
     if hasattr(cls, "__dlpack__"):
         if not hasattr(cls, "__dlpack_device__"):
@@ -105,17 +107,17 @@ def lend(op: str, role: str, obj: Any) -> Lent | None:
         kind, number = _device_of(op, role, obj)
         if kind != CUDA:
             return None
-        return Lent(number, None, lambda stream: _import(obj, stream), None, back_to(obj))
-    return _lend_interface(op, role, obj) if has_interface(obj) else None
+        return DeviceAdapter(number, None, lambda stream: _import(obj, stream), None, back_to(obj))
+    return _borrowable_interface(op, role, obj) if has_interface(obj) else None
 
 
 def has_interface(obj: Any) -> bool:
-    """Whether it describes memory of a GPU in the way that numba and others do."""
+    """Whether an object describes memory of a GPU by ``__cuda_array_interface__``, as numba and others do."""
     return isinstance(getattr(obj, "__cuda_array_interface__", None), dict)
 
 
 def is_on_device(obj: Any) -> bool:
-    """Whether an array lies on a GPU, so that its values cannot be looked at from here."""
+    """Whether an array lies on a GPU, where host code cannot read its values."""
     if isinstance(obj, np.ndarray | np.generic | bool | int | float | complex | str | bytes | list | tuple):
         return False
     torch = sys.modules.get("torch")
@@ -126,12 +128,12 @@ def is_on_device(obj: Any) -> bool:
         return has_interface(obj)
     try:
         return bool(device()[0] == CUDA)
-    except Exception:  # a tracer, or an array that is spread over several devices: refused elsewhere, in better words
+    except Exception:  # a tracer or an array sharded over several devices, which `adopt` refuses with a clear message
         return False
 
 
 def truth_of(op: str, role: str, array: Any) -> Any:
-    """An array on a GPU as one of bool: what is not 0 is true. By its own library, on the device."""
+    """Convert an array on a GPU to bool with its own library, on the device: every value except 0 is true."""
     dtype = str(getattr(array, "dtype", "bool"))
     if dtype.rpartition(".")[2] in ("bool", "bool_"):
         return array
@@ -142,7 +144,7 @@ def truth_of(op: str, role: str, array: Any) -> Any:
 
 
 def reshaped(op: str, role: str, array: Any, shape: tuple[int, ...]) -> Any:
-    """An array on a GPU in another shape of the same size, by its own library."""
+    """Reshape an array on a GPU with its own library; the number of elements stays."""
     if tuple(array.shape) == shape:
         return array
     if not hasattr(array, "reshape"):
@@ -151,15 +153,18 @@ def reshaped(op: str, role: str, array: Any, shape: tuple[int, ...]) -> Any:
 
 
 def stand_in(array: Any) -> np.ndarray[Any, Any]:
-    """A NumPy array without memory of the shape and dtype of one that says neither."""
-    lent = lend("", "input", array)
-    if lent is None:
+    """A NumPy array with the shape and dtype of an array on a GPU that has no such attributes.
+
+    All elements of the NumPy array share one item, so that it needs no memory.
+    """
+    operand = borrowable("", "input", array)
+    if operand is None:
         raise TypeError(f"{type(array).__name__} is not on a GPU")
-    borrowed = lent.borrow(1)
+    borrowed = operand.borrow(1)
     return np.broadcast_to(np.zeros((), borrowed.dtype), borrowed.shape)
 
 
-def _lend_cupy(cupy: Any, obj: Any) -> Lent:
+def _borrowable_cupy(cupy: Any, obj: Any) -> DeviceAdapter:
     device = int(obj.device.id)
 
     def borrow(_: int) -> _core.DLPackArray:
@@ -172,10 +177,10 @@ def _lend_cupy(cupy: Any, obj: Any) -> Lent:
 
     with cupy.cuda.Device(device):
         stream = int(cupy.cuda.get_current_stream().ptr)
-    return Lent(device, stream or 1, borrow, make, lambda result: result)
+    return DeviceAdapter(device, stream or 1, borrow, make, lambda result: result)
 
 
-def _lend_jax(jax: Any, op: str, role: str, obj: Any) -> Lent | None:
+def _borrowable_jax(jax: Any, op: str, role: str, obj: Any) -> DeviceAdapter | None:
     if isinstance(obj, jax.core.Tracer) or not isinstance(obj, jax.Array):
         return None
     devices = obj.devices()
@@ -190,12 +195,12 @@ def _lend_jax(jax: Any, op: str, role: str, obj: Any) -> Lent | None:
     def wrap(result: Any) -> Any:
         return back(jax.dlpack.from_dlpack(result))
 
-    return Lent(int(obj.__dlpack_device__()[1]), None, lambda stream: _import(obj, stream), None, wrap)
+    return DeviceAdapter(int(obj.__dlpack_device__()[1]), None, lambda stream: _import(obj, stream), None, wrap)
 
 
 @dataclass(frozen=True, slots=True)
 class _Described:
-    """What a ``__cuda_array_interface__`` says, checked."""
+    """The checked contents of a ``__cuda_array_interface__``."""
 
     address: int
     read_only: bool
@@ -205,43 +210,46 @@ class _Described:
     stream: int | None
 
 
-def _lend_interface(op: str, role: str, obj: Any) -> Lent | None:
+def _borrowable_interface(op: str, role: str, obj: Any) -> DeviceAdapter | None:
     facts: dict[str, Any] = obj.__cuda_array_interface__
     if facts.get("mask") is not None:
-        raise TypeError(f"{op}: {role} carries a mask in its __cuda_array_interface__, which is not supported")
+        raise TypeError(f"{op}: {role} has a mask in its __cuda_array_interface__, which is not supported")
     try:
         described = _described(facts, obj)
     except (KeyError, TypeError, ValueError, OverflowError) as error:
-        problem = f"no {error}" if isinstance(error, KeyError) else str(error)
+        problem = f"the key {error} is missing" if isinstance(error, KeyError) else str(error)
         raise BufferError(f"{op}: {role} has a malformed __cuda_array_interface__: {problem}") from None
     kind, device = _core.place_of(described.address)
     is_empty = 0 in described.shape
-    if kind == "host" and described.address and is_empty:  # it may begin where its allocation ends
+    if kind == "host" and described.address and is_empty:
+        # An empty array may begin at the end of its allocation, so the byte before it is queried.
         kind, device = _core.place_of(described.address - 1)
     if kind == "host" and described.address and not is_empty:
-        raise BufferError(f"{op}: {role} describes memory in its __cuda_array_interface__ that no GPU knows of")
+        raise BufferError(f"{op}: the address in the __cuda_array_interface__ of {role} is not in memory of a GPU")
     if kind == "pinned_host" and role == "out":
         raise ValueError(f"{op}: out lies in pinned host memory, expected memory of a GPU")
     if described.stream == 0:
-        raise BufferError(f"{op}: {role} names stream 0, which is ambiguous: 1 is the default stream")
+        raise BufferError(
+            f"{op}: the __cuda_array_interface__ of {role} has stream 0, which is ambiguous: 1 is the default stream"
+        )
 
     def borrow(_: int) -> _core.DLPackArray:
         try:
             return _from_described(obj, described, int(device))
-        except (BufferError, ValueError) as error:  # it contradicts itself
+        except (BufferError, ValueError) as error:  # address, shape and strides are inconsistent
             raise type(error)(f"{op}: {role}: {error}") from None
 
     numba = sys.modules.get("numba.cuda")
-    is_numbas = type(obj).__module__.startswith("numba") and numba is not None
-    wrap = numba.as_cuda_array if is_numbas and numba is not None else (lambda result: result)
-    # Without a stream the producer says that there is nothing to wait for; then the default one stands for it.
-    return Lent(int(device), 1 if described.stream is None else described.stream, borrow, None, wrap)
+    is_numba = type(obj).__module__.startswith("numba") and numba is not None
+    wrap = numba.as_cuda_array if is_numba and numba is not None else (lambda result: result)
+    # The interface has no stream where the producer needs no synchronisation. The default stream is used then.
+    return DeviceAdapter(int(device), 1 if described.stream is None else described.stream, borrow, None, wrap)
 
 
 def _described(facts: dict[str, Any], obj: Any) -> _Described:
     data = facts["data"]
     if not isinstance(data, tuple | list) or len(data) != 2:
-        raise ValueError(f"data is {shown(data)}, expected an address and whether it is read-only")
+        raise ValueError(f"data is {shown(data)}, expected a pair of an address and a read-only flag")
     address = 0 if data[0] is None else _integer("data", data[0])
     if not 0 <= address < 2**64:
         raise ValueError(f"data begins at {address}, expected an address of 64 bits")
@@ -264,7 +272,7 @@ def _integer(name: str, number: Any) -> int:
     try:
         return index(number)
     except TypeError:
-        raise TypeError(f"{name} says {shown(number)}, expected an integer") from None
+        raise TypeError(f"{name} has {shown(number)} where an integer is expected") from None
 
 
 def _extents(name: str, numbers: Any) -> tuple[int, ...]:
@@ -277,7 +285,11 @@ def _extents(name: str, numbers: Any) -> tuple[int, ...]:
 
 
 def _dtype_of(facts: dict[str, Any], obj: Any) -> np.dtype[Any]:
-    """Fields come from `descr`; of dtypes that a type string has no letter for (bfloat16), only the array knows."""
+    """The dtype that a ``__cuda_array_interface__`` describes.
+
+    The fields of a structured dtype come from `descr`. A type string has no letter for dtypes such as bfloat16; their
+    dtype comes from the `dtype` attribute of the array.
+    """
     typestr = facts["typestr"]
     match = re.fullmatch(r"[<>|=]?[a-zA-Z]([0-9]*)(\[[a-z0-9]+\])?", typestr) if isinstance(typestr, str) else None
     own = getattr(obj, "dtype", None)
@@ -316,10 +328,10 @@ def _import(obj: Any, stream: int) -> _core.DLPackArray:
 
 
 def capsule_of(obj: Any, **stream: int) -> Any:
-    """What a producer of DLPack gives, asked for in the newest form first."""
+    """The DLPack capsule of a producer, of version 1.1 where the producer supports versions."""
     try:
         capsule = obj.__dlpack__(**stream, max_version=(1, 1))
-    except TypeError:  # a producer older than DLPack 1.0
+    except TypeError:  # a producer older than DLPack 1.0 does not accept max_version
         capsule = obj.__dlpack__(**stream)
     if type(capsule) is not _Capsule:
         raise BufferError(f"{type_name(obj)}.__dlpack__ returned {type_name(capsule)}, expected a DLPack capsule")
@@ -327,23 +339,27 @@ def capsule_of(obj: Any, **stream: int) -> Any:
 
 
 def _device_of(op: str, role: str, obj: Any) -> tuple[int, int]:
-    """Kind and number of the device that a producer of DLPack names."""
+    """Type and number of the device that a DLPack producer reports."""
     device = obj.__dlpack_device__()
     try:
         kind, number = (index(part) for part in device)
     except (TypeError, ValueError):
         kind = number = -1
     if not (0 <= kind < 2**31 and 0 <= number < 2**31):
-        said = f"({', '.join(map(shown, device))})" if isinstance(device, tuple) else shown(device)
+        returned = f"({', '.join(map(shown, device))})" if isinstance(device, tuple) else shown(device)
         raise BufferError(
-            f"{op}: {role} is of type {type_name(obj)}, whose __dlpack_device__ returned {said[:80]}, expected "
+            f"{op}: {role} is of type {type_name(obj)}, whose __dlpack_device__ returned {returned[:80]}, expected "
             "two integers: device type and number"
         )
     return kind, number
 
 
 def back_to(obj: Any) -> Callable[[Any], Any]:
-    """How a library takes a result over: `from_dlpack` of its namespace, or of the module it comes from, or NumPy's."""
+    """The function that converts a result into an array of the library of `obj`.
+
+    It is `from_dlpack` of the library's array namespace, else of the package that defines the type of `obj`, else a
+    conversion to NumPy.
+    """
     if hasattr(obj, "__array_namespace__"):
         namespace = obj.__array_namespace__()
     else:
@@ -353,13 +369,13 @@ def back_to(obj: Any) -> Callable[[Any], Any]:
 
 
 def _to_numpy(result: Any) -> Any:
-    """A result on a GPU stays ours, since NumPy cannot have it."""
+    """Convert a result in host memory to NumPy. A result on a GPU stays a `DLPackArray`: NumPy cannot import it."""
     return as_numpy("the result", result) if result.__dlpack_device__()[0] == _HOST else result
 
 
 def as_numpy(what: str, array: _core.DLPackArray) -> Any:
-    """Memory of ours, or lent to us, as a NumPy array."""
+    """A NumPy array on the memory of a `DLPackArray`."""
     try:
         return np.from_dlpack(cast(Any, array))
     except RuntimeError:
-        raise TypeError(f"{what} has dtype {array.dtype}, which NumPy has not") from None
+        raise TypeError(f"{what} has dtype {array.dtype}, which NumPy does not have") from None

@@ -1,11 +1,11 @@
-"""_environment.py: settings that Python reads from the environment, and names that are nearly those of settings."""
+"""_environment.py: checks of the environment variables that Python reads, and warnings for misspelt names."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
 
-__all__ = ["check_environment", "slips"]
+__all__ = ["check_environment", "misspellings"]
 
 SETTINGS = (
     "GS_NUM_THREADS",
@@ -19,21 +19,23 @@ SETTINGS = (
     "GS_SERIAL_POINTS",
     "GS_SERIAL_POINTS_FAR",
     "GS_SERIAL_ROW_BYTES",
+    "GS_FAR_COLUMN_BYTES",
+    "GS_SERIAL_ROWS",
     "GS_DEVICES",
     "GS_REFERENCE_SHUFFLE",
 )
-# Of Ghostscript, and of our own build.
+# Variables of Ghostscript, and options of this package's build; they are not misspelt settings.
 _OTHERS = {"GS_LIB", "GS_LIB_DEFAULT", "GS_OPTIONS", "GS_DEVICE", "GS_FONTPATH", "GS_FONTMAP", "GS_PROG", "GS_DLL"}
 _OTHERS |= {"GS_CUDA", "GS_CUDA_ARCHITECTURES"}
 
 
 def check_environment() -> None:
-    """Refuse what makes no sense, and warn of names that look like a setting and are none.
+    """Check the values of settings, and log a warning for each name that resembles a setting.
 
     Raises
     ------
     ImportError
-        A setting has a value that it cannot have. Those that `_core` reads are its business.
+        If a setting has an invalid value. `_core` checks the settings that it reads itself.
     """
     devices = os.environ.get("GS_DEVICES", "cuda")
     if devices not in ("cuda", "reference"):
@@ -41,31 +43,31 @@ def check_environment() -> None:
     seed = os.environ.get("GS_REFERENCE_SHUFFLE", "")
     if seed and not (seed.isascii() and seed.isdecimal() and int(seed[:21]) < 2**64):
         raise ImportError(f"GS_REFERENCE_SHUFFLE={seed}: expected a whole number below 2**64")
-    found = slips(os.environ)
+    found = misspellings(os.environ)
     if found:
-        import logging  # only here: it takes longer than this module
+        import logging  # imported only when it is needed, because its import takes longer than that of this module
 
         for name, meant in found:
             logging.getLogger("gatherscatter").warning(
-                "the environment variable %s is not read; %s is one that is", name, meant
+                "the environment variable %s is not a setting of gatherscatter; did you mean %s?", name, meant
             )
 
 
-def slips(names: Iterable[str]) -> list[tuple[str, str]]:
-    """Names that are not read and nearly those of settings, each with the setting that may be meant."""
+def misspellings(names: Iterable[str]) -> list[tuple[str, str]]:
+    """The names that are no settings but resemble one, each with the setting that may be meant."""
     found = []
     for name in names:
         upper = name.upper()
         if not upper.startswith("GS_") or upper.startswith("GS_PTX_") or name in SETTINGS or upper in _OTHERS:
             continue
         distance, meant = min((_distance(upper, setting), setting) for setting in SETTINGS)
-        if distance <= (1 if len(meant) <= len("GS_POOL") else 2):  # GS_ROOT and GS_PORT are two slips from GS_POOL
+        if distance <= (1 if len(meant) <= len("GS_POOL") else 2):  # GS_ROOT and GS_PORT have distance 2 from GS_POOL
             found.append((name, meant))
     return found
 
 
 def _distance(a: str, b: str) -> int:
-    """How many letters are left out, put in, replaced, or exchanged with their neighbour."""
+    """The least number of letters to remove, insert, replace, or exchange with their neighbour."""
     before: list[int] = []
     last = list(range(len(b) + 1))
     for i, letter in enumerate(a):

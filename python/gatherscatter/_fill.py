@@ -1,4 +1,4 @@
-"""_fill.py: one value as an array of exactly the input's dtype, refused where the dtype cannot hold it."""
+"""_fill.py: conversion of one value to exactly the dtype of the input, with an error if the dtype cannot hold it."""
 
 from __future__ import annotations
 
@@ -25,16 +25,17 @@ class _Misfit(Exception):
 
 @dataclass(frozen=True)
 class Numbers:
-    """The numbers that the items of an array hold, and how to make one of them.
+    """The numbers that a dtype can hold, and a function that makes an item of it.
 
     Attributes
     ----------
     category : type
         ``bool``, ``int``, ``float`` or ``complex``.
     low, high : Any
-        Limits of an integer or floating dtype; None for the other two.
+        Limits of an integer or floating dtype; None for bool and complex.
     make : callable
-        Takes a Python number, gives a 0-d array of the dtype; what does not fit is cut as the library cuts it.
+        Takes a Python number, returns a 0-d array of the dtype; a number that does not fit is converted by the rules of
+        the library.
     """
 
     category: type
@@ -44,17 +45,17 @@ class Numbers:
 
 
 def numbers_of(like: Any) -> Numbers | None:
-    """The numbers that `like` holds; None for dtypes without numbers (datetime, string, void, structured).
+    """The numbers that the dtype of `like` holds; None for dtypes without numbers (datetime, string, structured).
 
     Parameters
     ----------
     like : array
-        A NumPy, torch, JAX or any other array with ``__array_namespace__``.
+        An array of NumPy, torch, JAX or any other library with ``__array_namespace__``.
 
     Raises
     ------
     TypeError
-        The library cannot make a value of that dtype.
+        If the library cannot make a value of that dtype.
     """
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(like, torch.Tensor):
@@ -69,11 +70,11 @@ def numbers_of(like: Any) -> Numbers | None:
 
 
 def as_fill(op: str, like: Any, fill_value: Any, what: str = "fill_value") -> Any:
-    """What `_core` takes as `fill`: None for zero bytes, else a 0-d array of exactly the dtype of `like`.
+    """Convert a fill value for `_core`: None for zero bytes, else a 0-d array of exactly the dtype of `like`.
 
-    A value fits when the dtype can represent it. Rounding of floats is no misfit, overflow is; an integer dtype takes a
-    float that is an integer; a complex value fits only a complex dtype. Dtypes without numbers take values of their
-    own kind without loss, and 0, which means zero bytes.
+    A value fits if the dtype can represent it. A float may be rounded, but must not overflow; a float with an integral
+    value fits an integer dtype; a complex value fits only a complex dtype. Dtypes without numbers accept values of
+    their own kind that lose nothing, and 0, which means zero bytes.
 
     Parameters
     ----------
@@ -88,7 +89,7 @@ def as_fill(op: str, like: Any, fill_value: Any, what: str = "fill_value") -> An
     Raises
     ------
     ValueError
-        The dtype cannot hold `fill_value`.
+        If the dtype cannot hold `fill_value`.
 
     Examples
     --------
@@ -106,9 +107,9 @@ def as_fill(op: str, like: Any, fill_value: Any, what: str = "fill_value") -> An
             raise no_array(op, "input", like)
         like = array_like_of(f"{op}: input", like)
     if is_on_device(fill_value) and _is_item_of(like, fill_value) and is_on_device(like):
-        return fill_value  # read there
+        return fill_value  # it is read on the GPU
     if is_table(like) or not has_values(like) or not has_values(fill_value):
-        return None if not has_values(like) else fill_value  # refused by `_core`, which knows the words
+        return None if not has_values(like) else fill_value  # `_core` refuses the argument with the message for it
     try:
         numbers = numbers_of(like)
     except TypeError as error:
@@ -128,7 +129,7 @@ def as_fill(op: str, like: Any, fill_value: Any, what: str = "fill_value") -> An
 
 
 def array_like_of(what: str, array: Any) -> Any:
-    """An array of the same shape and dtype whose dtype can be asked for, for a bare producer of DLPack."""
+    """An array with the shape and dtype of a DLPack producer that has no such attributes."""
     return stand_in(array) if is_on_device(array) else as_numpy(what, import_dlpack(array))
 
 
@@ -137,13 +138,13 @@ def _is_item_of(like: Any, value: Any) -> bool:
 
 
 def _plain_number(value: Any, what: str) -> Any:
-    """`value` as a Python number where it is one, or a 0-d array or scalar of one; else as it is."""
+    """Convert a scalar or a 0-d array of a number to a Python number; return every other value unchanged."""
     if isinstance(value, bool | int | float | complex) or not hasattr(value, "item"):
         return value
     if getattr(value, "ndim", None) != 0 or getattr(getattr(value, "dtype", None), "kind", None) in ("m", "M"):
         return value
     if getattr(value, "requires_grad", False) and sys.modules["torch"].is_grad_enabled():
-        raise RuntimeError(f"{what} is a tensor that requires grad, which would be lost; pass its .detach()")
+        raise RuntimeError(f"{what} is a tensor that requires grad, and its gradient would be lost; pass its .detach()")
     if hasattr(value, "requires_grad") and unnamed_dtype(value):
         raise TypeError(f"{what} has dtype {value.dtype}, which has no numbers")
     return value.item()
@@ -153,7 +154,7 @@ def _number(numbers: Numbers, fill_value: Any, what: str = "fill_value") -> Any:
     if isinstance(fill_value, np.ma.MaskedArray):
         raise _Misfit
     value: Any = _plain_number(fill_value, what)
-    # A long double has no Python type; it stays itself.
+    # Python has no type for a long double, so that one is not converted.
     if not isinstance(value, bool | int | float | complex | np.longdouble | np.clongdouble):
         raise _Misfit
     is_complex = isinstance(value, complex | np.clongdouble)
@@ -167,7 +168,7 @@ def _number(numbers: Numbers, fill_value: Any, what: str = "fill_value") -> Any:
         return numbers.make(_integer(numbers, value))
     try:
         made = numbers.make(value)
-    except OverflowError:  # an integer that no float reaches
+    except OverflowError:  # an integer beyond the range of every float
         raise _Misfit from None
     held = made.item()
     with np.errstate(all="ignore"):
@@ -188,7 +189,7 @@ def _integer(numbers: Numbers, value: Any) -> int:
 
 
 def _represents(held: Any, wanted: Any) -> bool:
-    """Whether `held` is `wanted` up to rounding. Some narrow floats have no infinity, NaN, sign or zero."""
+    """Whether `held` equals `wanted` except for rounding: some narrow floats have no infinity, NaN, sign or zero."""
     if wanted != wanted:
         return bool(held != held)
     if wanted == 0 or abs(wanted) == np.inf:
@@ -197,7 +198,7 @@ def _represents(held: Any, wanted: Any) -> bool:
 
 
 def _float_limits(info: Any) -> tuple[Any, Any]:
-    """Largest magnitudes that round to a finite value: half a step beyond the last one is still that one."""
+    """The limits within which a value rounds to a finite one: up to half a spacing beyond the largest finite value."""
     kind = np.longdouble if getattr(info, "dtype", None) == np.dtype(np.longdouble) else float
     slack = 1 + kind(info.eps) / 4
     low, high = kind(info.min), kind(info.max)
@@ -225,7 +226,7 @@ def _numpy_numbers(dtype: np.dtype[Any]) -> Numbers | None:
 
 
 def _extension_numbers(dtype: np.dtype[Any], make: Callable[[Any], Any]) -> Numbers | None:
-    """Numbers that another package adds to NumPy, as ml_dtypes does: bfloat16, float8, int4."""
+    """The numbers of a dtype that another package adds to NumPy, such as bfloat16, float8 and int4 of ml_dtypes."""
     category = type(np.zeros((), dtype).item())
     package: Any = sys.modules.get(dtype.type.__module__.partition(".")[0])
     if category is int and hasattr(package, "iinfo"):
@@ -241,8 +242,9 @@ def _extension_numbers(dtype: np.dtype[Any], make: Callable[[Any], Any]) -> Numb
 def _torch_numbers(torch: Any, like: Any) -> Numbers:
     dtype = like.dtype
 
-    # Through the widest type of the category, because torch.full refuses what only just rounds into range. In host
-    # memory also for a tensor on a GPU: the binding copies it there without waiting.
+    # The value is made in the widest dtype of its category and then cast, because torch.full refuses a value beyond the
+    # range that rounds into it. It lies in host memory also for a tensor on a GPU: the binding copies it to the GPU
+    # without waiting.
     def make_from(widest: Any) -> Callable[[Any], Any]:
         return lambda value: torch.tensor(value, dtype=widest, device="cpu").to(dtype)
 
@@ -261,7 +263,7 @@ def _torch_numbers(torch: Any, like: Any) -> Numbers:
 
 
 def _namespace_numbers(like: Any) -> Numbers:
-    """Numbers of any other library that follows the array-API standard."""
+    """The numbers of a dtype of any other library that follows the array-API standard."""
     try:
         xp = like.__array_namespace__()
         dtype = like.dtype
@@ -282,11 +284,14 @@ def _namespace_numbers(like: Any) -> Numbers:
 
 
 def _in_library_of(like: Any, made: np.ndarray[Any, Any]) -> Any:
-    """A NumPy value for a library that uses NumPy's dtypes, such as JAX. Never narrowed: x64 may be off by now."""
+    """Convert a NumPy value to a library that uses NumPy's dtypes, such as JAX.
+
+    The value stays a NumPy array where the library would narrow it, as JAX does after x64 has been disabled.
+    """
     if is_ndarray(like) or not hasattr(like, "__array_namespace__") or is_on_device(like):
         return made
-    there = like.__array_namespace__().asarray(made)
-    return there if there.dtype == made.dtype else made
+    converted = like.__array_namespace__().asarray(made)
+    return converted if converted.dtype == made.dtype else made
 
 
 def _without_numbers(dtype: np.dtype[Any], value: Any) -> np.ndarray[Any, Any]:
@@ -325,7 +330,7 @@ def _fill_fields(made: np.ndarray[Any, Any], value: Any) -> None:
             base, shape = field.subdtype
             parts = np.empty(shape, object)
             parts[...] = part
-            made[name] = np.array([_item(base, one) for one in parts.flat], base).reshape(shape)
+            made[name] = np.array([_item(base, item) for item in parts.flat], base).reshape(shape)
 
 
 def _item(dtype: np.dtype[Any], value: Any) -> np.ndarray[Any, Any]:
@@ -335,7 +340,7 @@ def _item(dtype: np.dtype[Any], value: Any) -> np.ndarray[Any, Any]:
 
 
 def _moment(dtype: np.dtype[Any], value: Any) -> Any:
-    """A date or a duration in the dtype's own unit. What is lost on the way back did not fit."""
+    """Convert a date or duration to the unit of the dtype. It fits if converting it back gives an equal value."""
     kind = np.datetime64 if dtype.kind == "M" else np.timedelta64
     if not isinstance(value, np.generic):
         if isinstance(value, bool | int | float | complex | str | bytes):

@@ -1,11 +1,11 @@
-"""_implicit_cast.py: which values a tile operator casts to the dtype of its array without being asked.
+"""_implicit_cast.py: implicit casts of the values of a tile operator to the dtype of its array.
 
-The rules are cuTile's. A Python literal is loosely typed: it may go up in bool < int < float < complex, and an int
-must be in range. Everything with a dtype, NumPy scalars too, is typed: it may widen within its kind, signed and
-unsigned never mix, nothing goes from float to int or from a number to bool, float16 and bfloat16 never meet, and
-narrower floats take only themselves. Complex numbers continue the rules upwards. A dtype without numbers (datetime,
-string, void, structured) takes the literal 0, which means zero bytes, an array of the same dtype, or one value of its
-own kind that loses nothing.
+The rules are cuTile's. A Python literal is loosely typed: it may be cast upwards in bool < int < float < complex, and
+an int must be in range. A value with a dtype is typed, NumPy scalars included: it may be widened within its kind.
+Signed and unsigned integers do not mix, floats are not cast to integers nor numbers to bool, float16 and bfloat16 are
+not cast to each other, and a float narrower than 16 bits is cast neither to nor from another dtype. Complex numbers
+extend these rules. A dtype without numbers (datetime, string, void, structured) accepts the literal 0, which means zero
+bytes, an array of the same dtype, or one value of its own kind that loses nothing.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _NUMBER = re.compile(r"(bool|int|uint|float|bfloat|complex)(\d*)")
 
 
 def dtype_name(array: Any) -> str:
-    """Name of an array's dtype, the same in every library: ``int64``, ``bfloat16``, ``float8_e4m3fn``."""
+    """Name of an array's dtype without the name of its library: ``int64``, ``bfloat16``, ``float8_e4m3fn``."""
     dtype = array.dtype
     return dtype.name if isinstance(dtype, np.dtype) else str(dtype).rpartition(".")[2]
 
 
 def implicit_cast(op: str, what: str, value: Any, array: Any) -> Any:
-    """`value` as an array of exactly the dtype of `array`; None stands for zero bytes.
+    """Cast `value` to exactly the dtype of `array`; None stands for zero bytes.
 
     Parameters
     ----------
@@ -43,16 +43,16 @@ def implicit_cast(op: str, what: str, value: Any, array: Any) -> Any:
     what : str
         Name of the argument, such as ``"padding_value"``.
     value : scalar or array
-        Not checked for its shape.
+        Its shape is not checked.
     array : array
-        Gives dtype and library.
+        Determines dtype and library.
 
     Raises
     ------
     TileTypeError
-        The kind of `value` does not cast to that dtype.
+        If the kind of `value` does not cast to that dtype.
     TileValueError
-        An int literal that is out of range.
+        If an int literal is out of range.
 
     Examples
     --------
@@ -117,12 +117,14 @@ def _with_plain_memory(op: str, what: str, value: Any) -> Any:
         return value
     must_have_values(op, what, value)
     if value.requires_grad and torch.is_grad_enabled():
-        raise RuntimeError(f"{op}: {what} is a tensor that requires grad, which would be lost; pass its .detach()")
+        raise RuntimeError(
+            f"{op}: {what} is a tensor that requires grad, and its gradient would be lost; pass its .detach()"
+        )
     return value.resolve_conj().resolve_neg()
 
 
 def _same_dtype(value: Any, array: Any) -> bool:
-    """Equal names are equal dtypes, but for structured ones: all of the same size have one name."""
+    """Whether two dtypes of equal name are equal. Structured dtypes of one size share a name, so they are compared."""
     if isinstance(value.dtype, np.dtype) and isinstance(array.dtype, np.dtype):
         same_order = value.dtype.newbyteorder("=") == array.dtype.newbyteorder("=")
         return same_order if array.dtype.names is None else value.dtype == array.dtype
@@ -130,7 +132,7 @@ def _same_dtype(value: Any, array: Any) -> bool:
 
 
 def _widens(source: str, target: str) -> bool:
-    """Whether cuTile's promotion of the two dtypes is the target."""
+    """Whether cuTile promotes the two dtypes to the target."""
     a, b = _NUMBER.fullmatch(source), _NUMBER.fullmatch(target)
     if a is None or b is None:  # narrow floats, and dtypes without numbers
         return False
@@ -152,14 +154,14 @@ def _converted(value: Any, array: Any) -> Any:
     torch = sys.modules.get("torch")
     if is_on_device(value) and not (torch is not None and isinstance(value, torch.Tensor)):
         is_same = _same_dtype(value, array) and dtype_name(value) == dtype_name(array)
-        return value if is_same else _by_itself(value, array)
+        return value if is_same else _cast_on_device(value, array)
     if torch is not None and isinstance(array, torch.Tensor):
         if isinstance(value, torch.Tensor):
             return value.to(array.dtype)
         return _as_torch(torch, np.asarray(value), array)
     if torch is not None and isinstance(value, torch.Tensor):
         if dtype_name(value) == dtype_name(array) and _NUMBER.fullmatch(dtype_name(value)) is None:
-            return value  # a narrow float: NumPy cannot be asked to read it, and its bytes are right as they are
+            return value  # a narrow float: NumPy cannot read it, and its bytes need no conversion
         if value.dtype is torch.bfloat16:
             if dtype_name(array) == "bfloat16":
                 return value
@@ -176,15 +178,18 @@ def _as_torch(torch: Any, value: np.ndarray[Any, Any], array: Any) -> Any:
     return torch.from_numpy(native.copy()).to(array.dtype)
 
 
-def _by_itself(value: Any, array: Any) -> Any:
-    """An array on a GPU, cast there by its own library."""
+def _cast_on_device(value: Any, array: Any) -> Any:
+    """Cast an array on a GPU with its own library, on the device."""
     if not hasattr(value, "astype"):
-        raise TypeError(f"an array of type {type(value).__name__} on a GPU cannot be cast; pass one of the same dtype")
+        raise TypeError(
+            f"an array of type {type(value).__name__} on a GPU cannot be cast, because it has no astype; pass an array "
+            f"of dtype {dtype_name(array)}"
+        )
     return value.astype(array.dtype)
 
 
 def _other(op: str, what: str, value: Any, array: Any) -> Any:
-    """A value for a dtype without numbers."""
+    """Convert a value for a dtype without numbers."""
     try:
         if value is not None and isinstance(array.dtype, np.dtype) and numbers_of(array) is None:
             return as_fill(op, array, value)

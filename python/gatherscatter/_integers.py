@@ -1,4 +1,4 @@
-"""_integers.py: arguments that are one integer: an axis, a number of batch axes."""
+"""_integers.py: checks of arguments that are one integer, such as an axis or a number of batch axes."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ __all__ = ["integer", "is_integer", "one_integer"]
 
 
 def is_integer(value: Any) -> bool:
-    """Whether it is an integer and no array: one of Python or NumPy, a bool too, or an object with ``__index__``."""
+    """Whether a value is an integer and not an array.
+
+    Integers of Python and NumPy, Python's bool and objects with ``__index__`` are integers.
+    """
     if isinstance(value, int | np.integer):
         return True
     return hasattr(type(value), "__index__") and not isinstance(value, np.bool_) and not _is_array(value)
 
 
 def integer(op: str, what: str, value: Any) -> int:
-    """An integer that is neither a bool nor an array."""
+    """Convert an integer to int; refuse bools and arrays."""
     if type(value) is int:
         return value
     if isinstance(value, bool) or not is_integer(value):
@@ -31,18 +34,18 @@ def integer(op: str, what: str, value: Any) -> int:
 
 
 def one_integer(op: str, what: str, value: Any) -> int:
-    """The same, or an array of integers with exactly one element."""
+    """Convert an integer, or an array of integers with exactly one element, to int; refuse bools."""
     if type(value) is int:
         return value
     if is_integer(value) or isinstance(value, np.bool_) or not hasattr(value, "__array__"):
         return integer(op, what, value)
     if is_on_device(value):
-        raise TypeError(f"{op}: {what} lies on a GPU; pass an int, so that nothing has to wait for it")
+        raise TypeError(f"{op}: {what} lies on a GPU; pass an int, because reading it there would wait for the GPU")
     if not is_container(value):
         must_have_values(op, what, value)
     try:
         array = np.asarray(value)
-    except Exception as error:  # each library has a class and words of its own
+    except Exception as error:  # each library raises an exception class of its own
         raise TypeError(f"{op}: {what} is {shown(value)}, expected an integer") from error
     if array.dtype.kind not in "iu":
         raise TypeError(f"{op}: {what} has dtype {array.dtype}, expected an integer")

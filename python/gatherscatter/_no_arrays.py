@@ -1,4 +1,4 @@
-"""_no_arrays.py: what is no array, and the call that makes one of it."""
+"""_no_arrays.py: detection of arguments that are not arrays, and messages with the call that converts them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from gatherscatter.errors import name_of, type_name
 
 __all__ = ["hint", "is_masked_array", "is_ndarray", "library_of", "needs_step", "no_array", "pretends"]
 
-# Where a type comes from, or its whole name, and what its user can do next. A longer name goes before a shorter one.
+# The module or the full name of a type, and the call that makes an array of it. The first match is used, so a longer
+# name must precede its prefixes.
 _STEPS = {
     "list": "numpy.asarray(x) makes one",
     "tuple": "numpy.asarray(x) makes one",
@@ -32,13 +33,13 @@ _STEPS = {
     "zarr": "x[...] reads it into one",
 }
 
-_WAYS = ("__dlpack__", "__array_interface__", "__cuda_array_interface__")
+_PROTOCOLS = ("__dlpack__", "__array_interface__", "__cuda_array_interface__")
 
 
 def library_of(obj: Any, libraries: Collection[str]) -> str:
-    """The first of some libraries that an object's type or one of its bases comes from, else "".
+    """The library among `libraries` that defines the type of an object, else "".
 
-    A class that a user derived from one of a library is as good as that.
+    Base classes are searched as well, so that a user's class derived from a library's class belongs to the library.
     """
     for cls in type(obj).__mro__:
         library = cls.__module__.partition(".")[0]
@@ -48,9 +49,9 @@ def library_of(obj: Any, libraries: Collection[str]) -> str:
 
 
 def hint(obj: Any) -> str:
-    """The end of a message: what makes an array of an object of a library that is known here, else "".
+    """The end of an error message that names the call which makes an array of an object, else "".
 
-    The library is known by name, and never imported.
+    Types are recognised by the name of their module, so that no library is imported.
     """
     for cls in type(obj).__mro__:
         name = name_of(cls)
@@ -61,29 +62,29 @@ def hint(obj: Any) -> str:
 
 
 def needs_step(obj: Any) -> bool:
-    """Whether an object of a library that is known here shares no memory, so that a call has to make an array of it."""
+    """Whether an object of a library in `_STEPS` shares no memory, so that the user must convert it to an array."""
     cls = type(obj)
-    if issubclass(cls, list | tuple) or any(hasattr(cls, way) for way in _WAYS):
+    if issubclass(cls, list | tuple) or any(hasattr(cls, protocol) for protocol in _PROTOCOLS):
         return False
     return hint(obj) != ""
 
 
 def no_array(op: str, role: str, obj: Any, otherwise: str = "") -> TypeError:
-    """An error that says what came in the place of an array, and what to do: `otherwise` if nothing else is known."""
+    """The error for an argument that is not an array. `otherwise` is the next step where `hint` has none."""
     step = hint(obj) or (f"; {otherwise}" if otherwise else "")
     return TypeError(f"{op}: {role} is of type {type_name(obj)}, expected an array{step}")
 
 
 def is_ndarray(obj: Any) -> bool:
-    """Whether an object is an array of NumPy or of a subclass, whatever class it claims to be of."""
+    """Whether the type of an object, not its ``__class__``, is `numpy.ndarray` or a subclass of it."""
     return issubclass(type(obj), np.ndarray)
 
 
 def pretends(obj: Any, cls: type) -> bool:
-    """Whether an object claims to be of a class that its type has nothing to do with, as mocks do."""
+    """Whether an object is an instance of a class only by its ``__class__`` and not by its type, as mocks are."""
     return isinstance(obj, cls) and not issubclass(type(obj), cls)
 
 
 def is_masked_array(obj: Any) -> bool:
-    """Likewise a masked array of NumPy."""
+    """Whether the type of an object, not its ``__class__``, is a masked array of NumPy or a subclass of it."""
     return issubclass(type(obj), np.ma.MaskedArray)

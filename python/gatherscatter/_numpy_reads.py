@@ -1,4 +1,4 @@
-"""_numpy_reads.py: everything about NumPy's take, take_along_axis and compress that is not the usual call."""
+"""_numpy_reads.py: the general cases of take, take_along_axis and compress: subclasses, masked arrays, casts, `out`."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from gatherscatter._numpy_rules import (
     cast_to_integers,
     is_literal,
     memory_of,
-    only_numpys_keywords,
+    non_defaults,
     prefers_numpy,
-    that_differ,
+    require_numpy_arguments,
     true_positions,
     two_arrays,
     with_shape,
@@ -38,32 +38,32 @@ _ndarray = np.ndarray
 def take_anything(
     a: Any, indices: Any, axis: Any, out: Any, bounds: Bounds, negative: Negative, fill_value: Any, mask: Any
 ) -> Any:
-    """`take` without its short cut."""
+    """`take` for any arguments, without the short cut of `numpy_api.take`."""
 
-    def again(part: Any, index: Any, into: Any, fill: Any) -> Any:
+    def gather_part(part: Any, index: Any, into: Any, fill: Any) -> Any:
         return take_anything(part, index, axis, into, bounds, negative, fill, mask)
 
     if is_literal(a):
         a = np.asarray(a)
     if is_masked_array(a):
-        return _take_masked(again, a, indices, axis, out, fill_value)
+        return _take_masked(gather_part, a, indices, axis, out, fill_value)
     if prefers_numpy(a, "take"):
-        only_numpys_keywords("take", a, (bounds, negative) in NUMPYS_MODES, fill_value, mask)
+        require_numpy_arguments("take", a, (bounds, negative) in NUMPYS_MODES, fill_value, mask)
         mode = NUMPYS_MODES[bounds, negative]
-        return np.take(a, indices, axis=axis, **that_differ(out=(out, None), mode=(mode, "raise")))
+        return np.take(a, indices, axis=axis, **non_defaults(out=(out, None), mode=(mode, "raise")))
     return _take_from("take", a, indices, axis, out, bounds, negative, fill_value, mask)
 
 
 def compress_anything(condition: Any, a: Any, axis: Any, out: Any) -> Any:
-    """`compress`: a take of the places where the condition holds."""
+    """`compress` for any arguments: a take at the positions where the condition is true."""
 
-    def again(part: Any, index: Any, into: Any, fill: Any) -> Any:
+    def gather_part(part: Any, index: Any, into: Any, fill: Any) -> Any:
         return _take_from("compress", part, index, axis, into, "raise", "from_end", fill, None)
 
     if is_literal(a):
         a = np.asarray(a)
     if prefers_numpy(a, "compress") and not is_masked_array(a):
-        return np.compress(condition, a, axis=axis, **that_differ(out=(out, None)))
+        return np.compress(condition, a, axis=axis, **non_defaults(out=(out, None)))
     condition = with_shape("compress", "condition", condition)
     if not is_on_device(condition):
         condition = np.asarray(condition)
@@ -71,8 +71,8 @@ def compress_anything(condition: Any, a: Any, axis: Any, out: Any) -> Any:
         raise ValueError("condition must be a 1-d array")
     indices = true_positions("compress", "condition", condition)
     if is_masked_array(a):
-        return _same_points_masked(again, a, indices, out, None)
-    return again(a, indices, out, None)
+        return _same_points_masked(gather_part, a, indices, out, None)
+    return gather_part(a, indices, out, None)
 
 
 def _take_from(
@@ -83,9 +83,9 @@ def _take_from(
         base = memory_of(a)
         indices = cast_to_integers(op, indices, "same_kind")
         if base.ndim == 0:
-            base = base.reshape(1)  # NumPy lets a scalar have the axes 0 and -1
+            base = base.reshape(1)  # NumPy accepts the axes 0 and -1 for a 0-d array
         if axis is None and isinstance(a, np.matrix):
-            base, axis = base.reshape(1, -1), 1  # a matrix that is flattened still has two axes
+            base, axis = base.reshape(1, -1), 1  # a flattened matrix still has two axes
         axis = _axis_number(axis, base.ndim)
         if out is not None:
             _check_out(out, base, indices, axis)
@@ -94,8 +94,8 @@ def _take_from(
             op, base, indices, axis, 0, bounds, negative, as_fill(op, base, fill_value), mask, memory_of(out)
         )
     except OutOfBoundsError as error:
-        is_own = not isinstance(error, DeferredOutOfBoundsError)
-        if is_own and error.size == 0 and _is_all_that_is_empty(error.axis, base, axis):
+        is_of_this_call = not isinstance(error, DeferredOutOfBoundsError)
+        if is_of_this_call and error.size == 0 and _is_only_empty_axis(error.axis, base, axis):
             raise EmptyAxisError(*error.fields()) from None
         raise
     if isinstance(result, _core.Plan):
@@ -106,17 +106,19 @@ def _take_from(
 def take_anything_along_axis(
     arr: Any, indices: Any, axis: Any, out: Any, bounds: Bounds, negative: Negative, fill_value: Any, mask: Any
 ) -> Any:
-    """`take_along_axis` without its short cut."""
+    """`take_along_axis` for any arguments, without the short cut of `numpy_api.take_along_axis`."""
 
-    def again(part: Any, index: Any, into: Any, fill: Any) -> Any:
+    def gather_part(part: Any, index: Any, into: Any, fill: Any) -> Any:
         return take_anything_along_axis(part, index, axis, into, bounds, negative, fill, mask)
 
     if is_literal(arr):
         arr = np.asarray(arr)
     if is_masked_array(arr):
-        return _same_points_masked(again, arr, indices, out, fill_value)
+        return _same_points_masked(gather_part, arr, indices, out, fill_value)
     if prefers_numpy(arr, None):
-        only_numpys_keywords("take_along_axis", arr, (bounds, negative) == ("raise", "from_end"), fill_value, mask, out)
+        require_numpy_arguments(
+            "take_along_axis", arr, (bounds, negative) == ("raise", "from_end"), fill_value, mask, out
+        )
         return np.take_along_axis(arr, indices, axis)
 
     base = arr
@@ -140,7 +142,7 @@ def take_anything_along_axis(
         return result
     if out is not None:
         return out
-    return result if axis is None else _in_class_of(arr, result)  # flattening forgets the class, as in NumPy
+    return result if axis is None else _in_class_of(arr, result)  # without an axis NumPy returns no subclass either
 
 
 def _axis_number(axis: Any, rank: int) -> int | None:
@@ -152,7 +154,7 @@ def _axis_number(axis: Any, rank: int) -> int | None:
 
 
 def _check_out(out: Any, base: np.ndarray[Any, Any], indices: Any, axis: int | None) -> None:
-    """NumPy's words for an unsuitable `out`; its dtype, flags and overlap are looked at below."""
+    """Check type and shape of `out`, with NumPy's messages. `_core` checks its dtype, flags and overlap."""
     if not is_ndarray(out):
         raise TypeError("output must be an array")
     if not hasattr(indices, "shape"):
@@ -166,28 +168,29 @@ def _check_out(out: Any, base: np.ndarray[Any, Any], indices: Any, axis: int | N
         )
 
 
-def _is_all_that_is_empty(at: int, base: Any, axis: int | None) -> bool:
-    """Whether a result would have elements, were it not for this axis: then NumPy speaks of an empty take."""
+def _is_only_empty_axis(at: int, base: Any, axis: int | None) -> bool:
+    """Whether no axis except `at` is empty; only then NumPy raises its error for a take from an empty axis."""
     shape = tuple(getattr(base, "shape", ()))
     return axis is None or 0 not in shape[:at] + shape[at + 1 :]
 
 
-_Again = Callable[[Any, Any, Any, Any], Any]
+_GatherPart = Callable[[Any, Any, Any, Any], Any]  # part (data or mask), indices, out, fill value -> result
 
 
-def _take_masked(again: _Again, a: Any, indices: Any, axis: Any, out: Any, fill_value: Any) -> Any:
-    """NumPy's rule: the mask is taken as the data is, and a masked index, read as 0, gives masked items."""
+def _take_masked(gather_part: _GatherPart, a: Any, indices: Any, axis: Any, out: Any, fill_value: Any) -> Any:
+    """Take from data and mask, as NumPy does. A masked index is read as 0, and its items are masked."""
     index_mask = np.ma.getmask(indices)
     if index_mask is not np.ma.nomask:
         indices = indices.filled(0)
-    # A copy where nothing is masked: an index may still be.
+    # If indices are masked, the result needs a mask also where the array has none, so a full mask array is made.
     own_mask = a.mask if index_mask is np.ma.nomask else np.ma.getmaskarray(a)
-    result_mask = own_mask if own_mask is np.ma.nomask else _array_of(a, again(own_mask, indices, None, None))
+    result_mask = own_mask if own_mask is np.ma.nomask else _array_of(a, gather_part(own_mask, indices, None, None))
     if index_mask is not np.ma.nomask:
-        # NumPy lines the two up at their last axes, which is wrong where slices are taken.
-        behind = 0 if axis is None or a.ndim == 0 else a.ndim - 1 - normalize_axis_index(axis, a.ndim)
-        result_mask = result_mask | index_mask.reshape(index_mask.shape + (1,) * behind)
-    data = again(a.data, indices, out, fill_value)
+        # The mask of the indices gets the trailing axes of the slices. NumPy aligns the two masks at their last axes
+        # instead, which is wrong for slices.
+        trailing = 0 if axis is None or a.ndim == 0 else a.ndim - 1 - normalize_axis_index(axis, a.ndim)
+        result_mask = result_mask | index_mask.reshape(index_mask.shape + (1,) * trailing)
+    data = gather_part(a.data, indices, out, fill_value)
     if out is None:
         out = _array_of(a, data).view(type(a))
     if is_masked_array(out):
@@ -195,11 +198,11 @@ def _take_masked(again: _Again, a: Any, indices: Any, axis: Any, out: Any, fill_
     return out[()]
 
 
-def _same_points_masked(again: _Again, arr: Any, indices: Any, out: Any, fill_value: Any) -> Any:
-    """As indexing a masked array: data and mask alike, and the result keeps what else the array carries."""
+def _same_points_masked(gather_part: _GatherPart, arr: Any, indices: Any, out: Any, fill_value: Any) -> Any:
+    """Gather data and mask at equal points, as indexing does; the result keeps the other attributes of the array."""
     own_mask = arr.mask
-    result_mask = own_mask if own_mask is np.ma.nomask else _array_of(arr, again(own_mask, indices, None, None))
-    data = again(arr.data, indices, out, fill_value)
+    result_mask = own_mask if own_mask is np.ma.nomask else _array_of(arr, gather_part(own_mask, indices, None, None))
+    data = gather_part(arr.data, indices, out, fill_value)
     if out is None:
         out = _array_of(arr, data).view(type(arr))
         out.__array_finalize__(arr)
@@ -215,7 +218,7 @@ def _array_of(a: Any, data: Any) -> Any:
 
 
 def _in_class_of(a: Any, result: Any) -> Any:
-    """`result` as NumPy returns it from a subclass: seen, and perhaps reshaped, by its `__array_finalize__`."""
+    """Convert `result` to the subclass of `a`, as NumPy does; `__array_finalize__` of the subclass may reshape it."""
     if type(a) is _ndarray or not is_ndarray(a):
         return result
     view = np.asarray(result).view(type(a))

@@ -1,4 +1,4 @@
-"""_numpy_rules.py: how NumPy's calls read their arguments: modes, indices, axes, subclasses."""
+"""_numpy_rules.py: NumPy's rules for reading the arguments of its calls: modes, indices, axes, subclasses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from gatherscatter import _core
 from gatherscatter._arrays import adopt, import_dlpack, must_have_values
 from gatherscatter._columns import is_column, values_of
-from gatherscatter._device import Lent, as_numpy, has_interface, is_on_device, truth_of
+from gatherscatter._device import DeviceAdapter, as_numpy, has_interface, is_on_device, truth_of
 from gatherscatter._no_arrays import hint, is_ndarray
 from gatherscatter._types import Mode, Negative
 from gatherscatter.errors import ShapeMismatchError, shown
@@ -24,10 +24,10 @@ __all__ = [
     "is_foreign",
     "is_literal",
     "memory_of",
-    "only_numpys_keywords",
+    "non_defaults",
     "prefers_numpy",
+    "require_numpy_arguments",
     "rule_of",
-    "that_differ",
     "true_positions",
     "two_arrays",
     "with_shape",
@@ -35,7 +35,7 @@ __all__ = [
 
 _ndarray = np.ndarray
 
-# Rules that a mode of NumPy says.
+# The pairs of bounds and negative that a mode of NumPy expresses, and that mode.
 NUMPYS_MODES: Final[dict[tuple[str, Negative], Mode]] = {
     ("raise", "from_end"): "raise",
     ("wrap", "from_end"): "wrap",
@@ -44,7 +44,7 @@ NUMPYS_MODES: Final[dict[tuple[str, Negative], Mode]] = {
 
 
 def rule_of(op: str, mode: Any, bounds: str | None, negative: Negative | None) -> tuple[Any, Negative]:
-    """`mode` and `bounds` as one rule. The default mode says nothing when `bounds` speak."""
+    """Combine `mode` and `bounds` into one rule. Where `bounds` is given, the default mode is ignored."""
     own = cast(Mode, mode) if type(mode) is str and mode in ("raise", "wrap", "clip") else _unusual_mode(mode)
     if own != "raise" and bounds is not None and bounds != own:
         raise ValueError(f"{op}: mode={mode!r} and bounds={shown(bounds)} contradict each other")
@@ -54,17 +54,20 @@ def rule_of(op: str, mode: Any, bounds: str | None, negative: Negative | None) -
 
 
 def _unusual_mode(mode: Any) -> Mode:
-    """Asks NumPy what an integer, bytes or anything else means as a mode, so that its errors are NumPy's too."""
+    """Resolve a mode that is not one of the three strings, such as an integer or bytes.
+
+    The mode is passed to NumPy, so that invalid modes raise NumPy's errors.
+    """
     try:
-        np.take(np.arange(3), 1, mode=mode)  # an index inside: any error is about the mode
-        place = np.take(np.arange(3), 4, mode=mode)
+        np.take(np.arange(3), 1, mode=mode)  # the index is valid, so an error is due to the mode
+        taken = np.take(np.arange(3), 4, mode=mode)
     except IndexError:
         return "raise"
-    return "clip" if place == 2 else "wrap"
+    return "clip" if taken == 2 else "wrap"
 
 
 def prefers_numpy(a: Any, method: str | None) -> bool:
-    """Whether NumPy's function would hand `a` over to code of its own class, which knows units and the like."""
+    """Whether NumPy's function would dispatch to an override of the class of `a`, such as one that handles units."""
     cls = type(a)
     if is_ndarray(a):
         own = method is not None and getattr(cls, method) is not getattr(_ndarray, method)
@@ -72,26 +75,29 @@ def prefers_numpy(a: Any, method: str | None) -> bool:
     return hasattr(cls, "__array_function__") and not hasattr(cls, "__dlpack__") and not hint(a)
 
 
-def that_differ(**arguments: tuple[Any, Any]) -> dict[str, Any]:
-    """Those of (value, default) that were given: a class that answers for itself may not know the others by name."""
+def non_defaults(**arguments: tuple[Any, Any]) -> dict[str, Any]:
+    """The arguments, given as (value, default), that differ from their default.
+
+    Only these are passed on, because the override of a class may not accept the other keywords.
+    """
     return {name: value for name, (value, default) in arguments.items() if value is not default}
 
 
-def only_numpys_keywords(op: str, a: Any, known: bool, *others: Any) -> None:
-    """Refuses what a class that answers for itself cannot know."""
+def require_numpy_arguments(op: str, a: Any, known: bool, *others: Any) -> None:
+    """Raise an error for arguments that the override of a class cannot accept."""
     if not known or any(other is not None for other in others):
-        raise TypeError(f"{op}: {type(a).__name__} brings its own {op}, which only takes NumPy's arguments")
+        raise TypeError(f"{op}: {type(a).__name__} overrides {op}, and its {op} only takes NumPy's arguments")
 
 
 def is_foreign(array: Any) -> bool:
-    """Whether it is an array of a library other than NumPy: NumPy has no say in what its calls mean."""
+    """Whether a value is an array of a library other than NumPy, to which NumPy's conversions do not apply."""
     if is_ndarray(array) or isinstance(array, np.generic):
         return False
     return hasattr(array, "__dlpack__") or has_interface(array)
 
 
 def with_shape(op: str, role: str, array: Any) -> Any:
-    """An index, a mask or values with a shape that can be read: columns and bare DLPack producers become arrays."""
+    """Convert an index, a mask or values to an object with a shape: columns and bare DLPack producers become arrays."""
     if is_ndarray(array):
         return memory_of(array)
     if role != "input" and is_column(array):
@@ -101,17 +107,18 @@ def with_shape(op: str, role: str, array: Any) -> Any:
         if isinstance(getattr(array, "shape", None), tuple):
             return array
         if is_on_device(array):
-            lent = cast(Lent, adopt(op, role, array)[0])
-            return lent.borrow(lent.stream or 1)
+            operand = cast(DeviceAdapter, adopt(op, role, array)[0])
+            return operand.borrow(operand.stream or 1)
         return as_numpy(f"{op}: {role}", import_dlpack(array))
     return array if is_literal(array) else adopt(op, role, array)[0]
 
 
 def true_positions(op: str, role: str, mask: Any) -> Any:
-    """Flat positions of what is true in an array; those of one on a GPU lie there too."""
+    """Flat positions of the true elements of an array; those of an array on a GPU lie on the GPU."""
     if is_on_device(mask):
         return _core.positions(op, truth_of(op, role, mask))
-    # A copy, because NumPy counts first and then lists, and another thread may change the mask meanwhile.
+    # The mask is copied, because NumPy counts the true elements before it lists them, and another thread may change the
+    # mask in between.
     return np.flatnonzero(np.array(mask, bool))
 
 
@@ -120,7 +127,7 @@ def is_literal(value: Any) -> bool:
 
 
 def cast_to_integers(op: str, indices: Any, casting: Literal["safe", "same_kind"]) -> Any:
-    """Indices as NumPy reads them: arrays cast by a rule, everything else is converted item by item."""
+    """Convert indices as NumPy does: arrays are cast by the casting rule, everything else item by item."""
     if not is_ndarray(indices):
         if is_literal(indices):
             array = np.asarray(indices)
@@ -134,7 +141,7 @@ def cast_to_integers(op: str, indices: Any, casting: Literal["safe", "same_kind"
 
 
 def as_index_array(op: str, indices: Any) -> Any:
-    """Indices along an axis. Lists are taken for what they hold, and empty ones for integers."""
+    """Convert indices along an axis. The dtype of a list is that of its items; an empty list becomes integers."""
     if is_literal(indices):
         array = np.asarray(indices)
         return array if array.size or isinstance(indices, np.generic) else array.astype(np.intp)
@@ -145,18 +152,18 @@ def as_index_array(op: str, indices: Any) -> Any:
 
 
 def _is_column(indices: Any) -> bool:
-    """Whether it is array-like without being an array: a Series, a memoryview."""
+    """Whether a value is array-like but not an array, such as a Series or a memoryview."""
     return not is_ndarray(indices) and not is_foreign(indices)
 
 
 def memory_of(array: Any) -> Any:
-    """A masked array, a matrix or another subclass as the plain array that it is. A plain one stays the same object."""
+    """A masked array, a matrix or another subclass as a plain NumPy array; every other value is returned unchanged."""
     return array.view(_ndarray) if is_ndarray(array) and type(array) is not _ndarray else array
 
 
 def axis_of_index(base: np.ndarray[Any, Any], indices: Any, axis: Any) -> int | None:
-    """NumPy's checks, in its order and words. Gives the axis without a sign."""
-    if not hasattr(indices, "shape"):  # a bare DLPack producer: what follows finds the shape in its memory
+    """Check indices and axis with NumPy's messages, in NumPy's order; return the axis as a non-negative number."""
+    if not hasattr(indices, "shape"):  # a bare DLPack producer, whose shape `_core` checks
         return None if axis is None else normalize_axis_index(axis, base.ndim)
     shape = tuple(indices.shape)
     if axis is None:
@@ -181,5 +188,5 @@ def axis_of_index(base: np.ndarray[Any, Any], indices: Any, axis: Any) -> int | 
 
 
 def two_arrays(a: Any) -> TypeError:
-    """Why there is no single plan."""
-    return TypeError(f"{type(a).__name__} is two arrays, data and mask; plan each of them")
+    """The error for a plan of a masked array, which would need a plan for each of its two arrays."""
+    return TypeError(f"a {type(a).__name__} consists of two arrays, data and mask; make a plan for each of them")

@@ -1,4 +1,4 @@
-"""_numpy_writes.py: how NumPy's put, put_along_axis, putmask and place read their arguments and write."""
+"""_numpy_writes.py: put, put_along_axis, putmask and place for any arguments, with NumPy's rules and messages."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from gatherscatter._numpy_rules import (
     cast_to_integers,
     is_foreign,
     memory_of,
-    only_numpys_keywords,
+    non_defaults,
     prefers_numpy,
+    require_numpy_arguments,
     rule_of,
-    that_differ,
     true_positions,
     two_arrays,
     with_shape,
@@ -31,7 +31,7 @@ from gatherscatter._source import as_source
 from gatherscatter._types import Bounds, Negative, ScatterBounds
 from gatherscatter.errors import DeferredOutOfBoundsError, EmptyTargetError, OutOfBoundsError, type_name
 
-__all__ = ["place_anything", "plan_in", "put_anything", "put_anything_along_axis", "putmask_anything"]
+__all__ = ["place_anything", "plan_or_none", "put_anything", "put_anything_along_axis", "putmask_anything"]
 
 _ndarray = np.ndarray
 _Casting = Literal["safe", "unsafe"]
@@ -40,12 +40,15 @@ _Casting = Literal["safe", "unsafe"]
 def put_anything(
     a: Any, ind: Any, v: Any, mode: Any, bounds: ScatterBounds | None, negative: Negative | None, mask: Any
 ) -> Any:
-    """`put`. Gives a plan where one was asked for, else None, as all of these do."""
+    """`put` for any arguments.
+
+    Like all functions of this file that write, it returns a plan if `gatherscatter.plan` calls it, else None.
+    """
     is_masked = is_masked_array(a)
     if prefers_numpy(a, "put") and not is_masked:
         rule = rule_of("put", mode, bounds, negative)
-        only_numpys_keywords("put", a, rule in NUMPYS_MODES, mask)
-        return np.put(a, ind, v, **that_differ(mode=(NUMPYS_MODES[rule], "raise")))
+        require_numpy_arguments("put", a, rule in NUMPYS_MODES, mask)
+        return np.put(a, ind, v, **non_defaults(mode=(NUMPYS_MODES[rule], "raise")))
     if not (is_ndarray(a) or is_foreign(a)):
         raise TypeError(f"argument 1 must be numpy.ndarray, not {type(a)}{hint(a)}")
     rule = rule_of("put", mode, bounds, negative)
@@ -73,10 +76,10 @@ def _put(a: Any, ind: Any, v: Any, bounds: ScatterBounds, negative: Negative, ma
         raise _empty_target(indices, negative)
     values = _values("put", base, v, "v", "unsafe")
     if 0 in values.shape:
-        return None  # NumPy repeats nothing at all, and does not look at the indices either
+        return None  # as in NumPy, nothing is written and the indices are not checked
     values = _repeated("put", values, shape)
     try:
-        return plan_in(
+        return plan_or_none(
             _core.scatter_axis("put", base, indices, None, 0, values, bounds, negative, None, True, "last", mask, base)
         )
     except OutOfBoundsError as error:
@@ -95,10 +98,10 @@ def _empty_target(indices: Any, negative: Negative) -> EmptyTargetError:
 def put_anything_along_axis(
     arr: Any, indices: Any, values: Any, axis: Any, bounds: ScatterBounds, negative: Negative, mask: Any
 ) -> Any:
-    """`put_along_axis`."""
+    """`put_along_axis` for any arguments."""
     is_masked = is_masked_array(arr)
     if prefers_numpy(arr, "__setitem__") and not is_masked:
-        only_numpys_keywords("put_along_axis", arr, (bounds, negative) == ("raise", "from_end"), mask)
+        require_numpy_arguments("put_along_axis", arr, (bounds, negative) == ("raise", "from_end"), mask)
         return np.put_along_axis(arr, indices, values, axis)
     if not (is_ndarray(arr) or is_foreign(arr)):
         raise TypeError(f"put_along_axis: arr is of type {type(arr).__name__}, expected an array{hint(arr)}")
@@ -131,10 +134,10 @@ def _put_along(
         _check_broadcast(tuple(values.shape), base.shape, tuple(indices.shape), axis)
     rank = 1 if axis is None else max(len(base.shape), 1)
     while len(values.shape) > rank and values.shape[0] == 1:
-        # An assignment of NumPy drops leading axes of one element.
+        # An assignment of NumPy drops leading axes of length 1.
         fewer = tuple(values.shape[1:])
         values = reshaped("put_along_axis", "values", values, fewer) if is_on_device(values) else values[0]
-    return plan_in(
+    return plan_or_none(
         _core.scatter_along(
             "put_along_axis",
             base,
@@ -154,7 +157,7 @@ def _put_along(
 
 
 def _check_broadcast(own: tuple[int, ...], base: tuple[int, ...], index: tuple[int, ...], axis: int | None) -> None:
-    """NumPy's words for values that do not broadcast to the shape of the points."""
+    """Raise NumPy's error for values that do not broadcast to the shape of the points."""
     points = index
     if axis is not None:
         points = tuple(m if d == axis or n == 1 else n for d, (n, m) in enumerate(zip(base, index, strict=True)))
@@ -168,7 +171,7 @@ def _check_broadcast(own: tuple[int, ...], base: tuple[int, ...], index: tuple[i
 
 
 def putmask_anything(a: Any, mask: Any, values: Any) -> Any:
-    """`putmask`: values at the same flat position as the mask that lets them through."""
+    """`putmask` for any arguments: a true element of the mask writes the value at its own flat position."""
     if prefers_numpy(a, None):
         return np.putmask(a, mask, values)
     if not (is_ndarray(a) or is_foreign(a)):
@@ -180,11 +183,11 @@ def putmask_anything(a: Any, mask: Any, values: Any) -> Any:
     if 0 in values.shape:
         return None
     values = _repeated("putmask", values, shape)
-    return plan_in(_core.scatter_masked("putmask", base, truth, values, base))
+    return plan_or_none(_core.scatter_masked("putmask", base, truth, values, base))
 
 
 def place_anything(arr: Any, mask: Any, vals: Any) -> Any:
-    """`place`: the next value wherever the mask is true."""
+    """`place` for any arguments: each true element of the mask writes the next value."""
     if prefers_numpy(arr, None):
         return np.place(arr, mask, vals)
     if not (is_ndarray(arr) or is_foreign(arr)):
@@ -198,13 +201,13 @@ def place_anything(arr: Any, mask: Any, vals: Any) -> Any:
             raise ValueError("Cannot insert from an empty array!")
         return None
     values = _repeated("place", values, indices.shape)
-    return plan_in(
+    return plan_or_none(
         _core.scatter_axis("place", base, indices, None, 0, values, "raise", "from_end", None, True, "last", None, base)
     )
 
 
 def _target(op: str, a: Any) -> Any:
-    """What is written to, as a plain array of its library."""
+    """The target as a plain array of its library; an error if a NumPy array is read-only."""
     base = with_shape(op, "input", a)
     if is_ndarray(base) and not base.flags.writeable:
         what = "assignment destination" if op == "put_along_axis" else f"{op}: output array"
@@ -213,7 +216,10 @@ def _target(op: str, a: Any) -> Any:
 
 
 def _values(op: str, base: Any, values: Any, what: str, casting: _Casting) -> Any:
-    """Values of the dtype of `base`: as NumPy casts them in this call, or, elsewhere, those that fit exactly."""
+    """Convert values to the dtype of `base`.
+
+    For a NumPy array they are cast by the casting rule, for an array of another library they must fit the dtype.
+    """
     if not is_ndarray(base):
         return with_shape(op, what, as_source(op, base, values, what))
     values = plain_values(op, what, values)
@@ -224,12 +230,13 @@ def _values(op: str, base: Any, values: Any, what: str, casting: _Casting) -> An
         return plain if plain.dtype == base.dtype else plain.astype(base.dtype, casting=casting)
     if casting == "safe":
         with np.errstate(all="ignore"):
-            np.putmask(np.empty(1, base.dtype), [False], values)  # writes nothing, but says whether NumPy casts these
+            # This call writes nothing, but raises NumPy's error if NumPy does not cast these values.
+            np.putmask(np.empty(1, base.dtype), [False], values)
     return np.asarray(values, dtype=base.dtype)
 
 
 def _repeated(op: str, values: Any, shape: tuple[int, ...]) -> Any:
-    """Values in C order, begun anew where they end, as an array of `shape` or one that broadcasts to it."""
+    """Repeat values cyclically, in C order, to `shape`; return them unchanged if broadcasting gives this result."""
     own = tuple(values.shape)
     if len(own) <= len(shape):
         while own[:1] == (1,):
@@ -246,8 +253,8 @@ def _repeated(op: str, values: Any, shape: tuple[int, ...]) -> Any:
     result = _core.take_axis(op, values, order, None, 0, "wrap", "from_end", None, None, None)
     if isinstance(result, _core.Plan):
         raise TypeError(
-            f"{op}: values of shape {tuple(values.shape)} are first repeated to shape {shape}, which is a move of its "
-            "own; plan with values of that shape"
+            f"{op}: values of shape {tuple(values.shape)} are repeated to shape {shape} in a separate step, which a "
+            f"plan cannot contain; make the plan with values of shape {shape}"
         )
     return result
 
@@ -258,7 +265,8 @@ def _truth(op: str, mask: Any, shape: tuple[int, ...]) -> Any:
         if math.prod(mask.shape) != math.prod(shape):
             raise ValueError(f"{op}: mask and data must be the same size")
         return reshaped(op, "mask", truth_of(op, "mask", mask), shape)
-    # A copy, because NumPy counts first and then lists, and another thread may change the mask meanwhile.
+    # The mask is copied, because its true elements are counted before they are listed, and another thread may change
+    # the mask in between.
     truth = np.array(np.asarray(mask), dtype=bool)
     if truth.size != math.prod(shape):
         raise ValueError(f"{op}: mask and data must be the same size")
@@ -268,23 +276,29 @@ def _truth(op: str, mask: Any, shape: tuple[int, ...]) -> Any:
 def _write_masked(
     a: Any, values: Any, mask: Any, read: Callable[[Any], Any], write: Callable[[Any, Any, Any], Any]
 ) -> None:
-    """NumPy's rule: a value that is masked masks its target, any other unmasks it, unless the mask is a hard one."""
-    own, hidden = np.ma.getmask(a), np.ma.getmask(values)
-    if own is not np.ma.nomask and a.hardmask:
+    """Write data and mask of a masked array, as NumPy does.
+
+    A masked value masks its target and any other value unmasks it. A hard mask protects masked targets from writes.
+    """
+    own_mask, value_mask = np.ma.getmask(a), np.ma.getmask(values)
+    if own_mask is not np.ma.nomask and a.hardmask:
         if a.dtype.names is not None:
-            raise TypeError("records with a hard mask cannot be written to (nor in NumPy); see soften_mask")
-        is_free = ~_no_plan(a, read(own))
-        mask = is_free if mask is None else np.asarray(with_shape("put", "mask", mask)) & is_free
-    if own is not np.ma.nomask and not own.flags.writeable:  # the data must not be written alone
+            raise TypeError(
+                "a structured array with a hard mask cannot be written to (nor in NumPy); call its soften_mask() first"
+            )
+        is_unmasked = ~_no_plan(a, read(own_mask))
+        mask = is_unmasked if mask is None else np.asarray(with_shape("put", "mask", mask)) & is_unmasked
+    # This check precedes all writes, so that the data are not written without the mask.
+    if own_mask is not np.ma.nomask and not own_mask.flags.writeable:
         raise ValueError("the mask of the array to write to is read-only")
-    if values is not np.ma.masked:  # which has no value of its own
+    if values is not np.ma.masked:  # the constant np.ma.masked has no value to write
         _no_plan(a, write(a.data, memory_of(values), mask))
-    if own is np.ma.nomask and hidden is np.ma.nomask:
+    if own_mask is np.ma.nomask and value_mask is np.ma.nomask:
         return
-    new = np.ma.getmaskarray(a)
-    _no_plan(a, write(new, False if hidden is np.ma.nomask else hidden, mask))
-    if own is np.ma.nomask:
-        a.mask = new
+    new_mask = np.ma.getmaskarray(a)
+    _no_plan(a, write(new_mask, False if value_mask is np.ma.nomask else value_mask, mask))
+    if own_mask is np.ma.nomask:
+        a.mask = new_mask
 
 
 def _no_plan(a: Any, result: Any) -> Any:
@@ -293,6 +307,6 @@ def _no_plan(a: Any, result: Any) -> Any:
     return np.asarray(result)
 
 
-def plan_in(result: Any) -> Any:
-    """What a writing call gives: nothing, but for the plan that was asked for."""
+def plan_or_none(result: Any) -> Any:
+    """The result of a call that writes: the plan if `gatherscatter.plan` made the call, else None."""
     return result if isinstance(result, _core.Plan) else None

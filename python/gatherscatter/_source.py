@@ -1,4 +1,4 @@
-"""_source.py: what a scatter writes: arrays as they are, numbers and lists as arrays of exactly the target's dtype."""
+"""_source.py: the values of a scatter: arrays pass unchanged, numbers and lists become arrays of the target's dtype."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from gatherscatter.errors import shown
 __all__ = ["as_source", "zero_item"]
 
 _LITERALS = (bool, int, float)
-_MOST_ITEMS = 2**31  # of a range, each of which is an object for a while
+_MOST_ITEMS = 2**31  # most items of a range, because each item becomes a Python object before it becomes a number
 
 
 def as_source(op: str, like: Any, source: Any, what: str = "src") -> Any:
-    """What `_core` takes as `src`.
+    """Convert the values of a scatter to the form that `_core` reads.
 
-    Arrays with axes pass as they are: `_core` compares their dtype with the target's. A number, a 0-d array and every
-    item of a list must fit the dtype as a fill value must.
+    Arrays of rank 1 and more are returned unchanged: `_core` compares their dtype with the target's. A number, a 0-d
+    array and every item of a list must fit the dtype as a fill value must.
 
     Parameters
     ----------
@@ -37,9 +37,9 @@ def as_source(op: str, like: Any, source: Any, what: str = "src") -> Any:
     Raises
     ------
     TypeError
-        `source` is None.
+        If `source` is None.
     ValueError
-        The dtype cannot hold a value, or a list is ragged.
+        If the dtype cannot hold a value, or a list is ragged.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def as_source(op: str, like: Any, source: Any, what: str = "src") -> Any:
         return source
     if type(source) in _LITERALS and type(like) is np.ndarray:
         natural = np.array(source)
-        if natural.dtype == like.dtype:  # what NumPy reads as this dtype fits it
+        if natural.dtype == like.dtype:  # NumPy gives the value this dtype, so it fits
             return natural
     source = plain_values(op, what, source)
     if getattr(source, "ndim", 0):
@@ -66,16 +66,16 @@ def as_source(op: str, like: Any, source: Any, what: str = "src") -> Any:
         return np.zeros(()) if isinstance(source, list | tuple) else source  # `_core` refuses the target or the source
     if source is None:
         raise TypeError(f"{op}: {what} is None, expected a scalar, an array or a nested list")
-    there = is_on_device(like)
+    on_device = is_on_device(like)
     if not hasattr(like, "dtype"):
         like = array_like_of(f"{op}: input", like)
     if type(source) is type(like) and source.dtype == like.dtype:
         return source
     if getattr(getattr(like, "dtype", None), "hasobject", False):
-        return like  # references: `_core` refuses the target, whatever is written
+        return like  # the items are references: `_core` refuses such a target for any source
     if _is_nested(like, source):
         values = _array_of_list(op, like, source, what)
-        return Values(values) if there else values
+        return Values(values) if on_device else values
     return _item(op, like, source, what)
 
 
@@ -94,7 +94,7 @@ def _is_array_without_rank(source: Any) -> bool:
 
 
 def _is_nested(like: Any, value: Any) -> bool:
-    """Whether a value has items of its own. A tuple is one item of a structured dtype."""
+    """Whether a value contains several items. A tuple is a single item if the dtype is structured."""
     if isinstance(value, tuple):
         return getattr(getattr(like, "dtype", None), "names", None) is None
     rank = getattr(value, "ndim", 0)
@@ -136,7 +136,7 @@ def _shape_and_leaves(op: str, like: Any, value: Any, what: str) -> tuple[tuple[
     if not _is_nested(like, value):
         return (), [value]
     if isinstance(value, range) and value and abs(value[-1] - value[0]) // abs(value.step) >= _MOST_ITEMS:
-        raise ValueError(f"{op}: {what} is {shown(value)}: for more than 2**31 numbers pass an array")
+        raise ValueError(f"{op}: {what} is {shown(value)} with more than 2**31 items; pass an array instead")
     if not isinstance(value, list | tuple | range):
         must_have_values(op, what, value)
     parts = [_shape_and_leaves(op, like, part, what) for part in value]

@@ -1,4 +1,4 @@
-"""_steps.py: runs the steps of generators and coroutines with a value of a context variable that only they see."""
+"""_steps.py: decorated generators and coroutines whose steps run with their own value of a context variable."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ __all__ = ["decorated"]
 
 
 class Steps(Generator[Any, Any, Any]):
-    """A generator or coroutine whose every step runs with the value in `cell`, and leaves the one it sets there."""
+    """A generator or coroutine that runs each step with the context variable set to the value in `cell`.
+
+    After each step the new value of the variable is stored in `cell`, and the value outside of the steps is restored.
+    """
 
     def __init__(self, steps: Any, variable: ContextVar[Any], cell: list[Any]) -> None:
         self._steps, self._variable, self._cell = steps, variable, cell
@@ -43,7 +46,11 @@ def decorated(
     inside: Callable[[], AbstractContextManager[Any]],
     block: AbstractContextManager[Any],
 ) -> Callable[..., Any]:
-    """A function inside of a block; if it has steps, they alone see the value of `variable` that `inside` gives."""
+    """Wrap a function so that it runs inside of a block.
+
+    A plain function runs inside of `block`. The steps of a generator or coroutine function run with the value of
+    `variable` that `inside` gives; between the steps this value does not hold.
+    """
     if inspect.isasyncgenfunction(function):
 
         @wraps(function)

@@ -1,4 +1,4 @@
-"""_threads.py: how many threads a call may use: the number of the process, and limits for blocks of code."""
+"""_threads.py: the number of threads that a call may use: one number for the process, and limits for blocks of code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gatherscatter.errors import shown
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-MAX_THREADS = 1024  # as GS_NUM_THREADS
+MAX_THREADS = 1024  # also the limit of GS_NUM_THREADS
 
 
 def _count(name: str, n: Any) -> int:
@@ -31,9 +31,9 @@ def set_num_threads(n: int) -> None:
     Parameters
     ----------
     n : int
-        From 1 to 1024. Without this call, and without GS_NUM_THREADS, it is the number of processors that the calling
-        thread may use at the time of the call (affinity mask and cgroup quota respected). A number that is set stays,
-        also where it is larger than that.
+        From 1 to 1024. If neither this function nor GS_NUM_THREADS sets a number, an operator uses the number of
+        processors that the calling thread may use at the time of the call (affinity mask and cgroup quota respected).
+        A number that is set holds even if it is larger.
 
     Raises
     ------
@@ -51,13 +51,13 @@ def set_num_threads(n: int) -> None:
 
 
 def get_num_threads() -> int:
-    """Number of threads that an operator called from here may use.
+    """Return the number of threads that an operator called at this place may use.
 
     Returns
     -------
     int
-        The limit that holds here (`thread_limit`) if there is one, else the number of the process (`set_num_threads`,
-        GS_NUM_THREADS), else the number of processors that the calling thread may use now.
+        The limit of the current context (`thread_limit`) if there is one, else the number of the process
+        (`set_num_threads`, GS_NUM_THREADS), else the number of processors that the calling thread may use now.
 
     Examples
     --------
@@ -69,35 +69,37 @@ def get_num_threads() -> int:
 
 
 class _Block(list[int]):
-    """The number of a block, emptied when the block is left and so ended in every context that has it.
+    """A list of one item, the number of threads of a block; leaving the block clears the list.
 
-    A task or a generator may leave it elsewhere, or later than others.
+    Every context that holds the list then sees that the block has ended. That is necessary because a task or a
+    generator may leave a block in another context than the one in which it was entered, or after an outer block.
     """
 
     __slots__ = ("frame",)
 
     def __init__(self, count: int, frame: int) -> None:
         super().__init__((count,))
-        self.frame = frame  # of the code that entered it: `with` leaves it in the same one, whatever the context
+        self.frame = frame  # id of the stack frame that entered the block: `with` leaves it there, in any context
 
 
-# The blocks that were entered in this context, innermost last.
+# The blocks that were entered in this context, the innermost last.
 _blocks = _core.thread_limits
 
 
 class thread_limit:
     """Set the number of threads for the calls inside a block.
 
-    The limit belongs to the context (`contextvars`): threads and tasks of asyncio do not see each other's limits, and
-    what is started inside of a block with its context (`asyncio.create_task`, `asyncio.to_thread`) has the limit
-    until the block is left. Of several blocks that are open the one that was entered last counts. Leaving a block ends
-    that block alone, in any order; after all of them the number is what it was before. A generator that is suspended
-    inside of a block has not left it, so its caller has the limit too, as with `numpy.errstate`.
+    The limit belongs to the context (`contextvars`): it does not hold in other threads and asyncio tasks. Work that is
+    started inside of a block with a copy of its context (`asyncio.create_task`, `asyncio.to_thread`) has the limit
+    until the block is left. If several blocks are open, the limit of the block that was entered last holds.
+    Blocks may be left in any order; leaving one ends only that one, and after all have been left the number is the one
+    from before. A generator that is suspended inside of a block has not left it, so its caller has the limit too, as
+    with `numpy.errstate`.
 
-    An instance may be used any number of times, also inside of its own block, and as a decorator. A decorated
-    generator or coroutine has the limit while it runs, and its caller has not. Of several open blocks of one instance
-    `with` leaves its own. Where there is no `with` (`contextlib.ExitStack`) it is the innermost of the context, so
-    there a block is to be left in the context in which it was entered.
+    An instance may be used any number of times, also inside of its own block, and as a decorator. A decorated generator
+    or coroutine has the limit while it runs, and its caller does not. If several blocks of one instance are open,
+    `with` leaves the block that it entered. Without `with` (`contextlib.ExitStack`) the innermost block of the context
+    is left, so there a block must be left in the context in which it was entered.
 
     Parameters
     ----------
@@ -121,7 +123,7 @@ class thread_limit:
 
     def __init__(self, n: int) -> None:
         self._count = _count("thread_limit", n)
-        self._open: dict[int, _Block] = {}  # by id, in all contexts
+        self._open: dict[int, _Block] = {}  # the open blocks of this instance in all contexts, by their id
 
     def __enter__(self) -> None:
         block = _Block(self._count, id(sys._getframe(1)))
@@ -132,7 +134,7 @@ class thread_limit:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         for block in self._candidates(id(sys._getframe(1))):
-            if self._open.pop(id(block), None) is not None:  # else another thread has left it
+            if self._open.pop(id(block), None) is not None:  # None if another thread has left this block meanwhile
                 break
         else:
             raise RuntimeError("thread_limit: the block was not entered")
@@ -143,7 +145,10 @@ class thread_limit:
         return cast("_Function", decorated(function, _blocks, self._inside, self))
 
     def _candidates(self, frame: int) -> Iterator[_Block]:
-        """The blocks of this instance, the one that is left first: that of the frame, then that of the context."""
+        """The open blocks of this instance, in the order in which `__exit__` tries to leave one of them.
+
+        Blocks that this stack frame entered precede all others; within each group those of this context come first.
+        """
         known = map(self._open.get, map(id, reversed(_blocks.get())))
         here = [block for block in known if block is not None]
         yield from (block for block in here if block.frame == frame)
@@ -154,7 +159,10 @@ class thread_limit:
 
     @contextmanager
     def _inside(self) -> Iterator[tuple[list[int], ...]]:
-        """What a decorated generator or coroutine sees; it ends with it, also for what it has started."""
+        """The blocks that hold in the steps of a decorated generator or coroutine.
+
+        The limit ends with the generator or coroutine, also in the tasks that it has started.
+        """
         block = [self._count]
         try:
             yield (*_blocks.get(), block)

@@ -1,4 +1,4 @@
-"""_torch_tensors.py: torch tensors that are not what the memory behind them says, and in which words."""
+"""_torch_tensors.py: detection of torch tensors whose values are not in plain memory, and the errors for them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SUB_BYTE = re.compile(r"torch\.u?int[1-7]")
 
 
 def kind_of_tensor(tensor: Any) -> str:
-    """Why a torch tensor has no memory that could be read, and what has, in a few words."""
+    """Describe why a torch tensor has no plain memory, with the call that makes a tensor that has, if there is one."""
     torch = sys.modules["torch"]
     if _is_wrapped(torch, tensor):
         return "inside torch.func or vmap"
@@ -29,13 +29,13 @@ def kind_of_tensor(tensor: Any) -> str:
 
 
 def unnamed_dtype(tensor: Any) -> str:
-    """The dtype of a tensor that would come back as another one, since DLPack has no name for it; "" for any other."""
+    """The name of a tensor's dtype if DLPack has no code for it, so that a result would get another dtype; else ""."""
     name = str(tensor.dtype)
     return name if _SUB_BYTE.fullmatch(name) else ""
 
 
 def short_storage(tensor: Any) -> str:
-    """How far the elements of a tensor reach beyond its storage, where they do: it was shrunk since. Else ""."""
+    """Describe how far the elements of a tensor reach beyond its storage, which may have been shrunk; else ""."""
     if not hasattr(tensor, "untyped_storage") or tensor.numel() == 0:
         return ""
     steps = zip(tensor.shape, tensor.stride(), strict=True)
@@ -45,9 +45,10 @@ def short_storage(tensor: Any) -> str:
 
 
 def problem_of(tensor: Any, has_header: bool = True) -> tuple[type[Exception], str] | None:
-    """What is wrong with a tensor whose memory has to be read, and the error that says so; None where nothing is.
+    """The class and text of the error for a tensor whose memory cannot be read; None if it can be read.
 
-    One of which torch gives no header (`has_header`) has no plain memory, whatever else it says.
+    If torch gives no header for a tensor (`has_header` is False), the tensor has no plain memory, even if its
+    attributes do not show it.
     """
     if _has_storage(tensor):
         if dtype := unnamed_dtype(tensor):
@@ -64,13 +65,13 @@ def _no_memory(tensor: Any) -> tuple[type[Exception], str]:
 
 
 def refusal(op: str, role: str, tensor: Any) -> Exception:
-    """The error for a tensor whose values cannot be looked at."""
+    """The error for a tensor whose values cannot be read."""
     kind, words = problem_of(tensor) or _no_memory(tensor)
     return kind(f"{op}: {role} {words}")
 
 
 def has_plain_memory(tensor: Any) -> bool:
-    """Whether the values of a tensor can be looked at: it is not meta, sparse, nested, quantised or cut off."""
+    """Whether the values of a tensor can be read: it is not meta, sparse, nested or quantised, and fits its storage."""
     return _core.is_plain(tensor) or (_has_storage(tensor) and not short_storage(tensor))
 
 

@@ -1,12 +1,13 @@
-"""`python -m gatherscatter tune`: from which sizes on prefetching, streaming stores and threads pay on this machine.
+"""`python -m gatherscatter tune`: measures the sizes from which prefetching, streaming stores and threads save time.
 
-Two processes make the same call in turns, one with a way of running switched on and one without; where the one
-overtakes the other, the threshold belongs. Run as a module, this file is such a process.
+Two processes make equal calls in turns, one with a technique always switched on and one with it switched off. The
+threshold is the size from which the technique saves time. Run as a module, this file is one of these processes.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import math
 import os
@@ -17,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,23 +26,24 @@ import numpy as np
 import gatherscatter as gs
 
 ALWAYS, NEVER = 1, 2**63 - 1
-CLEAR = 1.05  # a threshold is worth setting if the sizes that it changes gain so much in the mean
+CLEAR = 1.05  # a threshold is recommended if the sizes for which it changes the decision gain this factor in the mean
 ROUNDS, SAMPLE_SECONDS = 11, 3e-3
-SETS = 3  # of indices, in turns
+SETS = 3  # index arrays, which the calls use in turns
 Ki, Mi = 1 << 10, 1 << 20
 
 
 @dataclass(frozen=True)
 class Threshold:
-    """What is switched, by which setting, and the call that shows it at each size."""
+    """One threshold: its name, the sizes to measure, and the call to measure at each size."""
 
-    name: str  # as show_config has it
+    name: str  # key in show_config
     what: str
     sizes: tuple[int, ...]
-    call: Callable[[int], tuple[int, int, int]]  # size -> items of the table, items of a row, rows taken
-    threads: bool = False  # needs more than one
-    besides: tuple[str, ...] = ()  # settings that are to stay out of it
-    in_force: str = ""  # what show_config calls the value that holds for these calls, where that is another one
+    call: Callable[[int], tuple[int, int, int]]  # size -> items of the source array, items of a row, rows taken
+    threads: bool = False  # whether the threshold needs more than one thread
+    table: bool = False  # the call takes rows of a column of pyarrow
+    besides: tuple[str, ...] = ()  # other settings that are switched off during the measurement
+    in_force: str = ""  # key in show_config of the value that applies to these calls, if it is not `name`
 
     @property
     def variable(self) -> str:
@@ -48,7 +51,7 @@ class Threshold:
 
     @property
     def unit(self) -> str:
-        return "points" if "points" in self.name else "bytes"
+        return next((unit for unit in ("points", "rows") if unit in self.name), "bytes")
 
 
 @dataclass
@@ -59,7 +62,7 @@ class Found:
 
     @property
     def measured(self) -> int:
-        """The first size from which on it pays, by the least time lost over all sizes."""
+        """The threshold that loses the least time over all sizes; NEVER if switching the technique off is best."""
         sizes = list(self.gains)
         lost = [
             sum(max(math.log(gain), 0.0) for gain in list(self.gains.values())[:k])
@@ -71,7 +74,7 @@ class Found:
 
     @property
     def gain(self) -> float:
-        """What the measured value would bring where it decides otherwise than the present one."""
+        """The geometric mean of the gains at the sizes for which measured and present value decide differently."""
         changed = [
             gain if size >= self.measured else 1 / gain
             for size, gain in self.gains.items()
@@ -91,55 +94,73 @@ def _sizes(first: int, last: int) -> tuple[int, ...]:
 THRESHOLDS = (
     Threshold(
         "far_table_bytes",
-        "fetch in advance from a table of",
+        "prefetch from a source array of",
         _sizes(512 * Ki, 256 * Mi),
         lambda size: (size // 4, 1, Mi),
         in_force="far_vector_bytes",
     ),
     Threshold(
         "stream_bytes",
-        "bypass the caches with a result of",
+        "streaming stores for a result of",
         _sizes(Mi, 128 * Mi),
         lambda size: (Mi, 64, size // 256),
     ),
     Threshold(
         "serial_points",
-        "several threads for short units, table in a cache,",
+        "several threads for short units, source array in a cache,",
         _sizes(2 * Ki, Mi),
         lambda size: (4 * Ki, 1, size),
         threads=True,
     ),
     Threshold(
         "serial_points_far",
-        "several threads for short units, table in memory,",
+        "several threads for short units, source array in memory,",
         _sizes(Ki, 512 * Ki),
         lambda size: (16 * Mi, 1, size),
         threads=True,
     ),
     Threshold(
         "serial_row_bytes",
-        "several threads for longer units of together",
+        "several threads for longer units with a total of",
         _sizes(16 * Ki, 2 * Mi),
         lambda size: (Mi, 256, size // 1024),
         threads=True,
         besides=("GS_SERIAL_POINTS", "GS_SERIAL_POINTS_FAR"),
     ),
+    Threshold(
+        "far_column_bytes",
+        "prefetch from a column of a table of",
+        _sizes(512 * Ki, 256 * Mi),
+        lambda size: (size // 4, 1, Mi),
+        table=True,
+    ),
+    Threshold(
+        "serial_rows",
+        "several threads for a column of",
+        _sizes(2 * Ki, Mi),
+        lambda size: (64 * Ki, 1, size),
+        threads=True,
+        table=True,
+    ),
 )
 
 
-def _sampler(items: int, width: int, count: int) -> Callable[[], float]:
-    """Seconds of one call, by as many as a sample takes."""
+def _sampler(items: int, width: int, count: int, table: bool) -> Callable[[], float]:
+    """A function that makes enough calls for a sample and returns the mean seconds of one call."""
     random = np.random.default_rng(1)
-    table = random.integers(0, 2**32, items, dtype=np.uint32).view(np.float32).reshape(-1, width)
-    indices = [random.integers(0, len(table), count, dtype=np.int32) for _ in range(SETS)]
-    source = table[:, 0] if width == 1 else table
+    rows = random.integers(0, 2**32, items, dtype=np.uint32).view(np.float32).reshape(-1, width)
+    indices = [random.integers(0, len(rows), count, dtype=np.int32) for _ in range(SETS)]
+    source: Any = rows[:, 0] if width == 1 else rows
+    take: Callable[[Any, Any], Any] = partial(gs.take, axis=0)
+    if table:
+        source, take = importlib.import_module("pyarrow").array(rows[:, 0]), gs.table.gather
     turn = 0
 
     def run(calls: int) -> float:
         nonlocal turn
         start = time.perf_counter()
         for _ in range(calls):
-            gs.take(source, indices[turn % SETS], axis=0)
+            take(source, indices[turn % SETS])
             turn += 1
         return (time.perf_counter() - start) / calls
 
@@ -149,7 +170,7 @@ def _sampler(items: int, width: int, count: int) -> Callable[[], float]:
 
 
 def serve() -> None:
-    """A line with a call prepares it; an empty line asks for a sample."""
+    """Serve the requests on stdin: a line with a call prepares this call, an empty line measures one sample of it."""
     sample: Callable[[], float] = float
     for line in sys.stdin:
         if line.strip():
@@ -161,24 +182,24 @@ def serve() -> None:
 
 @contextmanager
 def _process(settings: dict[str, int]) -> Iterator[Callable[[str], str]]:
-    """Asks a process that runs with the settings; it ends with the block."""
+    """Start a process with these settings, which ends with the block; the given function sends it one request."""
     environment = {name: value for name, value in os.environ.items() if name != "GS_BACKEND"}
     environment |= {name: str(value) for name, value in settings.items()}
     command = [sys.executable, "-m", "gatherscatter._tune"]
     with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
-        if child.stdin is None or child.stdout is None:  # never, with pipes
-            raise RuntimeError("no pipes")
+        if child.stdin is None or child.stdout is None:  # impossible with PIPE; the check is for mypy
+            raise RuntimeError("the child process has no pipes")
         reader, writer = child.stdout, child.stdin
 
-        def ask(line: str) -> str:
+        def request(line: str) -> str:
             writer.write(line + "\n")
             writer.flush()
-            answer = reader.readline()
-            if not answer:
+            reply = reader.readline()
+            if not reply:
                 raise RuntimeError(f"{' '.join(command)} ended early")
-            return answer
+            return reply
 
-        yield ask
+        yield request
         writer.close()
 
 
@@ -187,14 +208,14 @@ def measure(threshold: Threshold, present: int, quick: bool) -> Found:
     besides = dict.fromkeys(threshold.besides, NEVER)
     sizes, rounds = (threshold.sizes[:2], 2) if quick else (threshold.sizes, ROUNDS)
     with (
-        _process({**besides, threshold.variable: NEVER}) as without,
-        _process({**besides, threshold.variable: ALWAYS}) as having,
+        _process({**besides, threshold.variable: NEVER}) as request_off,
+        _process({**besides, threshold.variable: ALWAYS}) as request_on,
     ):
         for size in sizes:
-            call = json.dumps(threshold.call(size))
-            for ask in (without, having):
-                ask(call)
-            times = [(float(without("")), float(having(""))) for _ in range(rounds)]
+            call = json.dumps([*threshold.call(size), threshold.table])
+            for request in (request_off, request_on):
+                request(call)
+            times = [(float(request_off("")), float(request_on(""))) for _ in range(rounds)]
             found.gains[size] = statistics.median(off / on for off, on in times)
     return found
 
@@ -204,35 +225,36 @@ def size_text(size: int, unit: str) -> str:
         return "no size"
     for scale, prefix in ((Mi, "Mi"), (Ki, "Ki")):
         if size >= scale:
-            return f"{size / scale:.4g} {prefix}{'B' if unit == 'bytes' else ' points'}"
-    return f"{size} {'B' if unit == 'bytes' else 'points'}"
+            return f"{size / scale:.4g} {prefix}{'B' if unit == 'bytes' else ' ' + unit}"
+    return f"{size} {'B' if unit == 'bytes' else unit}"
 
 
 def report(results: list[Found]) -> str:
-    rows = [("from which size on", "now", "measured", "would gain")]
-    for one in results:
-        unit = one.threshold.unit
-        now, measured = (size_text(value, unit) for value in (one.present, one.measured))
-        rows.append((one.threshold.what, now, measured, f"{(one.gain - 1) * 100:.0f} %" if one.is_clear else "-"))
+    rows = [("technique, used from a size", "now", "measured", "would gain")]
+    for found in results:
+        unit = found.threshold.unit
+        now, measured = (size_text(value, unit) for value in (found.present, found.measured))
+        gain = f"{(found.gain - 1) * 100:.0f} %" if found.is_clear else "-"
+        rows.append((found.threshold.what, now, measured, gain))
     widths = [max(len(row[k]) for row in rows) for k in range(4)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     lines.insert(1, "-" * max(map(len, lines)))
-    clear = [one for one in results if one.is_clear]
+    clear = [found for found in results if found.is_clear]
     lines += ["", "# clearly better on this machine" if clear else "Nothing would be clearly better."]
-    lines += [f"export {one.threshold.variable}={one.measured}" for one in clear]
+    lines += [f"export {found.threshold.variable}={found.measured}" for found in clear]
     return "\n".join(lines)
 
 
 def curves(results: list[Found]) -> str:
     lines = ["time without / time with, by size:"]
-    for one in results:
-        gains = ", ".join(f"{size_text(size, one.threshold.unit)} {gain:.2f}" for size, gain in one.gains.items())
-        lines.append(f"{one.threshold.variable}: {gains}")
+    for found in results:
+        gains = ", ".join(f"{size_text(size, found.threshold.unit)} {gain:.2f}" for size, gain in found.gains.items())
+        lines.append(f"{found.threshold.variable}: {gains}")
     return "\n".join(lines)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--quick", action="store_true", help="two small sizes each: shows that it runs")
+    parser.add_argument("--quick", action="store_true", help="measure two small sizes each, only to show that it runs")
     parser.add_argument("--curves", action="store_true", help="show the gain at every size as well")
 
 
@@ -243,11 +265,14 @@ def run(arguments: argparse.Namespace) -> int:
         if threshold.threads and config["threads"] == 1:
             print(f"{threshold.variable}: left out, there is one thread", file=sys.stderr)
             continue
+        if threshold.table and importlib.util.find_spec("pyarrow") is None:
+            print(f"{threshold.variable}: left out, it needs pyarrow", file=sys.stderr)
+            continue
         print(f"{threshold.variable} ...", file=sys.stderr, flush=True)
         results.append(measure(threshold, config[threshold.in_force or threshold.name], arguments.quick))
     print(report(results))
     if arguments.quick:
-        print("# --quick: two sizes say nothing about thresholds")
+        print("# --quick: two sizes are too few to determine a threshold")
     if arguments.curves:
         print("\n" + curves(results))
     return 0

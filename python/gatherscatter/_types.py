@@ -1,4 +1,4 @@
-"""Names for the words that keyword arguments take."""
+"""_types.py: type aliases for the words that keyword arguments accept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The version, as pyproject.toml has it."""
+"""_version.py: the version of the installed package, which is the one in pyproject.toml."""
 
 from importlib.metadata import version
 

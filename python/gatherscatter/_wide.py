@@ -1,4 +1,4 @@
-"""_wide.py: integers in lists that NumPy has no integer dtype for: what lies outside alike, and the values in full."""
+"""_wide.py: indices in lists that exceed int64: int64 values that are out of bounds as well, and the full values."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ __all__ = [
     "unchecked",
 ]
 
-# Their indices are what NumPy reads in them.
+# The operators whose indices NumPy itself converts from lists.
 NUMPYS_OPERATORS = frozenset({"take", "take_along_axis", "compress", "put", "put_along_axis", "putmask", "place"})
 
 _LOWEST, _HIGHEST = -(2**63), 2**63 - 1
 
 
 def cut(number: int) -> int:
-    """The integer of int64 that is nearest: outside of every axis where the number is, on the same side."""
+    """The int64 value nearest to a number. If the number exceeds int64, both lie beyond the same end of any axis."""
     return min(max(number, _LOWEST), _HIGHEST)
 
 
 def fits(number: int) -> bool:
-    """Whether int64 holds it."""
+    """Whether int64 can hold a number."""
     return _LOWEST <= number <= _HIGHEST
 
 
 def unchecked(what: str) -> str:
-    """The words for a caller who vouches for a number that lies outside of every axis."""
+    """The error text for a number that exceeds 64 bits under bounds="unchecked": it is outside of every axis."""
     return f"{what} holds a number beyond 64 bits, which bounds='unchecked' does not take"
 
 
@@ -48,9 +48,10 @@ class Wide:
     Attributes
     ----------
     array : ndarray of int64
-        The values, those beyond int64 cut to its ends: these lie outside of every axis, on the same side.
+        The indices. Those that exceed int64 are replaced by the nearest int64 value, which lies beyond the same end of
+        any axis.
     values : list of int
-        All values as they were written, in C order.
+        All indices in full, in C order.
     """
 
     __slots__ = ("array", "values")
@@ -69,14 +70,14 @@ class Wide:
 
 
 def exceeds_int64(written: Any, array: np.ndarray[Any, Any]) -> bool:
-    """Whether what NumPy made of something written down shows that it may hold integers beyond int64."""
+    """Whether a number or list may hold integers that exceed int64, by the dtype that NumPy gives it."""
     if array.dtype.kind == "u":
         return not isinstance(written, np.generic) and int(array.max()) > _HIGHEST
     return array.dtype.kind in "Of"
 
 
 def integers_in(written: Any) -> np.ndarray[Any, Any] | Wide | None:
-    """The integers of a number or nested list, as int64 or `Wide`; None if it holds anything else."""
+    """Convert a number or nested list of integers to int64 or `Wide`; None if it holds anything else."""
     items = np.array(written, object)
     values = items.reshape(-1).tolist()
     if not all(_is_integer(kind) for kind in set(map(type, values))):
@@ -88,10 +89,10 @@ def integers_in(written: Any) -> np.ndarray[Any, Any] | Wide | None:
 
 
 def as_planned(op: str, written: Any, dtype: str) -> Any:
-    """Integers that were written down, in the dtype that a plan was made for; `Wide` where they do not fit it."""
+    """Convert Python integers to the index dtype of a plan; to `Wide` if they do not fit it."""
     try:
         items = np.array(written)
-    except (ValueError, OverflowError):  # ragged, or a range that is too long: the operator says so
+    except (ValueError, OverflowError):  # a ragged list or a range that is too long, for which the operator raises
         return written
     found = integers_in(written) if items.size and items.dtype.kind in "iufO" else None
     if found is None:
@@ -104,7 +105,7 @@ def as_planned(op: str, written: Any, dtype: str) -> Any:
 
 
 def in_full(error: OutOfBoundsError, values: Any) -> OutOfBoundsError:
-    """An error of a map with the value as it was written, found in (nested) lists by the position."""
+    """A copy of an error with the full value of the index, read from (nested) lists at the position of the error."""
     for at in error.position:
         values = values[at]
     op, _, *others = error.fields()

@@ -1,4 +1,4 @@
-"""`gatherscatter.cuda`: whether there is a GPU, which ones, and the errors of calls that did not wait for it."""
+"""`gatherscatter.cuda`: availability and names of GPUs, and the errors of calls with deferred checks."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ __all__ = ["devices", "is_available", "synchronize", "why_not"]
 
 
 def is_available() -> bool:
-    """Tell whether arrays on GPUs can be used.
+    """Check whether arrays on GPUs can be used.
 
     Returns
     -------
     bool
-        True where this installation has its CUDA module, and a driver and a GPU are there.
+        True if this installation has its CUDA module and the machine has a driver and a GPU.
 
     Examples
     --------
@@ -28,12 +28,12 @@ def is_available() -> bool:
 
 
 def why_not() -> str | None:
-    """Tell why no array on a GPU can be used.
+    """Return the reason why arrays on GPUs cannot be used.
 
     Returns
     -------
     str or None
-        The reason in a few words; None where there is a GPU.
+        The reason in a few words; None if they can be used.
 
     Examples
     --------
@@ -45,12 +45,12 @@ def why_not() -> str | None:
 
 
 def devices() -> tuple[str, ...]:
-    """Name the GPUs of this machine.
+    """List the GPUs of this machine.
 
     Returns
     -------
     tuple of str
-        One description for each device number; empty where none can be used.
+        One description for each device number; empty if no GPU can be used.
 
     Examples
     --------
@@ -62,29 +62,29 @@ def devices() -> tuple[str, ...]:
 
 
 def synchronize(device: Any = None) -> None:
-    """Wait for the calls that did not wait themselves, and raise the first of their errors.
+    """Wait for the deferred checks of earlier calls, and raise the first of their errors.
 
-    Calls with ``bounds="deferred"`` on a GPU return before anybody knows whether their indices are inside. What they
-    found is raised by the next call of gatherscatter on a GPU, if it is known by then, and by this function in any
-    case. One error is raised at a time; those of later calls wait for the next one.
+    Calls with ``bounds="deferred"`` on a GPU return before the check of their indices has finished. An error that the
+    check finds is raised by the next call of gatherscatter on a GPU, if the check has finished by then, and by this
+    function in any case. Each call raises one error; the errors of later calls stay pending.
 
     Parameters
     ----------
     device : int, optional
-        Number of the GPU whose calls are meant; None: of all.
+        Number of the GPU whose calls are waited for; None means all GPUs.
 
     Raises
     ------
     DeferredOutOfBoundsError
-        An index of one of these calls was outside. It is an OutOfBoundsError that names the call.
+        If an index of one of these calls was out of bounds. It is an OutOfBoundsError that names the call.
     TypeError
-        `device` is no integer.
+        If `device` is not an integer.
     ValueError
-        There is no such device.
+        If there is no such device.
 
     Notes
     -----
-    Waits for nothing else: work of other libraries, and calls that cannot fail, may still be under way.
+    The function waits for nothing else: work of other libraries, and calls that cannot fail, may still be running.
 
     Examples
     --------
@@ -96,5 +96,5 @@ def synchronize(device: Any = None) -> None:
     number = -1 if device is None else _index(device)
     count = len(devices())
     if device is not None and not 0 <= number < max(count, 1):
-        raise ValueError(f"synchronize: there is no device {number}, only {count}")
+        raise ValueError(f"synchronize: there is no device {number}; the number of usable GPUs is {count}")
     _core.synchronize(number)

@@ -1,4 +1,4 @@
-"""The demo: digits counted, averaged, moved and pasted, rows looked up, tables of flights; all compared with others."""
+"""The demo: images of digits, row lookups and tables of flights, each result compared with NumPy or a table library."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ NEIGHBOURS = 5
 PADDING = -1.0  # below every grey level, so that the picture can colour it
 CANVAS = 64  # pixels per side of a moved digit; the originals have 8
 CLASSES = 10
-SHEET, ROWS, COLUMNS = (64, 128), 4, 9  # pixels of the sheet, and how many digits are pasted on it
-PACKAGES = {"sklearn": "scikit-learn"}  # modules that are called otherwise where they are installed from
-ENLARGED = 2  # times, before they are pasted
+SHEET, ROWS, COLUMNS = (64, 128), 4, 9  # shape of the sheet in pixels, rows and columns of the digits on it
+PACKAGES = {"sklearn": "scikit-learn"}  # package names of modules, where the two differ
+ENLARGED = 2  # factor by which digits are enlarged before they are pasted
 
 
 class Different(RuntimeError):
-    """A result differs from plain NumPy, or from a table library's own: the demo stops there."""
+    """A result differs from the result of plain NumPy or of a table library, which stops the demo."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table."""
+    """One line of the printed table."""
 
     task: str
     size: str
@@ -56,9 +56,9 @@ class Classified:
 
 @dataclass(frozen=True)
 class Shown:
-    """What the picture shows."""
+    """The data that the picture shows."""
 
-    moved: dict[str, Array]  # name -> images, the originals first
+    moved: dict[str, Array]  # name of the motion -> images, the originals first
     classified: Classified
     accuracy: float
     confusion: Array  # [true, predicted]
@@ -66,7 +66,7 @@ class Shown:
     sheet: Array
     lookup: dict[str, float]  # call -> seconds
     lookup_size: str
-    flights: list[Job]  # empty where the tables were left out
+    flights: list[Job]  # empty if the tables were left out
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -80,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def require(module: str) -> Any:
-    """Imports one of the demo's extras, or says how to get it."""
+    """Import an optional module of the demo, or exit with a message that says how to install it."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as missing:
@@ -92,20 +92,20 @@ def require(module: str) -> Any:
 
 
 def enumerated(names: Sequence[str]) -> str:
-    """Names in a sentence: ``a, b and c``."""
+    """Join names for a sentence: ``a, b and c``."""
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last
 
 
 def same(task: str, ours: Array, plain: Array) -> Array:
-    """`ours`, if it has the shape, the dtype and every byte of `plain`."""
+    """Return `ours` if its shape, dtype and bytes equal those of `plain`, else raise `Different`."""
     if ours.shape != plain.shape or ours.dtype != plain.dtype or ours.tobytes() != plain.tobytes():
         raise Different(f"{task}: the result differs from plain NumPy")
     return ours
 
 
 def race(rounds: int, *calls: Callable[[], object]) -> list[float]:
-    """Median seconds of each call; the rounds are interleaved, so that a busy moment hits everybody."""
+    """Median seconds of each call. The rounds are interleaved, so that other load of the machine affects all calls."""
     seconds: list[list[float]] = [[] for _ in calls]
     for _ in range(rounds + 1):
         for call, times in zip(calls, seconds, strict=True):
@@ -116,7 +116,10 @@ def race(rounds: int, *calls: Callable[[], object]) -> list[float]:
 
 
 def classify(images: Array, labels: Array, rounds: int) -> tuple[Row, Classified, float]:
-    """k nearest neighbours: votes by gather(axis), their weights by batch_dims, confidences by gather(dim)."""
+    """Classify digits by their k nearest neighbours.
+
+    Votes are gathered along an axis, their weights with batch_dims, and confidences along a dim.
+    """
     order = np.random.default_rng(0).permutation(len(images))
     train, test = order[: len(order) // 2], order[len(order) // 2 :]
     pixels = images.reshape(len(images), -1).astype(np.float64)
@@ -160,7 +163,7 @@ def classify(images: Array, labels: Array, rounds: int) -> tuple[Row, Classified
 
 
 def confuse(classified: Classified, rounds: int) -> tuple[Row, Array]:
-    """How often each true digit was taken for each other one: ones, added up where they meet."""
+    """Count how often each true digit was classified as each digit, by a scatter that adds ones."""
     true, predicted = classified.labels, classified.predicted
 
     def ours() -> Array:
@@ -178,7 +181,10 @@ def confuse(classified: Classified, rounds: int) -> tuple[Row, Array]:
 
 
 def average(images: Array, labels: Array, rounds: int) -> tuple[Row, Array]:
-    """The mean image of every class, by one scatter. Whole grey levels: every order adds up to the same."""
+    """Compute the mean image of every class by one scatter.
+
+    Grey levels are whole numbers, so that the order of the additions does not change the sums.
+    """
     pixels = images.reshape(len(images), -1)
     index = np.broadcast_to(labels[:, None], pixels.shape)
     empty = np.zeros((CLASSES, pixels.shape[1]), pixels.dtype)
@@ -195,14 +201,17 @@ def average(images: Array, labels: Array, rounds: int) -> tuple[Row, Array]:
 
 
 def paste(images: Array, rounds: int) -> tuple[Row, Array]:
-    """Enlarged digits on one sheet by a single tile_scatter: ink only, later ones on top, cut off at the border."""
+    """Paste enlarged digits on a sheet by one tile_scatter.
+
+    Only ink is written, later digits cover earlier ones, and the border of the sheet cuts digits off.
+    """
     digits = images[: ROWS * COLUMNS].repeat(ENLARGED, axis=1).repeat(ENLARGED, axis=2)
     ink = digits > 0
     side = digits.shape[-1]
     high, wide = SHEET
     down, right = np.divmod(np.arange(len(digits)), COLUMNS)
     shaken = np.random.default_rng(2).integers(-2, 3, (2, len(digits)))
-    # The outermost ones hang over the border by a third.
+    # A third of each outermost digit lies beyond the border.
     top, left = (
         down * (high - side // 3) // (ROWS - 1) - side // 3,
         right * (wide - side // 3) // (COLUMNS - 1) - side // 3,
@@ -228,22 +237,22 @@ def paste(images: Array, rounds: int) -> tuple[Row, Array]:
 
 
 def motions(side: int) -> dict[str, tuple[Array, Array]]:
-    """For each motion the source row and column of every canvas pixel; many of them lie beyond the border."""
+    """For each motion the source row and column of every canvas pixel; many of them lie outside of the image."""
     centre = (side - 1) / 2
     row, column = np.meshgrid(*2 * [np.linspace(-0.5, side - 0.5, CANVAS)], indexing="ij")
     angle = np.deg2rad(25)
     cosine, sine = np.cos(angle), np.sin(angle)
     down, right = row - centre, column - centre
-    places = {
+    sources = {
         "shifted": (row - 1.5, column + 2),
         "rotated": (centre + cosine * down - sine * right, centre + sine * down + cosine * right),
         "zoomed": (centre + 1.6 * down, centre + 1.6 * right),
     }
-    return {name: (np.rint(r).astype(np.int64), np.rint(c).astype(np.int64)) for name, (r, c) in places.items()}
+    return {name: (np.rint(r).astype(np.int64), np.rint(c).astype(np.int64)) for name, (r, c) in sources.items()}
 
 
 def move(images: Array, rounds: int) -> tuple[list[Row], dict[str, Array]]:
-    """Every image through every motion by one tile_gather each; beyond the border is padding."""
+    """Move all images by one tile_gather for each motion; points outside of the image are padding."""
     side = images.shape[-1]
     which = np.arange(len(images))[:, None, None]
     rows, moved = [], {"original": images}
@@ -263,7 +272,7 @@ def move(images: Array, rounds: int) -> tuple[list[Row], dict[str, Array]]:
 
 
 def look_up(count: int, wanted: int, width: int, rounds: int) -> tuple[Row, dict[str, float]]:
-    """Rows of an embedding table, some of them many times, beside every library that is here."""
+    """Gather rows of an embedding table, with repetitions, and time the calls of all installed libraries."""
     rng = np.random.default_rng(1)
     table = rng.standard_normal((count, width), dtype=np.float32)
     rows = rng.integers(0, count, wanted)
@@ -318,7 +327,7 @@ def table_text(rows: list[Row]) -> str:
 
 
 def aligned(head: tuple[str, ...], lines: Sequence[tuple[str, ...]], left: int) -> str:
-    """A table in plain text: words, in the first `left` columns, to the left, numbers to the right."""
+    """Format a table as plain text; the first `left` columns are aligned to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(head, *lines, strict=True)]
     rule = tuple("─" * width for width in widths)
     return "\n".join(
@@ -331,7 +340,7 @@ def aligned(head: tuple[str, ...], lines: Sequence[tuple[str, ...]], left: int) 
 
 
 def flight_jobs(quick: bool, rounds: int) -> list[Job]:
-    """The tables of flights, printed; without the libraries that it takes, a sentence and nothing else."""
+    """Run and print the table tasks; print only a message if a required package is missing."""
     from gatherscatter import _demo_flights
 
     if absent := _demo_flights.missing():
@@ -343,12 +352,12 @@ def flight_jobs(quick: bool, rounds: int) -> list[Job]:
     jobs = _demo_flights.run(quick, rounds)
     print(f"\nFlights from New York in 2013, as tables of each library\n\n{_demo_flights.table_text(jobs)}")
     if absent := [name for name in _demo_flights.LIBRARIES if name not in jobs[0].seconds]:
-        print(f"\n{enumerated(absent)} took no part: not installed")
+        print(f"\nleft out, because not installed: {enumerated(absent)}")
     return jobs
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Does the jobs, prints the table, writes the picture."""
+    """Run all tasks, print the results and write the picture."""
     datasets = require("sklearn.datasets")
     require("matplotlib")
     from gatherscatter import _demo_picture

@@ -1,4 +1,4 @@
-"""errors.py: the exceptions of the package, as values: they compare, copy and travel between processes."""
+"""errors.py: the exceptions of the package, which can be compared, copied and pickled, and the texts of values."""
 
 from __future__ import annotations
 
@@ -29,30 +29,30 @@ __all__ = [
 
 
 class OutOfBoundsError(IndexError, ValueError, RuntimeError):
-    """An index lies outside its axis; nothing was written.
+    """An index is out of bounds for its axis; nothing was written.
 
-    The systems that the operators come from name three different types for this error. It is all three, so code
-    written for any of them keeps working.
+    The systems that define the operators raise three different types for this error. It derives from all three, so
+    that code written for any of them keeps working.
 
     Parameters
     ----------
     op : str
         Public name of the operator, such as ``"gather"``.
     index : int
-        The value found, at full width: a ``uint64`` beyond 2**63 is not folded into a negative number.
+        The index at full width: a ``uint64`` beyond 2**63 is not converted to a negative number.
     position : tuple of int
-        Where it was found: coordinates in the (broadcast) shape of the indices. Of several bad positions it is the
-        lowest in C order, whatever the number of threads.
+        Coordinates of the index in the (broadcast) shape of the indices. If several indices are bad, it is the lowest
+        in C order, for any number of threads.
     axis : int
-        Axis of the array that it addresses; of several bad axes at that position the lowest.
+        Axis of the array that the index addresses; the lowest one if several indices at that position are bad.
     size : int
         Length of that axis.
     count : int, default 1
-        How many positions are bad.
+        Number of positions with a bad index.
     total : int, default 1
-        How many positions there are.
+        Number of all positions.
     from_end : bool, default True
-        Whether negative values count from the end there. False as well for unsigned indices.
+        Whether negative indices count from the end. It is also False for unsigned indices.
 
     Examples
     --------
@@ -115,10 +115,10 @@ class OutOfBoundsError(IndexError, ValueError, RuntimeError):
         return f" ({self.count} of {self.total} indices {'is' if self.count == 1 else 'are'} out of bounds)"
 
     def fields(self) -> tuple[Any, ...]:
-        """The arguments that make an equal error."""
+        """The constructor arguments that make an equal error."""
         return (self.op, self.index, self.position, self.axis, self.size, self.count, self.total, self.from_end)
 
-    # BaseException pickles its args, which hold only the message. The state carries what was added, such as notes.
+    # BaseException pickles its args, which hold only the message. The state carries later attributes such as notes.
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), self.fields(), dict(self.__dict__)
 
@@ -132,16 +132,17 @@ class OutOfBoundsError(IndexError, ValueError, RuntimeError):
 
 
 class DeferredOutOfBoundsError(OutOfBoundsError):
-    """An index that lay outside in an earlier call, which did not wait for it (``bounds="deferred"`` on a GPU).
+    """An index was out of bounds in an earlier call with a deferred check (``bounds="deferred"`` on a GPU).
 
-    Nothing was written for that index, everything else was. `op` names the call.
+    Nothing was written for bad indices; all other points were written. `op` names the call.
 
     Parameters
     ----------
     op, index, position, axis, size, count, total, from_end
-        As in `OutOfBoundsError`, found in the index array as it is when the error is raised.
+        As in `OutOfBoundsError`, read from the index array at the time when the error is raised.
     changed : bool, default False
-        Whether that array holds no bad index any more. Then `position` is the one that was recorded, and `index` is 0.
+        Whether the index array no longer has a bad index at that time. Then `position` is the one that the call
+        recorded, and `index` is 0.
 
     Examples
     --------
@@ -177,14 +178,14 @@ class DeferredOutOfBoundsError(OutOfBoundsError):
         )
 
     def fields(self) -> tuple[Any, ...]:
-        """The arguments that make an equal error."""
+        """The constructor arguments that make an equal error."""
         return (*super().fields(), self.changed)
 
 
 class EmptyAxisError(OutOfBoundsError):
-    """An index into an axis without elements, in the words that NumPy has for it.
+    """An index into an axis without elements, with NumPy's message.
 
-    Raised by `take`, as NumPy does under every mode: an empty axis has nothing to clip or wrap to.
+    `take` raises it under every mode, as NumPy does: an empty axis has no position to clip or wrap to.
 
     Examples
     --------
@@ -200,7 +201,7 @@ class EmptyAxisError(OutOfBoundsError):
 
 
 class EmptyTargetError(OutOfBoundsError):
-    """An index into an array without elements, in the words that NumPy's `put` has for it.
+    """An index into an array without elements, with the message of NumPy's `put`.
 
     Examples
     --------
@@ -216,47 +217,47 @@ class EmptyTargetError(OutOfBoundsError):
 
 
 class BatchShapeError(ValueError, RuntimeError):
-    """Input and indices differ in their first `batch_dims` axes: a RuntimeError in MindSpore, else a ValueError."""
+    """Input and indices differ in their first `batch_dims` axes: a RuntimeError, as in MindSpore, and a ValueError."""
 
 
 class ShapeMismatchError(IndexError, ValueError):
-    """Shapes that do not broadcast. NumPy calls this an IndexError where it indexes, everyone else a ValueError."""
+    """Shapes do not broadcast: NumPy raises an IndexError for it when indexing, and a ValueError elsewhere."""
 
 
 class InvalidArgument(ValueError):
-    """Tables, maps and masks whose counts or lengths do not fit together: libcudf's ``std::invalid_argument``."""
+    """The counts or lengths of tables, maps and masks do not match: libcudf's ``std::invalid_argument``."""
 
 
 class DataTypeError(InvalidArgument, TypeError):
-    """A column, scalar or mask of another type than its partner: libcudf's ``cudf::data_type_error``."""
+    """The type of a column, scalar or mask does not match: libcudf's ``cudf::data_type_error``."""
 
 
 class LogicError(RuntimeError):
-    """A map that cannot serve as one: libcudf's ``cudf::logic_error``."""
+    """An array is not a valid map: libcudf's ``cudf::logic_error``."""
 
 
 class NullIndexError(InvalidArgument, LogicError):
-    """A null where a row number belongs. The two documents of libcudf name one class each; this is both."""
+    """A map has a null. Two documents of libcudf name a different class each, and this class derives from both."""
 
 
 class IndexTypeError(LogicError, TypeError):
-    """A map that does not consist of integers."""
+    """A map does not consist of integers."""
 
 
 class TileError(Exception):
-    """Base of what the tile operators raise for arguments that cuTile would not compile."""
+    """Base of the errors of tile operators for arguments that cuTile would not compile."""
 
 
 class TileTypeError(TileError, TypeError):
-    """A dtype, shape or kind of argument that a tile operator does not take."""
+    """A tile operator does not accept the dtype, shape or kind of an argument."""
 
 
 class TileValueError(TileError, ValueError):
-    """A constant that is out of range: a padding literal, or `latency`."""
+    """A constant is out of range: a padding literal, or `latency`."""
 
 
 def axis_error(op: str, axis: Any, rank: int) -> AxisError:
-    """No array has an axis of that number, which may be any integer."""
+    """The error for an axis out of range. `axis` may be an integer of any size."""
     number = index(axis)
     if number.bit_length() <= 256:
         return AxisError(number, rank, op)
@@ -264,12 +265,15 @@ def axis_error(op: str, axis: Any, rank: int) -> AxisError:
 
 
 def name_of(cls: type) -> str:
-    """The name of a type with that of its module, but for those of Python itself."""
+    """The name of a type with the name of its module, which is left out for the builtins."""
     return f"{cls.__module__}.{cls.__qualname__}".removeprefix("builtins.")
 
 
 def type_name(value: object) -> str:
-    """The same of an object's type, as its users write it: ``polars.Series``, wherever polars has defined it."""
+    """The name of an object's type as users of the library write it.
+
+    It is ``polars.Series``, for example, although a submodule of polars defines the class.
+    """
     cls = type(value)
     package = cls.__module__.partition(".")[0]
     is_public = getattr(sys.modules.get(package), "__dict__", {}).get(cls.__qualname__) is cls
@@ -277,10 +281,10 @@ def type_name(value: object) -> str:
 
 
 def shown(value: object) -> str:
-    """A value for a message, in one line, whatever its size.
+    """Format a value of any size for a message, in one short line.
 
-    Python refuses to print integers of several thousand digits; arrays, columns and tables print pages, or read the
-    memory of a GPU, so only their type and shape are told.
+    Very large integers are abbreviated, because Python refuses to print integers of several thousand digits. Of arrays,
+    columns and tables only type and shape are shown: their repr has many lines or reads the memory of a GPU.
     """
     if isinstance(value, int) and value.bit_length() > 256:
         return f"{'-' if value < 0 else ''}2**{value.bit_length() - 1}.."
@@ -290,26 +294,26 @@ def shown(value: object) -> str:
         return name if shape is None else f"{name} of shape {shape}"
     try:
         text = _items.repr(value) if type(value) in _CONTAINERS else repr(value)
-    except Exception:  # the words of another class, and what it holds
+    except Exception:  # the repr of the value's class, or of one of its items, may raise anything
         return name
     text = text.partition("\n")[0]
     return text if len(text) <= 80 else text[:77] + "..."
 
 
 def is_large(value: object) -> bool:
-    """Whether it is an array, a column or a table, and no scalar."""
+    """Whether a value is an array, a column or a table, and not a scalar."""
     if isinstance(value, np.generic | type):
         return False
-    # The type is asked: an object may answer to every name.
-    ways = ("__array__", "__dlpack__", "__cuda_array_interface__", "__arrow_c_stream__", "__arrow_c_array__")
-    return any(hasattr(type(value), way) for way in ways) and _shape(value) != ()
+    # The attributes are looked up on the type, because an object such as a mock may have every attribute.
+    protocols = ("__array__", "__dlpack__", "__cuda_array_interface__", "__arrow_c_stream__", "__arrow_c_array__")
+    return any(hasattr(type(value), protocol) for protocol in protocols) and _shape(value) != ()
 
 
 def _shape(value: object) -> tuple[Any, ...] | None:
     try:
         shape = getattr(value, "shape", None)
         return tuple(shape) if isinstance(shape, tuple) else None
-    except Exception:  # nested tensors have none
+    except Exception:  # nested tensors have no shape and raise
         return None
 
 
@@ -317,7 +321,7 @@ _CONTAINERS = {list, tuple, set, frozenset, dict}
 
 
 class _Items(reprlib.Repr):
-    """Prints a few items of a container, each as a value by itself."""
+    """Formats a few items of a container, each of them by `shown`."""
 
     def repr1(self, x: Any, level: int) -> str:
         return super().repr1(x, level) if type(x) in _CONTAINERS else shown(x)

@@ -1,4 +1,4 @@
-"""`gather`: elements along a dimension, or slices along an axis."""
+"""gather.py: the operator `gather`: elements along a dimension, or slices along an axis."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ScalarT = TypeVar("ScalarT", bound=np.generic)
 
 
 class _Unset:
-    """The default of arguments that decide which form of `gather` is meant, None being a mistake there."""
+    """The default of the arguments that select the form of `gather`, for which None would be an error."""
 
     def __repr__(self) -> str:
         return "<unset>"
@@ -201,14 +201,14 @@ def gather(
 ) -> Any:
     """Gather elements along a dimension, or slices along an axis.
 
-    Two forms, told apart by their keywords or else by the type of the second argument: an integer is a `dim`, an array
-    (a 0-d one too) or a list is `indices`.
+    There are two forms. Keywords select the form, or else the type of the second argument: an integer is a `dim`, an
+    array (also a 0-d array) or a list is `indices`.
 
     ``gather(input, dim, index)`` is elementwise::
 
         result[i, j, k] = input[index[i, j, k], j, k]     # dim = 0
 
-    ``gather(input, indices, axis, batch_dims=0)`` takes slices; with `batch_dims` leading axes in common::
+    ``gather(input, indices, axis, batch_dims=0)`` takes slices; `input` and `indices` share `batch_dims` leading axes::
 
         result[B, M, I, T] = input[B, M, indices[B, I], T]
 
@@ -220,25 +220,28 @@ def gather(
     dim : int
         Dimension of the elementwise form, in [-rank, rank).
     index : array of integers
-        Of the rank of `input` and no longer than it on every axis but `dim`. Any integer dtype, any library, or lists.
+        It has the rank of `input` and is at most as long on every axis except `dim`. Any integer dtype of any library,
+        or lists.
     indices, input_indices : array of integers
-        Of any shape; two names for the same argument of the second form.
+        Of any shape; these are two names of one argument of the second form.
     axis : int or integer array of one element
         Axis of the second form, in [-rank, rank).
     batch_dims : int, default 0
         Number of leading axes that `input` and `indices` share; at most `axis` and at most the rank of `indices`. A
         negative number counts from the rank of `indices`.
     bounds : {"raise", "deferred", "fill", "clip", "wrap", "unchecked"}, default "raise"
-        What happens to an index outside: an error (``"deferred"``: on a GPU without waiting for it, raised by a later
-        call or by `gatherscatter.cuda.synchronize`; the same on a CPU), `fill_value`, the nearest position, the
-        position modulo the size, or no check at all: with ``"unchecked"`` the caller vouches for every index.
+        Handling of an index that is out of bounds. ``"raise"`` raises an error. ``"deferred"`` does so on a CPU; on a
+        GPU the call does not wait for the check, and a later call or `gatherscatter.cuda.synchronize` raises the
+        error. ``"fill"`` gives `fill_value`, ``"clip"`` the nearest position, ``"wrap"`` the index modulo the size.
+        ``"unchecked"`` checks nothing: the caller guarantees that every index is in bounds.
     negative : {"from_end", "out_of_bounds"}, default "from_end"
-        Whether -1 is the last position or lies outside.
+        Whether -1 is the last position or out of bounds.
     fill_value : scalar, optional
-        For points outside (``bounds="fill"``) and for masked ones; 0 by default, zero bytes for dtypes without numbers.
+        Value of points that are out of bounds (``bounds="fill"``) or masked. The default is 0, and zero bytes for
+        dtypes without numbers.
     mask : array of bool, optional
-        Broadcasts one way to the shape of the index. Where it is False the result is `fill_value` and the index is not
-        looked at.
+        Broadcasts one way to the shape of the index. Where it is False, the result is `fill_value` and the index is
+        ignored.
     out : array, optional
         Written to and returned. It may overlap the arguments; the result is as if they had been copied.
 
@@ -246,14 +249,16 @@ def gather(
     -------
     array
         Of the library, dtype and device of `input`, C-contiguous. Its shape is that of `index`, or
-        ``input.shape[:axis] + indices.shape[batch_dims:] + input.shape[axis + 1:]``. NumPy gives a scalar for rank 0.
+        ``input.shape[:axis] + indices.shape[batch_dims:] + input.shape[axis + 1:]``. For NumPy a result of rank 0 is a
+        scalar.
 
     Raises
     ------
     OutOfBoundsError
-        If an index lies outside. It is an IndexError, ValueError and RuntimeError, and names the lowest bad position.
+        If an index is out of bounds. It is an IndexError, ValueError and RuntimeError, and gives the lowest bad
+        position.
     TypeError
-        If an index is not of integers, a mask not of bool, `out` of another dtype, or both forms are mixed.
+        If an index is not of integers, a mask not of bool, `out` of another dtype, or the two forms are mixed.
     ValueError
         If shapes, ranks or `batch_dims` do not fit, or `fill_value` does not fit the dtype.
     numpy.exceptions.AxisError
@@ -282,7 +287,7 @@ def gather(
            [ 6,  6],
            [14, 10]])
     """
-    # The commonest calls come first: gather(input, int, index) and gather(input, array, axis[=]..).
+    # The most frequent call, gather(input, int, index), is handled without `_form`, which takes time.
     fill = None if fill_value is None else as_fill("gather", input, fill_value)
     if type(dim) is int and axis is _UNSET and batch_dims is _UNSET and indices is _UNSET and input_indices is _UNSET:
         if index is _UNSET:
@@ -297,7 +302,7 @@ def gather(
 def _form(
     dim: Any, index: Any, batch_dims: Any, axis: Any, indices: Any, input_indices: Any
 ) -> tuple[Literal["dim", "axis"], Any, Any, int]:
-    """Decide which form is meant: (form, index array, dim or axis, batch_dims)."""
+    """Select the form from the arguments; return (form, index array, dim or axis, batch_dims)."""
     given = [value for value in (indices, input_indices) if value is not _UNSET]
     second_is_int = is_integer(dim)
     if not given and axis is _UNSET and second_is_int and batch_dims is _UNSET:
@@ -307,7 +312,7 @@ def _form(
             raise TypeError("gather: index is missing")
         return "dim", index, dim, 0
 
-    # The second form: gather(input, indices, axis, batch_dims) with any of them by keyword.
+    # From here on only the second form is valid: gather(input, indices, axis, batch_dims), any of them by keyword.
     if dim is None or isinstance(dim, (float, complex, str, bytes, np.bool_)):
         raise TypeError(f"gather: the second argument is {shown(dim)}, expected a dim (an integer) or indices")
     if dim is not _UNSET and second_is_int:
@@ -317,13 +322,16 @@ def _form(
     if dim is not _UNSET:
         given.append(dim)
     if axis is not _UNSET and index is not _UNSET:
-        # gather(input, indices, batch..)? The third place is the axis, so two of them were given.
+        # The third positional argument is `index` in the first form and `axis` in the second one, so that here either
+        # the axis was given twice or the forms were mixed.
         if dim is _UNSET and not given:
-            raise TypeError("gather: index= belongs to dim=, indices= to axis=")
+            raise TypeError("gather: index= needs dim= (elementwise form); axis= needs indices= (slices)")
         raise TypeError("gather: dim= with index= (elementwise) and axis= (slices) exclude each other")
     if len(given) != 1:
         raise TypeError(
-            "gather: dim and index, or indices and axis are missing" if not given else "gather: indices twice"
+            "gather: the indices are given more than once; pass them as the second argument, indices= or input_indices="
+            if given
+            else "gather: dim and index, or indices and axis are missing"
         )
     axis = index if axis is _UNSET else axis
     if axis is _UNSET:

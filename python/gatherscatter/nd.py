@@ -1,4 +1,4 @@
-"""nd.py: `gather_nd` and `scatter_nd`: the last axis of the indices is a coordinate."""
+"""nd.py: `gather_nd` and `scatter_nd`, whose indices have coordinates along their last axis."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def gather_nd(
 ) -> Any:
     """Gather elements or slices at coordinates.
 
-    With k numbers in a coordinate, and `batch_dims` leading axes B in common::
+    A coordinate has k numbers; `input` and `indices` share `batch_dims` leading axes B::
 
         result[B, I, T] = input[B, indices[B, I, 0], .., indices[B, I, k - 1], T]
 
@@ -64,30 +64,31 @@ def gather_nd(
     input : array of rank r
         Any array, as in `gather`.
     indices : array of integers, shape (B.., I.., k)
-        Coordinates along the last axis, with 0 <= k <= r - batch_dims. Any integer dtype, any library, or lists.
+        Coordinates along the last axis, with 0 <= k <= r - batch_dims. Any integer dtype of any library, or lists.
     batch_dims : int, default 0
         Number of leading axes that `input` and `indices` share; below the rank of `indices`.
     bounds : {"raise", "deferred", "fill", "clip", "wrap", "unchecked"}, default "raise"
-        What happens to a coordinate with a number outside of its axis, as in `gather`.
+        Handling of a coordinate with a number that is out of bounds for its axis, as in `gather`.
     negative : {"from_end", "out_of_bounds"}, default "from_end"
-        Whether -1 is the last position or lies outside.
+        Whether -1 is the last position or out of bounds.
     fill_value : scalar, optional
-        For points outside (``bounds="fill"``) and for masked ones; 0 by default, zero bytes for dtypes without numbers.
+        Value of points that are out of bounds (``bounds="fill"``) or masked. The default is 0, and zero bytes for
+        dtypes without numbers.
     mask : array of bool, optional
-        Broadcasts one way to ``indices.shape[:-1]``. Where it is False the result is `fill_value` and the coordinate is
-        not looked at.
+        Broadcasts one way to ``indices.shape[:-1]``. Where it is False, the result is `fill_value` and the coordinate
+        is ignored.
     out : array, optional
         Written to and returned. It may overlap the arguments; the result is as if they had been copied.
 
     Returns
     -------
     array, shape ``indices.shape[:-1] + input.shape[batch_dims + k:]``
-        Of the library, dtype and device of `input`, C-contiguous. NumPy gives a scalar for rank 0.
+        Of the library, dtype and device of `input`, C-contiguous. For NumPy a result of rank 0 is a scalar.
 
     Raises
     ------
     OutOfBoundsError
-        If a coordinate lies outside; its position is one in ``indices.shape[:-1]``.
+        If a coordinate is out of bounds; its `position` is a coordinate in ``indices.shape[:-1]``.
     TypeError
         If `indices` are not of integers, `mask` not of bool, `out` of another dtype.
     ValueError
@@ -95,7 +96,8 @@ def gather_nd(
 
     Notes
     -----
-    Semantics of ``tf.gather_nd`` and of ONNX's ``GatherND``; ONNX's negative coordinates, where TensorFlow has none.
+    Semantics of ``tf.gather_nd`` and of ONNX's ``GatherND``. Negative coordinates are those of ONNX; TensorFlow has
+    none.
 
     Examples
     --------
@@ -111,7 +113,8 @@ def gather_nd(
     array(['b', 'c'], dtype='<U1')
     """
     fill = None if fill_value is None else as_fill("gather_nd", input, fill_value)
-    points = list(indices) if type(indices) is tuple else indices  # for _core a tuple is one array for each axis
+    # `_core` reads a tuple as one index array for each axis, so a tuple of coordinates becomes a list.
+    points = list(indices) if type(indices) is tuple else indices
     return _core.at_points("gather_nd", input, points, batch_dims, bounds, negative, fill, mask, out)
 
 
@@ -161,29 +164,29 @@ def scatter_nd(
 ) -> Any:
     """Write elements or slices at coordinates of a copy of `input`, or accumulate them there.
 
-    The other direction of `gather_nd`. With k numbers in a coordinate, and `batch_dims` leading axes B in common::
+    The reverse of `gather_nd`. A coordinate has k numbers; `input` and `indices` share `batch_dims` leading axes B::
 
         result[B, indices[B, I, 0], .., indices[B, I, k - 1], T] = updates[B, I, T]
 
-    Every `reduce` starts from the element of `input`, so ``"mean"`` counts it as one of the values:
+    Every `reduce` starts from the element of `input`, so ``"mean"`` counts that element as one of the values;
     ``include_self=False`` leaves it out.
 
     Parameters
     ----------
     input : array of rank r
-        Any array, as in `gather`. Elements that no coordinate names are copied to the result.
+        Any array, as in `gather`. Elements that no coordinate refers to are copied to the result.
     indices : array of integers, shape (B.., I.., k)
         Coordinates along the last axis, as in `gather_nd`.
     updates : scalar, array or nested list
-        Of exactly the dtype of `input`; broadcasts to ``indices.shape[:-1] + input.shape[batch_dims + k:]``. Numbers
-        must fit the dtype, alone and in lists.
+        An array has exactly the dtype of `input` and broadcasts to
+        ``indices.shape[:-1] + input.shape[batch_dims + k:]``. Numbers must fit the dtype, alone and in lists.
     batch_dims : int, default 0
         As in `gather_nd`.
     reduce, include_self, duplicates, bounds, negative, out
         As in `scatter`.
     mask : array of bool, optional
-        Broadcasts one way to ``indices.shape[:-1]``. Where it is False nothing is written and the coordinate is not
-        looked at.
+        Broadcasts one way to ``indices.shape[:-1]``. Where it is False, nothing is written and the coordinate is
+        ignored.
 
     Returns
     -------
@@ -193,15 +196,15 @@ def scatter_nd(
     Raises
     ------
     OutOfBoundsError
-        If a coordinate lies outside; its position is one in ``indices.shape[:-1]``.
+        If a coordinate is out of bounds; its `position` is a coordinate in ``indices.shape[:-1]``.
     TypeError, ValueError
         As in `scatter`, and a ValueError if k or `batch_dims` do not fit.
 
     Notes
     -----
-    Semantics of ONNX's ``ScatterND`` and of ``tf.tensor_scatter_nd_update``, ``_add``, ``_min`` and ``_max``, but
-    duplicates are defined: without `reduce` the last one in flat position wins. ``tf.scatter_nd(indices, updates,
-    shape)`` is a ``reduce="add"`` into zeros.
+    Semantics of ONNX's ``ScatterND`` and of ``tf.tensor_scatter_nd_update``, ``_add``, ``_min`` and ``_max``. Unlike
+    there, duplicates are defined: without `reduce`, the last one in flat position is kept. ``tf.scatter_nd(indices,
+    updates, shape)`` is a scatter with ``reduce="add"`` into zeros.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""numpy_api.py: NumPy's take, take_along_axis and compress, with its signatures, answers and words, on any array."""
+"""numpy_api.py: NumPy's take, take_along_axis and compress on any array, with NumPy's signatures and messages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ndarray = np.ndarray
 _RAISE: Final = "raise"
 _FROM_END: Final = "from_end"
 
-# A list or a number, which NumPy makes an array of.
+# A nested list or a number, which NumPy converts to an array.
 _Nested = Sequence[Any] | complex
 
 
@@ -96,46 +96,46 @@ def take(
     Parameters
     ----------
     a : array_like of shape (Ni..., M, Nk...)
-        Any dtype of fixed-size items, any strides. An array of NumPy, torch, JAX or any other library with
-        ``__dlpack__``, and what NumPy makes an array of: lists, scalars, masked arrays (data and mask are both taken).
+        An array of NumPy, torch, JAX or any other library with ``__dlpack__``, with any dtype of fixed-size items and
+        any strides; or a list, scalar or masked array (data and mask are both taken).
     indices : array_like of integers, of shape (Nj...)
         Booleans count as 0 and 1, as in NumPy.
     axis : int, optional
         None takes from the flattened array.
     out : array of shape (Ni..., Nj..., Nk...), optional
-        Receives the result: all of it, or nothing when an error is raised. It has the dtype of `a`; other dtypes, some
-        of which NumPy casts to, are refused. It may overlap `a`.
+        Receives the whole result, or stays unchanged if an error is raised. It must have the dtype of `a`; NumPy would
+        cast to some other dtypes. It may overlap `a`.
     mode : {"raise", "wrap", "clip"}, default "raise"
-        NumPy's three, with NumPy's meaning: "clip" turns negative indices into 0.
+        The modes of NumPy with NumPy's meaning: "clip" converts negative indices to 0.
     bounds : {"raise", "deferred", "fill", "clip", "wrap", "unchecked"}, optional
-        The rule of `gather` in place of `mode`: here negatives count from the end before anything is clipped.
+        The rule of `gather` in place of `mode`: negative indices count from the end before an index is clipped.
     negative : {"from_end", "out_of_bounds"}, optional
         Meaning of negative indices. The default is "from_end", and "out_of_bounds" with ``mode="clip"``.
     fill_value : scalar, optional
-        What masked points get, and points outside with ``bounds="fill"``; default 0.
+        Value of masked points, and with ``bounds="fill"`` of points that are out of bounds; default 0.
     mask : boolean array that broadcasts to the shape of `indices`, optional
-        False: the point is `fill_value` and its index is not looked at.
+        Where it is False, the result is `fill_value` and the index is ignored.
 
     Returns
     -------
     array of shape (Ni..., Nj..., Nk...)
-        Of the library, dtype and subclass of `a`; `out` where that is given; a scalar where NumPy gives one.
+        Of the library, dtype and subclass of `a`; `out` if that is given; a scalar where NumPy returns one.
 
     Raises
     ------
     OutOfBoundsError
-        An index outside; it is an IndexError. An EmptyAxisError where the axis has no elements.
+        If an index is out of bounds; it is an IndexError. It is an EmptyAxisError if the axis has no elements.
     TypeError
-        Indices that do not cast to integers, in NumPy's words; `out` of another dtype; items that are references.
+        If indices do not cast to integers, with NumPy's message; if `out` has another dtype; if items are references.
     ValueError
-        Wrong `mode`, `bounds` that contradict it, `out` of another shape, a `fill_value` that does not fit the dtype.
+        If `mode` is invalid, `bounds` contradicts it, `out` has another shape, or `fill_value` does not fit the dtype.
     numpy.exceptions.AxisError
-        No such axis.
+        If there is no such axis.
 
     Notes
     -----
     Semantics of NumPy 2's `numpy.take`; also valid as the array-API standard's ``take(x, indices, /, *, axis)``.
-    ``uint64`` indices are compared at full width, where NumPy folds them into int64.
+    ``uint64`` indices are compared at full width, whereas NumPy casts them to int64.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def take(
             if error.size or type(error) is not OutOfBoundsError:
                 raise
         except (TypeError, ValueError):
-            pass  # the long way finds NumPy's answer or NumPy's words
+            pass  # the general path gives NumPy's result or raises NumPy's error
     return take_anything(a, indices, axis, out, *rule_of("take", mode, bounds, negative), fill_value, mask)
 
 
@@ -227,27 +227,27 @@ def take_along_axis(
     indices : integer array of shape (Ni..., J, Nk...)
         The axes other than `axis` broadcast with those of `arr`, in both directions.
     axis : int, default -1
-        None: `arr` is flattened and `indices` have one axis.
+        With None, `arr` is flattened and `indices` must have one axis.
     bounds, negative, fill_value, mask, out
         As in `gather`; `mask` broadcasts to the shape of the result.
 
     Returns
     -------
     array of shape (Ni..., J, Nk...)
-        Of the library, dtype and subclass of `arr`; `out` where that is given.
+        Of the library, dtype and subclass of `arr`; `out` if that is given.
 
     Raises
     ------
     OutOfBoundsError
-        An index outside; it is an IndexError.
+        If an index is out of bounds; it is an IndexError.
     IndexError
-        Indices of a NumPy array that are no integers.
+        If `arr` is a NumPy array and `indices` are not integers.
     ValueError
-        `arr` and `indices` differ in rank, or do not broadcast (this one is an IndexError too).
+        If `arr` and `indices` differ in rank, or do not broadcast (this error is an IndexError, too).
     TypeError
-        `out` of another dtype; items that are references.
+        If `out` has another dtype; if items are references.
     numpy.exceptions.AxisError
-        No such axis.
+        If there is no such axis.
 
     Notes
     -----
@@ -277,7 +277,7 @@ def take_along_axis(
         except OutOfBoundsError:
             raise
         except (TypeError, ValueError):
-            pass  # the long way finds NumPy's answer or NumPy's words
+            pass  # the general path gives NumPy's result or raises NumPy's error
     return take_anything_along_axis(arr, indices, axis, out, bounds, negative, fill_value, mask)
 
 
@@ -297,8 +297,8 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -
     Parameters
     ----------
     condition : array_like of shape (K,)
-        What counts as true is NumPy's: numbers other than 0, strings that are not empty. It may be shorter than the
-        axis, and longer where it is false.
+        True values are those of NumPy: numbers other than 0 and non-empty strings. It may be shorter than the axis, and
+        it may be longer if the additional items are false.
     a : array_like of shape (Ni..., M, Nk...)
         As in `take`.
     axis : int, optional
@@ -309,22 +309,22 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -
     Returns
     -------
     array of shape (Ni..., J, Nk...)
-        J is the number of true items. Of the library, dtype and subclass of `a`; `out` where that is given.
+        J is the number of true items. Of the library, dtype and subclass of `a`; `out` if that is given.
 
     Raises
     ------
     ValueError
-        `condition` has not one axis; `out` of another shape.
+        If `condition` does not have one axis, or `out` has another shape.
     OutOfBoundsError
-        A true item beyond the axis; it is an IndexError. An EmptyAxisError where the axis has no elements.
+        If a true item is beyond the axis; it is an IndexError. It is an EmptyAxisError if the axis has no elements.
     TypeError
-        `out` of another dtype; items that are references.
+        If `out` has another dtype; if items are references.
     numpy.exceptions.AxisError
-        No such axis.
+        If there is no such axis.
 
     Notes
     -----
-    Semantics of NumPy 2's `numpy.compress`. A masked `out` gets the mask as well, which NumPy forgets.
+    Semantics of NumPy 2's `numpy.compress`. The mask of a masked `out` is written as well, which NumPy does not do.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""numpy_put.py: NumPy's put, put_along_axis, putmask and place, with its signatures and words, on any array."""
+"""numpy_put.py: NumPy's put, put_along_axis, putmask and place on any array, with NumPy's signatures and messages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gatherscatter._core import scatter_along as _scatter_along
 from gatherscatter._core import scatter_axis as _scatter_axis
 from gatherscatter._numpy_writes import (
     place_anything,
-    plan_in,
+    plan_or_none,
     put_anything,
     put_anything_along_axis,
     putmask_anything,
@@ -39,44 +39,45 @@ def put(
 ) -> None:
     """Write values at flat positions of an array, in place, as `numpy.put` does.
 
-    ``a.flat[ind[j]] = v[j]``, in ascending flat position j: of several values for one element the last one stays. `v`
-    is read in C order, and begun anew where it ends.
+    ``a.flat[ind[j]] = v[j]``, in ascending flat position j: of several values for one element the last one is kept. `v`
+    is read in C order and repeated cyclically.
 
     Parameters
     ----------
     a : array
-        Of NumPy, torch or any other library with ``__dlpack__`` whose arrays can be written to; any strides, and of
-        NumPy any dtype of fixed-size items. Masked arrays get values and masks, as from ``MaskedArray.put``.
+        A writable array of NumPy, torch or any other library with ``__dlpack__``; any strides, and for NumPy any dtype
+        of fixed-size items. Values and masks of a masked array are written, as by ``MaskedArray.put``.
     ind : array_like of integers
         Booleans count as 0 and 1.
     v : array_like
-        For a NumPy array cast to its dtype as NumPy does (``casting="unsafe"``). For other arrays a number or nested
-        list whose values fit the dtype, or an array of that dtype. Without any element nothing is written, and no
-        index is looked at.
+        If `a` is a NumPy array, `v` is cast to its dtype as NumPy does (``casting="unsafe"``). For other arrays it is a
+        number or nested list whose values fit the dtype, or an array of that dtype. If it is empty, nothing is written
+        and no index is checked.
     mode : {"raise", "wrap", "clip"}, default "raise"
-        NumPy's three, with NumPy's meaning: "clip" turns negative indices into 0.
+        The modes of NumPy with NumPy's meaning: "clip" converts negative indices to 0.
     bounds : {"raise", "deferred", "drop", "clip", "wrap", "unchecked"}, optional
-        The rule of `scatter` in place of `mode`: here negatives count from the end before anything is clipped.
+        The rule of `scatter` in place of `mode`: negative indices count from the end before an index is clipped.
     negative : {"from_end", "out_of_bounds"}, optional
         Meaning of negative indices. The default is "from_end", and "out_of_bounds" with ``mode="clip"``.
     mask : boolean array that broadcasts to the shape of `ind`, optional
-        False: nothing is written and the index is not looked at.
+        Where it is False, nothing is written and the index is ignored.
 
     Raises
     ------
     OutOfBoundsError
-        An index outside; it is an IndexError. Nothing was written. A plain IndexError where `a` has no elements.
+        If an index is out of bounds; it is an IndexError, and nothing was written. It is an EmptyTargetError if `a` has
+        no elements.
     TypeError
-        `a` is no array, or immutable; indices that do not cast to integers; values that do not cast; items that are
+        If `a` is not an array, or is immutable; if indices do not cast to integers; if values do not cast; if items are
         references.
     ValueError
-        `a` is read-only or has elements that share memory; wrong `mode`, `bounds` that contradict it; values that do
-        not convert.
+        If `a` is read-only or has elements that share memory; if `mode` is invalid or `bounds` contradicts it; if
+        values do not convert.
 
     Notes
     -----
-    Semantics of NumPy 2's `numpy.put`, with three differences. An error leaves `a` as it was, where NumPy has written
-    the values before it. NumPy's scalars are refused, where NumPy writes to a copy. ``uint64`` indices are taken.
+    Semantics of NumPy 2's `numpy.put`, with three differences. An error leaves `a` unchanged, whereas NumPy has written
+    the values before it. NumPy's scalars are refused, whereas NumPy writes to a copy. ``uint64`` indices are accepted.
 
     Examples
     --------
@@ -101,12 +102,12 @@ def put(
     ):
         try:
             result = _scatter_axis("put", a, ind, None, 0, v, _RAISE, _FROM_END, None, True, "last", None, a)
-            return cast(None, plan_in(result))
+            return cast(None, plan_or_none(result))
         except OutOfBoundsError as error:
             if error.size or type(error) is not OutOfBoundsError:
                 raise
         except (TypeError, ValueError):
-            pass  # the long way finds NumPy's answer or NumPy's words; nothing was written
+            pass  # nothing was written; the general path gives NumPy's result or raises NumPy's error
     return cast(None, put_anything(a, ind, v, mode, bounds, negative, mask))
 
 
@@ -124,7 +125,7 @@ def put_along_axis(
     """Write one element for each index along an axis, in place, as `numpy.put_along_axis` does.
 
     ``arr[i, indices[i, j, k], k] = values[i, j, k]`` with `i` before `axis` and `k` after it, in ascending flat
-    position: of several values for one element the last one stays.
+    position: of several values for one element the last one is kept.
 
     Parameters
     ----------
@@ -135,28 +136,28 @@ def put_along_axis(
     values : array_like that broadcasts to shape (Ni..., J, Nk...)
         Cast as in `put`.
     axis : int or None
-        None: `arr` is flattened and `indices` have one axis.
+        With None, `arr` is flattened and `indices` must have one axis.
     bounds, negative, mask
-        As in `scatter`; `mask` broadcasts to the shape of the indices once they are broadcast.
+        As in `scatter`; `mask` broadcasts to the shape of the broadcast indices.
 
     Raises
     ------
     OutOfBoundsError
-        An index outside; it is an IndexError. Nothing was written.
+        If an index is out of bounds; it is an IndexError, and nothing was written.
     IndexError
-        Indices of a NumPy array that are no integers.
+        If `arr` is a NumPy array and `indices` are not integers.
     ValueError
-        `arr` and `indices` differ in rank, or do not broadcast (this one is an IndexError too); `values` do not
-        broadcast; `arr` is read-only or has elements that share memory.
+        If `arr` and `indices` differ in rank, or do not broadcast (this error is an IndexError, too); if `values` do
+        not broadcast; if `arr` is read-only or has elements that share memory.
     TypeError
-        `arr` is no array, or immutable; values that do not cast; items that are references.
+        If `arr` is not an array, or is immutable; if values do not cast; if items are references.
     numpy.exceptions.AxisError
-        No such axis.
+        If there is no such axis.
 
     Notes
     -----
-    Semantics of NumPy 2's `numpy.put_along_axis`. Without axis, an array that is not contiguous is written to as well,
-    which NumPy refuses. Overlap of the arguments is answered as if they were copied first.
+    Semantics of NumPy 2's `numpy.put_along_axis`. With ``axis=None`` arrays that are not contiguous are accepted, which
+    NumPy refuses. Arguments may overlap; the result is as if they had been copied first.
 
     Examples
     --------
@@ -191,11 +192,11 @@ def put_along_axis(
                 None,
                 arr,
             )
-            return cast(None, plan_in(result))
+            return cast(None, plan_or_none(result))
         except OutOfBoundsError:
             raise
         except (TypeError, ValueError):
-            pass  # as above
+            pass  # nothing was written; the general path gives NumPy's result or raises NumPy's error
     return cast(None, put_anything_along_axis(arr, indices, values, axis, bounds, negative, mask))
 
 
@@ -207,23 +208,23 @@ def putmask(a: Any, /, mask: Any, values: Any) -> None:
     Parameters
     ----------
     a : array
-        As in `put`. Of a masked array only the values are written, as in NumPy.
+        As in `put`. Only the values of a masked array are written, not its mask, as in NumPy.
     mask : array_like with as many elements as `a`
-        What counts as true is NumPy's.
+        Its true values are those of NumPy.
     values : array_like
-        For a NumPy array cast to its dtype as NumPy does (arrays ``casting="safe"``). For other arrays as in `put`.
-        Without any element nothing is written.
+        If `a` is a NumPy array, they are cast to its dtype as NumPy does (arrays with ``casting="safe"``). For other
+        arrays as in `put`. If they are empty, nothing is written.
 
     Raises
     ------
     TypeError
-        `a` is no array, or immutable; values that do not cast; items that are references.
+        If `a` is not an array, or is immutable; if values do not cast; if items are references.
     ValueError
-        `mask` has another number of elements; `a` is read-only or has elements that share memory.
+        If `mask` has another number of elements; if `a` is read-only or has elements that share memory.
 
     See Also
     --------
-    place : takes the next value at each true element.
+    place : writes the next value at each true element.
 
     Notes
     -----
@@ -250,21 +251,21 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     arr : array
         As in `putmask`.
     mask : array_like with as many elements as `arr`
-        What counts as true is NumPy's.
+        Its true values are those of NumPy.
     vals : array_like
         Cast as in `putmask`. They may be empty if the mask is false everywhere.
 
     Raises
     ------
     TypeError
-        `arr` is no array, or immutable; values that do not cast; items that are references.
+        If `arr` is not an array, or is immutable; if values do not cast; if items are references.
     ValueError
-        `mask` has another number of elements; `vals` is empty and needed; `arr` is read-only or has elements that
-        share memory.
+        If `mask` has another number of elements; if `vals` is empty and `mask` has a true element; if `arr` is
+        read-only or has elements that share memory.
 
     See Also
     --------
-    putmask : takes the value at the same flat position.
+    putmask : writes the value at the flat position of the true element.
 
     Notes
     -----

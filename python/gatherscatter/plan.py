@@ -1,4 +1,4 @@
-"""`plan` and `explain`: an operator's geometry, checked once; what will run, before it runs."""
+"""plan.py: `plan`, which checks the geometry of a call once, and `explain`, which describes a call before it runs."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from gatherscatter._types import Duplicates, Reduce
 
 @_core.plan_lane
 class Plan(_core.PlanBase):
-    """An operator on arrays of one geometry, checked and ready to run again and again.
+    """An operator for arrays of one geometry, which has been checked and can run any number of times.
 
-    Made by `plan`; calling it runs the operator. Index values are checked at every call.
+    `plan` makes it, and calling it runs the operator. Index values are checked at every call.
 
     Parameters
     ----------
     input : array
         Of the shape, strides and dtype that the plan was made for; any library.
     indices : array of integers, or a tuple of them
-        As in the operator that was planned: `index` or `indices`, a tuple for `tile_gather` and `tile_scatter`.
+        As in the planned operator: `index` or `indices`, a tuple for `tile_gather` and `tile_scatter`.
     src : scalar, array or nested list
-        For plans of scatters only, and needed there: the new values, as in the operator. Also in a plan of
-        `tile_scatter` the result is a new array, unless `out` says otherwise.
+        The new values, as in the operator; required by plans of scatters and only valid there. Also a plan of
+        `tile_scatter` returns a new array, unless `out` is given.
     mask : array of bool, optional
-        Needed exactly if the plan was made with one.
+        Required if the plan was made with a mask, and else not valid.
     out : array, optional
         Written to and returned.
 
     Raises
     ------
     ValueError
-        If an argument has another geometry or dtype than planned.
+        If geometry or dtype of an argument differ from those of the plan.
     OutOfBoundsError
-        As the operator.
+        As in the operator.
 
     Examples
     --------
@@ -71,23 +71,23 @@ class Plan(_core.PlanBase):
         mask: Any = None,
         out: Any = None,
     ) -> Any:
-        """Run the geometry the other way: write `src` where a gather would read, or accumulate it there.
+        """Run the plan in the scatter direction: write `src` where a gather would read, or accumulate it there.
 
-        ``plan.scatter(zeros, indices, gradient, reduce="add")`` is the gradient of the gather that was planned.
+        ``plan.scatter(zeros, indices, gradient, reduce="add")`` is the gradient of the planned gather.
 
         Parameters
         ----------
         target : array
             Of the shape and dtype of the input that the plan was made for, any strides. It is copied first, unless it
-            is `out` too.
+            is also `out`.
         indices : array of integers, or a tuple of them
             As in the call of the plan.
         src : scalar, array or nested list
             Of the dtype of `target`; an array broadcasts to the shape of the gather's result.
         reduce, include_self, duplicates
-            As in `scatter`, and of this call: the plan of a scatter keeps its own for itself.
+            As in `scatter`. They hold for this call; those of the plan of a scatter are not used here.
         mask : array of bool, optional
-            As in `scatter`, whether the plan was made with one or not.
+            As in `scatter`; valid for plans that were made with or without a mask.
         out : array, optional
             Of the shape and dtype of `target`. Written to and returned; ``out=target`` works in place.
 
@@ -99,7 +99,7 @@ class Plan(_core.PlanBase):
         Raises
         ------
         OutOfBoundsError
-            If an index lies outside. Points that the gather would have filled write nothing.
+            If an index is out of bounds. Points for which a gather gives the fill value write nothing.
         TypeError, ValueError
             As in `scatter`; a ValueError if an argument has another geometry than planned.
 
@@ -118,15 +118,15 @@ class Plan(_core.PlanBase):
         return self._core.scatter(target, indices, source, reduce, include_self, duplicates, mask, out)
 
     def to_dict(self) -> dict[str, Any]:
-        """Facts about the plan as plain Python values.
+        """Describe the plan by plain Python values.
 
         Returns
         -------
         dict
-            ``op``, ``planner``, ``input``, ``indices``, ``mask``, ``result_shape`` (in a scatter the shape that `src`
-            broadcasts to), ``direction``, ``bounds``, ``negative``, ``kind`` (class of the innermost loop),
-            ``unit_bytes`` (moved at one point), ``points``, ``bytes_moved``, ``tiles``, ``backend``, ``kernel`` and
-            ``threads``; in a scatter also ``src``, ``reduce`` and ``duplicates``.
+            ``op``, ``planner``, ``input``, ``indices``, ``mask``, ``result_shape`` (in a scatter the shape to which
+            `src` broadcasts), ``direction``, ``bounds``, ``negative``, ``kind`` (class of the innermost loop),
+            ``unit_bytes`` (bytes moved at one point), ``points``, ``bytes_moved``, ``tiles``, ``backend``, ``kernel``
+            and ``threads``; in a scatter also ``src``, ``reduce`` and ``duplicates``.
         """
         return self._core.to_dict()
 
@@ -158,24 +158,24 @@ class Plan(_core.PlanBase):
 
 
 def plan(op: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Plan:
-    """Check the geometry of a call once, and keep what was worked out.
+    """Check the geometry of a call once, and return a plan that runs the call with other data.
 
     Parameters
     ----------
     op : callable
         An operator of this package, such as `gather`.
     *args, **kwargs
-        Its arguments. Nothing is computed and no index value is looked at.
+        Its arguments. Nothing is computed, and index values are not read.
 
     Returns
     -------
     Plan
-        Call it with new data of the same geometry.
+        Call it with new data of the planned geometry.
 
     Raises
     ------
     TypeError, ValueError
-        As the operator itself for arguments that do not fit; TypeError if `op` is not an operator.
+        As in the operator for arguments that do not fit; TypeError if `op` is not an operator.
 
     Examples
     --------
@@ -189,7 +189,7 @@ def plan(op: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Plan:
 
 
 def explain(op: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Plan:
-    """Tell what a call would do, without doing it.
+    """Describe a call without running it.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ def explain(op: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Plan:
     Returns
     -------
     Plan
-        The same as `plan`; its ``repr`` and its notebook display name kind, kernel, bytes and threads.
+        The result of `plan`; its ``repr`` and its notebook display show kind, kernel, bytes and threads.
 
     Examples
     --------

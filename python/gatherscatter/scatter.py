@@ -1,4 +1,4 @@
-"""`scatter`: elements written along a dimension, or accumulated there."""
+"""scatter.py: the operator `scatter`, which writes elements along a dimension, or accumulates them there."""
 
 from __future__ import annotations
 
@@ -65,43 +65,44 @@ def scatter(
 ) -> Any:
     """Write elements along a dimension of a copy of `input`, or accumulate them there.
 
-    The other direction of `gather`: for every point of the index, in ascending flat position::
+    The reverse of `gather`: for every point of the index, in ascending flat position::
 
         result[index[i, j, k], j, k]  = src[i, j, k]     # dim = 0
         result[index[i, j, k], j, k] += src[i, j, k]     # reduce = "add"
 
-    Every `reduce` starts from the element of `input`, so ``"mean"`` counts it as one of the values, as torch does:
-    ``include_self=False`` leaves it out.
+    Every `reduce` starts from the element of `input`, so ``"mean"`` counts that element as one of the values, as torch
+    does; ``include_self=False`` leaves it out.
 
     Parameters
     ----------
     input : array, shape (n_0, .., n_r)
-        Any array, as in `gather`. Elements that no index names are copied to the result.
+        Any array, as in `gather`. Elements that no index refers to are copied to the result.
     dim : int
         In [-rank, rank).
     index : array of integers
-        Of the rank of `input` and no longer than it on every axis but `dim`. Any integer dtype, any library, or lists.
+        It has the rank of `input` and is at most as long on every axis except `dim`. Any integer dtype of any library,
+        or lists.
     src : scalar, array or nested list
-        An array has exactly the dtype of `input`. It broadcasts to the shape of `index`; or it has the same rank and is
-        at least as large on every axis, and its leading part is used. Numbers must fit the dtype, alone and in lists.
+        An array has exactly the dtype of `input`. It broadcasts to the shape of `index`; or it has the rank of `index`
+        and is at least as long on every axis, and its leading part is used. Numbers must fit the dtype, alone and in
+        lists.
     reduce : str, optional
         None writes. ``"add"`` (or ``"sum"``), ``"mul"`` (``"prod"``, ``"multiply"``), ``"min"`` (``"amin"``), ``"max"``
-        (``"amax"``) and ``"mean"`` combine what meets at one element.
+        (``"amax"``) and ``"mean"`` combine all values that belong to one element.
     include_self : bool, default True
-        With `reduce`: whether the element of `input` takes part. If False, an element that is hit starts from the first
-        value that hits it; one that is not hit stays as it is.
+        With `reduce`: whether the element of `input` is one of the combined values. If False, an element to which the
+        index refers starts from its first value; all other elements stay unchanged.
     duplicates : {"last", "first", "error"}, default "last"
-        Without `reduce`: which of several values for one element stays, by flat position in the index, or that there
-        may not be several.
+        Without `reduce`: which of several values for one element is kept, by flat position in the index; ``"error"``
+        raises an error if there are several.
     bounds : {"raise", "deferred", "drop", "clip", "wrap", "unchecked"}, default "raise"
-        What happens to an index outside: an error (``"deferred"``: as in `gather`), nothing at all, a write to the
-        nearest position or to the position modulo the size, or no check: with ``"unchecked"`` the caller vouches for
-        every index.
+        Handling of an index that is out of bounds. ``"raise"`` raises an error, ``"deferred"`` as in `gather`.
+        ``"drop"`` writes nothing, ``"clip"`` writes to the nearest position, ``"wrap"`` to the index modulo the size.
+        ``"unchecked"`` checks nothing: the caller guarantees that every index is in bounds.
     negative : {"from_end", "out_of_bounds"}, default "from_end"
-        Whether -1 is the last position or lies outside.
+        Whether -1 is the last position or out of bounds.
     mask : array of bool, optional
-        Broadcasts one way to the shape of the index. Where it is False nothing is written and the index is not looked
-        at.
+        Broadcasts one way to the shape of the index. Where it is False, nothing is written and the index is ignored.
     out : array, optional
         Of the shape and dtype of `input`. Written to and returned; ``out=input`` works in place. It may overlap any
         argument; the result is as if they had been copied.
@@ -114,12 +115,13 @@ def scatter(
     Raises
     ------
     OutOfBoundsError
-        If an index lies outside. It is an IndexError, ValueError and RuntimeError, and names the lowest bad position.
+        If an index is out of bounds. It is an IndexError, ValueError and RuntimeError, and gives the lowest bad
+        position.
     TypeError
-        If an index is not of integers, a mask not of bool, `src` or `out` of another dtype; if `reduce` has no meaning
-        for the dtype (`min` of complex numbers, `mean` of bool, anything of dtypes without numbers).
+        If an index is not of integers, a mask not of bool, `src` or `out` of another dtype; if `reduce` is not defined
+        for the dtype (`min` of complex numbers, `mean` of bool, any `reduce` of dtypes without numbers).
     ValueError
-        If shapes or ranks do not fit, a number does not fit the dtype, two positions name one element under
+        If shapes or ranks do not fit, a number does not fit the dtype, two positions refer to one element under
         ``duplicates="error"``, `out` is read-only or overlaps itself, or `duplicates` is given together with `reduce`.
     numpy.exceptions.AxisError
         If `dim` is out of range (a ValueError and IndexError).
@@ -127,10 +129,10 @@ def scatter(
     Notes
     -----
     Semantics of ``torch.Tensor.scatter`` and ``scatter_reduce``, with negative indices and defined duplicates. An error
-    leaves everything as it was, `out` too. Reductions give the same bytes whatever the number of threads: values are
-    combined in ascending flat position, integers wrap around, and floats narrower than 32 bits are accumulated in
-    float32 and rounded once. `min` and `max` propagate NaN. Every NaN that is computed is the positive quiet one. An
-    integer `mean` is of a sum in 64 bits and rounded down.
+    leaves all arguments unchanged, also `out`. The bytes of a reduction do not depend on the number of threads: values
+    are combined in ascending flat position, integers wrap around, and floats narrower than 32 bits are accumulated in
+    float32 and rounded once. `min` and `max` propagate NaN. Every computed NaN is the positive quiet NaN. An integer
+    `mean` divides a sum in 64 bits and is rounded down.
 
     Examples
     --------

@@ -1,10 +1,10 @@
-"""table.py: libcudf's gather, scatter and their neighbours on tables: rows in, a table of the same kind out.
+"""table.py: libcudf's gather, scatter and related operators on tables of many libraries.
 
 Every function takes tables and columns of pyarrow (`Table`, `RecordBatch`, `ChunkedArray`, `Array`), polars
 (`DataFrame`, `Series`, `LazyFrame`), pandas (`DataFrame`, `Series`), DuckDB (relations) and, on GPUs, pylibcudf
 (`Table`, `Column`), and any other object with ``__arrow_c_stream__``, ``__arrow_c_array__`` or
-``__arrow_c_device_array__``. What comes back is of the kind that went in; a LazyFrame is served when
-it is collected, a relation is run when it is given, and objects of unknown libraries give one that speaks Arrow.
+``__arrow_c_device_array__``. The result has the kind of the argument. The operation on a LazyFrame runs when the frame
+is collected, a relation runs at the call, and for other libraries the result is an object with these methods of Arrow.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gatherscatter._table import segments
 from gatherscatter._table.frames import frame_of, partner_of, rows_of
 from gatherscatter._table.labels import aligned, mask_for
 from gatherscatter._table.maps import check_vouched, gathered, map_of, scattered
-from gatherscatter._table.words import require_word
+from gatherscatter._table.messages import require_word
 from gatherscatter._types import Negative, RowBounds, Validate
 
 __all__ = ["boolean_mask_scatter", "copy_if_else", "filter", "gather", "scatter", "segmented_gather"]
@@ -45,24 +45,24 @@ def gather(
     Parameters
     ----------
     source : table or column, n rows
-        Of any kind that the module serves. A LazyFrame is served when it is collected: ``lf.pipe(gather, rows)``.
+        Of any kind that the module accepts. A LazyFrame is gathered when it is collected: ``lf.pipe(gather, rows)``.
     gather_map : array of integers, shape (m,)
         Lists, NumPy and masked arrays, tensors, Series, Arrow arrays, and relations of one column, of any integer type;
-        in lists None is null. Labels of pandas are not looked at. A number -n <= i < 0 of a signed type means row
-        i + n; unsigned numbers are never negative.
+        in lists None is null. Labels of pandas are ignored. A number -n <= i < 0 of a signed type means row i + n;
+        numbers of an unsigned type are never negative.
     bounds : {"raise", "nullify", "unchecked"}, default "raise"
-        What a number that names no row does.
+        Handling of a number that is out of bounds.
 
         - ``"raise"``: it is an error, and so is a null in the map.
         - ``"nullify"``: it gives a row that is null in every column, and so does a null in the map: a left join.
-        - ``"unchecked"``: the caller vouches that there is none. Which row it would give is open, but no memory outside
-          of the table is touched. A null in the map is an error.
+        - ``"unchecked"``: the caller guarantees that there is none. Such a number gives an unspecified row, but no
+          memory outside of the table is accessed. A null in the map is an error.
     negative : {"from_end", "out_of_bounds"}, default "from_end"
-        Whether negative numbers count from the end, or name no row. With ``bounds="nullify"`` the latter takes the maps
-        of ``Index.get_indexer`` and its like, where -1 stands for no match.
+        Whether negative numbers count from the end, or are out of bounds. ``"out_of_bounds"`` with ``bounds="nullify"``
+        suits maps such as those of ``Index.get_indexer``, in which -1 means no match.
     validate : {"basic", "full"}, default "basic"
-        How much of Arrow memory is checked beforehand: its structure, with all that is read checked as it is read; or
-        every offset, key, type id, run end and null count as well.
+        Which checks of Arrow memory precede the operation. ``"basic"``: its structure; data are checked when they are
+        read. ``"full"``: also every offset, key, type id, run end and null count.
 
     Returns
     -------
@@ -73,7 +73,7 @@ def gather(
     Raises
     ------
     OutOfBoundsError
-        If a number is out of range, naming the first one. It is an IndexError, ValueError and RuntimeError.
+        If a number is out of bounds; it gives the first one. It is an IndexError, ValueError and RuntimeError.
     NullIndexError
         If there is a null in the map, but not under ``"nullify"``. It is a ValueError and RuntimeError.
     IndexTypeError
@@ -81,23 +81,23 @@ def gather(
     InvalidArgument
         If the map has more than one dimension (a ValueError).
     ValueError
-        If `bounds`, `negative` or `validate` is none of its words.
+        If the value of `bounds`, `negative` or `validate` is not one of those listed.
     TypeError
-        If `source` is no table, or the map a single number.
+        If `source` is not a table or column, or the map is a single number.
     OverflowError
-        If a RecordBatch would have to be split because 32-bit offsets end.
+        If a RecordBatch would have to be split because its 32-bit offsets overflow.
     BufferError
-        If Arrow memory is broken.
+        If Arrow memory is invalid.
 
     Notes
     -----
     Semantics of ``cudf::gather``. Numbers are compared at full width, so 2**32 + 1 is never row 1. The keys of
-    dictionary columns are kept, also unused ones. Columns in chunks are read where they lie, and the result has one
-    chunk, or several where the 32-bit offsets of one would overflow.
+    dictionary columns are kept, also unused ones. Chunks of columns are read in place, without concatenation, and the
+    result has one chunk, or several if the 32-bit offsets of one chunk would overflow.
 
-    pandas gives what ``df.take(gather_map)`` gives. Under ``"nullify"``, and only if a row is really missing, dtypes
-    change as ``reindex`` changes them (int64 to float64 with NaN, bool to object), and so does the index: the label of
-    a missing row is missing too, and all others keep theirs. ``result.index = left.index`` makes it a left join.
+    The result of pandas is that of ``df.take(gather_map)``. Under ``"nullify"``, and only if a row is missing, dtypes
+    change as by ``reindex`` (int64 to float64 with NaN, bool to object), and the index changes: the label of a missing
+    row is missing, and all other rows keep their labels. ``result.index = left.index`` makes it a left join.
 
     Examples
     --------
@@ -154,17 +154,17 @@ def scatter(
     Parameters
     ----------
     source : table or column of at least m rows, or scalars
-        With the columns of `target` in the same order, of the same types; rows from m on are ignored. It may be of
-        another library, but not into a pandas target. Or one scalar per column, in a list, a tuple, or a dict by name:
-        Python values or pyarrow scalars, None for null. For a single column also the bare value, or a NumPy array.
+        A table has the columns of `target` in equal order and of equal types; rows from m on are ignored. It may be of
+        another library, unless the target is of pandas. Scalars are one per column, in a list, a tuple, or a dict by
+        name: Python values or pyarrow scalars, None for null; for a single column also the bare value or a NumPy array.
     scatter_map : array of integers, shape (m,)
-        As the map of `gather`, without nulls. Of several rows for one place the last one stays.
+        As the map of `gather`, without nulls. Of several rows for one target row the last one is kept.
     target : table or column, n rows
-        Never changed. A LazyFrame is served when it is collected.
+        It is not changed. The operation on a LazyFrame runs when the frame is collected.
     indices : array of integers, optional
         Another name of `scatter_map`.
     bounds : {"raise", "unchecked"}, default "raise"
-        Whether the caller vouches for the map. (In this version it is checked all the same.)
+        Whether the caller guarantees that the map is valid. (In this version it is checked in both cases.)
     validate : {"basic", "full"}, default "basic"
         As in `gather`.
 
@@ -176,20 +176,20 @@ def scatter(
     Raises
     ------
     InvalidArgument
-        If the number of columns, or their names where both sides are tables, differ; if the map is longer than the
+        If the number of columns differs, or their names if both sides are tables; if the map is longer than the
         source; if scalars do not match the columns in number or by name. It is a ValueError.
     DataTypeError
-        If the type of a column differs, or a scalar is not exactly a value of its column: 2.0 is an int64, but 1.5 is
-        none, 300 no int8, a time without a zone none with one, None nothing for a pandas column that has no missing
-        value. Only floats may be rounded to a narrower type. It is a ValueError and TypeError.
+        If the type of a column differs, or a scalar is not exactly a value of its column. 2.0 fits int64, but 1.5 does
+        not; 300 does not fit int8, a time without a zone does not fit a type with one, and None does not fit a pandas
+        dtype without missing values. Only floats are rounded to a narrower type. It is a ValueError and TypeError.
     OutOfBoundsError, NullIndexError, IndexTypeError, ValueError, TypeError, BufferError
         As in `gather`; TypeError also if the map or the target is left out.
 
     Notes
     -----
-    Semantics of ``cudf::scatter``, where the result of duplicates and of numbers out of range is undefined; here it is
-    defined. Dictionaries of Arrow are united, also by a scalar that is no key yet; categories of pandas are not, and
-    values that are none of the target's are refused. The index of a pandas source is not looked at.
+    Semantics of ``cudf::scatter``, but the results of duplicates and of numbers out of bounds, which are undefined
+    there, are defined. Arrow's dictionaries are merged, also with a scalar that is a new key; categories of pandas are
+    not merged, and values that are not in the target's categories are refused. The index of a pandas source is ignored.
 
     Examples
     --------
@@ -236,11 +236,11 @@ def boolean_mask_scatter(input: Any, target: Any, boolean_mask: Any, *, validate
     Parameters
     ----------
     input : table or column, or scalars
-        As the source of `scatter`. A table has at least as many rows as the mask has trues; the rest is ignored.
+        As the source of `scatter`. A table has at least as many rows as the mask has trues; the others are ignored.
     target : table or column, n rows
-        Never changed. A LazyFrame is served when it is collected.
+        It is not changed. The operation on a LazyFrame runs when the frame is collected.
     boolean_mask : array of bool, shape (n,)
-        Of any library, or a list; null counts as false. In pandas its labels say which rows are meant.
+        Of any library, or a list; null counts as false. A pandas mask is matched to the rows by label.
     validate : {"basic", "full"}, default "basic"
         As in `gather`.
 
@@ -252,15 +252,15 @@ def boolean_mask_scatter(input: Any, target: Any, boolean_mask: Any, *, validate
     Raises
     ------
     InvalidArgument
-        If the number or names of columns, or the length of the mask, do not fit, or there are too few rows.
+        If the number or names of columns, or the length of the mask, differ, or there are too few rows.
     DataTypeError
-        If the mask is not of bool, the type of a column differs, or a scalar is no value of its column.
+        If the mask is not of bool, the type of a column differs, or a scalar is not a value of its column.
     TypeError, BufferError
         As in `scatter`.
 
     Notes
     -----
-    Semantics of ``cudf::boolean_mask_scatter``, the neighbour of `scatter`.
+    Semantics of ``cudf::boolean_mask_scatter``.
 
     Examples
     --------
@@ -289,7 +289,7 @@ def boolean_mask_scatter(input: Any, target: Any, boolean_mask: Any, *, validate
 def segmented_gather(
     source: Any, gather_map_list: Any, bounds: RowBounds = "raise", *, validate: Validate = "basic"
 ) -> Any:
-    """Take elements of every list of a column by their positions in it.
+    """Take elements of every list of a column by their positions in the list.
 
     ::
 
@@ -298,36 +298,36 @@ def segmented_gather(
     Parameters
     ----------
     source : column of lists, n rows
-        Of pyarrow, polars, or pandas with an `ArrowDtype`, or another object that speaks Arrow.
+        Of pyarrow, polars, or pandas with an `ArrowDtype`, or another object with Arrow's methods.
     gather_map_list : column of lists of integers, n rows
-        Of any of these, or lists of lists, or an array of shape (n, k). Without null rows. A negative position counts
+        Of these kinds, or lists of lists, or an array of shape (n, k). Without null rows. A negative position counts
         from the end of its own list.
     bounds : {"raise", "nullify", "unchecked"}, default "raise"
-        As in `gather`, of positions in each list.
+        As in `gather`, for positions in each list.
     validate : {"basic", "full"}, default "basic"
         As in `gather`.
 
     Returns
     -------
     column of lists, n rows
-        Of the kind of `source`, the lists as long as those of the map. A null row of the source is a null row.
+        Of the kind of `source`, with lists as long as those of the map. A null row of the source gives a null row.
 
     Raises
     ------
     OutOfBoundsError
-        If a position is outside of its list.
+        If a position is out of bounds for its list.
     IndexTypeError
-        If the map is not of lists of integers, naming the row and the value if it is of Python's lists.
+        If the map is not of lists of integers; for Python lists it gives the row and the value.
     NullIndexError
         If there is a null position, but not under ``"nullify"``, or a null row in the map.
     DataTypeError
-        If `source` is not of lists, or a Series of pandas has not Arrow's.
+        If `source` is not of lists, or is a pandas Series without an `ArrowDtype` of lists.
     InvalidArgument
         If the columns differ in length, or a table is given.
     ValueError, TypeError, BufferError
         As in `gather`.
     OverflowError
-        If the result would have more elements than 32-bit offsets hold: cast to ``large_list`` first.
+        If the result would have more elements than 32-bit offsets allow: cast to ``large_list`` first.
 
     Notes
     -----
@@ -350,7 +350,7 @@ def segmented_gather(
 
 
 def copy_if_else(lhs: Any, rhs: Any, boolean_mask: Any, *, validate: Validate = "basic") -> Any:
-    """Take each row from one of two tables, as a mask says.
+    """Take each row from one of two tables, selected by a mask.
 
     ::
 
@@ -359,10 +359,10 @@ def copy_if_else(lhs: Any, rhs: Any, boolean_mask: Any, *, validate: Validate = 
     Parameters
     ----------
     lhs, rhs : table or column, n rows
-        With the same columns in the same order. A LazyFrame as `lhs` is served when it is collected. In pandas rows of
-        one label belong together, as in the mask.
+        With equal columns in equal order. If `lhs` is a LazyFrame, the operation runs when the frame is collected. Rows
+        of pandas are matched by label.
     boolean_mask : array of bool, shape (n,)
-        Of any library, or a list; null counts as false. In pandas its labels say which rows are meant.
+        Of any library, or a list; null counts as false. A pandas mask is matched to the rows by label.
     validate : {"basic", "full"}, default "basic"
         As in `gather`.
 
@@ -407,9 +407,9 @@ def filter(source: Any, boolean_mask: Any, *, validate: Validate = "basic") -> A
     Parameters
     ----------
     source : table or column, n rows
-        Of any kind that the module serves. A LazyFrame is served when it is collected.
+        Of any kind that the module accepts. The operation on a LazyFrame runs when the frame is collected.
     boolean_mask : array of bool, shape (n,)
-        Of any library, or a list; null counts as false. In pandas its labels say which rows are meant.
+        Of any library, or a list; null counts as false. A pandas mask is matched to the rows by label.
     validate : {"basic", "full"}, default "basic"
         As in `gather`.
 
@@ -421,7 +421,7 @@ def filter(source: Any, boolean_mask: Any, *, validate: Validate = "basic") -> A
     Raises
     ------
     InvalidArgument
-        If the mask is not as long as the table.
+        If the lengths of mask and table differ.
     DataTypeError
         If the mask is not of bool.
     TypeError, BufferError

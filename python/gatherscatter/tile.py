@@ -1,4 +1,4 @@
-"""tile.py: cuTile's gather and scatter on any array: masked, bounds-checked, padded."""
+"""tile.py: cuTile's gather and scatter on any array, with masks, bounds checks and padding."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Array = TypeVar("Array")
 Scalar = TypeVar("Scalar", bound=np.generic)
 Shape = tuple[int, ...]
 
-# Names of dtypes outside NumPy, the same in torch, JAX and the array-API standard.
+# Names of dtypes of libraries other than NumPy. Torch, JAX and the array-API standard use equal names.
 _INDEX_DTYPE = re.compile(r"u?int(8|16|32|64)")
 _MASK_DTYPE = re.compile("bool")
 
@@ -60,10 +60,10 @@ def tile_gather(
     check_bounds: bool = True,
     latency: int | None = None,
 ) -> Any:
-    """Load a tile from the elements of `array` that `indices` name; padding where a point is masked or outside.
+    """Load a tile of elements at the indices, and padding at points that are masked or out of bounds.
 
     ``result[c] = array[indices[0][c], ..., indices[r-1][c]]`` where ``mask[c]`` is true and every index lies in
-    ``[0, n)`` of its own axis, else ``padding_value[c]``. Nothing is read where the padding is given.
+    ``[0, n)`` of its own axis, else ``padding_value[c]``. `array` is not read at points that give padding.
 
     Parameters
     ----------
@@ -74,33 +74,33 @@ def tile_gather(
         list is an index, a tuple is the tuple of indices). Negative values are out of bounds: they do not count from
         the end. An array of rank 0 takes ``()``.
     mask : bool or boolean array, optional
-        Broadcasts to the shape of the indices and never enlarges it. The index of a masked point is not looked at.
+        Broadcasts to the shape of the indices and never enlarges it. The index of a masked point is ignored.
     padding_value : scalar or array, default 0
-        Broadcasts like `mask`. Always checked, also where no point needs it. It casts to the dtype of `array`
-        implicitly: a Python literal may go up in bool < int < float < complex, and an int must be in range; a value
-        with a dtype, NumPy scalars too, may only widen within its kind (bool and integers also to floats; signed and
-        unsigned do not mix). For dtypes without numbers (datetime, string, structured) 0 means zero bytes, and other
-        values must be of that dtype or fit it without loss.
+        Broadcasts like `mask`. It is always checked, also if no point needs it. It casts to the dtype of `array`
+        implicitly: a Python literal may be cast upwards in bool < int < float < complex, and an int must be in range; a
+        value with a dtype, NumPy scalars included, may only be widened within its kind (bool and integers also to
+        floats; signed and unsigned do not mix). For dtypes without numbers (datetime, string, structured) 0 means zero
+        bytes, and other values must be of that dtype or fit it without loss.
     check_bounds : bool, default True
-        False says that every point that is not masked is in bounds. The source leaves the other case undefined; here
-        it raises.
+        With False the caller guarantees that every point that is not masked is in bounds. cuTile leaves the other case
+        undefined; here it raises.
     latency : int from 1 to 10, optional
-        A hint for the device; it never changes the result.
+        A performance hint for the device; it does not change the result.
 
     Returns
     -------
     array
-        Of the broadcast shape of the indices, with the dtype and library of `array`; a scalar where NumPy gives one.
+        Of the broadcast shape of the indices, with the dtype and library of `array`; a scalar where NumPy returns one.
 
     Raises
     ------
     TileTypeError
-        Wrong number of indices, an index that is no integer, shapes that do not broadcast, a mask that is not boolean,
-        a padding that does not cast, `check_bounds` that is no bool, `latency` that is no int. It is a TypeError.
+        If the number of indices is wrong, an index is not of integers, shapes do not broadcast, the mask is not
+        boolean, the padding does not cast, `check_bounds` is not a bool, or `latency` is not an int. It is a TypeError.
     TileValueError
-        A padding literal or `latency` out of range. It is a ValueError.
+        If a padding literal or `latency` is out of range. It is a ValueError.
     OutOfBoundsError
-        ``check_bounds=False`` and a point that is neither masked nor in bounds.
+        If a point is neither masked nor in bounds under ``check_bounds=False``.
 
     Notes
     -----
@@ -135,7 +135,7 @@ def tile_scatter(
     check_bounds: bool = True,
     latency: int | None = None,
 ) -> None:
-    """Store a tile to the elements of `array` that `indices` name; nothing where a point is masked or outside.
+    """Store a tile to the elements at the indices, and nothing at points that are masked or out of bounds.
 
     ``array[indices[0][c], ..., indices[r-1][c]] = value[c]`` where ``mask[c]`` is true and every index lies in
     ``[0, n)`` of its own axis. The other points store nothing.
@@ -143,35 +143,35 @@ def tile_scatter(
     Parameters
     ----------
     array : array of rank r
-        Written to. Any dtype of fixed-size items, any strides in which no two elements share memory. A NumPy array, a
-        torch tensor, or one with ``__dlpack__`` that is not read-only.
+        The array to write to. Any dtype of fixed-size items, any strides in which no two elements share memory. A NumPy
+        array, a torch tensor, or an array with ``__dlpack__`` that is not read-only.
     indices : tuple of r integer arrays or ints
-        As in `tile_gather`. Of several points that name one element the last one in C order is stored; the source
-        leaves this undefined.
+        As in `tile_gather`. If several points refer to one element, the last one in C order is stored; cuTile leaves
+        this undefined.
     value : scalar or array
         Broadcasts to the shape of the indices and never enlarges it. It casts to the dtype of `array` by the rules of
-        the `padding_value` of `tile_gather`. It may overlap `array`; the answer is as if it had been copied.
+        the `padding_value` of `tile_gather`. It may overlap `array`; the result is as if it had been copied.
     mask : bool or boolean array, optional
-        Broadcasts to the shape of the indices and never enlarges it. The index of a masked point is not looked at.
+        Broadcasts to the shape of the indices and never enlarges it. The index of a masked point is ignored.
     check_bounds : bool, default True
-        False says that every point that is not masked is in bounds. The source leaves the other case undefined; here
-        it raises, and nothing is stored.
+        With False the caller guarantees that every point that is not masked is in bounds. cuTile leaves the other case
+        undefined; here it raises, and nothing is stored.
     latency : int from 1 to 10, optional
-        A hint for the device; it never changes the result.
+        A performance hint for the device; it does not change the result.
 
     Raises
     ------
     TileTypeError
-        Wrong number of indices, an index that is no integer, shapes that do not broadcast, a mask that is not boolean,
-        a value that does not cast, `check_bounds` that is no bool, `latency` that is no int. It is a TypeError.
+        If the number of indices is wrong, an index is not of integers, shapes do not broadcast, the mask is not
+        boolean, the value does not cast, `check_bounds` is not a bool, or `latency` is not an int. It is a TypeError.
     TileValueError
-        A value literal or `latency` out of range. It is a ValueError.
+        If a value literal or `latency` is out of range. It is a ValueError.
     OutOfBoundsError
-        ``check_bounds=False`` and a point that is neither masked nor in bounds.
+        If a point is neither masked nor in bounds under ``check_bounds=False``.
     TypeError
-        `array` is a JAX array, which nobody can write to.
+        If `array` is a JAX array, which is immutable.
     ValueError
-        `array` is read-only, or several of its elements share one address.
+        If `array` is read-only, or several of its elements share one address.
 
     Notes
     -----
@@ -199,11 +199,12 @@ def tile_scatter(
     result = _core.scatter_points(
         "tile_scatter", array, points, 0, source, bounds, "out_of_bounds", None, True, "last", mask, array
     )
-    return result if isinstance(result, _core.Plan) else None  # type: ignore[return-value]  # for gs.plan
+    # The result is a plan if `gatherscatter.plan` made the call.
+    return result if isinstance(result, _core.Plan) else None  # type: ignore[return-value]
 
 
 def check_hints(op: str, check_bounds: Any, latency: Any) -> None:
-    """Checks the two constants that every tile operator takes."""
+    """Check the two constants that every tile operator takes."""
     if check_bounds is not True and check_bounds is not False:
         raise TileTypeError(f"{op}: check_bounds must be a bool, got {shown(check_bounds)}")
     if latency is None:
@@ -238,7 +239,7 @@ def index_tuple(op: str, array: Any, indices: Any) -> tuple[tuple[Any, ...], Sha
 
 
 def one_way_mask(op: str, mask: Any, shape: Shape) -> Any:
-    """A mask that `_core` takes, or None where nothing is masked."""
+    """Check a mask and return it in the form that `_core` reads; None if no point is masked."""
     if mask is None or mask is True:
         return None
     if isinstance(mask, list | bool):
@@ -253,13 +254,13 @@ def one_way_mask(op: str, mask: Any, shape: Shape) -> Any:
 
 
 def one_way_value(op: str, what: str, value: Any, array: Any, shape: Shape) -> Any:
-    """A value that `_core` takes as fill, of exactly the dtype of `array`, or None for zero bytes."""
+    """Cast a value to exactly the dtype of `array`, in the form that `_core` reads; None stands for zero bytes."""
     must_have_values(op, what, value)
     value = plain_values(op, what, value)
     if hasattr(value, "shape"):
         _check_one_way(op, what, value, shape)
         if type(value) is np.ndarray and type(array) is np.ndarray and value.dtype == array.dtype:
-            return value  # the usual case, in a tenth of the time
+            return value  # the most frequent case, which takes a tenth of the time of `implicit_cast`
     return implicit_cast(op, what, value, array)
 
 

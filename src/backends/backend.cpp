@@ -1,5 +1,4 @@
-// backend.cpp: what a host backend does unless it says otherwise, where a header cannot: a machine is complete here
-// only.
+// backend.cpp: defines the default HostBackend::new_machine, which needs the complete type device::Machine.
 #include "backends/backend.h"
 
 #include "backends/device/machine.h"

@@ -1,4 +1,4 @@
-// backend.h: what a backend offers: run an accepted plan on memory that it can reach.
+// backend.h: the interface of a backend, which runs accepted plans on memory that it can access.
 #pragma once
 
 #include <cstring>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backends/column_kernels.h"
+#include "backends/table_tuning.h"
 #include "core/combine.h"
 #include "core/plan.h"
 #include "host/memory_pool.h"
@@ -24,27 +25,28 @@ enum class Outcome { done, bad_index, interrupted };
 
 struct RunOptions {
   ThreadCount threads = 1;
-  // Asked about every 10 ms on the calling thread; true stops the run. May be null.
+  // Polled about every 10 ms on the calling thread; the run stops when it returns true. May be null.
   bool (*interrupted)() = nullptr;
 };
 
-// Work on [0, count) that may be done in any order and on any thread. `run` throws std::bad_alloc at most.
+// Work on [0, count). Its work chunks may run in any order and on any thread. `run` may throw std::bad_alloc and no
+// other exception.
 struct ParallelWork {
   int64_t count = 0;
-  int64_t grain = 1;  // pieces begin at multiples of it
-  int64_t least = 1;  // a shorter piece does not pay
+  int64_t grain = 1;  // every work chunk begins at a multiple of it
+  int64_t least = 1;  // a shorter work chunk costs more than another thread saves
   void (*run)(void* context, int64_t begin, int64_t end) = nullptr;
   void* context = nullptr;
 };
 
-// A small move whose decisions are made, run again and again on other memory of the same geometry, by the calling
-// thread alone. Any number of threads may run one at a time.
+// A small move whose decisions are already made. It runs on the calling thread alone, again and again on other memory
+// of the same geometry. Several threads may run one object at the same time.
 class SmallMove {
  public:
   virtual ~SmallMove() = default;
-  // As Backend::move: false means a forbidden index, and that part of the destination may have been written.
+  // As Backend::move. Returns false if the rule forbids an index; part of the destination may be written by then.
   virtual bool run(std::byte* dense, std::byte* indexed, const std::byte* index) const = 0;
-  // Whether the rule forbids none of the indices; writes nothing.
+  // Returns true if the rule forbids none of the indices. Writes nothing.
   virtual bool allows(const std::byte* index) const = 0;
 };
 
@@ -53,39 +55,40 @@ class Backend {
   virtual ~Backend() = default;
   virtual const char* name() const = 0;
 
-  // Moves everything that the plan covers. Indices are checked as they are used, each loaded once. `bad_index` means
-  // that the rule forbids one of them; part of the destination may have been written by then, nothing outside of it
-  // ever. A scatter with duplicate targets writes them in ascending flat position.
+  // Moves every point of the plan. Each index is loaded once, so that the value that is checked is the value that is
+  // used. `bad_index` means that the rule forbids an index; part of the destination may be written by then, but never
+  // anything outside of it. A scatter writes duplicates in ascending flat position.
   virtual Outcome move(const Plan& plan, const Buffers& buffers, Direction direction,
                        const RunOptions& options) const = 0;
 
-  // Combines every dense value with its target, in ascending flat position, so that the result depends on nothing else.
-  // The dtype must have the reduction, and the strides of the indexed side must be multiples of the item.
+  // Combines every dense value with its target in ascending flat position, so that the result depends on the operands
+  // alone. The dtype must support the reduction, and the strides of the indexed side must be multiples of the item.
   virtual Outcome reduce(const Plan& plan, const Buffers& buffers, const Combine& combine,
                          const RunOptions& options) const = 0;
 
-  // Whether the rule forbids any index; writes nothing.
+  // Returns true if the rule forbids any index. Writes nothing.
   virtual bool any_outside(const Plan& plan, const Buffers& buffers, const RunOptions& options) const = 0;
-  // Which index that is, and which target has several values: as in plan.h, where the memory of this backend is.
+  // As first_outside and first_duplicate of core/plan.h, for memory that this backend can access.
   virtual std::optional<BadIndex> first_outside(const Plan& plan, const Buffers& buffers,
                                                 const RunOptions& options) const = 0;
   virtual std::optional<Duplicate> first_duplicate(const Plan& plan, const Buffers& buffers,
                                                    const RunOptions& options) const = 0;
 
-  // Memory for the time of a call, where this backend reaches it, and copies from the host's. std::bad_alloc.
+  // Memory for the duration of a call that this backend can access, and a copy from host memory into it. `allocate`
+  // throws std::bad_alloc.
   virtual std::byte* allocate(int64_t bytes) const = 0;
   virtual void release(std::byte* memory) const noexcept = 0;
   virtual void write(std::byte* target, const std::byte* host, int64_t bytes) const = 0;
 
-  // Name of the kernel that `move` would pick, and the number of threads it would use.
-  virtual std::string kernel(const Plan& plan, Direction direction) const = 0;
+  // The name of the kernel that `move` would choose, and the number of threads that it would use.
+  virtual std::string kernel(const Plan& plan, Direction direction, const Combine& combine, int available) const = 0;
   virtual int threads(const Plan& plan, Direction direction, int available) const = 0;
 };
 
-// A number that decides how a plan is run, and its name.
+// A threshold: the name and the value of a measured number that decides how a plan is run.
 using Threshold = std::pair<const char*, int64_t>;
 
-// One whose memory is the host's, so that tables may look into it as well.
+// A backend whose memory is host memory, so that the table operators can access that memory as well.
 class HostBackend : public Backend {
  public:
   std::optional<BadIndex> first_outside(const Plan& plan, const Buffers& buffers,
@@ -104,24 +107,24 @@ class HostBackend : public Backend {
     std::memcpy(target, host, static_cast<std::size_t>(bytes));
   }
 
-  // For plans with one index array and neither mask nor fill value. Null where every call is decided anew: threads may
-  // pay, there is nothing to move, or the backend has no such thing.
+  // For plans with one index array and neither mask nor fill value. Returns null where every call has to be decided
+  // anew: threads may pay, there is nothing to move, or the backend has no small moves.
   virtual std::unique_ptr<SmallMove> small_move(const Plan&, Direction) const { return nullptr; }
-  // Kernels of columns, and work that is shared by threads (`done` or `interrupted`).
+  // The kernels for columns, and work that threads share (`parallel_for` returns `done` or `interrupted`).
   virtual const ColumnKernels& columns() const = 0;
   virtual Outcome parallel_for(const ParallelWork& work, const RunOptions& options) const = 0;
-  // One that runs the bodies of device kernels on the memory of the host, for one call; null where none does.
+  // A machine that runs the bodies of device kernels on host memory, for one call; null if the backend has none.
   virtual std::unique_ptr<device::Machine> new_machine() const;
-  // The thresholds in force, by the names that show_config gives them.
+  virtual TableTuning table_tuning() const { return {}; }
+  // The thresholds in force, under the names that show_config uses.
   virtual std::vector<Threshold> thresholds() const { return {}; }
 };
 
-// The backend that serves host arrays: GS_BACKEND=cpu (default) or reference. Throws std::invalid_argument for other
-// names.
+// The backend for host arrays: GS_BACKEND=cpu (default) or reference. Throws std::invalid_argument for any other value.
 const HostBackend& host_backend();
 
 namespace reference {
-const HostBackend& backend();  // kernel bodies for one point, run thread by thread: the check for every other kernel
+const HostBackend& backend();  // runs kernel bodies thread by thread: the check for every other kernel
 }
 namespace cpu {
 const HostBackend& backend();

@@ -1,9 +1,9 @@
-// devices.h: who runs device kernels for this process: modules of their own, which the core knows only by this.
+// devices.h: the interface by which the core uses modules that run device kernels (`_cuda`, `_reference`).
 //
-// Such a module (`_cuda`, `_reference`) has one attribute, `devices`: a PyCapsule named kOfferName that points to an
-// Offer which lives as long as the module. The Python side hands it to `_core.offer_devices`, once; with
-// GS_BACKEND=reference the core fetches that of `_reference` itself, for host arrays. The core refuses modules with
-// other bodies than its own.
+// Such a module has one attribute, `devices`: a PyCapsule named kOfferName that points to an Offer which stays valid as
+// long as the module. The Python side passes the capsule to `_core.offer_devices`, once; with GS_BACKEND=reference the
+// core itself imports `_reference` and uses its Offer for host arrays. The core refuses a module that was built with
+// other kernel bodies than its own.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace gs {
 
-// Where an address lies, as the driver knows it.
+// The kind of memory that an address lies in, and its device, as the driver reports them.
 struct MemoryPlace {
   enum class Kind : uint8_t { host, pinned_host, device, managed };
   Kind kind = Kind::host;
@@ -24,25 +24,25 @@ struct MemoryPlace {
 class Devices {
  public:
   virtual ~Devices() = default;
-  virtual const char* name() const = 0;  // "cuda", or "reference" where the CPU plays a GPU
+  virtual const char* name() const = 0;  // "cuda", or "reference" for the emulated GPU
   virtual int count() const = 0;
   virtual std::string description(int device) const = 0;
   virtual MemoryPlace place_of(const void* address) const = 0;
-  // All work goes to this stream. Cheap to make, for one call, and used by one thread.
+  // A machine that puts all its work into this stream. It is cheap to make, serves one call and is used by one thread.
   virtual std::unique_ptr<device::Machine> machine(int device, uintptr_t stream) const = 0;
-  // Memory for results whose library brings none, in the order of the stream.
+  // Memory for results, if the library of the operands allocates none; allocated and released in stream order.
   virtual std::byte* allocate(int device, uintptr_t stream, int64_t bytes) const = 0;
   virtual void release(int device, uintptr_t stream, std::byte* memory) const noexcept = 0;
 };
 
-// What a module offers.
+// What the capsule of a module points to.
 struct Offer {
   uint64_t bodies = 0;  // device::bodies_checksum() of the module
   const Devices* devices = nullptr;
 };
 inline constexpr const char* kOfferName = "gatherscatter.Offer";
 
-// Who serves arrays on GPUs: null until a module offers some (once for a process).
+// The devices for arrays on GPUs; null until a module offers some (once per process).
 const Devices* devices();
 void offer_devices(const Devices* devices);
 

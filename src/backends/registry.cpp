@@ -1,4 +1,4 @@
-// registry.cpp: who serves host arrays, and who those on GPUs.
+// registry.cpp: chooses the backend for host arrays, and holds the Devices for arrays on GPUs.
 #include <atomic>
 #include <cstdlib>
 #include <stdexcept>

@@ -1,4 +1,4 @@
-// arrow_table.cpp: Arrow tables and columns in and out of Python, by PyCapsules.
+// arrow_table.cpp: imports and exports Arrow tables and columns through PyCapsules, as `_core.ArrowTable`.
 // https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html
 #include "bindings/arrow_table.h"
 
@@ -25,7 +25,7 @@ bool has(const py::handle& object, const char* name) {
 
 table::Chunked read_stream(const py::object& capsule, table::Check check) {
   auto* const stream = struct_in<ArrowArrayStream>(capsule, "arrow_array_stream", "__arrow_c_stream__");
-  const Unlocked unlocked;  // a producer may wait for threads that need the lock
+  const Unlocked unlocked;  // the producer may wait for threads that need the GIL
   return table::import_stream(stream, check);
 }
 
@@ -40,8 +40,8 @@ table::Chunked read_array(const py::object& pair, table::Check check) {
   return chunked;
 }
 
-// pybind11 leaves an object of `__new__` alone without a value, and would use it all the same. So `__new__` makes the
-// whole object, and `__init__` has nothing to do.
+// pybind11's `__new__` allocates an object without a C++ value, and methods called before `__init__` would use that
+// missing value. So `__new__` is replaced by a function that constructs the whole object, and `__init__` does nothing.
 void make_in_new(py::class_<ArrowTable>& cls) {
   static const py::object& make =
       *new py::object(py::cpp_function([](const py::object& source, const py::object& is_table, bool full,
@@ -59,10 +59,11 @@ void make_in_new(py::class_<ArrowTable>& cls) {
 }  // namespace
 
 bool is_short(int64_t rows, const ArrowTable& first, const ArrowTable* second) {
-  return rows < kFewRows && table::is_short(first.frame()) && (second == nullptr || table::is_short(second->frame()));
+  return rows < table::kFewRows && table::is_short(first.frame()) &&
+         (second == nullptr || table::is_short(second->frame()));
 }
 
-bool speaks_arrow(const py::handle& object) {
+bool has_arrow_interface(const py::handle& object) {
   return has(object, "__arrow_c_stream__") || has(object, "__arrow_c_array__") ||
          has(object, "__arrow_c_device_array__");
 }
@@ -108,7 +109,7 @@ table::ChunkLengths ArrowTable::lengths() const {
   return lengths;
 }
 
-// What lies on a GPU is not to be taken for memory of the host.
+// Memory of a GPU must not be exported as host memory, because consumers would dereference its addresses.
 void ArrowTable::require_host() const {
   if (frame_->device == table::kHost) return;
   throw py::buffer_error("the table lies on GPU " + std::to_string(frame_->device) + ": use __arrow_c_device_array__");

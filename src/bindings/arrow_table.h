@@ -1,4 +1,4 @@
-// arrow_table.h: tables, columns and selections of rows as Python objects.
+// arrow_table.h: declares the Python objects for tables, columns and selections of rows.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -13,12 +13,12 @@
 
 namespace gs {
 
-// One table or column in Arrow's memory, as `_core.ArrowTable`.
+// One table or column in Arrow's memory layout: the C++ class of `_core.ArrowTable`.
 class ArrowTable {
  public:
   explicit ArrowTable(table::Frame frame) : frame_(std::make_shared<const table::Frame>(std::move(frame))) {}
-  // Anything that has `__arrow_c_stream__`, `__arrow_c_array__` or `__arrow_c_device_array__`. `is_table`: None decides
-  // by the type. `op` for errors.
+  // `source` has `__arrow_c_stream__`, `__arrow_c_array__` or `__arrow_c_device_array__`. `is_table` is a bool or None;
+  // with None the Arrow type decides. `full` checks every row at the import. `op` names the operator in error texts.
   ArrowTable(const py::handle& source, const py::handle& is_table, bool full, const std::string& op);
 
   const table::Frame& frame() const { return *frame_; }
@@ -28,26 +28,27 @@ class ArrowTable {
   py::tuple array() const;
   py::tuple device_array() const;
   py::capsule schema() const;
-  void require_host() const;  // BufferError
+  void require_host() const;  // throws BufferError for a table on a GPU
 
  private:
   void fill_array(ArrowArray& out) const;
   std::shared_ptr<const table::Frame> frame_;
 };
 
-// Fewer rows are picked without giving the interpreter lock away, if none of them is long.
-inline constexpr int64_t kFewRows = 1024;
+// A call that picks fewer rows than this keeps the GIL, provided that no row can be long (table::is_short).
 bool is_short(int64_t rows, const ArrowTable& first, const ArrowTable* second);
 
 table::RowBounds parse_row_bounds(const std::string& op, const std::string& bounds);
 
-// Whether an object is to be read through Arrow's interface rather than as an array.
-bool speaks_arrow(const py::handle& object);
+// Whether an object has a method of Arrow's PyCapsule interface, so that it is imported as Arrow data.
+bool has_arrow_interface(const py::handle& object);
 
-// Raises the Python exception for the C++ exception in flight, with the operator's name before its text.
+// Called in a catch block: converts the C++ exception in flight to a Python exception whose text begins with the
+// operator's name, and throws it.
 [[noreturn]] void raise_table_error(const std::string& op);
 
-// Runs body(sharing) on the threads of this call, without the interpreter lock if the work is long.
+// Runs body(sharing) with the threads of this call and returns its value. Releases the GIL unless `keep_lock`, which is
+// for short work. Throws the exceptions of body as Python exceptions.
 template <class Body>
 auto with_sharing(const std::string& op, bool keep_lock, const Body& body) {
   using Value = decltype(body(std::declval<const table::Sharing&>()));

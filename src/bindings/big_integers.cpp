@@ -1,4 +1,4 @@
-// big_integers.cpp: see big_integers.h.
+// big_integers.cpp: resolves list indices beyond int64 and restores their written values in errors.
 #include "bindings/big_integers.h"
 
 #include <algorithm>
@@ -21,18 +21,19 @@ PyObject* value_at(const Operand& operand, int64_t flat) {
   return PyList_GET_ITEM(operand.wide.ptr(), static_cast<Py_ssize_t>(flat));
 }
 
-// Integers of Python only, whose arithmetic runs no code of Python's: the operands are borrowed already.
-void wrap_one(PyObject* value, int64_t extent, std::byte* place) {
+// Writes `value` modulo `extent` to `target`. `value` is exactly an int, whose arithmetic runs no Python code; such
+// code must not run here, because the operands are borrowed already.
+void wrap_one(PyObject* value, int64_t extent, std::byte* target) {
   const py::int_ divisor(extent);
   const auto rest = py::reinterpret_steal<py::object>(PyNumber_Remainder(value, divisor.ptr()));
   if (!rest) throw py::error_already_set();
   const int64_t position = PyLong_AsLongLong(rest.ptr());
-  std::memcpy(place, &position, sizeof position);
+  std::memcpy(target, &position, sizeof position);
 }
 
-// The operand that holds index array `a` of a plan.
-template <class Given>
-auto& operand_of(const Request& request, Given& operands, int a) {
+// Returns the operand that holds index array `a` of a plan. Coordinates are in one operand for all index arrays.
+template <class AnyOperands>
+auto& operand_of(const Request& request, AnyOperands& operands, int a) {
   return operands.indices[request.coordinates ? 0 : static_cast<std::size_t>(a)];
 }
 
@@ -51,7 +52,7 @@ py::object as_planned(const Request& request, py::handle indices, const std::vec
   if (request.planner != Planner::at_points || request.coordinates) {
     return one_as_planned(request.op, indices, types[0]);
   }
-  if (!PyTuple_Check(indices.ptr())) throw DTypeError("the plan was made for a tuple of index arrays");
+  if (!PyTuple_Check(indices.ptr())) throw DTypeError("the plan was made for a tuple of index arrays; pass a tuple");
   py::list all;
   for (const py::handle index : py::reinterpret_borrow<py::tuple>(indices)) {
     all.append(one_as_planned(request.op, index, types[std::min(all.size(), types.size() - 1)]));
@@ -64,7 +65,7 @@ bool has_wide(const Operands& operands) {
                      [](const Operand& index) { return static_cast<bool>(index.wide); });
 }
 
-void settle_wide(Request& request, Operands& operands) {
+void resolve_wide(Request& request, Operands& operands) {
   if (!has_wide(operands)) return;
   if (request.rule.bounds == Bounds::unchecked) {
     throw DTypeError(python_part("gatherscatter._wide", "unchecked")("the index").cast<std::string>());
@@ -85,7 +86,7 @@ void settle_wide(Request& request, Operands& operands) {
   }
 }
 
-py::object full_value(const Request& request, const Operands& operands, const Plan& plan, const BadIndex& bad) {
+py::object value_as_written(const Request& request, const Operands& operands, const Plan& plan, const BadIndex& bad) {
   int a = 0;
   while (a + 1 < plan.index.size() && plan.index[a].axis != bad.axis) ++a;
   const Operand& operand = operand_of(request, operands, a);
@@ -93,7 +94,7 @@ py::object full_value(const Request& request, const Operands& operands, const Pl
   Dims at = unravel(bad.flat, plan.index_shape);
   if (request.coordinates) at.push_back(a);
   const Dims& extent = operand.view.extent;
-  const int lead = at.size() - extent.size();  // of broadcasting
+  const int lead = at.size() - extent.size();  // leading axes added by broadcasting
   int64_t flat = 0;
   for (int axis = 0; axis < extent.size(); ++axis) {
     flat = flat * extent[axis] + (extent[axis] == 1 ? 0 : at[lead + axis]);
@@ -101,7 +102,7 @@ py::object full_value(const Request& request, const Operands& operands, const Pl
   return py::reinterpret_borrow<py::object>(value_at(operand, flat));
 }
 
-void raise_in_full(py::error_already_set& error, const py::object& values) {
+void raise_with_written_value(py::error_already_set& error, const py::object& values) {
   const py::object type = python_part("gatherscatter.errors", "OutOfBoundsError");
   if (!values || !error.matches(type)) throw error;
   const py::object full = python_part("gatherscatter._wide", "in_full")(error.value(), values);

@@ -1,4 +1,4 @@
-// deferred.cpp: see deferred.h.
+// deferred.cpp: keeps calls in a list until their receipts are ready, and raises the errors of deferred checks.
 #include "bindings/deferred.h"
 
 #include <algorithm>
@@ -12,38 +12,42 @@
 namespace gs {
 namespace {
 
-// A call whose indices nobody has asked about yet. Without an operator: one that only keeps its arrays alive.
+// A call whose receipt has not been read yet. `op` is null for a call that is listed only to keep its arrays alive.
 struct Pending {
   py::object op;
-  DeferredCheck late;
+  DeferredCheck check;
   Operands operands;
 };
 
-// Guarded by the GIL. Never destroyed: at exit, arrays of a library that is gone already would be given up.
+// Guarded by the GIL. Never destroyed, because its destructor would release arrays at process exit, when their library
+// may be finalized already.
 using List = std::vector<std::unique_ptr<Pending>>;
 List& list() {
   static auto& pending = *new List();
   return pending;
 }
 
-// Its work is done, and its stream may be gone by now.
-void give_up_memory(Pending& done) {
+// Makes the copies of a finished call be released on the legacy default stream, because the call's own stream may have
+// been destroyed since.
+void release_on_default_stream(Pending& done) {
   done.operands.each([](Role, Operand& operand) {
-    if (operand.elsewhere && operand.elsewhere->copy) operand.elsewhere->copy->stream = dlpack::kLegacyStream;
+    if (operand.location && operand.location->copy) operand.location->copy->stream = dlpack::kLegacyStream;
   });
 }
 
-[[noreturn]] void raise_late(const Pending& done, const device::Status& status) {
-  const Plan& plan = done.late.plan;
+// Searches the index arrays of a finished call for the bad index and raises its error. If the arrays have changed
+// since, the search may find nothing; then the error has the position from the status, and no value.
+[[noreturn]] void raise_deferred_error(const Pending& done, const device::Status& status) {
+  const Plan& plan = done.check.plan;
   std::optional<BadIndex> bad;
   {
-    DeviceCall place(done.operands.place->device(), dlpack::kLegacyStream);
+    DeviceCall call(done.operands.device_call->device(), dlpack::kLegacyStream);
     run_work(false,
-             [&](const RunOptions& options) { bad = place.queue().first_outside(plan, done.late.buffers, options); });
-    place.release_streams();
+             [&](const RunOptions& options) { bad = call.queue().first_outside(plan, done.check.buffers, options); });
+    call.release_streams();
   }
   if (bad) raise_out_of_bounds(done.op, plan, *bad, Moment::later);
-  const int64_t point = done.late.turned ? plan.space.count() - 1 - status.first() : status.first();
+  const int64_t point = done.check.is_reversed ? plan.space.count() - 1 - status.first() : status.first();
   const IndexArray& array = plan.index[0];
   const int64_t flat = index_position(plan, point * plan.unit_items());
   raise_out_of_bounds(done.op, plan, {flat, 1, array.extent, array.axis, array.type, 0}, Moment::later_and_changed);
@@ -51,48 +55,52 @@ void give_up_memory(Pending& done) {
 
 }  // namespace
 
-void remember(const Request& request, const Operands& operands) {
-  list().push_back(std::make_unique<Pending>(Pending{request.op, std::move(*operands.place->late), operands}));
+void add_deferred_check(const Request& request, const Operands& operands) {
+  list().push_back(
+      std::make_unique<Pending>(Pending{request.op, std::move(*operands.device_call->deferred_check), operands}));
 }
 
 void keep_until_done(const Operands& operands) {
-  device::Machine& machine = operands.place->machine();
+  device::Machine& machine = operands.device_call->machine();
   list().push_back(std::make_unique<Pending>(Pending{{}, {machine.later(machine.status()), {}, {}, false}, operands}));
 }
 
 void raise_deferred(bool all, int device) {
   List& pending = list();
-  std::vector<std::pair<int, uintptr_t>> busy;  // what comes later in such a stream is not ready either
+  // Streams with a receipt that is not ready. Later receipts of such a stream are not ready either, so they are
+  // skipped.
+  std::vector<std::pair<int, uintptr_t>> busy;
   for (std::size_t i = 0; i < pending.size();) {
-    const DeviceCall& place = *pending[i]->operands.place;
-    const device::Receipt& receipt = *pending[i]->late.receipt;
-    const std::pair<int, uintptr_t> stream{place.device(), place.stream()};
-    const bool is_asked = device < 0 || place.device() == device;
+    const DeviceCall& call = *pending[i]->operands.device_call;
+    const device::Receipt& receipt = *pending[i]->check.receipt;
+    const std::pair<int, uintptr_t> stream{call.device(), call.stream()};
+    const bool is_requested = device < 0 || call.device() == device;
     const bool is_busy = !all && !receipt.is_lasting() && std::find(busy.begin(), busy.end(), stream) != busy.end();
-    if (!is_asked || is_busy || (!all && !receipt.is_ready())) {
-      if (is_asked && !is_busy && !receipt.is_lasting()) busy.push_back(stream);
+    if (!is_requested || is_busy || (!all && !receipt.is_ready())) {
+      if (is_requested && !is_busy && !receipt.is_lasting()) busy.push_back(stream);
       ++i;
       continue;
     }
-    if (receipt.is_lasting()) {  // of a graph: it stays, for the next replay
-      const device::Status status = pending[i]->late.receipt->status();
+    if (receipt.is_lasting()) {  // the receipt of a captured graph stays in the list, because each replay checks again
+      const device::Status status = pending[i]->check.receipt->status();
       if (pending[i]->op && !status.is_clean()) {
-        const DeferredCheck& late = pending[i]->late;
-        const Pending bad{pending[i]->op, {nullptr, late.plan, late.buffers, late.turned}, pending[i]->operands};
-        raise_late(bad, status);
+        const DeferredCheck& check = pending[i]->check;
+        const Pending bad{
+            pending[i]->op, {nullptr, check.plan, check.buffers, check.is_reversed}, pending[i]->operands};
+        raise_deferred_error(bad, status);
       }
       ++i;
       continue;
     }
-    // Out of the list before anything may wait or run Python code.
+    // Removed from the list first, because the code below may wait or run Python code, and then other threads run.
     const std::unique_ptr<Pending> taken = std::move(pending[i]);
     Pending& done = *taken;
     pending.erase(pending.begin() + static_cast<std::ptrdiff_t>(i));
     device::Status status;
-    run_work(!all, [&](const RunOptions&) { status = done.late.receipt->status(); });
-    give_up_memory(done);
-    if (done.op && !status.is_clean()) raise_late(done, status);
-    if (all) i = 0;  // other threads may have changed the list meanwhile
+    run_work(!all, [&](const RunOptions&) { status = done.check.receipt->status(); });
+    release_on_default_stream(done);
+    if (done.op && !status.is_clean()) raise_deferred_error(done, status);
+    if (all) i = 0;  // the GIL was released, so other threads may have changed the list
   }
 }
 

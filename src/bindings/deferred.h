@@ -1,4 +1,4 @@
-// deferred.h: errors of calls that did not wait for their indices, and what such calls keep alive.
+// deferred.h: declares the deferred checks: errors of calls that returned before their indices were checked.
 #pragma once
 
 #include "bindings/device_call.h"
@@ -6,16 +6,18 @@
 
 namespace gs {
 
-// Keeps all of a call until its receipt has been read.
-void remember(const Request& request, const Operands& operands);
-// Keeps arrays whose library does not see that they are in use until the work so far is done.
+// Keeps the operands and the deferred check of a call until its receipt has been read.
+void add_deferred_check(const Request& request, const Operands& operands);
+// Keeps the operands alive until all work enqueued so far is done. This is needed if their library does not track
+// that a stream uses them.
 void keep_until_done(const Operands& operands);
 
-// Raises the first error among the receipts that are ready; `all` waits for the others too. Of one device, or of any.
+// Reads the receipts that are ready and raises the first error among them. `all` also waits for the receipts that are
+// not ready. `device` restricts this to one device; -1 means all devices.
 void raise_deferred(bool all, int device = -1);
 std::size_t pending_calls();
 
-// For `gatherscatter.cuda`.
+// Adds the functions that `gatherscatter.cuda` uses.
 void bind_device(py::module_& module);
 
 }  // namespace gs

@@ -1,4 +1,4 @@
-// device_call.cpp: see device_call.h.
+// device_call.cpp: chooses the device of a call, copies host operands to it and orders its streams.
 #include "bindings/device_call.h"
 
 #include <algorithm>
@@ -14,28 +14,29 @@ namespace gs {
 namespace {
 
 std::string place_name(const Operand& operand) {
-  if (!operand.elsewhere) return "in host memory";
-  const dlpack::Device device = operand.elsewhere->device;
+  if (!operand.location) return "in host memory";
+  const dlpack::Device device = operand.location->device;
   if (device.type == dlpack::kCudaHost) return "in pinned host memory";
   if (device.type == dlpack::kCudaManaged) return "in managed memory";
   return "on CUDA device " + std::to_string(device.id);
 }
 
 bool is_managed(const Operand& operand) {
-  return operand.elsewhere && operand.elsewhere->device.type == dlpack::kCudaManaged;
+  return operand.location && operand.location->device.type == dlpack::kCudaManaged;
 }
 
-// Host memory that kernels reach over the bus.
+// Whether an operand is in pinned host memory, which kernels can access over the bus.
 bool is_pinned(const Operand& operand) {
-  if (operand.elsewhere) return operand.elsewhere->device.type == dlpack::kCudaHost;
-  // torch's table calls all of its host memory plain.
+  if (operand.location) return operand.location->device.type == dlpack::kCudaHost;
+  // torch's exchange table reports pinned host memory as plain host memory, so the tensor is queried.
   if (operand.library == Library::torch) return operand.object.attr("is_pinned")().cast<bool>();
   if (operand.library != Library::numpy) return false;
   const auto address = operand.object.attr("ctypes").attr("data").cast<uintptr_t>();
   return loaded_devices().place_of(reinterpret_cast<const void*>(address)).kind == MemoryPlace::Kind::pinned_host;
 }
 
-// Host operands of these roles are copied over.
+// Whether a host operand is copied to the device: indices, masks, fill values, Python numbers and lists, and 0-d
+// sources.
 bool is_copied(Role role, const Operand& operand) {
   return role == Role::index || role == Role::mask || role == Role::fill || operand.is_value ||
          (role == Role::source && operand.library == Library::numpy && py::len(operand.object.attr("shape")) == 0) ||
@@ -45,7 +46,7 @@ bool is_copied(Role role, const Operand& operand) {
 void check_place(const Operands& operands, Role first_role, const Operand& first) {
   operands.each([&](Role role, const Operand& operand) {
     if (!operand.given || is_managed(operand)) return;
-    if (operand.on_device() ? operand.elsewhere->device.id == first.elsewhere->device.id : is_copied(role, operand)) {
+    if (operand.on_device() ? operand.location->device.id == first.location->device.id : is_copied(role, operand)) {
       return;
     }
     if (role == Role::data && !operand.on_device() && is_pinned(operand)) return;
@@ -58,16 +59,16 @@ void check_place(const Operands& operands, Role first_role, const Operand& first
   });
 }
 
-// The stream that an operand's library uses now, where it says one.
+// The stream on which the library of an operand uses it now; none if the library does not name one.
 std::optional<uintptr_t> stream_of(const Operand& operand) {
-  if (!operand.given || !operand.elsewhere || operand.elsewhere->device.type == dlpack::kCudaHost) return std::nullopt;
-  if (operand.elsewhere->stream) return operand.elsewhere->stream;
-  if (operand.elsewhere->lent) {
-    const py::object stream = operand.elsewhere->lent.attr("stream");
+  if (!operand.given || !operand.location || operand.location->device.type == dlpack::kCudaHost) return std::nullopt;
+  if (operand.location->stream) return operand.location->stream;
+  if (operand.location->adapter) {
+    const py::object stream = operand.location->adapter.attr("stream");
     if (stream.is_none()) return std::nullopt;
     return stream.cast<uintptr_t>();
   }
-  return operand.library == Library::torch ? dlpack::torch_stream(operand.elsewhere->device.id)
+  return operand.library == Library::torch ? dlpack::torch_stream(operand.location->device.id)
                                            : std::optional<uintptr_t>();
 }
 
@@ -76,36 +77,40 @@ std::optional<uintptr_t> stream_of(const Operand& operand) {
 DeviceCall::DeviceCall(int device, uintptr_t stream)
     : device_(device), stream_(stream), queue_(loaded_devices().machine(device, stream)) {}
 
-// Where a call ends early, its arrays may be gone before the work that it has asked for is done.
+// If a call ends early, its arrays may be released before the work that it enqueued is done, so this waits for the
+// work.
 DeviceCall::~DeviceCall() {
-  if (!at_work_) return;
+  if (!has_pending_work_) return;
   try {
     if (!machine().is_capturing()) machine().synchronize();
-  } catch (...) {  // the device has failed: nothing runs there any more
+  } catch (...) {  // the device has failed, so no work runs on it any more
   }
 }
 
 const device::Queue& DeviceCall::queue() {
-  at_work_ = true;
+  has_pending_work_ = true;
   return queue_;
 }
 
 std::byte* DeviceCall::temporary(int64_t bytes) {
-  at_work_ = true;
+  has_pending_work_ = true;
   temporaries_.push_back(std::make_unique<device::Temporary>(machine(), bytes));
   return temporaries_.back()->data();
 }
 
-void DeviceCall::come_after(uintptr_t stream) {
-  if (stream == stream_ || std::find(others_.begin(), others_.end(), stream) != others_.end()) return;
+void DeviceCall::wait_for(uintptr_t stream) {
+  if (stream == stream_ ||
+      std::find(awaited_streams_.begin(), awaited_streams_.end(), stream) != awaited_streams_.end())
+    return;
   machine().wait_for(stream);
-  others_.push_back(stream);
+  awaited_streams_.push_back(stream);
 }
 
 void DeviceCall::release_streams() {
-  temporaries_.clear();  // in the order of the stream, which may be gone when the last of a call's arrays is
-  for (const uintptr_t other : others_) machine().go_before(other);
-  at_work_ = false;
+  // Temporary memory is released now and not in the destructor, because that may run after the stream is destroyed.
+  temporaries_.clear();
+  for (const uintptr_t other : awaited_streams_) machine().go_before(other);
+  has_pending_work_ = false;
 }
 
 void DeviceCall::must_not_capture(const char* what) const {
@@ -139,85 +144,87 @@ void choose_device(Operands& operands) {
   operands.each([&](Role, const Operand& operand) {
     if (!stream) stream = stream_of(operand);
   });
-  const int device = first->elsewhere->device.id;
-  operands.place = std::make_shared<DeviceCall>(device, stream.value_or(dlpack::kLegacyStream));
-  if (!operands.place->machine().is_capturing()) raise_deferred(false);
+  const int device = first->location->device.id;
+  operands.device_call = std::make_shared<DeviceCall>(device, stream.value_or(dlpack::kLegacyStream));
+  if (!operands.device_call->machine().is_capturing()) raise_deferred(false);
   operands.each([&](Role, Operand& operand) {
-    if (!operand.given || !operand.elsewhere) return;
-    DeviceLocation& elsewhere = *operand.elsewhere;
-    elsewhere.stream = stream_of(operand);
-    if (!elsewhere.lent || !operand.object.is(elsewhere.lent)) return;
-    operand.object = elsewhere.lent.attr("borrow")(operands.place->stream());
+    if (!operand.given || !operand.location) return;
+    DeviceLocation& location = *operand.location;
+    location.stream = stream_of(operand);
+    if (!location.adapter || !operand.object.is(location.adapter)) return;
+    operand.object = location.adapter.attr("borrow")(operands.device_call->stream());
     operand.library = Library::dlpack;
     const auto& array = py::cast<const dlpack::ExchangedArray&>(operand.object);
     if (dlpack::is_host(array.device()) && array.device().type != dlpack::kCudaManaged) {
-      throw ExchangeError("array lies in host memory, which its __dlpack_device__ does not say");
+      throw ExchangeError("array lies in host memory, but its __dlpack_device__ reports a CUDA device");
     }
-    // A kernel that follows a wrong address takes the whole context with it. It follows none into an empty array, which
-    // may begin where its allocation ends.
+    // A kernel that reads a wrong address makes the whole CUDA context unusable, so the driver is queried for the
+    // address. Empty arrays are exempt: kernels do not read them, and they may begin where their allocation ends.
     const std::byte* const data = array.view().data;
     const Dims& extent = array.view().extent;
-    if (!elsewhere.stream && data != nullptr && std::find(extent.begin(), extent.end(), 0) == extent.end() &&
+    if (!location.stream && data != nullptr && std::find(extent.begin(), extent.end(), 0) == extent.end() &&
         loaded_devices().place_of(data).kind == MemoryPlace::Kind::host) {
-      throw ExchangeError("array says that it lies on a GPU, and no GPU knows of its memory");
+      throw ExchangeError("array is exported as GPU memory, but its address does not belong to any GPU");
     }
   });
 }
 
 namespace {
 
-// `stays`: for as long as the operand, not only for the call.
-bool bring_one(DeviceCall& place, Operand& operand, bool stays) {
+// Copies one host operand to the device. `outlives_call`: the copy lives as long as the operand, else as long as the
+// call. Returns whether the strides of the operand have changed.
+bool copy_to_device(DeviceCall& call, Operand& operand, bool outlives_call) {
   if (operand.on_device() || is_managed(operand)) return false;
   const ArrayView compact = contiguous_view(nullptr, operand.view.extent, operand.view.item);
   const bool is_compact = operand.view.stride == compact.stride;
   const int64_t bytes = bytes_of(compact);
   std::shared_ptr<dlpack::StreamMemory> copy;
-  if (stays) copy = std::make_shared<dlpack::StreamMemory>(place.device(), place.stream(), bytes);
-  std::byte* const target = copy ? copy->data : place.temporary(bytes);
+  if (outlives_call) copy = std::make_shared<dlpack::StreamMemory>(call.device(), call.stream(), bytes);
+  std::byte* const target = copy ? copy->data : call.temporary(bytes);
   if (bytes > 0) {
     const bool keep_lock = bytes <= kKeepLockBytes;
     std::optional<TemporaryCopy> packed;
     if (!is_compact) copy_view(host_backend(), operand.view, packed.emplace(host_backend(), operand.view).view);
     const std::byte* const source = packed ? packed->view.data : operand.view.data;
-    run_work(keep_lock, [&](const RunOptions&) { place.queue().write(target, source, bytes); });
+    run_work(keep_lock, [&](const RunOptions&) { call.queue().write(target, source, bytes); });
   }
   operand.view.data = target;
   operand.view.stride = compact.stride;
-  operand.elsewhere = std::make_shared<DeviceLocation>();
-  operand.elsewhere->device = {dlpack::kCuda, place.device()};
-  operand.elsewhere->stream = place.stream();
-  operand.elsewhere->is_copy = true;
-  operand.elsewhere->copy = std::move(copy);
+  operand.location = std::make_shared<DeviceLocation>();
+  operand.location->device = {dlpack::kCuda, call.device()};
+  operand.location->stream = call.stream();
+  operand.location->is_copy = true;
+  operand.location->copy = std::move(copy);
   return !is_compact;
 }
 
 }  // namespace
 
 bool copy_host_operands(const Request& request, Operands& operands) {
-  if (!operands.place) return false;
-  DeviceCall& place = *operands.place;
+  if (!operands.device_call) return false;
+  DeviceCall& call = *operands.device_call;
   const bool defers = request.rule.bounds == Bounds::deferred;
   bool moved = false;
   operands.each([&](Role role, Operand& operand) {
     if (!operand.given) return;
-    if (operand.elsewhere && operand.elsewhere->stream) place.come_after(*operand.elsewhere->stream);
-    if (role != Role::data && role != Role::out && bring_one(place, operand, defers)) moved = true;
+    if (operand.location && operand.location->stream) call.wait_for(*operand.location->stream);
+    if (role != Role::data && role != Role::out && copy_to_device(call, operand, defers)) moved = true;
   });
   return moved;
 }
 
 void release_streams(const Request& request, const Operands& operands) {
-  if (!operands.place) return;
-  DeviceCall& place = *operands.place;
-  place.release_streams();
-  if (place.late && place.late->receipt) return remember(request, operands);
-  if (place.knows_of_end) return;
-  // No library keeps these back until the stream is done with them: what was lent without a stream, and pinned rows.
+  if (!operands.device_call) return;
+  DeviceCall& call = *operands.device_call;
+  call.release_streams();
+  if (call.deferred_check && call.deferred_check->receipt) return add_deferred_check(request, operands);
+  if (call.is_synchronized) return;
+  // Memory that was borrowed without a stream, and host memory that kernels read, may be released by its library before
+  // the stream is done with it. The operands are kept until then.
   const Operand& input = operands.input;
   bool is_held = !input.on_device() && !is_managed(input);
   operands.each([&](Role, const Operand& operand) {
-    is_held = is_held || (operand.given && operand.elsewhere && operand.elsewhere->lent && !operand.elsewhere->stream);
+    is_held = is_held || (operand.given && operand.location && operand.location->adapter && !operand.location->stream);
   });
   if (is_held) keep_until_done(operands);
 }
@@ -230,10 +237,10 @@ Operand own_fill(const Operands& operands) {
   if (fill.on_device()) {
     own.object = python_part("numpy", "empty")(to_tuple(fill.view.extent), "V" + std::to_string(fill.view.item));
     borrow(Role::fill, own);
-    DeviceCall& place = *operands.place;
-    const TemporaryCopy packed(place.queue(), fill.view);
-    copy_view(place.queue(), fill.view, packed.view);
-    place.machine().read(own.view.data, packed.view.data, bytes_of(fill.view));
+    DeviceCall& call = *operands.device_call;
+    const TemporaryCopy packed(call.queue(), fill.view);
+    copy_view(call.queue(), fill.view, packed.view);
+    call.machine().read(own.view.data, packed.view.data, bytes_of(fill.view));
     return own;
   }
   own.object = as_opaque_ndarray(fill.view).attr("copy")();
@@ -242,32 +249,33 @@ Operand own_fill(const Operands& operands) {
 }
 
 const Backend& backend_of(const Operands& operands) {
-  if (operands.place) return operands.place->queue();
+  if (operands.device_call) return operands.device_call->queue();
   return host_backend();
 }
 
 bool defers(const Operands& operands, const Plan& plan) {
-  return operands.place && plan.rule.bounds == Bounds::deferred && plan.can_fail() && plan.space.count() > 0;
+  return operands.device_call && plan.rule.bounds == Bounds::deferred && plan.can_fail() && plan.space.count() > 0;
 }
 
 void check_may_wait(const Operands& operands, const Plan& plan) {
-  if (operands.place && plan.can_fail() && !defers(operands, plan)) {
-    operands.place->must_not_capture("bounds='raise' (instead of 'deferred')");
+  if (operands.device_call && plan.can_fail() && !defers(operands, plan)) {
+    operands.device_call->must_not_capture("bounds='raise' (instead of 'deferred')");
   }
 }
 
-const Operand& maker_of(const Operands& operands) {
+const Operand& prototype_of(const Operands& operands) {
   const Operand& input = operands.input;
-  if (!operands.place || input.on_device() || is_managed(input)) return input;
-  const Operand* maker = nullptr;
+  if (!operands.device_call || input.on_device() || is_managed(input)) return input;
+  const Operand* prototype = nullptr;
   operands.each([&](Role, const Operand& operand) {
-    if (maker == nullptr && operand.on_device() && !operand.elsewhere->is_copy) maker = &operand;
+    if (prototype == nullptr && operand.on_device() && !operand.location->is_copy) prototype = &operand;
   });
-  return *maker;
+  return *prototype;
 }
 
-std::pair<py::object, std::byte*> make_array_there(const py::object& lent, const ElementType& type, const Dims& shape) {
-  const py::object made = lent.attr("make")(to_tuple(shape), type.descr ? type.descr : py::str(type.name()));
+std::pair<py::object, std::byte*> make_array_on_device(const py::object& adapter, const ElementType& type,
+                                                       const Dims& shape) {
+  const py::object made = adapter.attr("make")(to_tuple(shape), type.descr ? type.descr : py::str(type.name()));
   const auto pair = py::cast<py::tuple>(made);
   return {pair[0], reinterpret_cast<std::byte*>(pair[1].cast<uintptr_t>())};
 }

@@ -1,5 +1,5 @@
-// device_call.h: where the arrays of one call lie, and who serves it there: the host's backend, or a queue over one
-// stream of a GPU.
+// device_call.h: determines where the arrays of one call are and which backend runs it: the host backend, or a queue
+// over one stream of a GPU.
 #pragma once
 
 #include <memory>
@@ -16,24 +16,25 @@ namespace gs {
 struct Operands;
 struct Request;
 
-// What is known of an operand that is not plain host memory.
+// The location of an operand that is not in plain host memory.
 struct DeviceLocation {
   dlpack::Device device{};
-  py::object lent;                  // gatherscatter._device.Lent, for all but torch's tensors
-  std::optional<uintptr_t> stream;  // in whose order its memory is used; none: its library handed it to the call's
-  bool is_copy = false;             // of a host array
-  std::shared_ptr<dlpack::StreamMemory> copy;  // its memory, where that outlives the call
+  py::object adapter;  // gatherscatter._device.DeviceAdapter, for arrays of all libraries but torch
+  // The stream that orders the uses of the memory. None: its library has made the stream of the call wait for them.
+  std::optional<uintptr_t> stream;
+  bool is_copy = false;                        // the memory is a copy of a host array
+  std::shared_ptr<dlpack::StreamMemory> copy;  // memory of a private copy that outlives the call
 };
 
-// What a call that did not wait leaves to be asked later.
+// What is needed to read a deferred check later, and to report its error.
 struct DeferredCheck {
   std::unique_ptr<device::Receipt> receipt;
   Plan plan;
   Buffers buffers;
-  bool turned = false;  // it ran with its points in the opposite order
+  bool is_reversed = false;  // the points ran in reverse order
 };
 
-// One stream of a GPU for the time of a call.
+// One stream of a GPU, for the duration of a call.
 class DeviceCall {
  public:
   DeviceCall(int device, uintptr_t stream);
@@ -45,14 +46,15 @@ class DeviceCall {
   uintptr_t stream() const { return stream_; }
   const device::Queue& queue();
   device::Machine& machine() const { return queue_.machine(); }
-  // What is asked for next comes after all work in that stream, and `leave` makes that stream wait for it.
-  void come_after(uintptr_t stream);
+  // Makes the later work of this call wait for all work in `stream`. `release_streams` then makes `stream` wait for the
+  // work of this call.
+  void wait_for(uintptr_t stream);
   void release_streams();
-  std::optional<DeferredCheck> late;  // under Bounds::deferred
-  bool knows_of_end = false;          // the last launch has been waited for
-  // Memory for the time of the call.
+  std::optional<DeferredCheck> deferred_check;  // set under Bounds::deferred
+  bool is_synchronized = false;                 // the call has waited for its last launch
+  // Memory for the duration of the call.
   std::byte* temporary(int64_t bytes);
-  // Throws where the stream is being captured into a graph.
+  // Throws if the stream is being captured into a CUDA graph; `what` names the operation that cannot be captured.
   void must_not_capture(const char* what) const;
 
  private:
@@ -60,35 +62,37 @@ class DeviceCall {
   uintptr_t stream_;
   device::Queue queue_;
   std::vector<std::unique_ptr<device::Temporary>> temporaries_;
-  std::vector<uintptr_t> others_;
-  bool at_work_ = false;
+  std::vector<uintptr_t> awaited_streams_;
+  bool has_pending_work_ = false;
 };
 
-// Who runs device kernels for this process, loaded when it is first needed. DTypeError where there is none.
+// The module that runs device kernels for this process, loaded at its first use. DTypeError if there is none.
 const Devices& loaded_devices();
 
-// Decides where the call is served, after its arguments were adopted and before they are borrowed. Raises errors of
-// earlier calls on a GPU. Host arrays pay one look at each operand.
+// Chooses the device and the stream of a call, after its arguments were adopted and before they are borrowed. Raises
+// errors of earlier calls on a GPU. A call on host arrays costs one check of each operand.
 void choose_device(Operands& operands);
-// Before the first launch: streams wait for each other, and host indices, masks and values are copied over. True where
-// that changed the strides that a plan was made for.
+// Called before the first launch: makes the call's stream wait for those of the operands, and copies host indices,
+// masks and values to the device. Returns whether that changed strides that a plan was made for.
 bool copy_host_operands(const Request& request, Operands& operands);
-// After the last one: other streams may go on, and what is still in use stays alive.
+// Called after the last launch: makes the operands' streams wait for the call's, and keeps memory that is still in use.
 void release_streams(const Request& request, const Operands& operands);
 
-// A copy of the fill value in host memory that nobody else can change, as items without a dtype: its bytes are what is
-// moved, and pickling may not turn their order round. Waits for one on a GPU.
+// A private copy of the fill value in host memory. Its items have no dtype, because only the bytes are moved and
+// pickling must not change the byte order. Waits for the GPU if the fill value is there.
 Operand own_fill(const Operands& operands);
 
+// The backend that runs the call.
 const Backend& backend_of(const Operands& operands);
-// Whether the call leaves without knowing of its indices.
+// Whether the call returns before its indices have been checked.
 bool defers(const Operands& operands, const Plan& plan);
-// Throws where the call has to wait and must not.
+// Throws if the call has to wait for the device while its stream is being captured.
 void check_may_wait(const Operands& operands, const Plan& plan);
-// Whose library the result belongs to.
-const Operand& maker_of(const Operands& operands);
+// The operand whose library allocates the result.
+const Operand& prototype_of(const Operands& operands);
 
-// Has a library make an array on a GPU: the object and the address of its memory.
-std::pair<py::object, std::byte*> make_array_there(const py::object& lent, const ElementType& type, const Dims& shape);
+// Makes the library of `adapter` allocate an array on its GPU. Returns the array and the address of its memory.
+std::pair<py::object, std::byte*> make_array_on_device(const py::object& adapter, const ElementType& type,
+                                                       const Dims& shape);
 
 }  // namespace gs

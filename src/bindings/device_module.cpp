@@ -1,4 +1,4 @@
-// device_module.cpp: what Python code asks of GPUs besides the operators.
+// device_module.cpp: binds the functions for GPUs that are not operators: mask positions, device facts, synchronize.
 #include "backends/devices.h"
 #include "bindings/deferred.h"
 #include "bindings/execute.h"
@@ -11,36 +11,38 @@ namespace {
 
 constexpr int64_t kItem = sizeof(int64_t);
 
-// A number for every element of the mask: table[0] where it is false, table[1] where it is true.
-void number(DeviceCall& place, const IndexView& mask, const int64_t (&table)[2], std::byte* target,
-            const RunOptions& options) {
-  const device::Temporary two(place.machine(), 2 * kItem);
-  place.machine().write(two.data(), table, 2 * kItem);
+// Writes one int64 for every element of the mask: values[0] if it is false, values[1] if it is true. This is a gather
+// from a lookup table of the two values, with the mask as the index.
+void number_elements(DeviceCall& call, const IndexView& mask, const int64_t (&values)[2], std::byte* target,
+                     const RunOptions& options) {
+  const device::Temporary lookup(call.machine(), 2 * kItem);
+  call.machine().write(lookup.data(), values, 2 * kItem);
   IndexView index = mask;
   index.type = IndexType::u8;
-  const ArrayView input = contiguous_view(two.data(), Dims{2}, kItem);
+  const ArrayView input = contiguous_view(lookup.data(), Dims{2}, kItem);
   const Plan plan = take_axis(input, index, 0, 0, {Bounds::clip, Negative::out_of_bounds}, Extras());
   Buffers buffers;
   buffers.dense = target;
-  buffers.indexed = two.data();
+  buffers.indexed = lookup.data();
   buffers.index.push_back(mask.data);
-  place.queue().move(plan, buffers, Direction::gather, options);
+  call.queue().move(plan, buffers, Direction::gather, options);
 }
 
-// Sums tell each true element its place among the results, and every element its own number, which is written there.
-dlpack::ExchangedArray positions_of(DeviceCall& place, const IndexView& mask, const RunOptions& options) {
+// One exclusive sum gives each true element its place in the result, another gives every element its flat position. A
+// masked scatter then writes the positions to the places.
+dlpack::ExchangedArray positions_of(DeviceCall& call, const IndexView& mask, const RunOptions& options) {
   const int64_t count = checked_count(mask.extent);
-  device::Machine& machine = place.machine();
+  device::Machine& machine = call.machine();
   const device::Temporary places(machine, (count + 1) * kItem);
-  number(place, mask, {0, 1}, places.data(), options);
+  number_elements(call, mask, {0, 1}, places.data(), options);
   machine.exclusive_sum(places.as<int64_t>(), count);
   int64_t total = 0;
   machine.read(&total, places.as<int64_t>() + count, kItem);
   dlpack::ExchangedArray result =
-      dlpack::ExchangedArray::allocate(Dims{total}, {{dlpack::kInt, 64, 1}, {}}, kItem, place.device(), place.stream());
+      dlpack::ExchangedArray::allocate(Dims{total}, {{dlpack::kInt, 64, 1}, {}}, kItem, call.device(), call.stream());
   if (total == 0) return result;
   const device::Temporary numbers(machine, (count + 1) * kItem);
-  number(place, mask, {1, 1}, numbers.data(), options);
+  number_elements(call, mask, {1, 1}, numbers.data(), options);
   machine.exclusive_sum(numbers.as<int64_t>(), count);
   IndexView index;
   static_cast<ArrayView&>(index) = contiguous_view(places.data(), mask.extent, kItem);
@@ -54,29 +56,29 @@ dlpack::ExchangedArray positions_of(DeviceCall& place, const IndexView& mask, co
   buffers.indexed = result.view().data;
   buffers.mask = mask.data;
   buffers.index.push_back(index.data);
-  place.queue().move(plan, buffers, Direction::scatter, options);
+  call.queue().move(plan, buffers, Direction::scatter, options);
   return result;
 }
 
-// Flat positions of the true elements of a mask on a GPU, in ascending order. Waits for their number.
+// Flat positions of the true elements of a mask on a GPU, in ascending order. Waits for the device, because the number
+// of true elements is the size of the result.
 py::object positions(const py::str& op, const py::object& mask) {
   const std::string name = op;
   PyObject* answer = guarded(name.c_str(), [&] {
     Operands operands;
     adopt(op, Role::mask, mask, operands.mask);
     choose_device(operands);
-    if (!operands.place) throw DTypeError("mask lies in host memory");
+    if (!operands.device_call) throw DTypeError("mask lies in host memory");
     borrow(Role::mask, operands.mask);
     if (operands.mask.type.data.code != dlpack::kBool || operands.mask.view.item != 1) {
       throw DTypeError("mask has dtype " + operands.mask.type.name() + ", expected bool");
     }
-    DeviceCall& place = *operands.place;
-    place.must_not_capture("a list of the true elements of a mask");
+    DeviceCall& call = *operands.device_call;
+    call.must_not_capture("a list of the true elements of a mask");
     copy_host_operands(Request(), operands);
     std::optional<dlpack::ExchangedArray> found;
-    run_work(false,
-             [&](const RunOptions& options) { found.emplace(positions_of(place, operands.mask.view, options)); });
-    place.release_streams();
+    run_work(false, [&](const RunOptions& options) { found.emplace(positions_of(call, operands.mask.view, options)); });
+    call.release_streams();
     return py::cast(std::move(*found));
   });
   if (answer == nullptr) throw py::error_already_set();

@@ -1,4 +1,4 @@
-// device_table.cpp: see device_table.h.
+// device_table.cpp: imports tables on GPUs, copies tables to GPUs and validates Arrow's capsules.
 #include "bindings/device_table.h"
 
 #include <algorithm>
@@ -16,9 +16,9 @@ bool is_on_gpu(int32_t type) {
   return type == table::kDeviceCuda || type == table::kDeviceCudaHost || type == table::kDeviceCudaManaged;
 }
 
-// What came instead of what a method was to give.
+// Throws the error for a method `from` that returned `given`.
 [[noreturn]] void fail_given(const char* from, const std::string& given, const std::string& expected) {
-  throw ExchangeError(std::string(from) + " gave " + given + ", expected " + expected);
+  throw ExchangeError(std::string(from) + " returned " + given + ", expected " + expected);
 }
 
 std::string kind_of(const py::handle& object) {
@@ -64,13 +64,13 @@ table::Chunked read_device_array(const py::object& pair, table::Check check, int
   if (array->device_type != table::kDeviceCpu) {
     if (!is_on_gpu(array->device_type)) {
       throw ExchangeError("Arrow device array: device type " + std::to_string(array->device_type) +
-                          ", expected CPU (1) or one of CUDA's (2, 3, 13)");
+                          ", expected CPU (1) or a type of CUDA (2, 3 or 13)");
     }
     const Devices& all = loaded_devices();
     device = array->device_id < 0 ? 0 : static_cast<int>(std::min<int64_t>(array->device_id, all.count()));
     if (device >= all.count()) {
-      throw ExchangeError("Arrow device array: it lies on device " + std::to_string(array->device_id) + " of " +
-                          std::to_string(all.count()));
+      throw ExchangeError("Arrow device array lies on device " + std::to_string(array->device_id) + ", expected 0 to " +
+                          std::to_string(all.count() - 1));
     }
     if (array->sync_event != nullptr) all.machine(device, 0)->wait_for_event(array->sync_event);
   }

@@ -1,4 +1,4 @@
-// dlpack.cpp: see dlpack.h.
+// dlpack.cpp: validates DLPack tensors, finds torch's exchange table and allocates results.
 #include "bindings/dlpack.h"
 
 #include <cstdlib>
@@ -14,11 +14,11 @@
 namespace gs::dlpack {
 namespace {
 
-// One allocation holds the struct, its shape and strides, and small data; large data has a block of its own, which the
-// pool recycles.
+// One allocation holds the struct, its shape and strides, and small data. Large data has an allocation of its own,
+// which the memory pool recycles.
 struct ExportBlock {
   ManagedTensorVersioned managed;
-  void* memory;  // null where the data lies in this block
+  void* memory;  // null: the data is inside this allocation
 };
 
 constexpr int64_t kInlineData = 64 * 1024;
@@ -60,11 +60,11 @@ ArrayView checked_view(const Tensor& tensor, bool subbyte_padded) try {
   if (tensor.ndim > 0 && tensor.shape == nullptr) throw ExchangeError("DLPack tensor without a shape");
   if (tensor.dtype.lanes != 1) throw DTypeError("DLPack dtypes of more than one lane are not supported");
   if (tensor.dtype.code == kOpaque || tensor.dtype.code > kLastCode) {
-    throw DTypeError("DLPack dtype code " + std::to_string(tensor.dtype.code) + " is a handle or not known");
+    throw DTypeError("DLPack dtype code " + std::to_string(tensor.dtype.code) + " is an opaque handle or unknown");
   }
   const int bits = tensor.dtype.bits;
   if (bits == 0 || (bits % 8 != 0 && !subbyte_padded)) {
-    throw DTypeError("DLPack dtype of " + std::to_string(bits) + " bits, which are no whole bytes");
+    throw DTypeError("DLPack dtype of " + std::to_string(bits) + " bits, expected a multiple of 8");
   }
   ArrayView view;
   view.item = (bits + 7) / 8;
@@ -75,10 +75,10 @@ ArrayView checked_view(const Tensor& tensor, bool subbyte_padded) try {
     empty = empty || n == 0;
   }
   if (tensor.strides != nullptr) {
-    // Strides of an empty array are never followed, so they may be anything.
+    // No address is computed from the strides of an empty array, so they may have any value.
     for (int axis = 0; axis < tensor.ndim; ++axis) {
-      const bool walked = !empty && view.extent[axis] > 1;
-      view.stride.push_back(walked ? checked_mul(tensor.strides[axis], view.item) : 0);
+      const bool is_used = !empty && view.extent[axis] > 1;
+      view.stride.push_back(is_used ? checked_mul(tensor.strides[axis], view.item) : 0);
     }
   } else {
     view.stride = contiguous_strides(view.extent, view.item);
@@ -86,7 +86,7 @@ ArrayView checked_view(const Tensor& tensor, bool subbyte_padded) try {
   if (!empty) {
     if (tensor.data == nullptr) throw ExchangeError("DLPack tensor without data");
     if (tensor.byte_offset > static_cast<uint64_t>(PTRDIFF_MAX)) {
-      throw ExchangeError("DLPack tensor with an impossible byte offset");
+      throw ExchangeError("DLPack tensor with a byte offset beyond the address space");
     }
     ArrayView with_offset = view;
     with_offset.extent.push_back(2);
@@ -96,11 +96,11 @@ ArrayView checked_view(const Tensor& tensor, bool subbyte_padded) try {
   }
   return view;
 } catch (const ShapeError& error) {
-  throw ExchangeError(std::string("DLPack tensor whose extents make no sense: ") + error.what());
+  throw ExchangeError(std::string("DLPack tensor with invalid extents: ") + error.what());
 }
 
 const Torch& torch() {
-  static Torch found;  // guarded by the GIL; looked for again until torch has been imported
+  static Torch found;  // guarded by the GIL; the search is repeated until torch has been imported
   if (found.tensor != nullptr) return found;
   PyObject* loaded = PyImport_GetModuleDict();
   PyObject* module = PyDict_GetItemString(loaded, "torch");
@@ -133,7 +133,7 @@ const Torch& torch() {
   if (forward_mode != nullptr && PyModule_Check(forward_mode))
     found.forward_mode = py::reinterpret_borrow<py::object>(forward_mode).release().ptr();
   found.parameter = reinterpret_cast<PyTypeObject*>(parameter.inc_ref().ptr());
-  found.tensor = reinterpret_cast<PyTypeObject*>(tensor.inc_ref().ptr());  // types live as long as the process
+  found.tensor = reinterpret_cast<PyTypeObject*>(tensor.inc_ref().ptr());  // never released
   return found;
 }
 
@@ -145,20 +145,20 @@ bool Torch::in_forward_mode() const {
 }
 
 bool Torch::is_plain_float(PyObject* object) const {
-  const auto says_no = [](PyObject* answer) {
+  const auto is_false = [](PyObject* answer) {
     if (answer == nullptr) PyErr_Clear();
     Py_XDECREF(answer);
     return answer == Py_False;
   };
   return requires_grad != nullptr && is_neg_function != nullptr &&
-         says_no(requires_grad->get(object, requires_grad->closure)) && says_no(is_neg_function(object, nullptr));
+         is_false(requires_grad->get(object, requires_grad->closure)) && is_false(is_neg_function(object, nullptr));
 }
 
 ManagedTensorVersioned* allocate_tensor(const Dims& shape, DataType dtype, int64_t item) {
   const int64_t bytes = checked_mul(checked_count(shape), item);
   const int64_t header = static_cast<int64_t>(sizeof(ExportBlock)) + 16 * shape.size();
   const bool is_inline = bytes <= kInlineData;
-  // Plain malloc and an aligned place within: aligned allocation takes longer than a small gather's move.
+  // The data is aligned inside memory of plain malloc, because aligned allocation takes longer than a small gather.
   auto* raw = static_cast<std::byte*>(std::malloc(static_cast<std::size_t>(header + (is_inline ? bytes + 63 : 0))));
   if (raw == nullptr) throw std::bad_alloc();
   auto* block = new (raw) ExportBlock{};
@@ -195,7 +195,8 @@ py::object to_torch(ManagedTensorVersioned* tensor) {
 }
 
 ManagedTensorVersioned* allocate_torch(const Dims& shape, DataType dtype, int device) {
-  if (torch().api->allocate == nullptr) throw ExchangeError("this torch cannot be asked for memory on a GPU");
+  if (torch().api->allocate == nullptr)
+    throw ExchangeError("this version of torch cannot allocate memory on a GPU through its exchange table");
   Dims extent = shape;
   Tensor prototype{nullptr, {kCuda, device}, shape.size(), dtype, extent.data(), nullptr, 0};
   ManagedTensorVersioned* tensor = nullptr;
@@ -214,7 +215,7 @@ ManagedTensorVersioned* allocate_torch(const Dims& shape, DataType dtype, int de
 uintptr_t torch_stream(int device) {
   void* stream = nullptr;
   const ExchangeApi* api = torch().api;
-  if (api->current_stream == nullptr) throw ExchangeError("this torch does not tell its current stream");
+  if (api->current_stream == nullptr) throw ExchangeError("this version of torch does not report its current stream");
   if (api->current_stream(kCuda, device, &stream) != 0) throw py::error_already_set();
   return stream == nullptr ? kLegacyStream : reinterpret_cast<uintptr_t>(stream);
 }

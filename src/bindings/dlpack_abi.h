@@ -1,4 +1,4 @@
-// dlpack_abi.h: the C structs of DLPack 1.3, the in-memory exchange format of array libraries
+// dlpack_abi.h: declares the C structs of DLPack 1.3, the in-memory exchange format of array libraries
 // (https://dmlc.github.io/dlpack).
 #pragma once
 
@@ -34,7 +34,7 @@ enum TypeCode : uint8_t {
   kFloat8E5M2 = 12,
   kFloat8E5M2FNUZ = 13,
 };
-inline constexpr uint8_t kLastCode = 17;  // 7 to 17 are floats of 8, 6 and 4 bits
+inline constexpr uint8_t kLastCode = 17;  // codes 7 to 17 are floats of 8, 6 and 4 bits
 
 struct DataType {
   uint8_t code;
@@ -53,7 +53,7 @@ struct Tensor {
   uint64_t byte_offset;
 };
 
-// The older form, without a version.
+// The struct of DLPack before 1.0, without a version.
 struct ManagedTensor {
   Tensor tensor;
   void* manager;
@@ -71,8 +71,8 @@ struct ManagedTensorVersioned {
   Tensor tensor;
 };
 
-// Function table that a tensor type carries as `__dlpack_c_exchange_api__`. Functions return 0, or -1 with a Python
-// error.
+// Function table of a tensor type, in its attribute `__dlpack_c_exchange_api__`. The functions return 0, or -1 with a
+// Python error.
 struct ExchangeHeader {
   Version version;
   ExchangeHeader* previous;
@@ -83,7 +83,7 @@ struct ExchangeApi {
   int (*allocate)(Tensor*, ManagedTensorVersioned**, void*, void (*)(void*, const char*, const char*));
   int (*managed_from_object)(void*, ManagedTensorVersioned**);
   int (*managed_to_object)(ManagedTensorVersioned*, void**);
-  int (*tensor_from_object)(void*, Tensor*);  // borrowed: lives as long as the object; may be null
+  int (*tensor_from_object)(void*, Tensor*);  // a borrowed view, valid as long as the object; may be null
   int (*current_stream)(int32_t, int32_t, void**);
 };
 

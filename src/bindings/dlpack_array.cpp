@@ -1,4 +1,4 @@
-// dlpack_array.cpp: the Python face of an array that only its memory layout is known of.
+// dlpack_array.cpp: binds ExchangedArray to Python, with the protocols __dlpack__ and __cuda_array_interface__.
 #include <new>
 
 #include "backends/devices.h"
@@ -11,7 +11,7 @@
 namespace gs::dlpack {
 namespace {
 
-// What an exported tensor keeps alive until its consumer lets go of it.
+// An exported tensor and the data that stays alive until the consumer calls the deleter.
 template <class Managed>
 struct Export {
   Managed managed{};
@@ -20,7 +20,7 @@ struct Export {
   Dims stride;
 };
 
-// May be called from any thread, and after Python has gone.
+// The consumer may call this on any thread, and after the interpreter has been finalized.
 template <class Managed>
 void delete_export(Managed* managed) {
   auto* exported = static_cast<Export<Managed>*>(managed->manager);
@@ -35,7 +35,7 @@ void delete_export(Managed* managed) {
 template <class Managed>
 void delete_capsule(PyObject* capsule) {
   const char* name = std::is_same_v<Managed, ManagedTensor> ? "dltensor" : "dltensor_versioned";
-  if (!PyCapsule_IsValid(capsule, name)) return;  // consumed: the consumer deletes it
+  if (!PyCapsule_IsValid(capsule, name)) return;  // renamed by a consumer, which calls the deleter itself
   auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule, name));
   managed->deleter(managed);
 }
@@ -64,12 +64,13 @@ py::object export_capsule(py::handle self, const ExchangedArray& array) {
   return py::reinterpret_steal<py::object>(capsule);
 }
 
-// Whoever reads on that stream gets what was written on ours, and the memory goes back after its work.
-void hand_over(const ExchangedArray& array, py::handle stream) {
+// Makes the consumer's stream wait for our writes, and the release of the memory wait for the consumer's work.
+void order_for_consumer(const ExchangedArray& array, py::handle stream) {
   StreamMemory* memory = array.device_memory();
-  if (memory == nullptr) throw py::buffer_error("only an array of gatherscatter itself can be handed on from a GPU");
+  if (memory == nullptr)
+    throw py::buffer_error("only an array that gatherscatter allocated can be exported from a GPU");
   const int64_t number = stream.is_none() ? static_cast<int64_t>(kLegacyStream) : py::cast<int64_t>(stream);
-  if (number == -1) return;  // the consumer knows what it does
+  if (number == -1) return;  // the consumer asks for no synchronization
   if (number == 0 || number < -1) throw py::buffer_error("stream 0 is ambiguous: 1 is the default stream");
   const auto consumer = static_cast<uintptr_t>(number);
   if (consumer == memory->stream) return;
@@ -89,12 +90,13 @@ py::object export_array(py::handle self, py::object stream, py::object max_versi
   if (is_host(device)) {
     if (!stream.is_none()) throw py::buffer_error("an array in host memory has no stream");
   } else {
-    hand_over(array, stream);
+    order_for_consumer(array, stream);
   }
   if (!max_version.is_none() && py::cast<int>(max_version[py::int_(0)]) >= 1) {
     return export_capsule<ManagedTensorVersioned>(self, array);
   }
-  if (!array.writable()) throw py::buffer_error("a read-only array needs a consumer that knows DLPack 1.0");
+  if (!array.writable())
+    throw py::buffer_error("a read-only array needs a consumer of DLPack 1.0 or later (max_version)");
   return export_capsule<ManagedTensor>(self, array);
 }
 
@@ -102,7 +104,7 @@ py::tuple shape_of(const ExchangedArray& array) {
   return to_tuple(array.view().extent);
 }
 
-// For libraries that know no DLPack, such as numba. Its consumer waits for the stream that is named there.
+// For libraries without DLPack, such as numba. The consumer waits for the stream that the dict names.
 py::object interface_of(const ExchangedArray& array) {
   const StreamMemory* memory = array.device_memory();
   if (memory == nullptr) throw py::attribute_error("__cuda_array_interface__");
@@ -119,7 +121,7 @@ py::object interface_of(const ExchangedArray& array) {
   return facts;
 }
 
-// NumPy's dtype, or its name where NumPy has none.
+// NumPy's dtype, or the name of the DLPack dtype if NumPy has no such dtype.
 py::object dtype_of(const ExchangedArray& array) {
   if (array.descr()) return array.descr();
   const py::str name = dtype_name(array.dtype());
@@ -145,7 +147,7 @@ ExchangedArray from_interface(py::object owner, uintptr_t data, const py::sequen
 }  // namespace
 
 void bind_array(py::module_& module) {
-  py::class_<ExchangedArray>(module, "DLPackArray", "Memory of another library, or a result on its way there.")
+  py::class_<ExchangedArray>(module, "DLPackArray", "An array in memory of another library, or a result for one.")
       .def_static("from_capsule", &ExchangedArray::from_capsule, py::arg("capsule"), py::arg("on_device") = false)
       .def_static("from_interface", &from_interface, py::arg("owner"), py::arg("data"), py::arg("shape"),
                   py::arg("strides"), py::arg("dtype"), py::arg("writable"), py::arg("device"))

@@ -1,4 +1,4 @@
-// dlpack_memory.cpp: arrays that only their memory layout is known of, in host memory and on GPUs.
+// dlpack_memory.cpp: imports, allocates and releases the memory of ExchangedArray, in host memory and on GPUs.
 #include <utility>
 
 #include "backends/devices.h"
@@ -26,7 +26,7 @@ StreamMemory::~StreamMemory() {
       const auto machine = devices()->machine(device, stream);
       for (const uintptr_t other : consumers) machine->wait_for(other);
     }
-  } catch (...) {  // the device has failed: nothing runs there any more
+  } catch (...) {  // the device has failed, so no work runs on it any more
   }
   devices()->release(device, stream, data);
 }
@@ -53,16 +53,16 @@ ExchangedArray ExchangedArray::from_capsule(py::handle capsule, bool on_device) 
   PyObject* object = capsule.ptr();
   ExchangedArray array;
   const auto take = [&](const Tensor& tensor, bool subbyte_padded) {
-    check_dimensions("DLPack tensor", tensor.ndim);  // before the shape is read: a wrong number leads beyond its end
+    check_dimensions("DLPack tensor", tensor.ndim);  // before the shape is read: a wrong rank reads beyond its end
     array.view_ = checked_view(tensor, subbyte_padded);
     if (!is_host(tensor.device) && !on_device) {
       throw ExchangeError("array lies on device type " + std::to_string(tensor.device.type) +
-                          ", which its __dlpack_device__ does not say");
+                          ", but its __dlpack_device__ reports another device");
     }
     array.dtype_ = tensor.dtype;
     array.device_ = tensor.device;
   };
-  // The capsule is renamed last: until then its own destructor is what frees the tensor.
+  // The capsule is renamed last: until then its own destructor frees the tensor, also if an exception is thrown.
   if (PyCapsule_IsValid(object, kVersionedName)) {
     auto* managed = static_cast<ManagedTensorVersioned*>(PyCapsule_GetPointer(object, kVersionedName));
     if (managed->version.major != 1) {
@@ -76,7 +76,7 @@ ExchangedArray ExchangedArray::from_capsule(py::handle capsule, bool on_device) 
   } else if (PyCapsule_IsValid(object, kLegacyName)) {
     auto* managed = static_cast<ManagedTensor*>(PyCapsule_GetPointer(object, kLegacyName));
     take(managed->tensor, false);
-    array.writable_ = false;  // the old form cannot say so; NumPy assumes the same
+    array.writable_ = false;  // this struct has no flag for it; NumPy assumes read-only as well
     if (PyCapsule_SetName(object, "used_dltensor") != 0) throw py::error_already_set();
     array.legacy_ = managed;
   } else {
@@ -126,7 +126,9 @@ ExchangedArray ExchangedArray::from_interface(py::object owner, uintptr_t data, 
     empty = empty || n == 0;
   }
   view.stride = strides && !empty ? *strides : contiguous_strides(shape, view.item);
-  if (view.stride.size() != shape.size()) throw ExchangeError("__cuda_array_interface__ whose strides do not fit");
+  if (view.stride.size() != shape.size())
+    throw ExchangeError("__cuda_array_interface__ with " + std::to_string(view.stride.size()) + " strides for " +
+                        std::to_string(shape.size()) + " axes");
   if (!empty) {
     if (data == 0) throw ExchangeError("__cuda_array_interface__ without data");
     check_extents(view);

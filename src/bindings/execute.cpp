@@ -1,4 +1,4 @@
-// execute.cpp: see execute.h.
+// execute.cpp: implements the steps that gathers and scatters share: buffers, copies, checks of `out`, interrupts.
 #include "bindings/execute.h"
 
 #include "bindings/overlap.h"
@@ -21,7 +21,7 @@ bool& signalled() {
 }
 
 bool interrupted() {
-  // Asked once more, Python would not say it again.
+  // PyErr_CheckSignals reports a signal only once, so the answer is kept.
   if (!was_signalled) was_signalled = Unlocked::locked([] { return PyErr_CheckSignals() != 0; });
   return was_signalled;
 }
@@ -53,7 +53,8 @@ Outcome run_copy(const Backend& backend, const ArrayView& source, const ArrayVie
 }
 
 void copy_view(const Backend& backend, const ArrayView& source, const ArrayView& target) {
-  const RunOptions options{thread_count(), nullptr};  // never interrupted: it may be the copy into the caller's array
+  const RunOptions options{thread_count(),
+                           nullptr};  // not interruptible: a copy into the caller's array is never left half done
   if (bytes_of(target) < kKeepLockBytes) {
     run_copy(backend, source, target, options);
   } else {
@@ -79,15 +80,15 @@ int64_t bytes_of(const ArrayView& view) {
   return checked_mul(checked_count(view.extent), view.item);
 }
 
-void Detached::move_away(Operand& operand, const ArrayView& target) {
+void Detached::copy_if_overlapping(Operand& operand, const ArrayView& target) {
   if (!operand.given || !overlap(operand.view, target)) return;
-  if (operands.place) {  // the copy goes with the operand: a deferred error looks at it once more
-    DeviceCall& place = *operands.place;
-    operand.elsewhere = std::make_shared<DeviceLocation>(*operand.elsewhere);
-    operand.elsewhere->copy =
-        std::make_shared<dlpack::StreamMemory>(place.device(), place.stream(), bytes_of(operand.view));
-    const ArrayView own = contiguous_view(operand.elsewhere->copy->data, operand.view.extent, operand.view.item);
-    copy_view(place.queue(), operand.view, own);
+  if (operands.device_call) {  // the operand owns the copy, because a deferred check may read it after the call
+    DeviceCall& call = *operands.device_call;
+    operand.location = std::make_shared<DeviceLocation>(*operand.location);
+    operand.location->copy =
+        std::make_shared<dlpack::StreamMemory>(call.device(), call.stream(), bytes_of(operand.view));
+    const ArrayView own = contiguous_view(operand.location->copy->data, operand.view.extent, operand.view.item);
+    copy_view(call.queue(), operand.view, own);
     static_cast<ArrayView&>(operand.view) = own;
     return;
   }
@@ -97,23 +98,23 @@ void Detached::move_away(Operand& operand, const ArrayView& target) {
 }
 
 void Detached::detach(const ArrayView& target, bool input_too) {
-  if (input_too) move_away(operands.input, target);
-  for (Operand& index : operands.indices) move_away(index, target);
-  move_away(operands.source, target);
-  move_away(operands.mask, target);
-  move_away(operands.fill, target);
+  if (input_too) copy_if_overlapping(operands.input, target);
+  for (Operand& index : operands.indices) copy_if_overlapping(index, target);
+  copy_if_overlapping(operands.source, target);
+  copy_if_overlapping(operands.mask, target);
+  copy_if_overlapping(operands.fill, target);
 }
 
 Outcome move_checked(const Operands& operands, bool is_checked, const Plan& plan, const Buffers& buffers,
                      Direction direction, const RunOptions& options) {
-  if (!operands.place) return host_backend().move(plan, buffers, direction, options);
-  DeviceCall& place = *operands.place;
+  if (!operands.device_call) return host_backend().move(plan, buffers, direction, options);
+  DeviceCall& call = *operands.device_call;
   if (is_checked) {
-    place.queue().move_later(plan, buffers, direction);
+    call.queue().move_later(plan, buffers, direction);
     return Outcome::done;
   }
-  place.knows_of_end = plan.can_fail();
-  return place.queue().move(plan, buffers, direction, options);
+  call.is_synchronized = plan.can_fail();
+  return call.queue().move(plan, buffers, direction, options);
 }
 
 void check_out(const Operands& operands) {
@@ -128,7 +129,7 @@ void check_out(const Operands& operands) {
   if (overlaps_itself(out.view)) throw ShapeError(what + " overlaps itself: several of its elements share one address");
 }
 
-py::object written(const Operands& operands) {
+py::object return_out(const Operands& operands) {
   const py::object& out = operands.out.original ? operands.out.original : operands.out.object;
   if (operands.out.library != Library::numpy) dlpack::mark_written(out);
   return out;

@@ -1,4 +1,4 @@
-// execute_scatter.cpp: one scatter from views to the finished result: checks before the first write, overlap,
+// execute_scatter.cpp: runs one scatter from views to the finished result: checks before the first write, overlap,
 // duplicates.
 #include <cstdlib>
 #include <optional>
@@ -37,48 +37,48 @@ bool is_packed(const ArrayView& view) {
   return true;
 }
 
-// `base`: what the target is filled with first; null if it is filled.
+// `base`: the array that is copied to the target first; null if the target holds its values already.
 Outcome run_scatter(const Request& request, const Plan& plan, const Operands& operands, const Buffers& indices,
                     const ArrayView* base, const ArrayView& target, bool is_checked, const RunOptions& options) {
   const Backend& backend = backend_of(operands);
   Buffers buffers = indices;
   const bool sets = request.combine.reduce == Reduce::set;
-  const bool turns = sets && request.duplicates == Duplicates::first && !plan.is_one_to_one();
-  if (base != nullptr && sets && !turns && is_packed(*base) && is_packed(target)) {
-    buffers.base = base->data;  // the backend copies only what is not written to
+  const bool reverses = sets && request.duplicates == Duplicates::first && !plan.is_one_to_one();
+  if (base != nullptr && sets && !reverses && is_packed(*base) && is_packed(target)) {
+    buffers.base = base->data;  // the backend copies only the bytes that the scatter does not write
     buffers.base_bytes = bytes_of(*base);
   } else if (base != nullptr) {
     const Outcome copied = run_copy(backend, *base, target, options);
     if (copied != Outcome::done) return copied;
   }
-  // Of points in the opposite order the last one is the first.
-  const Plan turned = turns ? reversed(plan, buffers) : Plan();
-  const Plan& run = turns ? turned : plan;
+  // The last of several duplicates is kept, so the first one is kept if the points run in reverse order.
+  const Plan reversed_plan = reverses ? reversed(plan, buffers) : Plan();
+  const Plan& run = reverses ? reversed_plan : plan;
   if (defers(operands, plan)) {
-    DeviceCall& place = *operands.place;
-    place.late = DeferredCheck{sets ? place.queue().move_later(run, buffers, Direction::scatter)
-                                    : place.queue().reduce_later(run, buffers, request.combine),
-                               plan, indices, turns};
+    DeviceCall& call = *operands.device_call;
+    call.deferred_check = DeferredCheck{sets ? call.queue().move_later(run, buffers, Direction::scatter)
+                                             : call.queue().reduce_later(run, buffers, request.combine),
+                                        plan, indices, reverses};
     return Outcome::done;
   }
   if (sets) return move_checked(operands, is_checked, run, buffers, Direction::scatter, options);
-  if (operands.place && is_checked) {
-    operands.place->queue().reduce_later(run, buffers, request.combine);
+  if (operands.device_call && is_checked) {
+    operands.device_call->queue().reduce_later(run, buffers, request.combine);
     return Outcome::done;
   }
   return backend.reduce(run, buffers, request.combine, options);
 }
 
-// Writes into `target`, which holds the input already, or else is filled from `base` first. Raises; with `in_place`
-// nothing is written before everything is checked.
+// Writes into `target`, after copying `base` to it unless `base` is null. Throws for bad indices, and for duplicates if
+// they are forbidden. With `in_place` all indices are checked before the first write, unless their check is deferred.
 void write(const Request& request, const Plan& plan, const Operands& operands, const Buffers& buffers,
            const ArrayView* base, const ArrayView& target, bool in_place) {
   const bool nothing_to_move = plan.space.count() == 0;
   const bool look_for_duplicates = request.duplicates == Duplicates::error;
   const bool check_first = (in_place && !defers(operands, plan)) || look_for_duplicates || nothing_to_move;
-  const bool keep_lock = !operands.place && keeps_lock(plan) && bytes_of(target) < kKeepLockBytes;
+  const bool keep_lock = !operands.device_call && keeps_lock(plan) && bytes_of(target) < kKeepLockBytes;
   check_may_wait(operands, plan);
-  if (operands.place && look_for_duplicates) operands.place->must_not_capture("duplicates='error'");
+  if (operands.device_call && look_for_duplicates) operands.device_call->must_not_capture("duplicates='error'");
   const Backend& backend = backend_of(operands);
   for (int attempt = 0; attempt < kTries; ++attempt) {
     Outcome outcome = Outcome::done;
@@ -99,12 +99,12 @@ void write(const Request& request, const Plan& plan, const Operands& operands, c
       if (outcome == Outcome::bad_index && !signalled()) bad = backend.first_outside(plan, buffers, options);
     });
     if (bad) {
-      const py::object full = full_value(request, operands, plan, *bad);
-      raise_out_of_bounds(request.op, plan, *bad, Moment::now, full);
+      const py::object written = value_as_written(request, operands, plan, *bad);
+      raise_out_of_bounds(request.op, plan, *bad, Moment::now, written);
     }
     if (duplicate) raise_duplicate(plan, *duplicate);
     if (outcome == Outcome::done) return;
-    if (wrote && in_place && request.combine.reduce != Reduce::set) break;  // nothing may be added twice
+    if (wrote && in_place && request.combine.reduce != Reduce::set) break;  // a repetition would combine values twice
   }
   throw std::runtime_error("the index array kept changing while it was used");
 }
@@ -117,7 +117,8 @@ bool same_memory(const ArrayView& a, const ArrayView& b) {
   return true;
 }
 
-// Totals of a reduction are kept by items from the lowest address on.
+// Whether all strides are multiples of the item. A reduction numbers its totals by items from the lowest address, so it
+// needs such strides.
 bool has_whole_items(const ArrayView& view) {
   for (int axis = 0; axis < view.rank(); ++axis) {
     if (view.extent[axis] > 1 && view.stride[axis] % view.item != 0) return false;
@@ -125,7 +126,8 @@ bool has_whole_items(const ArrayView& view) {
   return true;
 }
 
-// Few elements far apart: totals are kept for what lies between them too.
+// Whether the elements of a view span more than twice their bytes. A reduction keeps totals for the gaps as well, so it
+// runs such a view in a contiguous copy.
 bool is_sparse(const ArrayView& view) {
   int64_t span = view.item;
   for (int axis = 0; axis < view.rank(); ++axis) {
@@ -151,14 +153,14 @@ py::object scatter_into(const Request& request, const Operands& given) {
     write(request, plan, own.operands,
           buffers_of(request, own.operands, own.operands.source.view.data, fresh.view.data), &input, fresh.view, false);
     copy_view(backend, fresh.view, out);
-    if (given.place) given.place->knows_of_end = false;
+    if (given.device_call) given.device_call->is_synchronized = false;
   } else {
     const Plan plan = plan_on(request, own.operands, out);
     write(request, plan, own.operands, buffers_of(request, own.operands, own.operands.source.view.data, out.data),
           is_input ? nullptr : &input, out, true);
   }
   release_streams(request, own.operands);
-  return written(given);
+  return return_out(given);
 }
 
 }  // namespace

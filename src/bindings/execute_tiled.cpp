@@ -1,4 +1,4 @@
-// execute_tiled.cpp: a gather that is walked tile by tile.
+// execute_tiled.cpp: runs a gather along an axis tile by tile.
 #include "bindings/execute.h"
 #include "bindings/python_errors.h"
 #include "bindings/to_python.h"
@@ -8,14 +8,14 @@
 namespace gs {
 namespace {
 
-// False: an index is outside.
+// Returns false if an index is out of bounds, true if all tiles were moved or the call was interrupted.
 bool move_tiles(const Request& request, const Operands& operands, const ArrayView& result, const RunOptions& options) {
   const ArrayView& input = operands.input.view;
   const IndexView& index = operands.indices[0].view;
   const int axis = normalize_axis(*request.axis, input.rank());
   const int64_t count = tile_count(index.extent, request.tile);
   Plan plan;
-  Dims planned;  // most tiles are alike
+  Dims planned;  // extents that `plan` was made for: most tiles share them
   for (int64_t number = 0; number < count; ++number) {
     const Tile tile = tile_at(input, index, result, axis, request.tile, number);
     if (number == 0 || !(tile.result.extent == planned)) {

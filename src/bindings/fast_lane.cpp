@@ -1,5 +1,5 @@
-// fast_lane.cpp: see fast_lane.h. The Python function stays the definition: whatever is unusual, any other argument and
-// every error but a bad index, is its business.
+// fast_lane.cpp: runs public operators on their most frequent arguments without a Python frame. The Python function
+// defines the operator: it runs every other form of call and raises every error except that of a bad index.
 #include "bindings/numpy_api.h"
 // NumPy's header first
 #include <structmember.h>
@@ -17,7 +17,7 @@
 namespace gs {
 namespace {
 
-// A call as the C API hands it over: positional arguments, then the values of keywords.
+// A call as vectorcall passes it: positional arguments, then the values of keywords.
 struct Call {
   PyObject* const* arguments;
   Py_ssize_t positional;
@@ -36,7 +36,7 @@ bool is_int(PyObject* object, int64_t& value) {
   return overflow == 0;
 }
 
-// What two arrays are called with besides.
+// The arguments of a call apart from its two arrays.
 struct Options {
   bool has_axis = false;
   int64_t axis = 0;
@@ -48,7 +48,8 @@ bool set_axis(PyObject* given, Options& options) {
   return !options.has_axis || is_int(given, options.axis);
 }
 
-// A third argument, if `takes_axis`, and the keywords `axis` and `out`; false where the call has another form.
+// Reads a third argument, if `takes_axis`, and the keywords `axis` and `out`. Returns false if the call has another
+// form.
 bool read_options(const Call& call, bool takes_axis, Options& options) {
   static PyObject* const axis_name = PyUnicode_InternFromString("axis");
   static PyObject* const out_name = PyUnicode_InternFromString("out");
@@ -67,89 +68,89 @@ bool read_options(const Call& call, bool takes_axis, Options& options) {
   return true;
 }
 
-// What a call asks for.
+// A call whose arguments have been read.
 struct ParsedCall {
   CallForm form;
   PyObject* index = nullptr;
-  PyObject* source = nullptr;  // of a scatter
+  PyObject* source = nullptr;  // null: a gather
   PyObject* out = nullptr;
-  bool answers = true;  // else the result is None
+  bool returns_result = true;  // false: the operator returns None
 };
 
-// A lane says how the operator reads the call; false where the call is not one of its own.
-using CallReader = bool (*)(const Call& call, ParsedCall& ask);
+// Reads a call of one operator. Returns false if the fast path does not support this form of call.
+using CallReader = bool (*)(const Call& call, ParsedCall& parsed);
 
-bool finish(const Call& call, const Options& options, ParsedCall& ask, int index) {
-  ask.form.has_axis = options.has_axis;
-  ask.form.axis = options.axis;
-  ask.index = call.arguments[index];
-  ask.out = options.out;
+bool finish(const Call& call, const Options& options, ParsedCall& parsed, int index) {
+  parsed.form.has_axis = options.has_axis;
+  parsed.form.axis = options.axis;
+  parsed.index = call.arguments[index];
+  parsed.out = options.out;
   return true;
 }
 
-bool take_lane(const Call& call, ParsedCall& ask) {
+bool read_take(const Call& call, ParsedCall& parsed) {
   Options options;
-  return read_options(call, true, options) && finish(call, options, ask, 1);
+  return read_options(call, true, options) && finish(call, options, parsed, 1);
 }
 
-bool take_along_axis_lane(const Call& call, ParsedCall& ask) {
+bool read_take_along_axis(const Call& call, ParsedCall& parsed) {
   Options options{true, -1, nullptr};
-  ask.form.planner = Planner::along_axis;
-  ask.form.match = Match::broadcast;
-  return read_options(call, true, options) && options.has_axis && finish(call, options, ask, 1);
+  parsed.form.planner = Planner::along_axis;
+  parsed.form.match = Match::broadcast;
+  return read_options(call, true, options) && options.has_axis && finish(call, options, parsed, 1);
 }
 
-bool gather_lane(const Call& call, ParsedCall& ask) {
+bool read_gather(const Call& call, ParsedCall& parsed) {
   Options options;
   if (call.positional == 3 && is_int(call.arguments[1], options.axis)) {
     options.has_axis = true;
-    ask.form.planner = Planner::along_axis;
-    return read_options(call, false, options) && finish(call, options, ask, 2);
+    parsed.form.planner = Planner::along_axis;
+    return read_options(call, false, options) && finish(call, options, parsed, 2);
   }
-  return read_options(call, true, options) && options.has_axis && finish(call, options, ask, 1);
+  return read_options(call, true, options) && options.has_axis && finish(call, options, parsed, 1);
 }
 
-bool scatter_lane(const Call& call, ParsedCall& ask) {
+bool read_scatter(const Call& call, ParsedCall& parsed) {
   Options options;
   if (call.positional != 4 || !is_int(call.arguments[1], options.axis)) return false;
   options.has_axis = true;
-  ask.form.direction = Direction::scatter;
-  ask.form.planner = Planner::along_axis;
-  ask.source = call.arguments[3];
-  return read_options(call, false, options) && finish(call, options, ask, 2);
+  parsed.form.direction = Direction::scatter;
+  parsed.form.planner = Planner::along_axis;
+  parsed.source = call.arguments[3];
+  return read_options(call, false, options) && finish(call, options, parsed, 2);
 }
 
-bool put_lane(const Call& call, ParsedCall& ask) {
+bool read_put(const Call& call, ParsedCall& parsed) {
   if (call.positional != 3 || call.keyword_count() != 0) return false;
-  ask.form.direction = Direction::scatter;
-  ask.index = call.arguments[1];
-  ask.source = call.arguments[2];
-  ask.out = call.arguments[0];
-  ask.answers = false;
+  parsed.form.direction = Direction::scatter;
+  parsed.index = call.arguments[1];
+  parsed.source = call.arguments[2];
+  parsed.out = call.arguments[0];
+  parsed.returns_result = false;
   return true;
 }
 
-bool put_along_axis_lane(const Call& call, ParsedCall& ask) {
-  if (call.positional != 4 || call.keyword_count() != 0 || !is_int(call.arguments[3], ask.form.axis)) return false;
-  ask.form.direction = Direction::scatter;
-  ask.form.planner = Planner::along_axis;
-  ask.form.match = Match::broadcast;
-  ask.form.has_axis = true;
-  ask.index = call.arguments[1];
-  ask.source = call.arguments[2];
-  ask.out = call.arguments[0];
-  ask.answers = false;
+bool read_put_along_axis(const Call& call, ParsedCall& parsed) {
+  if (call.positional != 4 || call.keyword_count() != 0 || !is_int(call.arguments[3], parsed.form.axis)) return false;
+  parsed.form.direction = Direction::scatter;
+  parsed.form.planner = Planner::along_axis;
+  parsed.form.match = Match::broadcast;
+  parsed.form.has_axis = true;
+  parsed.index = call.arguments[1];
+  parsed.source = call.arguments[2];
+  parsed.out = call.arguments[0];
+  parsed.returns_result = false;
   return true;
 }
 
-CallReader lane_named(const std::string& name) {
-  if (name == "take") return take_lane;
-  if (name == "take_along_axis") return take_along_axis_lane;
-  if (name == "gather") return gather_lane;
-  if (name == "scatter") return scatter_lane;
-  if (name == "put") return put_lane;
-  if (name == "put_along_axis") return put_along_axis_lane;
-  throw py::value_error("no fast lane is named " + name);
+CallReader reader_of(const std::string& name) {
+  if (name == "take") return read_take;
+  if (name == "take_along_axis") return read_take_along_axis;
+  if (name == "gather") return read_gather;
+  if (name == "scatter") return read_scatter;
+  if (name == "put") return read_put;
+  if (name == "put_along_axis") return read_put_along_axis;
+  throw py::value_error("operator_lane: there is no fast path for an operator named " + name);
 }
 
 struct Operator {
@@ -157,73 +158,73 @@ struct Operator {
   PyObject* function;
   PyObject* attributes;  // __dict__
   PyObject* name;
-  CallReader lane;
+  CallReader reader;
 };
 
-// Null without a Python error, here and below: not a small call of plain arrays.
-PyObject* try_scatter(const ParsedCall& ask, PyObject* input) {
-  if (ask.out != nullptr && ask.out != input) return nullptr;
+// This function and the next return null without a Python error if the call is not a small call of plain arrays.
+PyObject* try_scatter(const ParsedCall& parsed, PyObject* input) {
+  if (parsed.out != nullptr && parsed.out != input) return nullptr;
   PlainArray target;
   PlainArray index;
   PlainArray source;
-  if (!ask_plain(input) || !ask_plain(ask.source)) return nullptr;
+  if (!has_plain_values(input) || !has_plain_values(parsed.source)) return nullptr;
   if (!read_plain(input, Role::data, target) || target.rank == 0 || !target.is_contiguous() ||
-      !read_plain(ask.index, Role::index, index) || !read_plain(ask.source, Role::source, source) ||
+      !read_plain(parsed.index, Role::index, index) || !read_plain(parsed.source, Role::source, source) ||
       source.rank != index.rank || !std::equal(index.extent, index.extent + index.rank, source.extent) ||
       !source.is_contiguous() || !source.same_type(target)) {
     return nullptr;
   }
-  const SmallCall& small = SmallCalls::of_thread().find(ask.form, target, index);
-  return small ? small.scatter(target, index, source, ask.out != nullptr) : nullptr;
+  const SmallCall& small = SmallCalls::of_thread().find(parsed.form, target, index);
+  return small ? small.scatter(target, index, source, parsed.out != nullptr) : nullptr;
 }
 
-PyObject* try_gather(const ParsedCall& ask, PyObject* input) {
+PyObject* try_gather(const ParsedCall& parsed, PyObject* input) {
   PlainArray source;
   PlainArray index;
   PlainArray out;
-  if (!ask_plain(input) || (ask.out != nullptr && !ask_plain(ask.out))) return nullptr;
-  if (ask.out != nullptr && !read_plain(ask.out, Role::out, out)) return nullptr;
-  if (!read_plain(input, Role::data, source) || source.rank == 0 || !read_plain(ask.index, Role::index, index)) {
+  if (!has_plain_values(input) || (parsed.out != nullptr && !has_plain_values(parsed.out))) return nullptr;
+  if (parsed.out != nullptr && !read_plain(parsed.out, Role::out, out)) return nullptr;
+  if (!read_plain(input, Role::data, source) || source.rank == 0 || !read_plain(parsed.index, Role::index, index)) {
     return nullptr;
   }
-  const SmallCall& small = SmallCalls::of_thread().find(ask.form, source, index);
-  return small ? small.gather(source, index, ask.out == nullptr ? nullptr : &out) : nullptr;
+  const SmallCall& small = SmallCalls::of_thread().find(parsed.form, source, index);
+  return small ? small.gather(source, index, parsed.out == nullptr ? nullptr : &out) : nullptr;
 }
 
-// Null: the call belongs to the Python function.
-PyObject* try_lane(const Operator& self, const Call& call) {
+// Returns null without a Python error if the Python function has to run the call.
+PyObject* try_fast_path(const Operator& self, const Call& call) {
   if (call.positional < 2) return nullptr;
   try {
-    ParsedCall ask;
-    if (!self.lane(call, ask)) return nullptr;
+    ParsedCall parsed;
+    if (!self.reader(call, parsed)) return nullptr;
     PyObject* input = call.arguments[0];
     if (!is_planning()) {
-      PyObject* result = ask.source != nullptr ? try_scatter(ask, input) : try_gather(ask, input);
-      if (result != nullptr && !ask.answers) {
+      PyObject* result = parsed.source != nullptr ? try_scatter(parsed, input) : try_gather(parsed, input);
+      if (result != nullptr && !parsed.returns_result) {
         Py_DECREF(result);
         return Py_NewRef(Py_None);
       }
       if (result != nullptr || PyErr_Occurred()) return result;
     }
-    if (ask.source != nullptr || ask.out != nullptr || !is_plain_array(input) || !is_plain_array(ask.index)) {
+    if (parsed.source != nullptr || parsed.out != nullptr || !is_plain_array(input) || !is_plain_array(parsed.index)) {
       return nullptr;
     }
-    Request request = ask.form.request();
+    Request request = parsed.form.request();
     request.op = py::reinterpret_borrow<py::object>(self.name);
-    return run_plain(request, input, ask.index).release().ptr();
+    return run_plain(request, input, parsed.index).release().ptr();
   } catch (const py::error_already_set&) {
-    set_python_error("gatherscatter");  // restores it
+    set_python_error("gatherscatter");  // restores the Python error
     return nullptr;
   } catch (const std::bad_alloc&) {
     return PyErr_NoMemory();
   } catch (const std::exception&) {
-    return nullptr;  // shapes and dtypes: the function knows the words for it
+    return nullptr;  // a shape or dtype error: the Python function raises it with its own message
   }
 }
 
 PyObject* call_operator(PyObject* object, PyObject* const* arguments, std::size_t flags, PyObject* keywords) {
   const auto& self = *reinterpret_cast<Operator*>(object);
-  PyObject* result = try_lane(self, {arguments, PyVectorcall_NARGS(flags), keywords});
+  PyObject* result = try_fast_path(self, {arguments, PyVectorcall_NARGS(flags), keywords});
   if (result != nullptr || PyErr_Occurred()) return result;
   return PyObject_Vectorcall(self.function, arguments, flags, keywords);
 }
@@ -242,14 +243,14 @@ PyObject* repr_operator(PyObject* object) {
   return PyUnicode_FromFormat("<operator %U of gatherscatter>", reinterpret_cast<Operator*>(object)->name);
 }
 
-// As a class attribute it becomes a method, like any function.
+// As a class attribute, an operator becomes a method, like a Python function.
 PyObject* get_method(PyObject* object, PyObject* instance, PyObject*) {
   if (instance == nullptr) return Py_NewRef(object);
   return PyMethod_New(object, instance);
 }
 
 PyObject* reduce_operator(PyObject* object, PyObject*) {
-  return Py_NewRef(reinterpret_cast<Operator*>(object)->name);  // pickled by its name
+  return Py_NewRef(reinterpret_cast<Operator*>(object)->name);  // pickle stores the name, as for functions
 }
 
 PyMethodDef operator_methods[] = {
@@ -284,7 +285,7 @@ PyType_Spec operator_spec = {"gatherscatter._core.Operator", sizeof(Operator), 0
                              operator_slots};
 
 py::object make_operator(const py::handle& type, const std::string& name, const py::function& function) {
-  const CallReader lane = lane_named(name);
+  const CallReader reader = reader_of(name);
   auto* self = PyObject_New(Operator, reinterpret_cast<PyTypeObject*>(type.ptr()));
   if (self == nullptr) throw py::error_already_set();
   self->vectorcall = call_operator;
@@ -292,7 +293,7 @@ py::object make_operator(const py::handle& type, const std::string& name, const 
   self->attributes = nullptr;
   self->name = py::str(name).release().ptr();
   PyUnicode_InternInPlace(&self->name);
-  self->lane = lane;
+  self->reader = reader;
   auto object = py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(self));
   py::module_::import("functools").attr("update_wrapper")(object, function);
   return object;
@@ -304,7 +305,7 @@ void bind_fast_lane(py::module_& module) {
   PyObject* type = PyType_FromSpec(&operator_spec);
   if (type == nullptr) throw py::error_already_set();
   module.attr("Operator") = py::reinterpret_steal<py::object>(type);
-  // Whether a tensor is strided in host memory, all of it in its storage. False also where more has to be asked.
+  // Whether a tensor is strided, in host memory and inside its storage. False also if torch's C functions cannot say.
   module.def("is_plain", [](py::handle tensor) {
     PlainArray array;
     return read_plain(tensor.ptr(), Role::data, array);

@@ -1,4 +1,5 @@
-// fast_lane.h: public operators as callables that go straight to a planner for the commonest arguments.
+// fast_lane.h: declares the callables that run public operators on their most frequent arguments without a Python
+// frame.
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -1,4 +1,4 @@
-// from_python.cpp: see from_python.h.
+// from_python.cpp: adopts and borrows Python arguments: NumPy arrays, torch tensors and DLPack arrays.
 #include "bindings/numpy_api.h"
 // NumPy's header first
 #include <optional>
@@ -52,14 +52,15 @@ void borrow_ndarray(Role role, Operand& operand) {
   operand.type.descr = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(descr));
 }
 
-// Calls a method of torch.Tensor that takes nothing and answers with a bool.
+// Calls a method of torch.Tensor that takes no arguments and returns a bool.
 bool is_true(const py::object& tensor, PyObject* method) {
   const auto answer = py::reinterpret_steal<py::object>(PyObject_CallOneArg(method, tensor.ptr()));
   if (!answer) throw py::error_already_set();
   return answer.ptr() == Py_True;
 }
 
-// The exchange table checks none of this, and each would give a silently wrong answer.
+// Rejects gradients and tangents. torch's exchange table does not check for them, and ignoring one would give a
+// silently wrong result.
 void check_gradients(Role role, const py::object& tensor) {
   const std::string what = role_name(role);
   static PyObject* const requires_grad = PyUnicode_InternFromString("requires_grad");
@@ -84,7 +85,8 @@ void check_gradients(Role role, const py::object& tensor) {
   }
 }
 
-// Says what is wrong with a tensor that torch's C interface does not confirm; nothing, perhaps, where it gave a header.
+// Throws the error for a tensor that torch's C interface did not confirm. With `has_header`, the exchange table gave a
+// header for it, so the tensor may still be valid; then nothing is thrown.
 void check_memory(Role role, const py::object& tensor, bool has_header) {
   const py::object problem = python_part("gatherscatter._torch_tensors", "problem_of")(tensor, has_header);
   if (problem.is_none()) return;
@@ -97,12 +99,12 @@ void check_memory(Role role, const py::object& tensor, bool has_header) {
 void borrow_torch(Role role, Operand& operand) {
   dlpack::Tensor tensor{};
   if (dlpack::torch().api->tensor_from_object(operand.object.ptr(), &tensor) != 0) {
-    PyErr_Clear();  // torch's own words come with a page of stack frames
+    PyErr_Clear();  // torch's own message contains a page of stack frames
     const dlpack::WithoutModes guard;
     check_memory(role, operand.object, false);
   }
-  // Integers and booleans have no gradient, and only complex numbers and their parts carry a lazy bit. Asking takes as
-  // long as a small gather.
+  // Integers and booleans have no gradient, and only complex tensors and their parts have a lazy bit. Each check takes
+  // as long as a small gather, so it is limited to the dtypes that need it.
   const uint8_t code = tensor.dtype.code;
   std::optional<dlpack::WithoutModes> guard;
   if (code != dlpack::kInt && code != dlpack::kUInt && code != dlpack::kBool) {
@@ -117,9 +119,9 @@ void borrow_torch(Role role, Operand& operand) {
     throw DTypeError(std::string(role_name(role)) +
                      " is a tensor with a lazy conjugate bit; pass tensor.resolve_conj()");
   }
-  const bool is_settled = operand.elsewhere != nullptr && tensor.device.type == operand.elsewhere->device.type &&
-                          tensor.device.id == operand.elsewhere->device.id;
-  if (tensor.device.type != dlpack::kCpu && tensor.device.type != dlpack::kCudaHost && !is_settled) {
+  const bool is_expected_device = operand.location != nullptr && tensor.device.type == operand.location->device.type &&
+                                  tensor.device.id == operand.location->device.id;
+  if (tensor.device.type != dlpack::kCpu && tensor.device.type != dlpack::kCudaHost && !is_expected_device) {
     const std::string problem = std::string(role_name(role)) + " is a tensor on device " +
                                 py::str(operand.object.attr("device")).cast<std::string>() +
                                 "; only host memory and CUDA devices are supported";
@@ -154,7 +156,8 @@ void borrow_dlpack(Operand& operand) {
   operand.type.descr = array.descr();
 }
 
-// Integers in the other byte order are the one index that is copied: no processor reads them natively.
+// Replaces an index array in the other byte order by a native copy, because kernels load native integers only. No other
+// index array in host memory is copied.
 void make_native(Operand& operand) {
   PyArrayObject* array = as_ndarray(operand.object);
   if (!PyArray_ISBYTESWAPPED(array)) return;
@@ -187,41 +190,42 @@ IndexType index_type_of(const Operand& operand) {
                    (operand.type.data.code == dlpack::kBool ? "; a boolean array goes into mask=" : ""));
 }
 
-// A tensor that is not in plain host memory. What has none at all is found out when it is borrowed.
-void look_at_tensor(Operand& operand) {
+// Sets the location of a tensor that is not in plain host memory. A tensor without memory is rejected when it is
+// borrowed.
+void locate_tensor(Operand& operand) {
   dlpack::Tensor tensor{};
   if (dlpack::torch().api->tensor_from_object(operand.object.ptr(), &tensor) != 0) {
     PyErr_Clear();
   } else if (tensor.device.type != dlpack::kCpu) {
-    operand.elsewhere = std::make_shared<DeviceLocation>();
-    operand.elsewhere->device = tensor.device;
+    operand.location = std::make_shared<DeviceLocation>();
+    operand.location->device = tensor.device;
   }
 }
 
-// What gatherscatter._arrays gives for an array that the binding does not know by type.
-void look_at_adopted(Operand& operand) {
-  static PyObject* const lent = python_part("gatherscatter._device", "Lent").release().ptr();
-  static PyObject* const values = python_part("gatherscatter._device", "Values").release().ptr();
-  static PyObject* const wide = python_part("gatherscatter._wide", "Wide").release().ptr();
-  if (reinterpret_cast<PyObject*>(Py_TYPE(operand.object.ptr())) == values) {
+// Unpacks what gatherscatter._arrays returned for an object whose type the binding does not read itself.
+void unpack_adopted(Operand& operand) {
+  static PyObject* const adapter_type = python_part("gatherscatter._device", "DeviceAdapter").release().ptr();
+  static PyObject* const values_type = python_part("gatherscatter._device", "Values").release().ptr();
+  static PyObject* const wide_type = python_part("gatherscatter._wide", "Wide").release().ptr();
+  if (reinterpret_cast<PyObject*>(Py_TYPE(operand.object.ptr())) == values_type) {
     operand.object = operand.object.attr("array");
     operand.is_value = true;
   }
-  if (reinterpret_cast<PyObject*>(Py_TYPE(operand.object.ptr())) == wide) {
+  if (reinterpret_cast<PyObject*>(Py_TYPE(operand.object.ptr())) == wide_type) {
     operand.wide = operand.object.attr("values");
     operand.object = operand.object.attr("array");
   }
-  if (reinterpret_cast<PyObject*>(Py_TYPE(operand.object.ptr())) == lent) {
-    operand.elsewhere = std::make_shared<DeviceLocation>();
-    operand.elsewhere->device = {dlpack::kCuda, operand.object.attr("device").cast<int>()};
-    operand.elsewhere->lent = operand.object;
+  if (reinterpret_cast<PyObject*>(Py_TYPE(operand.object.ptr())) == adapter_type) {
+    operand.location = std::make_shared<DeviceLocation>();
+    operand.location->device = {dlpack::kCuda, operand.object.attr("device").cast<int>()};
+    operand.location->adapter = operand.object;
   } else if (py::isinstance<dlpack::ExchangedArray>(operand.object)) {
     const auto& array = py::cast<const dlpack::ExchangedArray&>(operand.object);
     if (array.device().type == dlpack::kCpu) return;
-    operand.elsewhere = std::make_shared<DeviceLocation>();
-    operand.elsewhere->device = array.device();
-    // Managed memory was asked for without a stream, which means the default one.
-    operand.elsewhere->stream = array.device_memory() ? array.device_memory()->stream : dlpack::kLegacyStream;
+    operand.location = std::make_shared<DeviceLocation>();
+    operand.location->device = array.device();
+    // The producer of managed memory was called without a stream, which in DLPack means the default stream.
+    operand.location->stream = array.device_memory() ? array.device_memory()->stream : dlpack::kLegacyStream;
   }
 }
 
@@ -240,7 +244,7 @@ const char* role_name(Role role) {
 }
 
 bool Operand::on_device() const {
-  return elsewhere != nullptr && elsewhere->device.type == dlpack::kCuda;
+  return location != nullptr && location->device.type == dlpack::kCuda;
 }
 
 dlpack::DataType type_of(py::handle descr) {
@@ -248,7 +252,7 @@ dlpack::DataType type_of(py::handle descr) {
 }
 
 int64_t item_of(py::handle descr) {
-  if (!PyArray_DescrCheck(descr.ptr())) throw DTypeError("not a dtype of NumPy's");
+  if (!PyArray_DescrCheck(descr.ptr())) throw DTypeError("expected a NumPy dtype");
   check_references(reinterpret_cast<PyArray_Descr*>(descr.ptr()), "array");
   return PyDataType_ELSIZE(reinterpret_cast<PyArray_Descr*>(descr.ptr()));
 }
@@ -276,7 +280,7 @@ Number number_of(const ElementType& type) {
     default: break;
   }
   if (!type.descr) return kNone;
-  // The dtypes that ml_dtypes adds to NumPy have no number there, only a name.
+  // The dtypes that ml_dtypes adds to NumPy have no fixed type number, only a name.
   auto* descr = reinterpret_cast<PyArray_Descr*>(type.descr.ptr());
   if (!PyTypeNum_ISUSERDEF(descr->type_num)) return kNone;
   const std::string name = py::handle(reinterpret_cast<PyObject*>(descr->typeobj)).attr("__name__").cast<std::string>();
@@ -298,7 +302,8 @@ bool ElementType::matches(const ElementType& other) const {
                                                        reinterpret_cast<PyArray_Descr*>(other.descr.ptr()));
   }
   if (data == other.data && data.code != dlpack::kOpaque) return true;
-  const Number number = number_of(*this);  // bfloat16 and the like have one name in NumPy and another in DLPack
+  // A dtype such as bfloat16 may be a NumPy dtype in one array and a DLPack code in the other.
+  const Number number = number_of(*this);
   return number != Number::none && number == number_of(other);
 }
 
@@ -314,7 +319,7 @@ void adopt(py::handle op, Role role, py::handle object, Operand& operand) {
   } else if (dlpack::torch().is_tensor(object.ptr())) {
     operand.object = py::reinterpret_borrow<py::object>(object);
     operand.library = Library::torch;
-    look_at_tensor(operand);
+    locate_tensor(operand);
     return;
   } else {
     static PyObject* const hook = python_part("gatherscatter._arrays", "adopt").release().ptr();
@@ -326,10 +331,10 @@ void adopt(py::handle op, Role role, py::handle object, Operand& operand) {
     operand.object = adopted[0];
     operand.original = py::reinterpret_borrow<py::object>(object);
     if (!adopted[1].is_none()) operand.wrap = adopted[1];
-    look_at_adopted(operand);
+    unpack_adopted(operand);
     if (dlpack::torch().is_tensor(operand.object.ptr())) {
       operand.library = Library::torch;
-      look_at_tensor(operand);
+      locate_tensor(operand);
       return;
     }
     if (!PyArray_Check(operand.object.ptr())) {

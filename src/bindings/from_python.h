@@ -1,6 +1,6 @@
-// from_python.h: Python objects as views. Two steps, because a Python callback may change what another argument looks
-// like: first every argument is adopted (this may run Python code), then every adopted one is borrowed (this never
-// does).
+// from_python.h: converts Python arguments to views in two steps. First every argument is adopted, which may run Python
+// code of the caller; then every adopted argument is borrowed, which never does. The order matters, because Python code
+// that runs for one argument may change the memory or shape of another.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -18,52 +18,53 @@ namespace py = pybind11;
 
 enum class Role : uint8_t { data, index, mask, fill, source, out };
 
-// The library that owns an array, and so allocates the result.
+// The library that owns an array, and that therefore allocates the result.
 enum class Library : uint8_t { numpy, torch, dlpack };
 
-// What two arrays must share to have "the same dtype".
+// The dtype of an array, in the form in which two arrays are compared.
 struct ElementType {
-  dlpack::DataType data{};  // code kOpaque where DLPack has no name for it
-  py::object descr;         // NumPy's dtype, or none
+  dlpack::DataType data{};  // code kOpaque if DLPack has no code for the dtype
+  py::object descr;         // NumPy's dtype; null if the array has none
   bool matches(const ElementType& other) const;
   std::string name() const;
 };
 
-struct DeviceLocation;  // place.h
+struct DeviceLocation;  // device_call.h
 
 struct Operand {
   py::object object;    // keeps the memory alive
-  py::object original;  // what the caller passed, where that is something else
-  py::object wide;      // a list of all values of an index, where some are beyond int64: see wide.h
-  py::object wrap;      // turns a result into the caller's own library; empty where the binding itself can
+  py::object original;  // the object that the caller passed, if `object` is another one
+  py::object wide;      // list of all values of an index, if some are beyond int64 (big_integers.h)
+  py::object wrap;      // function that converts a result to the caller's library; null if none is needed
   Library library = Library::numpy;
-  IndexView view;  // its integer type is set for an index only
+  IndexView view;  // the integer type is set for an index only
   ElementType type;
   bool writable = false;
-  bool given = false;
-  bool is_value = false;                      // a number or a list, which came without a place of its own
-  std::shared_ptr<DeviceLocation> elsewhere;  // null: plain host memory
+  bool given = false;                        // the argument is not None
+  bool is_value = false;                     // a Python number or list, which is on no device
+  std::shared_ptr<DeviceLocation> location;  // null: plain host memory
   bool on_device() const;
 };
 
 const char* role_name(Role role);
 
-// Of a dtype of NumPy's: its name in DLPack, and the bytes of an item.
+// The DLPack dtype of a NumPy dtype, and the bytes of one of its items.
 dlpack::DataType type_of(py::handle descr);
 int64_t item_of(py::handle descr);
 
-// What a reduction computes with; Number::none for every other dtype.
+// The type of number that a reduction computes with; Number::none for dtypes without one.
 Number number_of(const ElementType& type);
 
-// None leaves the operand not `given`.
+// Sets the object, library and location of an operand, without reading its memory. None leaves `given` false.
 void adopt(py::handle op, Role role, py::handle object, Operand& operand);
-// Fills in view and type. DTypeError for items that cannot be moved, and for an index that is not of integers.
+// Sets the view and type of an operand. DTypeError for items that cannot be moved, and for an index whose dtype is not
+// an integer dtype.
 void borrow(Role role, Operand& operand);
 
-// A view on the same memory as a NumPy array of opaque items; it does not keep the memory alive.
+// A NumPy array of opaque items on the memory of a view. It does not keep the memory alive.
 py::object as_opaque_ndarray(const ArrayView& view);
 
-// Attribute of a Python module of this package, for the parts that are better written in Python.
+// The attribute `name` of a Python module, for the parts of the binding that are written in Python.
 py::object python_part(const char* module, const char* name);
 
 }  // namespace gs

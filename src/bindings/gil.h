@@ -1,4 +1,4 @@
-// gil.h: giving the interpreter lock away and taking it back, also while the interpreter shuts down.
+// gil.h: releases and reacquires the GIL, also while the interpreter shuts down.
 #pragma once
 
 #include <Python.h>
@@ -6,30 +6,30 @@
 
 namespace gs {
 
-// At exit, Python before 3.14 ends every other thread that asks for the lock by unwinding its stack, which would run
-// through destructors that need the lock and functions that do not throw. Such a thread waits here for the end of the
-// process.
-[[noreturn]] inline void wait_for_the_end() {
+// At exit, Python before 3.14 terminates every other thread that tries to acquire the GIL, by unwinding its stack. The
+// unwinding would run destructors that need the GIL, and would pass through noexcept functions. Such a thread waits
+// here until the process ends.
+[[noreturn]] inline void wait_for_process_exit() {
   for (;;) pause();
 }
 
-template <class Take>
-auto take_lock(Take take) {
+template <class Acquire>
+auto acquire_gil(Acquire acquire) {
   try {
-    return take();
-  } catch (...) {  // no exception of ours: the unwinding, which has no name that is the same everywhere
-    wait_for_the_end();
+    return acquire();
+  } catch (...) {  // not a C++ exception: the unwinding, whose type has no portable name
+    wait_for_process_exit();
   }
 }
 
-// Calls a function of Python's C API that may run Python code, from a frame with references that must not be given up
-// without the lock: should the thread be ended in there, it waits here, before that frame is unwound.
+// Calls a function of Python's C API that may run Python code, from a frame with references that must not be released
+// without the GIL. If the thread is terminated inside the call, it waits here, before that frame is unwound.
 template <class Call>
 PyObject* call_python(Call call) {
-  return take_lock(call);
+  return acquire_gil(call);
 }
 
-// While one lives, the lock is another thread's.
+// Releases the GIL for the duration of a scope.
 class Unlocked {
  public:
   Unlocked() : outer_(current) {
@@ -43,8 +43,8 @@ class Unlocked {
     current = outer_;
   }
 
-  // Runs body with the lock, inside of the innermost Unlocked of this thread. Not by PyGILState_Ensure, which must not
-  // be called any more once the interpreter has been taken down.
+  // Runs body with the GIL, inside the innermost Unlocked of this thread. PyGILState_Ensure is not used, because it
+  // must not be called after the interpreter has been finalized.
   template <class Body>
   static auto locked(Body body) {
     Unlocked* self = current;
@@ -57,7 +57,7 @@ class Unlocked {
 
  private:
   void restore() {
-    take_lock([this] {
+    acquire_gil([this] {
       PyEval_RestoreThread(state_);
       return true;
     });

@@ -1,4 +1,4 @@
-// keywords.cpp: see keywords.h.
+// keywords.cpp: parses the keywords of operators and formats the errors for unknown values.
 #include "bindings/keywords.h"
 
 #include <array>
@@ -9,7 +9,7 @@
 namespace gs {
 namespace {
 
-// One of a few words. Python interns them, so that usually the first comparison, of addresses, decides.
+// The values that one keyword accepts. Python interns string literals, so comparing addresses usually finds the value.
 template <std::size_t N>
 class Words {
  public:
@@ -71,11 +71,12 @@ ScatterKeywords parse_scatter_keywords(PyObject* reduce, bool include_self, PyOb
   if (reduce != Py_None) words.combine.reduce = kReduce[reduce_words.find(reduce)];
   words.combine.include_self = include_self;
   if (words.combine.reduce == Reduce::set && !include_self) {
-    throw ShapeError("include_self=False needs reduce=: without it a value replaces what was there anyhow");
+    throw ShapeError("include_self=False needs reduce=: without a reduction, the old value is replaced in any case");
   }
   if (words.combine.reduce != Reduce::set && words.duplicates != Duplicates::last) {
-    throw ShapeError("duplicates=" + py::repr(duplicates).cast<std::string>() + " and reduce=" +
-                     py::repr(reduce).cast<std::string>() + " exclude each other: a reduction takes every value");
+    throw ShapeError("duplicates=" + py::repr(duplicates).cast<std::string>() +
+                     " and reduce=" + py::repr(reduce).cast<std::string>() +
+                     " exclude each other: a reduction combines the values of all duplicates");
   }
   return words;
 }

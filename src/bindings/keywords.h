@@ -1,4 +1,4 @@
-// keywords.h: the few words that operators take as options, as enumerators.
+// keywords.h: parses the string options of operators to enumerators.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -9,7 +9,7 @@
 
 namespace gs {
 
-// An object in the words of a message, however long its own are.
+// The text of an object for a message, shortened if it is long.
 std::string shown(const py::handle& object);
 
 Rule parse_rule(PyObject* bounds, PyObject* negative, Direction direction);

@@ -1,4 +1,4 @@
-// module.cpp: the extension module `gatherscatter._core`.
+// module.cpp: defines the extension module `gatherscatter._core`.
 #define GS_IMPORTS_NUMPY
 #include "bindings/numpy_api.h"
 // NumPy's header first
@@ -34,7 +34,8 @@ py::dict config() {
   facts["threads"] = int{gs::thread_count()};
   facts["l2_bytes"] = host.l2_bytes;
   facts["llc_bytes"] = host.llc_bytes;
-  // Those of the CPU backend, whichever backend runs: they say what the environment variables have set.
+  // The thresholds of the CPU backend, even if another backend is chosen: they show what environment variables have
+  // set.
   for (const auto& [name, value] : gs::cpu::backend().thresholds()) facts[name] = value;
   facts["pool_enabled"] = pool.enabled;
   facts["pool_cached_bytes"] = pool.cached_bytes;
@@ -47,7 +48,7 @@ py::dict config() {
 
 PYBIND11_MODULE(_core, module) {
   if (PyArray_ImportNumPyAPI() < 0) throw py::error_already_set();
-  try {  // settings from the environment are read here, once
+  try {  // the settings in environment variables are read here, once
     gs::host::info();
     gs::host::pool_state();
     gs::cpu::backend();

@@ -1,4 +1,4 @@
-// numpy_api.h: NumPy's C API, one table for all binding files; module.cpp fills it.
+// numpy_api.h: includes NumPy's C API with one function table for all binding files, which module.cpp fills.
 #pragma once
 
 #define PY_ARRAY_UNIQUE_SYMBOL gatherscatter_numpy_api

@@ -1,4 +1,4 @@
-// offer.cpp: see offer.h.
+// offer.cpp: validates and registers the modules that run device kernels.
 #include "bindings/offer.h"
 
 #include <cstring>
@@ -13,10 +13,12 @@ namespace {
 
 const Devices& devices_in(const py::capsule& capsule) {
   const char* name = capsule.name();
-  if (name == nullptr || std::strcmp(name, kOfferName) != 0) throw py::type_error("this capsule offers no devices");
+  if (name == nullptr || std::strcmp(name, kOfferName) != 0)
+    throw py::type_error(std::string("expected a capsule named ") + kOfferName);
   const auto* offer = capsule.get_pointer<const Offer>();
   if (offer->bodies != device::bodies_checksum())
-    throw py::import_error("this module was built from other sources than gatherscatter._core");
+    throw py::import_error(
+        "this module and gatherscatter._core were built from different sources; reinstall gatherscatter");
   return *offer->devices;
 }
 

@@ -1,4 +1,4 @@
-// offer.h: modules that run device kernels offer themselves; see devices.h.
+// offer.h: registers the modules that run device kernels, as described in devices.h.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -7,9 +7,10 @@ namespace gs {
 
 namespace py = pybind11;
 
+// Adds `offer_devices`, the function that registers such a module.
 void bind_offer(py::module_& module);
 
-// With GS_BACKEND=reference: fetches the module that runs its kernels.
+// With GS_BACKEND=reference, imports the module that runs the kernel bodies on the CPU.
 void load_reference();
 
 }  // namespace gs

@@ -1,4 +1,5 @@
-// operators.cpp: see operators.h. Arguments are positional only; names, defaults and documentation are Python's part.
+// operators.cpp: parses the arguments of the planner functions and runs the calls. Arguments are positional only;
+// names, defaults and documentation are in the Python modules.
 #include "bindings/operators.h"
 
 #include <string>
@@ -11,7 +12,8 @@
 namespace gs {
 namespace {
 
-// Beyond 64 bits an axis, like any number of axes, is out of range: the nearest that fits is so too.
+// An integer beyond 64 bits becomes the nearest integer of 64 bits: as an axis or a number of axes, both are out of
+// range.
 int64_t parse_int(PyObject* object, const char* what) {
   const auto number = py::reinterpret_steal<py::object>(PyBool_Check(object) ? nullptr : PyNumber_Index(object));
   if (!number) {
@@ -40,10 +42,10 @@ const char* name_of(PyObject* op) {
   return name != nullptr ? name : "gatherscatter";
 }
 
-constexpr Py_ssize_t kAxis = 3;  // the place of the axis among the arguments of every function that has one
+constexpr Py_ssize_t kAxis = 3;  // argument number of the axis, in every function that has one
 
-// What all functions begin with: so many arguments, the first of which names the operator. `body` fills in the request
-// and runs it.
+// The common start of all functions: checks the number of arguments, of which the first names the operator. `body`
+// fills in the request and runs it.
 template <class Body>
 PyObject* call(const char* function, PyObject* const* a, Py_ssize_t count, Py_ssize_t expected, Body body) {
   if (count != expected) {
@@ -56,8 +58,8 @@ PyObject* call(const char* function, PyObject* const* a, Py_ssize_t count, Py_ss
     try {
       return body(request);
     } catch (const AxisError& error) {
-      const bool is_cut = error.axis == INT64_MAX || error.axis == INT64_MIN;
-      if (!is_cut) throw;
+      const bool is_clamped = error.axis == INT64_MAX || error.axis == INT64_MIN;
+      if (!is_clamped) throw;
       const py::object full =
           python_part("gatherscatter.errors", "axis_error")(request.op, py::handle(a[kAxis]), error.rank);
       PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(full.ptr())), full.ptr());
@@ -176,27 +178,27 @@ PyCFunction as_method(Function function) {
 PyMethodDef methods[] = {
     {"take_axis", as_method(take_axis_call), METH_FASTCALL,
      "take_axis(op, input, indices, axis, batch_dims, bounds, negative, fill, mask, out, /)\n--\n\n"
-     "Slices along one axis."},
+     "Gathers slices along one axis."},
     {"along_axis", as_method(along_axis_call), METH_FASTCALL,
      "along_axis(op, input, index, axis, match, bounds, negative, fill, mask, out, /)\n--\n\n"
-     "Elementwise along one axis."},
+     "Gathers elementwise along one axis."},
     {"at_points", as_method(at_points_call), METH_FASTCALL,
      "at_points(op, array, indices, batch_dims, bounds, negative, fill, mask, out, /)\n--\n\n"
-     "Points given by one index array for each axis, or by an array of coordinates."},
+     "Gathers points given by one index array for each axis, or by an array of coordinates."},
     {"gather_tiled", as_method(gather_tiled_call), METH_FASTCALL,
      "gather_tiled(op, input, index, axis, tile, /)\n--\n\n"
-     "Elementwise along one axis, walked tile by tile."},
+     "Gathers elementwise along one axis, tile by tile."},
     {"scatter_axis", as_method(scatter_axis_call), METH_FASTCALL,
      "scatter_axis(op, input, indices, axis, batch_dims, src, bounds, negative, reduce, include_self, duplicates, "
-     "mask, out, /)\n--\n\nSlices along one axis, written."},
+     "mask, out, /)\n--\n\nScatters slices along one axis."},
     {"scatter_along", as_method(scatter_along_call), METH_FASTCALL,
      "scatter_along(op, input, index, axis, match, src, bounds, negative, reduce, include_self, duplicates, mask, "
-     "out, /)\n--\n\nElementwise along one axis, written."},
+     "out, /)\n--\n\nScatters elementwise along one axis."},
     {"scatter_points", as_method(scatter_points_call), METH_FASTCALL,
      "scatter_points(op, array, indices, batch_dims, src, bounds, negative, reduce, include_self, duplicates, mask, "
-     "out, /)\n--\n\nPoints, written."},
+     "out, /)\n--\n\nScatters to points."},
     {"scatter_masked", as_method(scatter_masked_call), METH_FASTCALL,
-     "scatter_masked(op, input, mask, src, out, /)\n--\n\nElementwise under a mask, written."},
+     "scatter_masked(op, input, mask, src, out, /)\n--\n\nScatters elementwise under a mask."},
     {nullptr, nullptr, 0, nullptr},
 };
 

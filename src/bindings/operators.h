@@ -1,4 +1,4 @@
-// operators.h: the planners as functions of the C API, which cost less per call than any other route.
+// operators.h: binds the planners as functions of the C API, which cost less per call than any other binding.
 #pragma once
 
 #include <pybind11/pybind11.h>

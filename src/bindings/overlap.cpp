@@ -1,4 +1,5 @@
-// overlap.cpp: see overlap.h. The exact test of two strided arrays is a bounded Diophantine problem; NumPy solves it.
+// overlap.cpp: decides whether strided arrays share memory. The exact test of two arrays is a bounded Diophantine
+// problem, which NumPy solves.
 #include "bindings/overlap.h"
 
 #include <algorithm>
@@ -32,8 +33,8 @@ bool is_empty(const ArrayView& view) {
 
 constexpr int64_t kMaxWork = 1'000'000;
 
-// Without the axes of one element, of which there may be more than NumPy allows.
-ArrayView walked(const ArrayView& view) {
+// The view without its axes of extent 1, because it may have more axes than NumPy allows.
+ArrayView without_unit_axes(const ArrayView& view) {
   ArrayView kept = view;
   kept.extent.clear();
   kept.stride.clear();
@@ -53,7 +54,8 @@ bool overlap(const ArrayView& a, const ArrayView& b) {
   const AddressInterval y = range_of(b);
   if (x.end <= y.begin || y.end <= x.begin) return false;
   try {
-    return python_part("numpy", "shares_memory")(as_opaque_ndarray(walked(a)), as_opaque_ndarray(walked(b)), kMaxWork)
+    return python_part("numpy", "shares_memory")(as_opaque_ndarray(without_unit_axes(a)),
+                                                 as_opaque_ndarray(without_unit_axes(b)), kMaxWork)
         .cast<bool>();
   } catch (py::error_already_set& error) {
     if (error.matches(python_part("numpy.exceptions", "TooHardError"))) return true;
@@ -63,8 +65,8 @@ bool overlap(const ArrayView& a, const ArrayView& b) {
 
 bool overlaps_itself(const ArrayView& view) {
   if (is_empty(view)) return false;
-  // Axes by stride: if each one steps over all that the smaller ones span, no two elements meet. Ordinary arrays end
-  // here.
+  // Axes are sorted by stride. If every stride is at least the span of all axes with smaller ones, no two elements
+  // overlap. This decides for ordinary arrays.
   std::vector<std::pair<int64_t, int64_t>> axes;
   for (int axis = 0; axis < view.rank(); ++axis) {
     if (view.extent[axis] > 1) axes.emplace_back(std::abs(view.stride[axis]), view.extent[axis]);
@@ -78,7 +80,8 @@ bool overlaps_itself(const ArrayView& view) {
     span += stride * (extent - 1);
   }
   if (nested) return false;
-  // Interleaved axes are rare: list the addresses. An array too large for that is refused, which loses nothing.
+  // Interleaved axes are rare, so all addresses are listed. An array that is too large for that counts as overlapping:
+  // it is rejected, and nothing is written.
   const int64_t count = checked_count(view.extent);
   if (count > kMaxWork) return true;
   std::vector<int64_t> address{0};

@@ -1,11 +1,12 @@
-// overlap.h: exact questions about shared memory.
+// overlap.h: decides exactly whether arrays share memory.
 #pragma once
 
 #include "core/array_view.h"
 
 namespace gs {
 
-// Whether any byte belongs to an element of both. Exact; only a problem that is too hard to decide counts as "yes".
+// Whether any byte belongs to an element of both arrays. Exact, except that a problem that is too hard counts as
+// overlap.
 bool overlap(const ArrayView& a, const ArrayView& b);
 
 // Whether two elements of one array share a byte.

@@ -1,4 +1,4 @@
-// plain_array.cpp: see plain_array.h.
+// plain_array.cpp: reads the headers of ndarrays and torch tensors.
 #include "bindings/numpy_api.h"
 // NumPy's header first
 #include "bindings/plain_array.h"
@@ -35,7 +35,7 @@ bool read_ndarray(PyObject* object, Role role, PlainArray& array) {
   return true;
 }
 
-bool is_whole(uint8_t code) {
+bool is_integer_or_bool(uint8_t code) {
   return code == dlpack::kInt || code == dlpack::kUInt || code == dlpack::kBool;
 }
 
@@ -56,8 +56,9 @@ bool read_tensor(PyObject* object, Role role, PlainArray& array) {
   const uint8_t code = tensor.dtype.code;
   const bool is_signed = code == dlpack::kInt;
   const bool is_integer = is_signed || code == dlpack::kUInt;
-  if (!(is_whole(code) || code == dlpack::kFloat || code == dlpack::kBfloat) || tensor.device.type != dlpack::kCpu ||
-      tensor.data == nullptr || tensor.byte_offset != 0 || tensor.dtype.lanes != 1) {
+  if (!(is_integer_or_bool(code) || code == dlpack::kFloat || code == dlpack::kBfloat) ||
+      tensor.device.type != dlpack::kCpu || tensor.data == nullptr || tensor.byte_offset != 0 ||
+      tensor.dtype.lanes != 1) {
     return false;
   }
   if (role == Role::index && !(is_integer && index_type(is_signed, array.item, array.type))) return false;
@@ -92,7 +93,7 @@ bool PlainArray::is_contiguous() const {
   return true;
 }
 
-bool ask_plain(PyObject* object) {
+bool has_plain_values(PyObject* object) {
   if (PyArray_CheckExact(object)) return true;
   const dlpack::Torch& torch = dlpack::torch();
   if (!torch.is_tensor(object)) return false;
@@ -101,7 +102,7 @@ bool ask_plain(PyObject* object) {
     PyErr_Clear();
     return false;
   }
-  return is_whole(tensor.dtype.code) || (!torch.in_forward_mode() && torch.is_plain_float(object));
+  return is_integer_or_bool(tensor.dtype.code) || (!torch.in_forward_mode() && torch.is_plain_float(object));
 }
 
 bool read_plain(PyObject* object, Role role, PlainArray& array) {

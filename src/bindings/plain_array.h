@@ -1,4 +1,4 @@
-// plain_array.h: the header of an exact ndarray or torch tensor as it stands, without a view being made of it.
+// plain_array.h: reads the header of an exact ndarray or torch tensor, without the cost of making a view of it.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -20,25 +20,25 @@ struct PlainArray {
   dlpack::DataType dtype{};         // of a tensor only
   PyObject* object = nullptr;
 
-  // The same type of items, known without asking either library.
+  // Whether two arrays have one dtype. False also if that would need a call into their library.
   bool same_type(const PlainArray& other) const;
-  bool has_type(const ElementType& other) const;
+  bool has_type(const ElementType& other) const;  // likewise
   bool is_contiguous() const;
 };
 
-// Whether a tensor is what its memory says: no gradient, no lazy bit. The answer may come from Python code, which may
-// do anything to any array, so all arrays of a call but its index are asked about before the first of them is read.
-bool ask_plain(PyObject* object);
+// Whether the values of an array are those in its memory: it is no tensor with a gradient or a lazy bit. The check may
+// run Python code, which may change any array, so a call checks all its arrays except the index before it reads one.
+bool has_plain_values(PyObject* object);
 
-// False, without a Python error, for everything that needs more than a look: scalars, many axes, and what the general
-// way copies, converts or refuses.
+// Reads a header. Returns false, without a Python error, for objects that only the general path handles: scalars,
+// arrays of more than kMaxRank axes, and arrays that it copies, converts or rejects.
 bool read_plain(PyObject* object, Role role, PlainArray& array);
 
 // Lowest byte of an array that is not empty, and the one past its highest.
 struct ByteRange {
   const std::byte* begin;
   const std::byte* end;
-  bool meets(const ByteRange& other) const { return begin < other.end && other.begin < end; }
+  bool overlaps(const ByteRange& other) const { return begin < other.end && other.begin < end; }
 };
 ByteRange range_of(const PlainArray& array);
 

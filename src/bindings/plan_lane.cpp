@@ -1,4 +1,4 @@
-// plan_lane.cpp: see plan_lane.h.
+// plan_lane.cpp: runs small calls of prepared plans without a Python frame.
 #include "bindings/plan_lane.h"
 
 #include <structmember.h>
@@ -14,10 +14,10 @@ namespace {
 struct PlanBase {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* core;
-  const PlanObject* plan;  // inside of core
+  const PlanObject* plan;  // the C++ object in `core`
 };
 
-// Null without a Python error: the call belongs to the Python function.
+// Returns null without a Python error if the Python method has to run the call.
 PyObject* try_small(const PlanObject* plan, PyObject* const* arguments, Py_ssize_t positional, PyObject* keywords) {
   static PyObject* const out_name = PyUnicode_InternFromString("out");
   if (plan == nullptr || positional != 2) return nullptr;
@@ -40,7 +40,7 @@ PyObject* call_plan(PyObject* object, PyObject* const* arguments, std::size_t fl
   }
   const auto definition = py::reinterpret_steal<py::object>(PyObject_GetAttrString(object, "__call__"));
   if (!definition) return nullptr;
-  if (!PyMethod_Check(definition.ptr())) {  // a bare PlanBase: what it has is this function
+  if (!PyMethod_Check(definition.ptr())) {  // a bare PlanBase: its `__call__` is this function
     PyErr_SetString(PyExc_TypeError, "a PlanBase alone cannot be called");
     return nullptr;
   }
@@ -66,7 +66,7 @@ PyObject* get_core(PyObject* object, void*) {
   return Py_XNewRef(core);
 }
 
-// Once: another thread may be running what it holds.
+// Sets the plan once. It cannot be replaced, because another thread may be running it.
 int set_core(PyObject* object, PyObject* core, void*) {
   auto* self = reinterpret_cast<PlanBase*>(object);
   if (core == nullptr || self->core != nullptr || !py::isinstance<PlanObject>(core)) {
@@ -100,8 +100,8 @@ PyType_Slot slots[] = {
 PyType_Spec spec = {"gatherscatter._core.PlanBase", sizeof(PlanBase), 0,
                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_VECTORCALL, slots};
 
-// Python gives a class with a `__call__` of its own a slot that looks it up, and before 3.12 no class inherits
-// vectorcall.
+// Lets calls of a derived class use vectorcall. Python gives a class with a `__call__` of its own a tp_call that looks
+// `__call__` up, and before 3.12 no class inherits vectorcall.
 py::object plan_lane(const py::object& base, const py::type& type) {
   auto* raw = reinterpret_cast<PyTypeObject*>(type.ptr());
   if (raw->tp_base != reinterpret_cast<PyTypeObject*>(base.ptr()) ||

@@ -1,4 +1,5 @@
-// plan_lane.h: calls of prepared plans, straight to the move for the commonest arguments.
+// plan_lane.h: declares the class whose calls run prepared plans on their most frequent arguments without a Python
+// frame.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -6,7 +7,7 @@
 namespace gs {
 
 // Adds `PlanBase`, which holds a plan as `_core`, and `plan_lane`, a decorator for the class that derives from it. The
-// `__call__` of that class stays the definition: whatever is unusual is its business.
+// `__call__` of that class defines the call: it runs every form of call that is not a small call.
 void bind_plan_lane(pybind11::module_& module);
 
 }  // namespace gs

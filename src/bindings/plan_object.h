@@ -1,83 +1,58 @@
-// plan_object.h: a plan as a Python object: geometry checked once, run again and again on new data of that geometry.
+// plan_object.h: declares plans as Python objects: a geometry that is checked once and run repeatedly on new data.
 #pragma once
 
 #include <pybind11/pybind11.h>
 
-#include <string>
 #include <vector>
 
-#include "bindings/run.h"
+#include "bindings/plan_state.h"
 #include "bindings/small_call.h"
 
 namespace gs {
 
-// Geometry and dtype of an operand, without its memory.
-struct Signature {
-  Signature() = default;
-  explicit Signature(const Operand& operand);
-  Operand operand() const;   // one without memory
-  PlainArray plain() const;  // likewise; of at most PlainArray::kMaxRank axes
-  bool matches(const Operand& other) const;
-  std::string text() const;  // "float32 (3, 5)"
-  py::object state() const;
-  static Signature restored(const py::tuple& state);
-  template <class Enum>
-  static Enum enumerator(const py::handle& value, Enum last);
-  friend bool operator==(const Signature& a, const Signature& b);
-
-  bool given = false;
-  Dims extent;
-  Dims stride;
-  int64_t item = 1;
-  ElementType type;
-  IndexType index_type = IndexType::i64;
-};
-
+// The C++ class of `_core.Plan`.
 class PlanObject {
  public:
   PlanObject(const Request& request, const Plan& plan, const Operands& operands);
 
   py::object call(py::handle input, py::handle indices, py::handle source, py::handle mask, py::handle out) const;
-  // The same for plain arrays of exactly the planned geometry: a new reference, or null without a Python error where
-  // the call is not that of a small gather.
+  // Like `call`, for plain arrays of exactly the planned geometry. Returns a new reference, or null without a Python
+  // error if this is not a small gather.
   PyObject* small_call(PyObject* input, PyObject* index, PyObject* out) const;
-  // The same geometry run as a scatter, whatever direction the plan was made for.
+  // Runs the geometry as a scatter, for the plan of a gather or of a scatter.
   py::object scatter(const Combine& combine, Duplicates duplicates, const RawOperands& raw) const;
   py::dict to_dict() const;
-  py::tuple state() const;
-  static PlanObject restored(const py::tuple& state);
+  py::dict state() const;
+  static PlanObject restored(const py::dict& state);
   bool equals(const PlanObject& other) const;
   py::ssize_t hash() const;
 
  private:
   PlanObject() = default;
-  void decide();
+  void prepare_small_call();
   void check(const Operands& operands) const;
   void check_indices(const Operands& operands) const;
   std::vector<IndexType> index_types() const {
     std::vector<IndexType> types;
-    for (const Signature& index : indices_) types.push_back(index.index_type);
+    for (const Signature& index : parts_.indices) types.push_back(index.index_type);
     return types;
   }
-  bool takes_tuple() const { return request_.planner == Planner::at_points && !request_.coordinates; }
 
-  Request request_;
+  PlanParts parts_;
   Plan plan_;
-  Signature input_, mask_, out_, source_;
-  std::vector<Signature> indices_;
-  Operand fill_;
-  int device_ = -1;  // that it was made on; -1: the host
+  int device_ = -1;  // GPU of the arrays that it was made for; -1: the host
   Geometry geometry_;
-  SmallCall small_;  // empty for all that small_call does not serve
+  SmallCall small_;  // empty if small_call does not support the plan
 };
 
 void bind_plan(py::module_& module);
 py::object make_plan_object(const Request& request, const Plan& plan, const Operands& operands);
 
-// True once for each `plan_of` on this thread: the operator that asks answers with its plan. Calls that its arguments
-// make meanwhile are calls.
-bool take_planning();
+// `plan_of` sets a flag of its thread, and the next operator call returns its plan instead of running. consume_planning
+// returns the flag and clears it, so that operators that Python code of the arguments calls run normally. request_plan
+// sets the flag again.
+bool consume_planning();
 bool is_planning();
-void ask_for_plan();
+void request_plan();
 
 }  // namespace gs

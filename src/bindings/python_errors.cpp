@@ -1,4 +1,4 @@
-// python_errors.cpp: see python_errors.h.
+// python_errors.cpp: converts C++ exceptions and bad indices to Python exceptions.
 #include "bindings/python_errors.h"
 
 #include <cxxabi.h>
@@ -25,10 +25,11 @@ void set_python_class(const char* module, const char* name, py::tuple arguments)
 
 }  // namespace
 
-void raise_out_of_bounds(py::handle op, const Plan& plan, const BadIndex& bad, Moment moment, const py::object& full) {
+void raise_out_of_bounds(py::handle op, const Plan& plan, const BadIndex& bad, Moment moment,
+                         const py::object& written) {
   const bool is_signed = index_is_signed(bad.type);
   const py::object held = is_signed ? py::object(py::int_(static_cast<int64_t>(bad.bits))) : py::int_(bad.bits);
-  const py::object index = full ? full : held;
+  const py::object index = written ? written : held;
   const Dims coordinates = unravel(bad.flat, plan.index_shape);
   py::tuple position(static_cast<std::size_t>(coordinates.size()));
   for (int axis = 0; axis < coordinates.size(); ++axis) {
@@ -46,7 +47,7 @@ void raise_out_of_bounds(py::handle op, const Plan& plan, const BadIndex& bad, M
 
 void forbid_new(py::handle type) {
   reinterpret_cast<PyTypeObject*>(type.ptr())->tp_new = [](PyTypeObject* self, PyObject*, PyObject*) -> PyObject* {
-    PyErr_Format(PyExc_TypeError, "%s objects cannot be made directly", self->tp_name);
+    PyErr_Format(PyExc_TypeError, "%s objects cannot be created directly", self->tp_name);
     return nullptr;
   };
   PyType_Modified(reinterpret_cast<PyTypeObject*>(type.ptr()));
@@ -57,8 +58,8 @@ void set_python_error(const char* op) noexcept {
     try {
       throw;
 #ifdef __GLIBCXX__
-    } catch (const abi::__forced_unwind&) {  // Python code that we called asked for the lock at exit: see gil.h
-      wait_for_the_end();
+    } catch (const abi::__forced_unwind&) {  // Python code tried to acquire the GIL at exit (gil.h)
+      wait_for_process_exit();
 #endif
     } catch (py::error_already_set& error) {
       error.restore();
@@ -80,10 +81,10 @@ void set_python_error(const char* op) noexcept {
     } catch (const std::exception& error) {
       set(PyExc_RuntimeError, op, error);
     }
-  } catch (py::error_already_set& error) {  // raised while the error was being built
+  } catch (py::error_already_set& error) {  // raised while the exception object was created
     error.restore();
   } catch (...) {
-    PyErr_SetString(PyExc_RuntimeError, "an error could not be described");
+    PyErr_SetString(PyExc_RuntimeError, "an error occurred, but its message could not be created");
   }
 }
 

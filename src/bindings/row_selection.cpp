@@ -1,4 +1,4 @@
-// row_selection.cpp: maps and masks of any library into selections, and what selections pick.
+// row_selection.cpp: resolves maps and masks of any library to selections, and takes rows by them.
 #include "bindings/arrow_table.h"
 #include "bindings/big_integers.h"
 #include "bindings/device_call.h"
@@ -17,7 +17,8 @@ using table::DeviceContext;
 using table::DeviceSelection;
 using table::Selection;
 
-// A selection, and the operator that it was made for: on the host, or where kernels are, or both.
+// A selection and the operator that it was made for. `host` is used by the CPU, `device` by kernels; at least one is
+// set.
 struct NamedSelection {
   std::optional<Selection> host;
   std::optional<DeviceSelection> device;
@@ -28,12 +29,13 @@ struct NamedSelection {
   int device_number() const { return device ? device->device() : table::kHost; }
 };
 
-// Kernels run for the tables of a GPU, and for all where the backend has a machine for the host's memory.
+// Whether kernels make the selection: for tables on a GPU, and for all tables if the backend has a machine for host
+// memory.
 bool is_for_kernels(const table::Sharing& sharing, int device) {
   return device != table::kHost || sharing.backend.new_machine() != nullptr;
 }
 
-// What the kernels have found out, for all that works on the host alone.
+// Returns the selection for the CPU. If only kernels have made one, its row numbers are copied to the host.
 const Selection& host_selection(NamedSelection& named) {
   if (named.host) return *named.host;
   named.host = with_sharing(named.op, false, [&](const table::Sharing& sharing) {
@@ -43,15 +45,15 @@ const Selection& host_selection(NamedSelection& named) {
   return *named.host;
 }
 
-// What keeps the memory of a map or mask alive.
+// Keeps the memory of a map or mask alive.
 struct MapMemory {
   std::unique_ptr<ArrowTable> arrow;
-  Operands operands;  // one of them: a map is an index
+  Operands operands;  // a map is in `indices`, a mask in `mask`
   Operand valid;
 
   int device() const {
     if (arrow != nullptr) return arrow->frame().device;
-    return operands.place != nullptr ? operands.place->device() : table::kHost;
+    return operands.device_call != nullptr ? operands.device_call->device() : table::kHost;
   }
 };
 
@@ -61,11 +63,11 @@ std::unique_ptr<ArrowTable> as_column(const std::string& op, const py::handle& o
 
 void require_one_axis(Role role, const Operand& operand) {
   if (operand.view.rank() == 1) return;
-  throw table::InvalidArgument(std::string(role == Role::index ? "a map" : "a mask") + " has one axis, got " +
+  throw table::InvalidArgument(std::string(role == Role::index ? "a map" : "a mask") + " must have one axis, got " +
                                std::to_string(operand.view.rank()));
 }
 
-// A one-dimensional array in the memory of another library, which may be that of a GPU.
+// Adopts and borrows a one-dimensional array of any library, which may be on a GPU.
 const Operand& borrow_values(const std::string& op, Role role, const py::handle& object, Operands& operands) {
   if (role == Role::index) operands.indices.resize(1);
   Operand& operand = role == Role::index ? operands.indices[0] : operands.mask;
@@ -79,7 +81,7 @@ const Operand& borrow_values(const std::string& op, Role role, const py::handle&
 
 void require_bools(const Operand& mask) {
   if (mask.type.data.code == dlpack::kBool && mask.view.item == 1) return;
-  throw table::DataTypeError("a mask consists of booleans, got " + mask.type.name());
+  throw table::DataTypeError("a mask must consist of booleans, got " + mask.type.name());
 }
 
 table::Nulls nulls_of(const table::Array& array) {
@@ -109,7 +111,7 @@ table::Nulls nulls_of(const std::string& op, const py::handle& valid, int64_t co
 std::vector<table::MapPart> map_parts(const std::string& op, const py::handle& map, const py::handle& valid,
                                       MapMemory& held) {
   std::vector<table::MapPart> parts;
-  if (!PyArray_CheckExact(map.ptr()) && speaks_arrow(map)) {
+  if (!PyArray_CheckExact(map.ptr()) && has_arrow_interface(map)) {
     held.arrow = as_column(op, map);
     const table::Chunked& column = held.arrow->frame().data;
     const table::Type& type = *column.type;
@@ -133,11 +135,11 @@ std::vector<table::MapPart> map_parts(const std::string& op, const py::handle& m
 std::vector<table::MaskPart> mask_parts(const std::string& op, const py::handle& mask, const py::handle& valid,
                                         MapMemory& held) {
   std::vector<table::MaskPart> parts;
-  if (!PyArray_CheckExact(mask.ptr()) && speaks_arrow(mask)) {
+  if (!PyArray_CheckExact(mask.ptr()) && has_arrow_interface(mask)) {
     held.arrow = as_column(op, mask);
     const table::Chunked& column = held.arrow->frame().data;
     if (column.type->layout != table::Layout::bits) {
-      throw table::DataTypeError("a mask consists of booleans, got " + table::type_name(*column.type));
+      throw table::DataTypeError("a mask must consist of booleans, got " + table::type_name(*column.type));
     }
     for (const table::Array& chunk : column.chunks) {
       parts.push_back({chunk.first.data, true, chunk.offset, 1, chunk.length, nulls_of(chunk)});
@@ -161,10 +163,10 @@ table::ChunkLengths to_lengths(const py::tuple& tuple) {
   table::ChunkLengths lengths;
   int64_t total = 0;
   for (const py::handle value : tuple) {
-    if (!PyLong_Check(value.ptr())) throw py::type_error("lengths of chunks are integers");
+    if (!PyLong_Check(value.ptr())) throw py::type_error("lengths of chunks must be integers");
     lengths.push_back(value.cast<int64_t>());
     if (lengths.back() < 0 || lengths.back() > kMostRows || (total += lengths.back()) > kMostRows) {
-      throw py::value_error("lengths of chunks are not negative and at most 2**48 together");
+      throw py::value_error("lengths of chunks must not be negative, and their sum must be at most 2**48");
     }
   }
   return lengths;
@@ -187,8 +189,8 @@ std::string place_name(int device) {
   return device == table::kHost ? "in host memory" : "on GPU " + std::to_string(device);
 }
 
-// Reads a map or mask with `read`, then makes the selection: make<Selection>(sharing, parts), or where kernels are
-// make<DeviceSelection>(worker, parts, on_host).
+// Reads a map or mask with `read`, then makes the selection: make<Selection>(sharing, parts), or if kernels make it
+// make<DeviceSelection>(worker, parts, on_host), with `on_host` for a map or mask in host memory.
 template <class Read, class Make>
 NamedSelection select(const std::string& op, const py::handle& given, const py::handle& valid, int64_t rows, int device,
                       const Read& read, const Make& make) {
@@ -208,19 +210,19 @@ NamedSelection select(const std::string& op, const py::handle& given, const py::
   const auto select_rows = [&](const table::Sharing& sharing) {
     if (is_for_kernels(sharing, device)) {
       const DeviceContext worker(sharing, device);
-      const auto& place = held.operands.place;
-      if (place != nullptr) worker.machine().wait_for(place->stream());
+      const auto& call = held.operands.device_call;
+      if (call != nullptr) worker.machine().wait_for(call->stream());
       named.device.emplace(make.template operator()<DeviceSelection>(worker, parts, held.device() == table::kHost));
-      if (place != nullptr) worker.machine().go_before(place->stream());
+      if (call != nullptr) worker.machine().go_before(call->stream());
     } else {
       named.host.emplace(make.template operator()<Selection>(sharing, parts));
     }
     return true;
   };
   try {
-    with_sharing(op, std::max(rows, count_of(parts)) < kFewRows, select_rows);
+    with_sharing(op, std::max(rows, count_of(parts)) < table::kFewRows, select_rows);
   } catch (py::error_already_set& error) {
-    raise_in_full(error, held.operands.indices.size() > 0 ? held.operands.indices[0].wide : py::object());
+    raise_with_written_value(error, held.operands.indices.size() > 0 ? held.operands.indices[0].wide : py::object());
   }
   return named;
 }
@@ -273,7 +275,7 @@ NamedSelection choose(const std::string& op, const py::object& mask, const py::o
                 [&]<class Made>(const auto&... what) { return Made::choose(what..., first, second); });
 }
 
-// One plain array for each chunk, contiguous and of one dtype.
+// One contiguous NumPy array for each chunk, all of one dtype.
 struct Columns {
   std::vector<py::object> held;
   std::vector<const std::byte*> data;
@@ -281,7 +283,7 @@ struct Columns {
 };
 
 Columns to_columns(const Selection& self, const py::sequence& sequence) {
-  const py::tuple arrays(sequence);  // whose length stays what it is
+  const py::tuple arrays(sequence);  // a tuple, because the length of a list may change
   Columns columns;
   if (arrays.size() == 0 || arrays.size() != self.lengths().size()) {
     throw py::value_error("the selection was made for " + std::to_string(self.lengths().size()) + " arrays, got " +
@@ -292,7 +294,8 @@ Columns to_columns(const Selection& self, const py::sequence& sequence) {
     const py::object array = arrays[i];
     if (!PyArray_Check(array.ptr())) throw py::type_error("expected NumPy arrays");
     auto* const given = reinterpret_cast<PyArrayObject*>(array.ptr());
-    if (PyDataType_REFCHK(PyArray_DESCR(given))) throw py::type_error("expected items without references");
+    if (PyDataType_REFCHK(PyArray_DESCR(given)))
+      throw py::type_error("expected a dtype without references to Python objects");
     if (dtype == nullptr) dtype = PyArray_DESCR(given);
     if (!PyArray_EquivTypes(dtype, PyArray_DESCR(given))) throw py::type_error("expected arrays of one dtype");
     if (PyArray_NDIM(given) != 1 || PyArray_DIM(given, 0) != self.lengths()[i]) {
@@ -309,9 +312,9 @@ Columns to_columns(const Selection& self, const py::sequence& sequence) {
   return columns;
 }
 
-// A NumPy array on a buffer of ours.
+// A NumPy array on the memory of a buffer, which it keeps alive.
 py::object to_ndarray(const table::Buffer& buffer, int64_t count, PyArray_Descr* dtype) {
-  if (buffer.owner == nullptr) {  // what stands for no bytes is not to be written to
+  if (buffer.owner == nullptr) {  // an empty buffer points to constant memory, which the array must not make writable
     npy_intp extent = static_cast<npy_intp>(count);
     Py_INCREF(dtype);
     auto empty = py::reinterpret_steal<py::object>(PyArray_Zeros(1, &extent, dtype, 0));
@@ -322,7 +325,7 @@ py::object to_ndarray(const table::Buffer& buffer, int64_t count, PyArray_Descr*
   const py::capsule keeper(owner.get(), [](void* held) { delete static_cast<table::Buffer*>(held); });
   owner.release();
   npy_intp extent = static_cast<npy_intp>(count);
-  Py_INCREF(dtype);  // the array takes it over
+  Py_INCREF(dtype);  // PyArray_NewFromDescr steals the reference
   auto array = py::reinterpret_steal<py::object>(PyArray_NewFromDescr(
       &PyArray_Type, dtype, 1, &extent, nullptr, const_cast<std::byte*>(buffer.data), NPY_ARRAY_DEFAULT, nullptr));
   if (!array) throw py::error_already_set();
@@ -335,7 +338,7 @@ py::object to_ndarray(const table::Buffer& buffer, int64_t count, PyArray_Descr*
 py::object positions(NamedSelection& named) {
   const Selection& self = host_selection(named);
   const table::NewBuffer numbers = table::allocate(table::bytes_of_values(self.count(), 8));
-  with_sharing(named.op, self.count() < kFewRows, [&](const table::Sharing& sharing) {
+  with_sharing(named.op, self.count() < table::kFewRows, [&](const table::Sharing& sharing) {
     self.positions(sharing, reinterpret_cast<int64_t*>(numbers.data));
     return true;
   });
@@ -360,8 +363,8 @@ py::object take(NamedSelection& named, const py::sequence& arrays) {
   return to_ndarray(buffer, self.count(), PyArray_DESCR(reinterpret_cast<PyArrayObject*>(columns.held[0].ptr())));
 }
 
-// Whether kernels take the rows. Two tables that lie apart, a selection for another place than theirs, and a table on a
-// GPU that kernels cannot take, are errors: the host never reads the memory of a GPU.
+// Whether kernels take the rows. Throws if the tables are on different devices, if the selection was made for another
+// device, or if the tables are on a GPU and kernels do not support a column: the host does not read memory of a GPU.
 bool is_for_kernels(const NamedSelection& named, const ArrowTable& self, const ArrowTable* other) {
   const table::Frame& first = self.frame();
   const table::Frame* const second = other == nullptr ? nullptr : &other->frame();
@@ -378,7 +381,7 @@ bool is_for_kernels(const NamedSelection& named, const ArrowTable& self, const A
   const auto chunks = table::chunks_of(named.device->lengths(), first, second);
   if (table::is_picked_by_kernels(*first.data.type, chunks, &what)) return true;
   if (first.device == table::kHost) return false;
-  throw table::DataTypeError("a column of " + what + " on a GPU; the host takes such columns");
+  throw table::DataTypeError("a column of " + what + " on a GPU is not supported; copy the table to host memory");
 }
 
 ArrowTable take_rows(const ArrowTable& self, NamedSelection& named, const ArrowTable* other, bool nullable) {

@@ -1,4 +1,4 @@
-// run.cpp: see run.h.
+// run.cpp: runs one call of an operator: adopts and borrows the arguments, makes the plan and executes it.
 #include "bindings/run.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ namespace gs {
 namespace {
 
 std::atomic<int> process_threads{0};
-constexpr long kMostThreads = 1024;  // as GS_NUM_THREADS
+constexpr long kMostThreads = 1024;  // the maximum of GS_NUM_THREADS as well
 
 PyObject* limits_variable() {
   static PyObject* const variable = [] {
@@ -37,12 +37,12 @@ PyObject* limits_variable() {
   return variable;
 }
 
-// 0: there is none.
-int limit_here() {
+// The limit of the innermost open block of this context; 0 if there is none.
+int limit_of_context() {
   PyObject* found = nullptr;
   if (PyContextVar_Get(limits_variable(), nullptr, &found) != 0) throw py::error_already_set();
   const auto blocks = py::reinterpret_steal<py::object>(found);
-  // Python code can set the variable to anything.
+  // Python code can set the variable to any object.
   if (!PyTuple_CheckExact(found)) throw py::type_error("thread_limits holds " + shown(blocks) + ", expected a tuple");
   for (Py_ssize_t i = PyTuple_GET_SIZE(found); i-- > 0;) {
     PyObject* block = PyTuple_GET_ITEM(found, i);
@@ -57,21 +57,22 @@ int limit_here() {
   return 0;
 }
 
-// Checks everything first where something could be half written, then moves. Raises; returns only if all went well.
+// Runs a gather. With `check_first`, all indices are checked before the first write, so that a bad one leaves nothing
+// half written. Throws for a bad index.
 void move(const Request& request, const Plan& plan, const Operands& operands, const Buffers& buffers,
           bool check_first) {
   const bool nothing_to_move = plan.space.count() == 0;
   if (nothing_to_move && (!plan.can_fail() || plan.index_space.count() == 0)) return;
   check_may_wait(operands, plan);
   if (defers(operands, plan)) {
-    DeviceCall& place = *operands.place;
+    DeviceCall& call = *operands.device_call;
     run_work(false, [&](const RunOptions&) {
-      place.late = DeferredCheck{place.queue().move_later(plan, buffers, Direction::gather), plan, buffers};
+      call.deferred_check = DeferredCheck{call.queue().move_later(plan, buffers, Direction::gather), plan, buffers};
     });
     return;
   }
   const Backend& backend = backend_of(operands);
-  const bool keep_lock = !operands.place && keeps_lock(plan);
+  const bool keep_lock = !operands.device_call && keeps_lock(plan);
   for (int attempt = 0; attempt < kTries; ++attempt) {
     Outcome outcome = Outcome::done;
     std::optional<BadIndex> bad;
@@ -84,27 +85,27 @@ void move(const Request& request, const Plan& plan, const Operands& operands, co
       }
       if (outcome == Outcome::bad_index && !signalled()) bad = backend.first_outside(plan, buffers, options);
     });
-    if (bad) {  // a copy of the plan: it may be the cache's, and Python code runs
-      const py::object full = full_value(request, operands, plan, *bad);
-      raise_out_of_bounds(request.op, Plan(plan), *bad, Moment::now, full);
+    if (bad) {  // the plan is copied, because Python code runs below and may release its owner
+      const py::object written = value_as_written(request, operands, plan, *bad);
+      raise_out_of_bounds(request.op, Plan(plan), *bad, Moment::now, written);
     }
     if (outcome == Outcome::done) return;
   }
   throw std::runtime_error("the index array kept changing while it was used");
 }
 
-// Writes into memory that the caller owns. Where it overlaps an argument the answer is as if that had been copied.
+// Writes into the `out` of the caller. If it overlaps an argument, the result is as if it had been copied first.
 py::object execute_into(const Request& request, const Plan& plan, const Operands& operands) {
   check_out(operands);
   const ArrayView& out = operands.out.view;
   int64_t shared_bytes = 0;
-  const auto look = [&](const Operand& operand) {
+  const auto add_overlap = [&](const Operand& operand) {
     if (operand.given && overlap(operand.view, out)) shared_bytes += std::max<int64_t>(bytes_of(operand.view), 1);
   };
-  look(operands.input);
-  for (const Operand& index : operands.indices) look(index);
-  look(operands.mask);
-  look(operands.fill);
+  add_overlap(operands.input);
+  for (const Operand& index : operands.indices) add_overlap(index);
+  add_overlap(operands.mask);
+  add_overlap(operands.fill);
 
   if (shared_bytes == 0) {
     move(request, plan, operands, buffers_of(request, operands, out.data, operands.input.view.data), true);
@@ -120,17 +121,17 @@ py::object execute_into(const Request& request, const Plan& plan, const Operands
     separate.out = Operand{};
     const Backend& backend = backend_of(operands);
     const TemporaryCopy fresh(backend, out);
-    if (operands.place) copy_view(backend, out, fresh.view);  // of a deferred error, only its point stays as it was
+    if (operands.device_call) copy_view(backend, out, fresh.view);  // points of deferred errors keep their values
     move(request, make_plan(request, separate), separate,
          buffers_of(request, separate, fresh.view.data, operands.input.view.data), false);
     copy_view(backend, fresh.view, out);
-    if (operands.place) operands.place->knows_of_end = false;
+    if (operands.device_call) operands.device_call->is_synchronized = false;
     release_streams(request, operands);
   }
-  return written(operands);
+  return return_out(operands);
 }
 
-// The index arrays of a request whose last axis holds one of each.
+// Splits an array of coordinates into index arrays, one for each entry of its last axis. There may be at most `most`.
 std::vector<IndexView> split_coordinates(const IndexView& all, int most) {
   const int last = all.rank() - 1;
   if (last < 0) throw ShapeError("indices is a scalar, expected an array whose last axis holds coordinates");
@@ -167,7 +168,7 @@ Plan plan_points(const Request& request, const Operands& operands, const Extras&
   return at_points(input, views, {}, request.batch_dims, request.rule, extras);
 }
 
-// What the operator calls the values that it writes.
+// The name of the argument with the values that the operator writes.
 std::string source_name(const Request& request) {
   constexpr std::pair<std::string_view, const char*> kNames[] = {
       {"scatter_nd", "updates"},    {"tile_scatter", "value"}, {"put", "v"},
@@ -186,10 +187,10 @@ void set_number(Request& request, const Operands& operands) {
   if (has_reduction(request.combine)) return;
   const char* const names[] = {"", "add", "mul", "min", "max", "mean"};
   throw DTypeError(
-      "input has dtype " + operands.input.type.name() + ", which has no reduce='" +
+      "input has dtype " + operands.input.type.name() + ", which reduce='" +
       names[static_cast<int>(request.combine.reduce)] +
-      "': it takes bool, integers, floats of 8 to 64 bits with a sign and complex numbers (add, mul, mean), all in "
-      "the byte order of this machine");
+      "' does not support: it takes bool, integers, floats of 8 to 64 bits with a sign and complex numbers (add, mul, "
+      "mean), all in the byte order of this machine");
 }
 
 void adopt_all(const Request& request, const RawOperands& raw, Operands& operands) {
@@ -269,7 +270,7 @@ Plan make_plan(const Request& request, const Operands& operands) {
       return along_axis(input, operands.indices[0].view, request.axis, request.match, request.rule, extras);
     case Planner::at_points: return plan_points(request, operands, extras);
     case Planner::elementwise: {
-      // Turned round: here it is the input, the indexed side, that has the shape of the points.
+      // A scatter under a mask: the input, which is the indexed side, has the shape of the points.
       return elementwise(input, input.extent, extras);
     }
   }
@@ -278,7 +279,7 @@ Plan make_plan(const Request& request, const Operands& operands) {
 
 py::object execute(const Request& request, const Plan& plan, const Operands& operands) {
   if (operands.out.given) return execute_into(request, plan, operands);
-  if (!request.tile.empty() && !operands.place) return execute_tiled(request, plan, operands);
+  if (!request.tile.empty() && !operands.device_call) return execute_tiled(request, plan, operands);
   Result result(operands, plan.result_shape);
   move(request, plan, operands, buffers_of(request, operands, result.data(), operands.input.view.data), false);
   release_streams(request, operands);
@@ -294,7 +295,7 @@ py::object execute_nonempty(const Request& request, const Plan& plan, const Oper
 
 }  // namespace
 
-// As it is once it runs: on a fresh copy of the input, or on `out`.
+// The plan for the array that the scatter writes to: a fresh copy of the input, or `out`.
 Plan make_scatter_plan(const Request& request, const Operands& operands) {
   Operands on_target = operands;
   const ArrayView& input = operands.input.view;
@@ -305,23 +306,23 @@ Plan make_scatter_plan(const Request& request, const Operands& operands) {
 }
 
 py::object run(Request request, const RawOperands& raw) {
-  const bool plan_only = take_planning();
+  const bool plan_only = consume_planning();
   try {
     Operands operands;
     adopt_all(request, raw, operands);
     if (request.direction == Direction::scatter) {
       set_number(request, operands);
       if (plan_only) return make_plan_object(request, make_scatter_plan(request, operands), operands);
-      settle_wide(request, operands);
+      resolve_wide(request, operands);
       return execute_scatter(request, operands, nullptr);
     }
-    if (!plan_only) settle_wide(request, operands);
+    if (!plan_only) resolve_wide(request, operands);
     Plan plan = make_plan(request, operands);
     if (plan_only) return make_plan_object(request, plan, operands);
     if (copy_host_operands(request, operands)) plan = make_plan(request, operands);
     return execute(request, plan, operands);
   } catch (...) {
-    if (plan_only) ask_for_plan();  // the operator may try again in another way, and still owes a plan
+    if (plan_only) request_plan();  // if the operator calls again with other arguments, it must return a plan
     throw;
   }
 }
@@ -333,11 +334,11 @@ py::object run_plain(const Request& request, py::handle input, py::handle index)
   adopt(request.op, Role::index, index, operands.indices[0]);
   choose_device(operands);
   borrow(Role::data, operands.input);
-  if (operands.input.view.rank() == 0) throw ShapeError("a scalar");
+  if (operands.input.view.rank() == 0) throw ShapeError("the input is a scalar");
   borrow(Role::index, operands.indices[0]);
   Plan plan = make_plan(request, operands);
   if (is_planning()) {
-    take_planning();
+    consume_planning();
     return make_plan_object(request, plan, operands);
   }
   if (copy_host_operands(request, operands)) plan = make_plan(request, operands);
@@ -345,7 +346,7 @@ py::object run_plain(const Request& request, py::handle input, py::handle index)
 }
 
 ThreadCount thread_count() {
-  if (const int limit = limit_here(); limit > 0) return limit;
+  if (const int limit = limit_of_context(); limit > 0) return limit;
   int count = process_threads.load(std::memory_order_relaxed);
   if (count == 0) count = host::info().threads;
   return count > 0 ? ThreadCount(count) : ThreadCount(host::processors);

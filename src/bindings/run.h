@@ -1,4 +1,4 @@
-// run.h: one call of an operator, from Python objects to the finished result.
+// run.h: declares one call of an operator, from Python objects to the finished result.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -16,7 +16,7 @@ namespace gs {
 
 enum class Planner : uint8_t { take_axis, along_axis, at_points, elementwise };
 
-// Which of several points that write to one element wins, or that there must not be several.
+// Which one of several duplicates a scatter keeps; `error` makes duplicates an error.
 enum class Duplicates : uint8_t { last, first, error };
 
 // What an operator asks of a planner, apart from the arrays.
@@ -27,20 +27,20 @@ struct Request {
   int64_t batch_dims = 0;
   Match match = Match::prefix;
   Rule rule;
-  bool coordinates = false;  // at_points: the index arrays lie side by side along the last axis of one array
+  bool coordinates = false;  // at_points: one index array, whose last axis holds coordinates
 
-  Fit fit = Fit::broadcast;  // of what a scatter reads
-  Dims tile;                 // along_axis: walked in tiles of this shape; empty: as one
+  Fit fit = Fit::broadcast;  // how the source of a scatter fits the points
+  Dims tile;                 // along_axis: shape of the tiles that run one by one; empty: no tiles
 
   Direction direction = Direction::gather;
-  Combine combine;  // of a scatter, as are duplicates
+  Combine combine;  // for scatters only, as `duplicates`
   Duplicates duplicates = Duplicates::last;
 
   const char* name() const { return PyUnicode_AsUTF8(op.ptr()); }
 };
 
-// The index operands of one call: one, but none for elementwise and any number for at_points, which is the case that
-// must not allocate.
+// The index operands of one call: none for elementwise, any number for at_points, else one. Up to one operand needs no
+// allocation.
 class IndexOperands {
  public:
   IndexOperands() = default;
@@ -74,11 +74,13 @@ struct Operands {
   IndexOperands indices;
   Operand mask;
   Operand fill;
-  Operand source;  // what a scatter reads
+  Operand source;  // the values that a scatter writes
   Operand out;
-  std::shared_ptr<DeviceCall> place;  // null: on the host. Last, so that its work ends before memory is given up
+  // Null for a call on the host. Last member, and so destroyed first: it waits for its work before the operands release
+  // their memory.
+  std::shared_ptr<DeviceCall> device_call;
 
-  // use(role, operand) for all of them, `given` or not.
+  // Calls use(role, operand) for all operands, also for those that are not `given`.
   template <class Use>
   void each(Use&& use) {
     use(Role::data, input);
@@ -94,7 +96,7 @@ struct Operands {
   }
 };
 
-// The raw arguments of an operator, positional: what Python's public functions hand over.
+// The arguments of an operator as the public Python functions pass them.
 struct RawOperands {
   py::handle input;
   py::handle indices;  // a tuple for at_points, unless they are coordinates
@@ -104,28 +106,31 @@ struct RawOperands {
   py::handle source = Py_None;
 };
 
+// Adopts all arguments, chooses the device, then borrows all arguments.
 void adopt_all(const Request& request, const RawOperands& raw, Operands& operands);
 Plan make_plan(const Request& request, const Operands& operands);
 Plan make_scatter_plan(const Request& request, const Operands& operands);
-// Settles the dtype of a reduction; DTypeError where the input's has none of that kind.
+// Sets the type of number of a reduction. DTypeError if the reduction does not support the input's dtype.
 void set_number(Request& request, const Operands& operands);
 
-// Runs a gather's `plan` on the operands into `out`, or into a fresh array.
+// Runs the plan of a gather on the operands, into `out` or into a fresh array.
 py::object execute(const Request& request, const Plan& plan, const Operands& operands);
 
-// adopt, plan, execute; in planning mode (see plan_object.h) gives the Plan object instead.
+// Adopts the arguments, makes the plan and executes it. In planning mode (plan_object.h), returns the Plan object
+// instead.
 py::object run(Request request, const RawOperands& raw);
 
-// The same for two plain arrays, exact ndarrays or torch tensors, and nothing else. Throws before any value is looked
-// at if the input is a scalar or its axis is empty: what to say then is the operator's business.
+// Like `run`, for two plain arrays (exact ndarrays or torch tensors) without any other argument. Throws before it reads
+// a value if the input is a scalar or its axis is empty, because only the operator's Python function has the right
+// message.
 py::object run_plain(const Request& request, py::handle input, py::handle index);
 
-// ThreadCount for calls made here: the limit of the innermost block that is open, else the number of the process, else
-// the processors that this thread may use. Needs the interpreter lock; the answer does not.
+// The threads of a call in this context: the limit of the innermost open block, else the number set for the process,
+// else the number of processors that this thread may use. Needs the GIL; the returned object does not.
 ThreadCount thread_count();
 void set_thread_count(int count);
-// The context variable of the limits: a tuple of lists, one for each block that was entered, innermost last; a list
-// holds its number while the block is open.
+// The context variable of the thread limits: a tuple with one list for each block that was entered, innermost last. The
+// list holds the limit of the block while the block is open, and is empty afterwards.
 py::object thread_limits();
 
 }  // namespace gs

@@ -1,4 +1,4 @@
-// small_call.cpp: see small_call.h.
+// small_call.cpp: runs small gathers and scatters of plain arrays, with plans cached by geometry.
 #include "bindings/numpy_api.h"
 // NumPy's header first
 #include <algorithm>
@@ -45,7 +45,7 @@ void Geometry::add(const PlainArray& array) {
 }
 
 SmallCall::SmallCall(const Plan& plan, Direction direction) : shape_(plan.result_shape) {
-  // NumPy gives scalars for results without axes, and items of no bytes are a case of their own.
+  // Not supported here: results without axes, for which NumPy returns scalars, and items of zero bytes.
   if (shape_.empty() || plan.item == 0 || !keeps_lock(plan)) return;
   move_ = host_backend().small_move(plan, direction);
 }
@@ -70,7 +70,7 @@ PyObject* SmallCall::gather_into(const PlainArray& input, const PlainArray& inde
   if (!target.writable || !target.same_type(input)) return nullptr;
   if (!has_shape(target) || !target.is_contiguous()) return nullptr;
   const ByteRange written = range_of(target);
-  if (written.meets(range_of(input)) || written.meets(range_of(index))) return nullptr;
+  if (written.overlaps(range_of(input)) || written.overlaps(range_of(index))) return nullptr;
   if (!move_->allows(index.data) || !move_->run(target.data, input.data, index.data)) return nullptr;
   if (target.library == Library::torch) dlpack::mark_written(target.object);
   return Py_NewRef(target.object);
@@ -82,7 +82,7 @@ bool SmallCall::has_shape(const PlainArray& array) const {
 
 bool SmallCall::scatter_into(const PlainArray& input, const PlainArray& index, const PlainArray& source) const {
   const ByteRange written = range_of(input);
-  return input.writable && !written.meets(range_of(index)) && !written.meets(range_of(source)) &&
+  return input.writable && !written.overlaps(range_of(index)) && !written.overlaps(range_of(source)) &&
          move_->allows(index.data) && move_->run(source.data, input.data, index.data);
 }
 
@@ -128,7 +128,7 @@ const SmallCall& SmallCalls::find(const CallForm& form, const PlainArray& input,
                            static_cast<std::size_t>(form.direction) << 3 ^ static_cast<std::size_t>(form.planner);
   Entry& entry = entries_[slot % entries_.size()];
   if (!(entry.geometry == geometry && entry.form == form)) {
-    entry.geometry = Geometry();  // stays empty if making the plan throws
+    entry.geometry = Geometry();  // stays empty if make_plan throws
     Operands operands;
     set(operands.input.view, input);
     operands.indices.resize(1);

@@ -1,5 +1,5 @@
-// small_call.h: gathers of so few items that making a plan of them takes longer than the move. Everything is decided
-// once for a geometry; a call compares the geometry, allocates the result and runs.
+// small_call.h: caches the plans of small calls by geometry, because making the plan takes longer than the move. A call
+// compares its geometry with the cached one, allocates the result and runs.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace gs {
 
-// All that a plan of a plain input and a plain index depends on besides the operator, as words.
+// Everything that the plan of a plain input and a plain index depends on, apart from the operator, as 64-bit words.
 class Geometry {
  public:
   Geometry() = default;
@@ -39,19 +39,19 @@ class Geometry {
   int64_t words_[2 + 4 * PlainArray::kMaxRank];
 };
 
-// A move of one geometry, decided.
+// The prepared move of one geometry.
 class SmallCall {
  public:
   SmallCall() = default;
-  // Empty where the move is not a small one.
+  // Empty if the move is not a small one.
   SmallCall(const Plan& plan, Direction direction);
   bool has_shape(const PlainArray& array) const;
   explicit operator bool() const { return move_ != nullptr; }
 
-  // A new reference to the result, which is `out` where that is not null. Null without a Python error: the general way
-  // has the answer. Arguments must have the geometry of the plan.
+  // Returns a new reference to the result, which is `out` if that is not null. Returns null without a Python error if
+  // the general path has to run the call. The arguments must have the geometry of the plan.
   PyObject* gather(const PlainArray& input, const PlainArray& index, const PlainArray* out) const;
-  // Likewise; into the input itself, or into a copy.
+  // Like `gather`. Writes into the input if `in_place`, else into a copy of it.
   PyObject* scatter(const PlainArray& input, const PlainArray& index, const PlainArray& source, bool in_place) const;
 
  private:
@@ -61,7 +61,7 @@ class SmallCall {
   Dims shape_;
 };
 
-// The operators that have one: how they read their two arrays, under the rule raise and from_end.
+// How an operator with small calls reads its two arrays. The rule is always `raise` and `from_end`.
 struct CallForm {
   Direction direction = Direction::gather;
   Planner planner = Planner::take_axis;
@@ -72,11 +72,11 @@ struct CallForm {
   friend bool operator==(const CallForm&, const CallForm&) = default;
 };
 
-// Recent geometries of one thread, guarded by nothing else.
+// The recent small calls of one thread. Every thread has its own, so no lock is needed.
 class SmallCalls {
  public:
-  // Good until the next call of `find`. Empty where the call is not a small one. In a scatter the input must be
-  // contiguous, and the source too and of the shape of the index.
+  // The result is valid until the next call of `find`, and empty if the call is not a small one. In a scatter, the
+  // input and the source must be contiguous, and the source must have the shape of the index.
   const SmallCall& find(const CallForm& form, const PlainArray& input, const PlainArray& index);
   static SmallCalls& of_thread();
 

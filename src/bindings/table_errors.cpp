@@ -1,4 +1,4 @@
-// table_errors.cpp: what the table operators throw, as Python's exceptions.
+// table_errors.cpp: converts the exceptions of the table operators to Python exceptions.
 #include <stdexcept>
 
 #include "bindings/arrow_table.h"
@@ -31,8 +31,8 @@ py::tuple position_of(const Fault& fault) {
 void raise_table_error(const std::string& op) {
   try {
     throw;
-  } catch (const table::Interrupted&) {
-    throw py::error_already_set();  // what the signal handler raised
+  } catch (const table::CallInterrupted&) {
+    throw py::error_already_set();  // the exception of the signal handler
   } catch (const device::Interrupted&) {
     throw py::error_already_set();
   } catch (const table::BadRow& bad) {
@@ -41,10 +41,9 @@ void raise_table_error(const std::string& op) {
     raise("OutOfBoundsError", py::make_tuple(op, index, position_of(bad), 0, bad.size, bad.count, bad.total,
                                              bad.is_signed && bad.from_end));
   } catch (const table::NullRow& null) {
-    const std::string place = null.row < 0 ? std::to_string(null.position) : std::string(py::str(position_of(null)));
+    const std::string position = null.row < 0 ? std::to_string(null.position) : std::string(py::str(position_of(null)));
     const std::string others = null.count > 1 ? " (" + std::to_string(null.count) + " nulls in all)" : "";
-    raise_text("NullIndexError", op,
-               "the map has a null at position " + place + others + ", where a row number belongs");
+    raise_text("NullIndexError", op, "the map has a null at position " + position + others + ", expected a row number");
   } catch (const std::overflow_error& error) {
     PyErr_SetString(PyExc_OverflowError, (op + ": " + error.what()).c_str());
     throw py::error_already_set();

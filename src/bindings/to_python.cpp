@@ -1,4 +1,4 @@
-// to_python.cpp: see to_python.h.
+// to_python.cpp: allocates results in the caller's library and converts them to finished Python objects.
 #include "bindings/numpy_api.h"
 // NumPy's header first
 #include <tuple>
@@ -11,7 +11,7 @@
 namespace gs {
 namespace {
 
-// Above this size results live in recycled memory instead of NumPy's.
+// Results from this size on use the memory pool, which recycles its memory, instead of the allocator of NumPy.
 constexpr int64_t kPooledBytes = 256 * 1024;
 
 void release_capsule(PyObject* capsule) {
@@ -46,8 +46,8 @@ py::object allocate_ndarray(const Operand& source, const Dims& shape) {
   auto object = py::reinterpret_steal<py::object>(array);
   auto* fresh = reinterpret_cast<PyArrayObject*>(array);
   if (block != nullptr && PyArray_SetBaseObject(fresh, owner.release().ptr()) < 0) throw py::error_already_set();
-  // A subclass may do anything with the array in its __array_finalize__; what is written below is the array as it was
-  // made.
+  // The __array_finalize__ of a subclass may change the array in place, but the result is written with the layout that
+  // was allocated. So the layout is checked again.
   bool intact = PyArray_NDIM(fresh) == shape.size() && PyArray_IS_C_CONTIGUOUS(fresh) &&
                 (source.view.item == 0 || PyDataType_ELSIZE(PyArray_DESCR(fresh)) == source.view.item);
   for (int axis = 0; intact && axis < shape.size(); ++axis) intact = PyArray_DIM(fresh, axis) == shape[axis];
@@ -55,7 +55,7 @@ py::object allocate_ndarray(const Operand& source, const Dims& shape) {
     throw ShapeError(std::string(Py_TYPE(array)->tp_name) + ".__array_finalize__ changed the shape of a fresh result");
   }
   if (source.view.item == 0) {
-    // NumPy gives strings of width 0 a width when it makes an array; nothing will be written into it.
+    // NumPy gives an array of strings of width 0 a larger width. No kernel writes to it, so it is cleared here.
     std::memset(PyArray_DATA(fresh), 0, static_cast<std::size_t>(PyArray_NBYTES(fresh)));
   }
   return object;
@@ -69,26 +69,27 @@ py::tuple to_tuple(const Dims& dims) {
   return tuple;
 }
 
-Result::Result(const Operands& operands, const Dims& shape) : source_(maker_of(operands)) {
-  if (operands.place) {
-    make_there(*operands.place, operands.input, shape);
+Result::Result(const Operands& operands, const Dims& shape) : prototype_(prototype_of(operands)) {
+  if (operands.device_call) {
+    make_on_device(*operands.device_call, operands.input, shape);
   } else {
     make_on_host(shape);
   }
 }
 
 void Result::make_on_host(const Dims& shape) {
-  switch (source_.library) {
+  switch (prototype_.library) {
     case Library::numpy:
-      object_ = allocate_ndarray(source_, shape);
+      object_ = allocate_ndarray(prototype_, shape);
       data_ = static_cast<std::byte*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(object_.ptr())));
       break;
     case Library::torch:
-      tensor_ = dlpack::allocate_tensor(shape, source_.type.data, source_.view.item);
+      tensor_ = dlpack::allocate_tensor(shape, prototype_.type.data, prototype_.view.item);
       data_ = static_cast<std::byte*>(tensor_->tensor.data);
       break;
     case Library::dlpack: {
-      dlpack::ExchangedArray array = dlpack::ExchangedArray::allocate(shape, source_.type.data, source_.view.item);
+      dlpack::ExchangedArray array =
+          dlpack::ExchangedArray::allocate(shape, prototype_.type.data, prototype_.view.item);
       data_ = array.view().data;
       object_ = py::cast(std::move(array));
       break;
@@ -96,22 +97,22 @@ void Result::make_on_host(const Dims& shape) {
   }
 }
 
-void Result::make_there(const DeviceCall& place, const Operand& input, const Dims& shape) {
+void Result::make_on_device(const DeviceCall& call, const Operand& input, const Dims& shape) {
   const ElementType& type = input.type;
-  if (source_.library == Library::torch) {
+  if (prototype_.library == Library::torch) {
     if (type.data.code == dlpack::kOpaque) throw DTypeError("torch has no dtype " + type.name());
-    tensor_ = dlpack::allocate_torch(shape, type.data, place.device());
+    tensor_ = dlpack::allocate_torch(shape, type.data, call.device());
     data_ = static_cast<std::byte*>(tensor_->tensor.data) + tensor_->tensor.byte_offset;
     return;
   }
-  const py::object& lent = source_.elsewhere->lent;
-  if (lent && !lent.attr("make").is_none()) {
-    std::tie(object_, data_) = make_array_there(lent, type, shape);
+  const py::object& adapter = prototype_.location->adapter;
+  if (adapter && !adapter.attr("make").is_none()) {
+    std::tie(object_, data_) = make_array_on_device(adapter, type, shape);
     is_finished_ = true;
     return;
   }
   dlpack::ExchangedArray array =
-      dlpack::ExchangedArray::allocate(shape, type, input.view.item, place.device(), place.stream());
+      dlpack::ExchangedArray::allocate(shape, type, input.view.item, call.device(), call.stream());
   data_ = array.view().data;
   object_ = py::cast(std::move(array));
 }
@@ -124,15 +125,15 @@ py::object Result::take() {
   if (tensor_ != nullptr) {
     object_ = dlpack::to_torch(tensor_);
     tensor_ = nullptr;
-  } else if (source_.library == Library::numpy && PyArray_CheckExact(object_.ptr()) &&
+  } else if (prototype_.library == Library::numpy && PyArray_CheckExact(object_.ptr()) &&
              PyArray_NDIM(reinterpret_cast<PyArrayObject*>(object_.ptr())) == 0) {
     object_ =
         py::reinterpret_steal<py::object>(PyArray_Return(reinterpret_cast<PyArrayObject*>(object_.release().ptr())));
     if (!object_) throw py::error_already_set();
   }
   if (is_finished_) return object_;
-  if (source_.elsewhere && source_.elsewhere->lent) return source_.elsewhere->lent.attr("wrap")(object_);
-  return source_.wrap ? source_.wrap(object_) : object_;
+  if (prototype_.location && prototype_.location->adapter) return prototype_.location->adapter.attr("wrap")(object_);
+  return prototype_.wrap ? prototype_.wrap(object_) : object_;
 }
 
 }  // namespace gs

@@ -1,4 +1,4 @@
-// to_python.h: results, allocated as arrays of the caller's own library.
+// to_python.h: allocates results as arrays of the caller's own library.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -9,27 +9,28 @@ namespace gs {
 
 py::tuple to_tuple(const Dims& dims);
 
-// A fresh C-contiguous array that has not been handed out yet.
+// A fresh C-contiguous array that has not been returned to the caller yet.
 class Result {
  public:
-  // Like the input in library, dtype and array type; where that is host memory read by a GPU, of the library there.
+  // The array has the library, dtype and array type of the input. If a GPU reads the input from host memory, it has the
+  // library of the first operand on the GPU.
   Result(const Operands& operands, const Dims& shape);
   Result(const Result&) = delete;
   Result& operator=(const Result&) = delete;
   ~Result();
 
   std::byte* data() const { return data_; }
-  // The finished object; NumPy scalars where NumPy gives scalars.
+  // Returns the finished object: a NumPy scalar if the result is a NumPy array without axes.
   py::object take();
 
  private:
   void make_on_host(const Dims& shape);
-  void make_there(const DeviceCall& place, const Operand& input, const Dims& shape);
-  const Operand& source_;  // gives the library
+  void make_on_device(const DeviceCall& call, const Operand& input, const Dims& shape);
+  const Operand& prototype_;  // the operand whose library allocates the array
   py::object object_;
   dlpack::ManagedTensorVersioned* tensor_ = nullptr;
   std::byte* data_ = nullptr;
-  bool is_finished_ = false;  // its library made it
+  bool is_finished_ = false;  // the library has made the final object
 };
 
 }  // namespace gs

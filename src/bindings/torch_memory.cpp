@@ -1,4 +1,4 @@
-// torch_memory.cpp: see torch_memory.h.
+// torch_memory.cpp: reads storage and dtype of torch tensors through torch's C interface.
 #include "bindings/torch_memory.h"
 
 #include <dlfcn.h>
@@ -18,17 +18,17 @@ Function symbol(void* library, const char* name) {
   return reinterpret_cast<Function>(dlsym(library, name));
 }
 
-// Where a tensor of C++, which is one pointer, lies within its object: so many bytes from its beginning. 0: not looked
-// for yet; -1: not there. Torch's own answer, `_cdata`, takes longer than the rest of the question.
-std::atomic<int> place{0};
+// Offset in bytes of the C++ tensor, which is one pointer, in its Python object. 0: not searched yet; -1: not found. It
+// is cached, because torch's own query, `_cdata`, takes longer than all other steps of the check.
+std::atomic<int> pointer_offset{0};
 
-int find_place(PyObject* object, const PyGetSetDef& address) {
+int find_pointer_offset(PyObject* object, const PyGetSetDef& address) {
   const WithoutModes guard;
   PyObject* number = address.get(object, address.closure);
   const void* const implementation = number == nullptr ? nullptr : PyLong_AsVoidPtr(number);
   Py_XDECREF(number);
   if (PyErr_Occurred()) PyErr_Clear();
-  if (implementation == nullptr) return 0;  // this tensor did not say; another one may
+  if (implementation == nullptr) return 0;  // this tensor gave no address; another one may
   const auto size = static_cast<int>(Py_TYPE(object)->tp_basicsize);
   constexpr int kWord = sizeof(void*);
   for (int offset = sizeof(PyObject); offset + kWord <= size; offset += kWord) {
@@ -40,13 +40,13 @@ int find_place(PyObject* object, const PyGetSetDef& address) {
 }  // namespace
 
 TorchMemory::TorchMemory(PyTypeObject* tensor_type) {
-  void* library = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);  // torch has loaded it
+  void* library = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);  // torch has loaded it before
   if (library == nullptr) return;
   const auto int8 = symbol<int32_t (*)()>(library, "aoti_torch_dtype_int8");
   const auto uint8 = symbol<int32_t (*)()>(library, "aoti_torch_dtype_uint8");
-  storage_bytes_ = symbol<Ask64>(library, "aoti_torch_get_storage_size");
-  storage_offset_ = symbol<Ask64>(library, "aoti_torch_get_storage_offset");
-  dtype_ = symbol<Ask32>(library, "aoti_torch_get_dtype");
+  storage_bytes_ = symbol<Query64>(library, "aoti_torch_get_storage_size");
+  storage_offset_ = symbol<Query64>(library, "aoti_torch_get_storage_offset");
+  dtype_ = symbol<Query32>(library, "aoti_torch_get_dtype");
   if (int8 == nullptr || uint8 == nullptr || storage_bytes_ == nullptr || storage_offset_ == nullptr ||
       dtype_ == nullptr) {
     return;
@@ -60,10 +60,10 @@ TorchMemory::TorchMemory(PyTypeObject* tensor_type) {
 
 const void* TorchMemory::tensor_in(PyObject* object) const {
   if (address_ == nullptr) return nullptr;
-  int offset = place.load(std::memory_order_relaxed);
+  int offset = pointer_offset.load(std::memory_order_relaxed);
   if (offset == 0) {
-    offset = find_place(object, *address_);
-    place.store(offset, std::memory_order_relaxed);
+    offset = find_pointer_offset(object, *address_);
+    pointer_offset.store(offset, std::memory_order_relaxed);
   }
   if (offset <= 0) return nullptr;
   const void* const tensor = reinterpret_cast<const char*>(object) + offset;

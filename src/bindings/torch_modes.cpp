@@ -1,4 +1,4 @@
-// torch_modes.cpp: see torch_modes.h.
+// torch_modes.cpp: enters and leaves the context managers that disable the modes of torch.
 #include "bindings/torch_modes.h"
 
 namespace gs::dlpack {
@@ -6,20 +6,21 @@ namespace {
 
 namespace py = pybind11;
 
-// One kind of mode: whether some are on, and the class whose instances turn them off. Null where this torch has it not.
+// One kind of mode: the function that counts its active modes, and the class of context managers that disable them.
+// Both are None if this version of torch does not have them.
 struct ModeKind {
-  ModeKind(const char* question, const char* manager)
-      : count(attribute(question).release().ptr()), off(attribute(manager).release().ptr()) {}
+  ModeKind(const char* count_name, const char* manager_name)
+      : count(attribute(count_name).release().ptr()), off(attribute(manager_name).release().ptr()) {}
 
-  // Of the module that torch has loaded. Importing it would run Python code, where threads may change over and wait for
-  // the static variable that is being made.
+  // Reads an attribute of torch._C, which torch has imported. An import here would run Python code, during which
+  // another thread may run and wait for the static variable that this thread is initializing: a deadlock.
   static py::object attribute(const char* name) {
     const auto module = py::reinterpret_steal<py::object>(PyImport_GetModule(py::str("torch._C").ptr()));
     if (!module) PyErr_Clear();
     return module ? py::getattr(module, name, py::none()) : py::object(py::none());
   }
 
-  // Asked by a function of C, which no mode answers for. Not known counts as on.
+  // Calls a C function, which no mode intercepts. If it fails, the mode counts as active.
   bool is_on() const {
     const auto answer = count == Py_None ? py::object() : py::reinterpret_steal<py::object>(PyObject_CallNoArgs(count));
     if (answer) return PyObject_IsTrue(answer.ptr()) != 0;
@@ -27,7 +28,7 @@ struct ModeKind {
     return true;
   }
 
-  py::object entered() const {
+  py::object enter() const {
     if (off == Py_None || !is_on()) return {};
     py::object manager = py::handle(off)();
     manager.attr("__enter__")();
@@ -38,7 +39,7 @@ struct ModeKind {
   PyObject* off;
 };
 
-void release_streams(const py::object& manager) {
+void exit_manager(const py::object& manager) {
   if (!manager) return;
   const auto done = py::reinterpret_steal<py::object>(
       PyObject_CallMethod(manager.ptr(), "__exit__", "OOO", Py_None, Py_None, Py_None));
@@ -50,14 +51,14 @@ void release_streams(const py::object& manager) {
 WithoutModes::WithoutModes() {
   static const ModeKind functions("_len_torch_function_stack", "DisableTorchFunction");
   static const ModeKind dispatch("_len_torch_dispatch_stack", "_DisableTorchDispatch");
-  function_ = functions.entered();
-  dispatch_ = dispatch.entered();
+  function_ = functions.enter();
+  dispatch_ = dispatch.enter();
 }
 
 WithoutModes::~WithoutModes() {
   const py::error_scope kept;
-  release_streams(dispatch_);
-  release_streams(function_);
+  exit_manager(dispatch_);
+  exit_manager(function_);
 }
 
 }  // namespace gs::dlpack

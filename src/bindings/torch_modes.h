@@ -1,12 +1,12 @@
-// torch_modes.h: modes of torch, whose Python code is run in the place of a question to a tensor.
+// torch_modes.h: disables the modes of torch, whose Python code would run when a tensor is queried.
 #pragma once
 
 #include <pybind11/pybind11.h>
 
 namespace gs::dlpack {
 
-// While one of these lives, tensors answer for themselves: a mode may do anything to any tensor, so none runs between
-// the look at a header and its use. Costs two questions where no mode is on.
+// Disables all modes of torch for the duration of a scope. A mode may change any tensor, so none may run between
+// reading the header of a tensor and using it. Costs two calls if no mode is active.
 class WithoutModes {
  public:
   WithoutModes();

@@ -1,4 +1,4 @@
-// array_view.cpp: see array_view.h.
+// array_view.cpp: computes the strides of contiguous arrays.
 #include "core/array_view.h"
 
 #include "core/checked.h"
@@ -7,7 +7,7 @@ namespace gs {
 
 Dims contiguous_strides(const Dims& extent, int64_t item) {
   Dims stride(extent.size());
-  // An empty array has strides too; none of them is ever followed, so their product may not overflow either.
+  // No element of an empty array is addressed, so the product of its other extents may overflow: it is not computed.
   const bool empty = checked_count(extent) == 0;
   int64_t step = item;
   for (int axis = extent.size() - 1; axis >= 0; --axis) {

@@ -1,4 +1,4 @@
-// array_view.h: an array of opaque items that somebody else owns; strides are in bytes and may be zero or negative.
+// array_view.h: describes an array of untyped items in memory that the view does not own.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,7 @@
 
 namespace gs {
 
+// Strides are in bytes and may be zero or negative.
 struct ArrayView {
   std::byte* data = nullptr;
   int64_t item = 1;  // bytes of one element; may be 0 (an empty string or record dtype)
@@ -22,7 +23,7 @@ struct IndexView : ArrayView {
   IndexType type = IndexType::i64;
 };
 
-// Strides of a C-contiguous array of this shape.
+// Strides in bytes of a C-contiguous array of this shape.
 Dims contiguous_strides(const Dims& extent, int64_t item);
 
 }  // namespace gs

@@ -1,4 +1,4 @@
-// checked.h: 64-bit arithmetic on sizes that throws instead of overflowing.
+// checked.h: provides 64-bit arithmetic on sizes that throws instead of overflowing.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ inline int64_t checked_add(int64_t a, int64_t b) {
   return sum;
 }
 
-// Number of points of a shape; 0 if any extent is 0, even where the others would overflow.
+// Number of points of a shape; 0 if any extent is 0, even if the product of the other extents would overflow.
 inline int64_t checked_count(const Dims& extent) {
   for (const int64_t n : extent) {
     if (n == 0) return 0;

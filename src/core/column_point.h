@@ -1,4 +1,4 @@
-// column_point.h: rows of a column picked one by one: the body that the reference backend and the device share.
+// column_point.h: picks rows of a column one by one, on the CPU and on GPUs.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace gs {
 
-// Which rows a column gives, by numbers that are known to be inside: the row in its chunk, and the chunk (null: all
-// rows lie in the first).
+// The rows to pick, as numbers that were checked before: `row` is the row within its piece of the column, `chunk` is
+// the number of that piece (null: all rows lie in the first piece).
 struct RowNumbers {
   const uint32_t* row = nullptr;
   const uint32_t* chunk = nullptr;
@@ -17,12 +17,12 @@ struct RowNumbers {
   GS_INLINE uint32_t chunk_of(int64_t i) const { return chunk == nullptr ? 0 : chunk[i]; }
 };
 
-// The bits of one chunk, by the address of its first one: that of its byte times 8, plus its number in the byte,
-// counted from the lowest. A chunk without bits has one that is set, and keeps nothing of a row's number.
+// Reads the bits of one piece. A piece without a bitmap has `keep` = 0 and the address of a bit that is set, so that
+// every row reads this one bit.
 struct BitSource {
-  uint64_t first = 0;
-  uint64_t keep = ~uint64_t{0};
-  uint64_t end = 0;  // behind the last byte
+  uint64_t first = 0;            // bit address of row 0: 8 * address of its byte + number of the bit, from the lowest
+  uint64_t keep = ~uint64_t{0};  // mask of the row number
+  uint64_t end = 0;              // address behind the last byte
 
   GS_INLINE uint64_t at(uint64_t row) const {
     const uint64_t bit = first + (row & keep);
@@ -35,14 +35,14 @@ GS_INLINE void pick_item(const std::byte* const* items, int64_t width, RowNumber
   for (int64_t b = 0; b < width; ++b) target[b] = source[b];
 }
 
-// The bits of up to 64 rows from `i` on, as one word; those beyond `n` are 0.
+// The bits of the `n` <= 64 rows from `i` on, as one word; the bits from `n` on are 0.
 GS_INLINE uint64_t pick_bits(const BitSource* bits, RowNumbers rows, int64_t i, int64_t n) {
   uint64_t word = 0;
   for (int64_t k = 0; k < n; ++k) word |= bits[rows.chunk_of(i + k)].at(rows.row[i + k]) << k;
   return word;
 }
 
-// Calls put(k, i) for every bit i in [begin, end) that is set, k counting from `first`.
+// Calls put(k, i) for every set bit i in [begin, end), where k counts the calls from `first` on.
 template <class Put>
 GS_INLINE void for_each_set_place(const uint64_t* places, int64_t begin, int64_t end, int64_t first, Put put) {
   for (int64_t i = begin; i < end; ++i) {

@@ -1,4 +1,4 @@
-// combine.h: what a scatter does to the value that it finds: the only place that knows arithmetic.
+// combine.h: defines, for all backends, the arithmetic by which a scatter combines a value with its target.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,16 @@ namespace gs {
 
 enum class Reduce : uint8_t { set, add, mul, min, max, mean };
 
-// How the values of a scatter meet their targets, in ascending flat position.
+// How a scatter combines values with their targets. The values of a target are taken in ascending flat position.
 struct Combine {
   Reduce reduce = Reduce::set;
-  Number number = Number::none;  // only reductions ask
-  bool include_self = true;      // whether what the target held is one of the values
+  Number number = Number::none;  // dtype of the items; set for reductions only
+  bool include_self = true;      // whether the old value of a target takes part
   friend bool operator==(const Combine&, const Combine&) = default;
 };
 
-// Narrow floats are summed up in float and rounded once, integers in 64 bits, so that a mean does not wrap.
+// The type of running totals: float for narrow floats, so that a total is rounded once; 64 bits for integers, so that
+// a mean does not wrap.
 template <class T>
 struct WideOf {
   using type = T;
@@ -45,7 +46,7 @@ GS_INLINE Wide<T> widen_number(T value) {
   }
 }
 
-// Back to the dtype: rounded once, wrapped, every NaN the same one.
+// Converts a total back to the dtype: floats are rounded and every NaN becomes the canonical one, integers wrap.
 template <class T>
 GS_INLINE T narrow_number(Wide<T> value) {
   if constexpr (is_narrow<T>) {
@@ -59,7 +60,7 @@ GS_INLINE T narrow_number(Wide<T> value) {
   }
 }
 
-// Whether this reduction can be computed in the dtype itself, value by value, if the target is one of the values.
+// Whether this reduction can be computed in the target itself, value by value, if include_self is true.
 template <class T, Reduce kReduce>
 inline constexpr bool kDirect = !is_narrow<T> && kReduce != Reduce::mean;
 
@@ -71,8 +72,8 @@ GS_HD constexpr bool has_reduction(Reduce reduce) {
   return true;
 }
 
-// The value as it is, out of the compiler's sight: GCC 12 makes one fused instruction of the product and the sum in a
-// complex multiplication, in spite of -ffp-contract=off.
+// Returns `value` unchanged, through an empty asm statement that the optimiser cannot look into: in a complex
+// multiplication GCC 12 fuses the product and the sum into one instruction, in spite of -ffp-contract=off.
 template <class T>
 GS_INLINE T rounded(T value) {
 #if defined(__x86_64__) && !defined(__CUDA_ARCH__)
@@ -81,7 +82,8 @@ GS_INLINE T rounded(T value) {
   return value;
 }
 
-// a ⊕ b, `a` being what came before. Integers wrap; the extremum of equal values is the earlier one, and NaN stays.
+// a ⊕ b, where `a` is the earlier value. Integers wrap; the minimum or maximum of two equal values is the earlier one;
+// the result with a NaN is NaN.
 template <Reduce kReduce, class T>
 GS_INLINE T combined(T a, T b) {
   constexpr bool adds = kReduce == Reduce::add || kReduce == Reduce::mean;
@@ -105,7 +107,7 @@ GS_INLINE T combined(T a, T b) {
   }
 }
 
-// The quotient of a sum and the number of its values; integers round towards minus infinity.
+// Divides a sum by the number of its values. Integer quotients are rounded towards minus infinity.
 template <class T>
 GS_INLINE T mean_of(T sum, int64_t count) {
   if constexpr (is_complex<T>) {
@@ -120,7 +122,7 @@ GS_INLINE T mean_of(T sum, int64_t count) {
   }
 }
 
-// Items may lie at any address, and a bool may be any byte.
+// Reads an item at any address, aligned or not. A bool is true if its byte is not 0.
 template <class T>
 GS_INLINE T load_number(const void* source) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -138,15 +140,15 @@ GS_INLINE void store_number(void* target, T value) {
   __builtin_memcpy(target, &value, sizeof(T));
 }
 
-// One value meets its target directly.
+// Combines one value with its target in place.
 template <class T, Reduce kReduce>
 GS_INLINE void combine_direct(void* target, const void* value) {
   store_number(target, combined<kReduce>(load_number<T>(target), load_number<T>(value)));
 }
 
-// One value meets the running total of its target. `begun`: the total holds what the target held, even if no value has
-// come; else the first value takes its place. `hits` begins as 0 and counts the values, if there is to be a mean of
-// them.
+// Combines one value with the running total of its target. `begun`: the total already holds the old value of the
+// target; otherwise the first value initialises the total. `hits` starts at 0; a mean counts the values in it, other
+// reductions set it to 1.
 template <class T, Reduce kReduce, class Hits>
 GS_INLINE void combine_total(const void* value, Wide<T>* total, Hits* hits, bool begun) {
   const Wide<T> own = widen_number(load_number<T>(value));
@@ -155,14 +157,15 @@ GS_INLINE void combine_total(const void* value, Wide<T>* total, Hits* hits, bool
   *hits = kReduce == Reduce::mean ? *hits + 1 : 1;
 }
 
-// The same where a total begins when its first value comes.
+// As combine_total, for a total that is not initialised before its first value: with `include_self` it is then loaded
+// from the target.
 template <class T, Reduce kReduce, class Hits>
 GS_INLINE void combine_wide(const void* target, const void* value, Wide<T>* total, Hits* hits, bool include_self) {
   if (include_self && *hits == 0) *total = widen_number(load_number<T>(target));
   combine_total<T, kReduce>(value, total, hits, include_self);
 }
 
-// Writes a total to its target, once: `hits` is 0 afterwards.
+// Writes a total to its target if it has a value. Sets `hits` to 0, so that a further call for the target does nothing.
 template <class T, bool kMean, class Hits>
 GS_INLINE void finish_wide(void* target, Wide<T> total, Hits* hits, bool include_self) {
   if (*hits == 0) return;

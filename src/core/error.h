@@ -1,4 +1,4 @@
-// error.h: the exceptions that planners throw; the bindings turn each into the Python exception named beside it.
+// error.h: defines the exceptions that the bindings turn into the Python exceptions named beside them.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@ struct ShapeError : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
-// Batch axes that differ: an error class of both kinds that the source systems raise, ValueError and RuntimeError.
+// Batch axes that differ: a Python class that derives from both ValueError and RuntimeError, because some source
+// systems raise the one and some the other.
 struct BatchShapeError : ShapeError {
   using ShapeError::ShapeError;
 };
@@ -33,7 +34,7 @@ struct AxisError : std::out_of_range {
   int64_t rank;
 };
 
-// What another library handed over contradicts itself: BufferError.
+// Data from another library that is inconsistent: BufferError.
 struct ExchangeError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

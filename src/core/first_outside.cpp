@@ -1,4 +1,4 @@
-// first_outside.cpp: finds the lowest bad index of a plan, the only place where index values become an error.
+// first_outside.cpp: finds the lowest bad index of a plan on the host.
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
@@ -9,10 +9,10 @@ namespace gs {
 namespace {
 
 constexpr int64_t kBlock = 1024;
-constexpr int64_t kMostAdded = int64_t{1} << 62;  // index + extent does not wrap
-constexpr int64_t kAskEvery = int64_t{1} << 22;   // points: a few milliseconds
+constexpr int64_t kMostAdded = int64_t{1} << 62;  // largest extent whose sum with a valid index does not wrap
+constexpr int64_t kPollEvery = int64_t{1} << 22;  // points between two polls of `stop`: a few milliseconds
 
-// Reads an index that may lie at any address.
+// Reads an index at any address, aligned or not.
 template <class Index>
 Index load(const std::byte* at) {
   Index value;
@@ -20,10 +20,10 @@ Index load(const std::byte* at) {
   return value;
 }
 
-// Branch-free, so that the compiler makes vectors of it: an index is inside where neither index + added nor last -
-// index is negative, `added` being the extent where negative values count from the end. In Lane the sums wrap, but not
-// those of an index inside. In groups, each of which asks for what a later one reads: the processor's own prefetcher
-// keeps only half as much on its way.
+// Whether a contiguous run of indices has one outside. Branch-free, so that the compiler vectorises it: an index is
+// inside if neither index + added nor last - index is negative, where `added` is the extent if negative values count
+// from the end, otherwise 0. Arithmetic in Lane may wrap, but not for an index inside. Each group prefetches what a
+// later group reads, because the hardware prefetcher keeps only half as many lines in flight.
 template <class Index, class Lane>
 bool run_has_outside(const std::byte* at, int64_t count, Lane last, Lane added) {
   constexpr int64_t kGroup = 128;
@@ -41,7 +41,8 @@ bool run_has_outside(const std::byte* at, int64_t count, Lane last, Lane added) 
   return outside >> (8 * sizeof(Lane) - 1) != 0;
 }
 
-// An unsigned index is never negative: beyond the signed numbers it is outside as one.
+// An unsigned index gets no extent added. If it exceeds the signed range of Lane, its sign bit is set there, so that it
+// is outside.
 template <class Index>
 bool run_has_outside(const std::byte* at, int64_t count, int64_t extent, Negative negative) {
   const int64_t added = std::is_signed_v<Index> && negative == Negative::from_end ? extent : 0;
@@ -56,8 +57,8 @@ int64_t inner_stride(const Plan& plan, int operand) {
   return space.rank() == 0 ? 0 : space.stride(operand, space.rank() - 1);
 }
 
-// Walks the points [first, last) of the index space in blocks that follow each other on its innermost axis:
-// visit(flat, pointers, count), until that says false or `stop` says true.
+// Walks the points [first, last) of the index space in blocks, each within one run of the innermost axis. Calls
+// visit(flat, pointers, count) for each block until visit returns false or `stop` returns true.
 template <class Visit>
 void for_each_block(const Plan& plan, const Buffers& buffers, int64_t first, int64_t last, bool (*stop)(),
                     Visit&& visit) {
@@ -67,12 +68,12 @@ void for_each_block(const Plan& plan, const Buffers& buffers, int64_t first, int
   if (first >= last) return;
   Buffers row = buffers;
   Dims position = unravel(first, space.extents());
-  int64_t begin = rank == 0 ? 0 : position[rank - 1];  // of the first run; all others begin at its start
+  int64_t begin = rank == 0 ? 0 : position[rank - 1];  // offset in the first run; every other run begins at 0
   for (int axis = 0; axis < rank - 1; ++axis) {
     if (row.mask) row.mask += position[axis] * space.stride(kMask, axis);
     for (int a = 0; a < plan.index.size(); ++a) row.index[a] += position[axis] * space.stride(kIndex + a, axis);
   }
-  int64_t since_asked = 0;
+  int64_t since_poll = 0;
   for (int64_t flat = first - begin;; flat += run) {
     Buffers at = row;
     const int64_t end = std::min(run, last - flat);
@@ -81,9 +82,9 @@ void for_each_block(const Plan& plan, const Buffers& buffers, int64_t first, int
       if (at.mask) at.mask = row.mask + begin * inner_stride(plan, kMask);
       for (int a = 0; a < plan.index.size(); ++a) at.index[a] = row.index[a] + begin * inner_stride(plan, kIndex + a);
       if (!visit(flat + begin, at, count)) return;
-      since_asked += count;
-      if (since_asked < kAskEvery) continue;
-      since_asked = 0;
+      since_poll += count;
+      if (since_poll < kPollEvery) continue;
+      since_poll = 0;
       if (stop != nullptr && stop()) return;
     }
     if (flat + run >= last) return;
@@ -101,20 +102,21 @@ void for_each_block(const Plan& plan, const Buffers& buffers, int64_t first, int
   }
 }
 
-struct Outside {
+struct CheckedIndex {
   uint64_t bits;
-  bool outside;
+  bool bad;
 };
 
-Outside judge(const IndexArray& index, Rule rule, const std::byte* at) {
+CheckedIndex check_index(const IndexArray& index, Rule rule, const std::byte* at) {
   return visit_index(index.type, [&]<class Index>() {
     const Index value = load<Index>(at);
-    const bool outside = rule.forbids(index.extent) && resolve(value, index.extent, rule) == kNowhere;
-    return Outside{static_cast<uint64_t>(value), outside};
+    const bool bad = rule.forbids(index.extent) && resolve(value, index.extent, rule) == kNowhere;
+    return CheckedIndex{static_cast<uint64_t>(value), bad};
   });
 }
 
-// Whether any index of the block is outside; the mask is respected. Fast where an array is contiguous and unmasked.
+// Whether the block has a bad index at a point that is not masked. Contiguous index arrays without a mask take the fast
+// loop.
 bool block_is_bad(const Plan& plan, const Buffers& at, int64_t count) {
   for (int a = 0; a < plan.index.size(); ++a) {
     const IndexArray& index = plan.index[a];
@@ -131,7 +133,7 @@ bool block_is_bad(const Plan& plan, const Buffers& at, int64_t count) {
     const int64_t mask_stride = inner_stride(plan, kMask);
     for (int64_t i = 0; i < count; ++i) {
       if (plan.masked && at.mask[i * mask_stride] == std::byte{0}) continue;
-      if (judge(index, plan.rule, at.index[a] + i * stride).outside) return true;
+      if (check_index(index, plan.rule, at.index[a] + i * stride).bad) return true;
     }
   }
   return false;
@@ -161,11 +163,11 @@ std::optional<BadIndex> first_outside(const Plan& plan, const Buffers& buffers, 
       if (plan.masked && at.mask[i * inner_stride(plan, kMask)] == std::byte{0}) continue;
       for (int a = 0; a < plan.index.size(); ++a) {
         const IndexArray& index = plan.index[a];
-        const Outside value = judge(index, plan.rule, at.index[a] + i * inner_stride(plan, kIndex + a));
-        if (!value.outside) continue;
+        const CheckedIndex value = check_index(index, plan.rule, at.index[a] + i * inner_stride(plan, kIndex + a));
+        if (!value.bad) continue;
         if (!found) found = BadIndex{flat + i, 0, index.extent, index.axis, index.type, value.bits};
         ++found->count;
-        break;  // a point counts once, by the lowest of its bad axes
+        break;  // a point counts once, with the lowest of its bad axes
       }
     }
     return true;

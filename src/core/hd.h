@@ -1,4 +1,4 @@
-// hd.h: marks the functions that compile for the host and, under nvcc, for the device too.
+// hd.h: defines the macros that mark functions for the host and, under nvcc, for GPUs as well.
 #pragma once
 
 #ifdef __CUDACC__
@@ -7,6 +7,6 @@
 #define GS_HD
 #endif
 
-// The same for small functions that kernels of several instruction set levels share: no copy of them may reach the
-// linker, which would pick one level's for everybody.
+// For small functions that kernels of several instruction set levels share. They are always inlined: of out-of-line
+// copies the linker would keep one, compiled for one level, for the whole program.
 #define GS_INLINE GS_HD inline __attribute__((always_inline))

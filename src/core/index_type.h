@@ -1,4 +1,4 @@
-// index_type.h: the eight integer types that an index may have, read natively and never cast in a pass of their own.
+// index_type.h: defines the eight integer types of index arrays, which kernels read without a separate cast.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ constexpr const char* index_name(IndexType type) {
   return names[static_cast<int>(type)];
 }
 
-// Calls visitor.operator()<Index>() with the C++ type of `type`.
+// Calls visitor.operator()<Index>(), where Index is the C++ type of `type`.
 template <class Visitor>
 decltype(auto) visit_index(IndexType type, Visitor&& visitor) {
   switch (type) {

@@ -1,4 +1,4 @@
-// number.h: the dtypes that a reduction can compute with. Moves never ask; they know only how many bytes an item has.
+// number.h: defines the dtypes of reductions and their conversions; moves need only the size of an item.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace gs {
 
 enum class Number : uint8_t {
-  none,  // items of plain bytes
+  none,  // items without arithmetic
   boolean,
   i8,
   i16,
@@ -39,11 +39,11 @@ enum class Number : uint8_t {
   f8_e5m2fnuz,
 };
 
-// What the highest exponent of a narrow float means.
+// How a narrow float encodes infinity and NaN.
 enum class Special : uint8_t {
-  ieee,  // infinities and NaNs
-  fn,    // finite, but for the pattern of all ones, which is NaN
-  fnuz,  // finite; minus zero is NaN, and there is no minus zero
+  ieee,  // the highest exponent encodes infinities and NaNs
+  fn,    // no infinities; NaN has all bits set except the sign, which may be either
+  fnuz,  // no infinities and no minus zero: its bit pattern is the NaN
 };
 
 template <class Bits, int kExponent, int kMantissa, int kBias, Special kSpecial>
@@ -76,7 +76,7 @@ inline constexpr bool is_complex = false;
 template <class T>
 inline constexpr bool is_complex<Complex<T>> = true;
 
-// Calls visitor.operator()<T>() with the type that holds such a number; for Number::none with void.
+// Calls visitor.operator()<T>(), where T is the C++ type of `number`; void for Number::none.
 template <class Visitor>
 GS_INLINE decltype(auto) visit_number(Number number, Visitor&& visitor) {
   switch (number) {
@@ -115,7 +115,7 @@ GS_INLINE To bits_as(From from) {
   return to;
 }
 
-// The one NaN that results hold, so that they are the same bytes on every processor.
+// The canonical NaN, the only one that computed results contain, so that their bytes are equal on all processors.
 GS_INLINE float quiet_nan(float) {
   return bits_as<float>(0x7FC00000u);
 }
@@ -127,7 +127,7 @@ GS_INLINE T canonical(T value) {
   return value == value ? value : quiet_nan(value);
 }
 
-// Exact: every narrow value is a float.
+// Converts exactly: every value of a narrow float is a float.
 template <class Bits, int kExponent, int kMantissa, int kBias, Special kSpecial>
 GS_INLINE float to_float(NarrowFloat<Bits, kExponent, kMantissa, kBias, kSpecial> value) {
   constexpr uint32_t kWidth = 1 + kExponent + kMantissa;
@@ -144,17 +144,17 @@ GS_INLINE float to_float(NarrowFloat<Bits, kExponent, kMantissa, kBias, kSpecial
   } else {
     if (bits == 1u << (kWidth - 1)) return quiet_nan(0.0f);
   }
-  if constexpr (kExponent == 8) {  // the range of float: its subnormals are float's
+  if constexpr (kExponent == 8) {  // bfloat16 is the upper half of a float, subnormals included
     return bits_as<float>(bits << (32 - kWidth));
   } else {
-    constexpr uint32_t kTiniest = static_cast<uint32_t>(127 + 1 - kBias - kMantissa) << 23;  // of the lowest bit
+    constexpr uint32_t kTiniest = static_cast<uint32_t>(127 + 1 - kBias - kMantissa) << 23;  // lowest subnormal
     if (exponent == 0)
       return bits_as<float>(sign | bits_as<uint32_t>(static_cast<float>(magnitude) * bits_as<float>(kTiniest)));
     return bits_as<float>(sign | ((exponent + 127 - kBias) << 23) | (magnitude & kLow) << (23 - kMantissa));
   }
 }
 
-// Rounds to the nearest, ties to even. Beyond the range: infinity, or NaN where there is none.
+// Rounds to nearest, ties to even. A value beyond the range becomes infinity, or NaN in a type without infinities.
 template <class Narrow>
 struct Round;
 template <class Bits, int kExponent, int kMantissa, int kBias, Special kSpecial>
@@ -167,7 +167,7 @@ struct Round<NarrowFloat<Bits, kExponent, kMantissa, kBias, kSpecial>> {
     constexpr uint32_t kNaN = kSpecial == Special::ieee ? kInfinity | 1u << (kMantissa - 1)
                               : kSpecial == Special::fn ? kMinusZero - 1
                                                         : kMinusZero;
-    // The first magnitude that is no finite value.
+    // The lowest magnitude bits that do not encode a finite value.
     constexpr uint32_t kBeyond = kSpecial == Special::ieee ? kInfinity
                                  : kSpecial == Special::fn ? kMinusZero - 1
                                                            : kMinusZero;
@@ -184,13 +184,13 @@ struct Round<NarrowFloat<Bits, kExponent, kMantissa, kBias, kSpecial>> {
       const int exponent = static_cast<int>(magnitude >> 23) - 127;
       const int lowest = 1 - kBias;
       const int dropped = 23 - kMantissa + (exponent < lowest ? lowest - exponent : 0);
-      if (dropped <= 24) {  // more: less than half of the lowest bit
+      if (dropped <= 24) {  // with more, the value is less than half of the lowest bit
         const uint32_t significand = 1u << 23 | (magnitude & 0x7FFFFFu);
         const uint32_t kept = significand >> dropped;
         const uint32_t rest = significand & ((1u << dropped) - 1);
         const uint32_t half = 1u << (dropped - 1);
         rounded = kept + (rest > half || (rest == half && (kept & 1) != 0) ? 1 : 0);
-        // A carry moves on into the exponent, as it should.
+        // A carry out of the mantissa correctly increments the exponent.
         if (exponent >= lowest) rounded += static_cast<uint32_t>(exponent - lowest) << kMantissa;
       }
     }
@@ -202,7 +202,7 @@ struct Round<NarrowFloat<Bits, kExponent, kMantissa, kBias, kSpecial>> {
 };
 
 #if defined(__F16C__) && !defined(__CUDACC__)
-// Instructions for what the templates above say, three times as fast.
+// F16C instructions do the conversions of the templates above three times as fast.
 GS_INLINE float to_float(F16 value) {
   return canonical(_cvtsh_ss(value.bits));
 }

@@ -1,4 +1,4 @@
-// plan.cpp: brings a plan into its canonical form and names its kind.
+// plan.cpp: brings a plan into its canonical form and determines its kind.
 #include "core/plan.h"
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 namespace gs {
 namespace {
 
+// Whether every operand walks the axes `outer` and `outer` + 1 as one axis.
 bool mergeable(const Space& space, int outer) {
   for (int operand = 0; operand < space.operands(); ++operand) {
     int64_t span = 0;
@@ -15,7 +16,8 @@ bool mergeable(const Space& space, int outer) {
   return true;
 }
 
-// The last axis joins the unit where no index, mask or fill value varies along it and both sides lie item after item.
+// Whether the last axis can become part of the unit: no index, mask or fill value varies along it, and both sides are
+// contiguous along it.
 bool joins_unit(const Plan& plan) {
   const Space& space = plan.space;
   const int last = space.rank() - 1;
@@ -47,7 +49,7 @@ PlanKind classify(const Plan& plan) {
 
 void Space::coalesce() {
   if (std::find(extent_.begin(), extent_.end(), 0) != extent_.end()) {
-    *this = Space(Dims{0}, operands_);  // nothing to walk; the other extents need not even have a product
+    *this = Space(Dims{0}, operands_);  // no points; the product of the other extents may overflow
     return;
   }
   for (int axis = rank() - 1; axis >= 0; --axis) {
@@ -84,7 +86,7 @@ void Plan::finish() {
 bool Plan::is_one_to_one() const {
   if (!index.empty()) return false;
   for (int axis = 0; axis < space.rank(); ++axis) {
-    if (space.stride(kIndexed, axis) == 0) return false;  // axes of extent 1 are gone
+    if (space.stride(kIndexed, axis) == 0) return false;  // the extent is not 1: such axes were removed
   }
   return true;
 }
@@ -106,7 +108,7 @@ Span indexed_span(const Plan& plan) {
 
 namespace {
 
-// Moves every operand by offset(operand) bytes.
+// Advances the address of every operand by offset(operand) bytes.
 template <class Offset>
 void shift(const Plan& plan, Buffers& buffers, Offset offset) {
   buffers.dense += offset(kDense);

@@ -1,4 +1,4 @@
-// point.h: where the operands of one point of a move lie.
+// point.h: computes the addresses of the operands at one point of a plan.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace gs {
 
-// A plan and its memory as plain pointers. The tables belong to whoever made the view.
+// A plan and its buffers as plain pointers into them.
 struct PlanView {
   int rank = 0;
   int operands = 0;
@@ -62,7 +62,8 @@ template <class Index>
 int64_t resolve_at(const std::byte* at, int64_t extent, Rule rule) {
   Index value;
   memcpy(&value, at, sizeof(Index));
-  asm volatile("" : "+r"(value));  // another thread may write to the array: what is checked is what is used
+  // Prevents a second read: another thread may write to the array, and the value that is used must be the checked one.
+  asm volatile("" : "+r"(value));
   return resolve(value, extent, rule);
 }
 
@@ -80,7 +81,7 @@ inline int64_t resolve_any(IndexType type, const std::byte* at, int64_t extent, 
   return kNowhere;
 }
 
-// Byte offset of a position on the folded axis: the axes are unrolled from the innermost one.
+// Byte offset of a position on a folded axis. Resolves the position into the axes from the innermost one on.
 inline int64_t unfold(int64_t position, const FoldAxis* fold, int count) {
   int64_t offset = 0;
   for (int f = count - 1; f >= 0; --f) {
@@ -91,12 +92,12 @@ inline int64_t unfold(int64_t position, const FoldAxis* fold, int count) {
   return offset;
 }
 
-// Where the operands of one point lie, relative to the start of each.
+// Byte offsets of the operands at one point, each from the start of its operand.
 struct PointOffsets {
   int64_t dense = 0;
-  int64_t indexed = 0;  // kNowhere: the mask or an index says that there is nothing
+  int64_t indexed = 0;  // kNowhere: the point is masked, or an index has no position
   int64_t fill = 0;
-  bool bad = false;  // nothing because of an index, where the rule allows no such index
+  bool bad = false;  // an index has no position, and the rule does not fill
 };
 
 inline PointOffsets locate(const PlanView& plan, int64_t flat) {
@@ -122,7 +123,7 @@ inline PointOffsets locate(const PlanView& plan, int64_t flat) {
   }
   for (int a = 0; a < plan.index_count; ++a) {
     int64_t offset = a < kInlineIndices ? index_offset[a] : 0;
-    if (a >= kInlineIndices) {  // many index arrays are rare: their offsets are found one by one
+    if (a >= kInlineIndices) {  // more index arrays are rare: each of their offsets takes a walk of its own
       int64_t remaining = flat;
       for (int axis = plan.rank - 1; axis >= 0; --axis) {
         const int64_t outer = remaining / plan.extent[axis];

@@ -1,4 +1,4 @@
-// reductions.h: from the number and the reduction of a Combine to the types that compute it.
+// reductions.h: maps the dtype and the reduction of a Combine to the templates that compute it.
 #pragma once
 
 #include <type_traits>
@@ -7,7 +7,7 @@
 
 namespace gs {
 
-// Calls use.operator()<T, kReduce>() for a reduction that the dtype has.
+// Calls use.operator()<T, kReduce>() if the dtype has the reduction.
 template <class Use>
 inline void with_reduction(const Combine& combine, Use&& use) {
   visit_number(combine.number, [&]<class T>() {
@@ -33,7 +33,8 @@ inline bool combines_directly(const Combine& combine) {
   return direct;
 }
 
-// Whether a total of float tells by itself that no value has come to its target: see kUntouched.
+// Whether a total needs no count of its values, because a reserved NaN in it means that it has none: see kUntouched in
+// kernel_combine.cpp.
 inline bool sums_suffice(const Combine& combine) {
   bool suffice = false;
   with_reduction(combine, [&]<class T, Reduce kReduce>() { suffice = is_narrow<T> && kReduce == Reduce::add; });

@@ -1,4 +1,4 @@
-// rule.h: turns one index value into a position, the only place that knows negatives and bounds.
+// rule.h: resolves one index to a position; only here bounds policies and negative indices are defined.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace gs {
 
-// What happens to an index outside its axis. `fill` is called `drop` when scattering; `deferred` is `raise` on the CPU.
+// What happens to an index outside of its axis. Scatters call `fill` `drop`; on the CPU `deferred` acts as `raise`.
 enum class Bounds : uint8_t { raise, deferred, fill, clip, wrap, unchecked };
 
 // Whether -1 means the last position or a position before the first one.
@@ -19,9 +19,10 @@ struct Rule {
   Bounds bounds = Bounds::raise;
   Negative negative = Negative::from_end;
 
-  // True where a position outside is an answer (padding, or nothing to write) and not an error.
+  // Whether an index outside gives padding in a gather and no write in a scatter, instead of an error.
   GS_HD constexpr bool fills() const { return bounds == Bounds::fill; }
-  // Whether an index outside of an axis of this extent is an error. An empty axis has nothing to clip or wrap to.
+  // Whether an index outside of an axis of this extent is an error. An empty axis has no position to clip or wrap
+  // to.
   GS_HD constexpr bool forbids(int64_t extent) const {
     if (bounds == Bounds::raise || bounds == Bounds::deferred) return true;
     return extent == 0 && (bounds == Bounds::clip || bounds == Bounds::wrap);
@@ -29,17 +30,19 @@ struct Rule {
   friend bool operator==(const Rule&, const Rule&) = default;
 };
 
-// Whether a value of this type can lie outside of an axis of this extent: bytes cannot miss a table of 256.
+// Whether a value of this type can be outside of an axis of this extent. For example, no uint8 is outside
+// of an axis of 256.
 constexpr bool may_miss(IndexType type, int64_t extent, Negative negative) {
   const bool is_signed = index_is_signed(type);
   if (index_size(type) == 8 || (is_signed && negative == Negative::out_of_bounds)) return true;
   return extent < int64_t{1} << (8 * index_size(type) - (is_signed ? 1 : 0));
 }
 
-// No position. A byte offset may be -1 where a stride is negative, so the mark is a value that no offset can take.
+// The result of resolving an index that has no position. It is not -1, because that is a valid byte offset if a stride
+// is negative; no byte offset has this value.
 inline constexpr int64_t kNowhere = INT64_MIN;
 
-// The value at full width. A uint64 beyond int64 becomes INT64_MAX, which lies outside of every axis.
+// Widens an index to int64. A uint64 beyond int64 becomes INT64_MAX, which is outside of every axis.
 template <class Index>
 GS_HD constexpr int64_t widen(Index value) {
   if constexpr (std::is_same_v<Index, uint64_t>) {
@@ -58,8 +61,8 @@ GS_HD constexpr bool is_inside(int64_t position, int64_t extent) {
   return static_cast<uint64_t>(position) < static_cast<uint64_t>(extent);
 }
 
-// Negative exactly where a position is outside: the form of `is_inside` that every instruction set has for whole
-// blocks. Unsigned, because the difference may wrap where the position is negative.
+// Negative exactly if the position is outside: a form of `is_inside` from operations that every instruction set has for
+// vectors. Computed unsigned, because the difference may wrap if the position is negative.
 GS_HD constexpr int64_t outside_mark(int64_t position, int64_t extent) {
   const auto last = static_cast<uint64_t>(extent) - 1;
   return static_cast<int64_t>(static_cast<uint64_t>(position) | (last - static_cast<uint64_t>(position)));
@@ -69,7 +72,7 @@ GS_HD constexpr int64_t clip(int64_t position, int64_t extent) {
   return position < 0 ? 0 : (position < extent ? position : extent - 1);
 }
 
-// A modulo, never a loop: the work does not depend on how far out the value is.
+// A modulo instead of a loop, so that the cost does not depend on how far outside the value is.
 template <class Index>
 GS_HD constexpr int64_t wrap(Index value, int64_t extent) {
   if constexpr (std::is_same_v<Index, uint64_t>) {
@@ -80,8 +83,9 @@ GS_HD constexpr int64_t wrap(Index value, int64_t extent) {
   }
 }
 
-// Position in [0, extent), or kNowhere. With Bounds::unchecked the caller vouches for the value, which comes back as it
-// is (after from_end). An empty axis has no position, whatever the rule.
+// Resolves an index to a position in [0, extent), or kNowhere. Bounds::unchecked returns the value without a check
+// (after from_end): the caller guarantees that it is inside. Under any other rule, an index into an empty axis has no
+// position.
 template <class Index>
 GS_HD constexpr int64_t resolve(Index value, int64_t extent, Rule rule) {
   int64_t position = widen(value);

@@ -1,4 +1,4 @@
-// small_vector.h: a list of plain values, inline up to N entries, on the heap beyond.
+// small_vector.h: provides a vector that stores up to N trivially copyable entries inline and more on the heap.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace gs {
 
-// Plans are built on every call, so the usual case must not allocate; the rank of an array is not bounded.
+// Plans are built on every call, so the usual case must not allocate; the rank of an array has no upper limit.
 template <class T, int N>
 class SmallVector {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -57,7 +57,7 @@ class SmallVector {
   }
   void append(const T* values, int count) {
     reserve(size_ + count);
-    for (int i = 0; i < count; ++i) data_[size_ + i] = values[i];  // a handful: cheaper than a call
+    for (int i = 0; i < count; ++i) data_[size_ + i] = values[i];  // few entries: a loop is cheaper than a call
     size_ += count;
   }
   void erase(int first, int count) {
@@ -83,10 +83,10 @@ class SmallVector {
   int size_ = 0;
   int capacity_ = N;
   std::unique_ptr<T[]> heap_;
-  T inline_[N];  // left uninitialised: only the first size_ entries are ever read
+  T inline_[N];  // left uninitialised: only the first size_ entries are read
 };
 
-// Extents, strides (bytes) or a coordinate: one number for each axis.
+// Extents, strides in bytes, or coordinates: one number for each axis.
 using Dims = SmallVector<int64_t, 8>;
 
 }  // namespace gs

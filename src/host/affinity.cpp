@@ -1,4 +1,4 @@
-// affinity.cpp: see affinity.h.
+// affinity.cpp: reads, edits and sets the affinity masks of threads.
 #include "host/affinity.h"
 
 #include <sched.h>
@@ -11,33 +11,34 @@
 namespace gs::host {
 namespace {
 
-struct LatestMask {
-  bool keeps = false;
-  bool known = false;
+struct CachedMask {
+  bool keep = false;   // an AffinityScope exists
+  bool valid = false;  // `mask` was read within it
   Affinity mask;
 };
-thread_local constinit LatestMask latest;
+thread_local constinit CachedMask cached;
 
 }  // namespace
 
-// Not by the C library, which does not say how much of the mask was filled: most machines need one word or two.
+// Uses the system call itself, because the C library does not return how many bytes of the mask were filled: usually
+// one word or two.
 const Affinity& Affinity::of_caller() {
-  if (latest.keeps && latest.known) return latest.mask;
-  Affinity& mask = latest.mask;
+  if (cached.keep && cached.valid) return cached.mask;
+  Affinity& mask = cached.mask;
   const long bytes = syscall(SYS_sched_getaffinity, 0, sizeof(mask.words_), mask.words_.data());
   mask.used_ = bytes > 0 ? static_cast<std::size_t>(bytes) / sizeof(MaskWord) : 0;
-  latest.known = true;
+  cached.valid = true;
   return mask;
 }
 
-AffinityScope::AffinityScope() : outer_(latest.keeps) {
-  latest.keeps = true;
-  latest.known = false;
+AffinityScope::AffinityScope() : outer_(cached.keep) {
+  cached.keep = true;
+  cached.valid = false;
 }
 
 AffinityScope::~AffinityScope() {
-  latest.keeps = outer_;
-  latest.known = false;
+  cached.keep = outer_;
+  cached.valid = false;
 }
 
 int Affinity::count() const {

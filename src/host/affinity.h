@@ -1,4 +1,4 @@
-// affinity.h: the processors that a thread may use, on machines with any number of them.
+// affinity.h: provides the affinity masks of threads, for any number of processors.
 #pragma once
 
 #include <pthread.h>
@@ -10,23 +10,25 @@ namespace gs::host {
 
 class Affinity {
  public:
-  // Empty where the system does not tell. Good until this thread asks again; a OneLook spares the look.
+  // The mask of the calling thread, empty if the system call fails. The reference is valid until the thread calls
+  // of_caller() again. Within an AffinityScope only the first call reads the mask.
   static const Affinity& of_caller();
   int count() const;
   bool has(int processor) const;
   void remove(int processor);
-  void give_to(pthread_t thread) const;  // a mask that the system refuses changes nothing
+  void give_to(pthread_t thread) const;  // if the system rejects the mask, the thread keeps its own
   bool operator==(const Affinity& other) const;
 
  private:
   using MaskWord = unsigned long;
   static constexpr std::size_t kWordBits = 8 * sizeof(MaskWord);
-  static constexpr std::size_t kWords = 8192 / kWordBits;  // Linux counts no more
+  static constexpr std::size_t kWords = 8192 / kWordBits;  // the most processors that Linux supports
   std::array<MaskWord, kWords> words_ = {};
-  std::size_t used_ = 0;  // words that the system knows
+  std::size_t used_ = 0;  // words that the system fills
 };
 
-// While one lives, its thread looks at its mask once: a call counts the processors, and its tasks place their helpers.
+// While one exists, its thread reads its mask only once. One call reads it for several purposes: to count the
+// processors and, in each of its tasks, to place helpers on them.
 class AffinityScope {
  public:
   AffinityScope();

@@ -1,4 +1,4 @@
-// host_info.cpp: asks the system once about processors, caches and settings.
+// host_info.cpp: reads processor, caches, quota and settings of the host.
 #include "host/host_info.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ std::string model_name() {
 #endif
 }
 
-// Of processor 0, as the kernel describes it: "1024K", "32M".
+// Size of a cache of processor 0, which Linux reports as "1024K" or "32M"; 0 if it is not reported.
 int64_t cache_bytes(int level) {
   for (int entry = 0; entry < 8; ++entry) {
     const std::string folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(entry) + "/";
@@ -66,8 +66,8 @@ HostInfo read_host() {
 }  // namespace
 
 const HostInfo& info() {
-  static const HostInfo asked = read_host();
-  return asked;
+  static const HostInfo host = read_host();
+  return host;
 }
 
 int processors() {

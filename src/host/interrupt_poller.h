@@ -1,4 +1,4 @@
-// interrupt_poller.h: asks now and then, on the calling thread, whether a run is to stop.
+// interrupt_poller.h: polls, on the calling thread, whether a run must stop.
 #pragma once
 
 #include <chrono>
@@ -9,16 +9,16 @@ class InterruptPoller {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // A question to Python takes its lock: not more often than every 10 ms. Without a function nobody is asked.
+  // A poll of Python takes the GIL, so that it is made at most every 10 ms. A null function never stops the run.
   explicit InterruptPoller(bool (*interrupted)(), Clock::duration every = std::chrono::milliseconds(10))
       : interrupted_(interrupted), every_(every) {}
 
-  // Whether to go on. Once the answer was to stop it stays so: asked again, nobody would say it any more.
+  // Whether the run goes on. Once it is stopped it stays stopped: the function need not report an interrupt twice.
   bool proceed() {
     if (interrupted_ == nullptr || stopped_) return !stopped_;
     const auto now = Clock::now();
-    if (now - asked_ < every_) return true;
-    asked_ = now;
+    if (now - polled_ < every_) return true;
+    polled_ = now;
     stopped_ = interrupted_();
     return !stopped_;
   }
@@ -27,7 +27,7 @@ class InterruptPoller {
  private:
   bool (*interrupted_)();
   Clock::duration every_;
-  Clock::time_point asked_ = Clock::now();
+  Clock::time_point polled_ = Clock::now();
   bool stopped_ = false;
 };
 

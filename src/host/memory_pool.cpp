@@ -1,4 +1,4 @@
-// memory_pool.cpp: a pool of warm blocks in size classes, four for every power of two.
+// memory_pool.cpp: implements the pool of recycled blocks.
 #include "host/memory_pool.h"
 
 #include <pthread.h>
@@ -28,7 +28,8 @@ constexpr size_t kLargestLimit = size_t{1} << 30;
 constexpr size_t kPartOfMemory = 16;
 constexpr size_t kMostBytes = size_t{1} << 62;
 
-// Sizes are a power of two times 1, 1.25, 1.5 or 1.75, so at most a quarter is left unused, and that is never touched.
+// Rounds a size up to a size class: a power of two times 1, 1.25, 1.5 or 1.75. So a block exceeds the requested size by
+// at most a quarter, which is never touched.
 size_t class_bytes(size_t bytes) {
   const size_t quarter = std::bit_floor(bytes) / 4;
   return (bytes + quarter - 1) / quarter * quarter;
@@ -47,7 +48,8 @@ bool enabled_by_setting() {
   throw std::invalid_argument("GS_POOL=" + std::string(setting) + ": expected 0 or 1");
 }
 
-// Fresh pages from the system, aligned to huge ones where they are large; null if there are none.
+// Fresh pages from the system, aligned to huge pages if the block has the size of one; null if the system has no
+// memory.
 void* map_block(size_t bytes) {
   const size_t alignment = bytes >= kHuge ? kHuge : kPage;
   const size_t slack = alignment - kPage;
@@ -68,7 +70,7 @@ struct Cached {
   size_t bytes;
 };
 
-// Which blocks there are. Whoever uses it holds the lock below.
+// The table of all blocks of the pool. A caller must hold the lock below.
 class Recycler {
  public:
   Recycler() : enabled_(enabled_by_setting()), limit_(std::min(kLargestLimit, memory_bytes() / kPartOfMemory)) {}
@@ -81,7 +83,7 @@ class Recycler {
     for (auto entry = cached_.rbegin(); entry != cached_.rend(); ++entry) {
       if (entry->bytes != size) continue;
       void* const block = entry->block;
-      adopt(block, size);
+      add_used(block, size);
       cached_bytes_ -= size;
       cached_.erase(std::next(entry).base());
       return block;
@@ -89,13 +91,13 @@ class Recycler {
     return nullptr;
   }
 
-  void adopt(void* block, size_t size) {
+  void add_used(void* block, size_t size) {
     used_.emplace(block, size);
     used_bytes_ += size;
   }
 
-  // False: the block is not one of the pool's.
-  bool give(void* block) noexcept {
+  // Takes a released block back. False: the block is not from the pool.
+  bool take_back(void* block) noexcept {
     const auto found = used_.find(block);
     if (found == used_.end()) return false;
     const size_t size = found->second;
@@ -136,31 +138,31 @@ class Recycler {
   size_t used_bytes_ = 0;
 };
 
-// A fork waits until nobody holds the lock. Nothing here is initialised by a guarded static: a child forked in the
-// middle of that would wait for ever. The recycler is never destroyed, because arrays may be released after the static
-// objects.
+// fork() acquires the lock first, so that a child gets a consistent pool. No function-local static is used here: a
+// child that is forked during its initialisation would wait for its guard without end. The recycler is never destroyed,
+// because arrays may be released after static objects are destroyed.
 constinit std::mutex lock;
-constinit Recycler* made = nullptr;
+constinit Recycler* recycler = nullptr;
 [[maybe_unused]] const int kForkWaits =
     pthread_atfork([] { lock.lock(); }, [] { lock.unlock(); }, [] { lock.unlock(); });
 
 class LockedPool {
  public:
   LockedPool() : held_(lock) {
-    if (made == nullptr) made = new Recycler;
+    if (recycler == nullptr) recycler = new Recycler;
   }
-  Recycler* operator->() const { return made; }
+  Recycler* operator->() const { return recycler; }
 
  private:
   std::lock_guard<std::mutex> held_;
 };
 
 void* take(size_t size) {
-  void* block = map_block(size);  // outside of the lock: the system may take its time
+  void* block = map_block(size);  // without the lock: the system call may take long
   if (block == nullptr && trim() > 0) block = map_block(size);
   if (block == nullptr) throw std::bad_alloc();
   try {
-    LockedPool()->adopt(block, size);
+    LockedPool()->add_used(block, size);
   } catch (...) {
     munmap(block, size);
     throw;
@@ -190,11 +192,11 @@ void* allocate(std::size_t bytes) {
 }
 
 void release(void* block) noexcept {
-  // Blocks of the pool begin with a page; most others do not, which saves the look.
+  // Blocks of the pool begin at a page. Most other blocks do not, which saves the lookup under the lock.
   const bool may_be_pooled = block != nullptr && (reinterpret_cast<uintptr_t>(block) & (kPage - 1)) == 0;
   if (may_be_pooled) {
     const std::lock_guard<std::mutex> held(lock);
-    if (made != nullptr && made->give(block)) return;
+    if (recycler != nullptr && recycler->take_back(block)) return;
   }
   std::free(block);
 }

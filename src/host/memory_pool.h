@@ -1,4 +1,4 @@
-// memory_pool.h: memory for results on the host, recycled so that large results do not pay for page faults again.
+// memory_pool.h: allocates host memory for results and recycles it to avoid repeated page faults.
 #pragma once
 
 #include <cstddef>
@@ -6,18 +6,19 @@
 
 namespace gs::host {
 
-// 64-byte aligned; throws std::bad_alloc. From 256 KiB on it comes from a process-wide pool of warm blocks (2 MiB
-// aligned and advised as huge pages from 2 MiB on); GS_POOL=0 turns the pool off. Any thread may allocate and release.
+// Returns memory that is aligned to 64 bytes; throws std::bad_alloc. Memory of 256 KiB or more comes from a
+// process-wide pool of recycled blocks, which are aligned to 2 MiB and advised as huge pages if they have at least 2
+// MiB. GS_POOL=0 turns the pool off. Any thread may allocate and release.
 void* allocate(std::size_t bytes);
 void release(void* block) noexcept;
 
-// Gives cached blocks back to the system; returns how many bytes.
+// Returns all cached blocks to the system, and the number of their bytes to the caller.
 std::size_t trim();
 
 struct PoolState {
-  std::size_t cached_bytes = 0;  // in blocks that wait for reuse
-  std::size_t used_bytes = 0;    // in blocks handed out
-  std::size_t limit_bytes = 0;   // most that is kept cached
+  std::size_t cached_bytes = 0;  // bytes of released blocks that are kept for reuse
+  std::size_t used_bytes = 0;    // bytes of allocated blocks
+  std::size_t limit_bytes = 0;   // upper limit of cached_bytes
   bool enabled = true;
 };
 PoolState pool_state();

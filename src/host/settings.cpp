@@ -1,4 +1,4 @@
-// settings.cpp: environment variables, processor levels and control group quotas.
+// settings.cpp: parses environment variables, reads the instruction set level and control group quotas.
 #include "host/settings.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace gs::host {
 namespace {
 
-// A whole decimal number and nothing else; -1 for any other text.
+// Parses a text that is one decimal number; -1 for any other text.
 int64_t whole_number(std::string_view text) {
   int64_t value = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -43,7 +43,7 @@ std::string_view first_word(std::string_view text) {
   return text.substr(begin, end == std::string_view::npos ? end : end - begin);
 }
 
-// Calls visit(folder) for the group in `path` below `base` and for every group above it.
+// Calls visit(folder) for the control group `path` below `base` and for every group above it.
 template <class Visit>
 void for_each_group(const std::string& base, std::string path, Visit visit) {
   while (!path.empty() && path.back() == '/') path.pop_back();
@@ -60,7 +60,7 @@ struct ControlGroup {
   std::string path;
 };
 
-// Lines of /proc/self/cgroup are number:controllers:path.
+// Parses /proc/self/cgroup, whose lines are number:controllers:path.
 std::vector<ControlGroup> groups_of(const std::string& membership) {
   std::vector<ControlGroup> groups;
   std::istringstream lines(membership);
@@ -81,17 +81,17 @@ bool has_controller(const std::string& list, std::string_view wanted) {
   return false;
 }
 
-// The smaller of two limits, where 0 is none.
+// The smaller of two limits, where 0 means no limit.
 int64_t tighter(int64_t a, int64_t b) {
   return a == 0 || (b != 0 && b < a) ? b : a;
 }
 
-// Processors for a time slice of `quota` in every `period`, rounded up; 0 for no limit.
+// Number of processors that use up a time of `quota` in every `period`, rounded up; 0 for no limit.
 int64_t processors_for(int64_t quota, int64_t period) {
   return quota <= 0 || period <= 0 ? 0 : (quota + period - 1) / period;
 }
 
-// Walks the groups of the process: v2(folder) and v1(folder) give the limit of one.
+// The lowest limit of all control groups of the process, where v2(folder) and v1(folder) read the limit of one group.
 template <class V2, class V1>
 int64_t tightest(const std::string& membership, const std::string& root, std::string_view controller, V2 v2, V1 v1) {
   int64_t limit = 0;
@@ -99,7 +99,8 @@ int64_t tightest(const std::string& membership, const std::string& root, std::st
     if (group.controllers.empty()) {
       for_each_group(root, group.path, [&](const std::string& folder) { limit = tighter(limit, v2(folder)); });
     } else if (has_controller(group.controllers, controller)) {
-      // Mounted under all names of the hierarchy, or under the one; a container may see its own group as the root.
+      // A hierarchy of version 1 is mounted under the list of its controllers or under one of them. In a container the
+      // root folder may be the group itself, so that the groups above the path are read as well.
       for (const std::string& mount : {root + "/" + group.controllers, root + "/" + std::string(controller)}) {
         for_each_group(mount, group.path, [&](const std::string& folder) { limit = tighter(limit, v1(folder)); });
       }
@@ -136,12 +137,12 @@ std::string level_setting(const char* variable, const char* text, const std::str
   const auto wanted = std::find(levels.begin(), levels.end(), text);
   if (wanted == levels.end()) refuse(variable, text, "baseline, v3 or v4");
   if (wanted > std::find(levels.begin(), levels.end(), supported)) {
-    refuse(variable, text, "at most " + supported + ", which is what this processor has");
+    refuse(variable, text, "at most " + supported + ", the highest level that this processor supports");
   }
   return text;
 }
 
-// Asks the processor itself: not every compiler knows the names of the levels.
+// Reads cpuid, because not every compiler has a query for the levels.
 std::string supported_level() {
 #if defined(__x86_64__)
   unsigned a = 0;

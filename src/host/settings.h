@@ -1,5 +1,4 @@
-// settings.h: reads what users and the system say about the processors: settings, levels, quotas. Free of global
-// state.
+// settings.h: reads settings, instruction set level and quotas, without global state.
 #pragma once
 
 #include <cstdint>
@@ -9,23 +8,24 @@ namespace gs::host {
 
 inline constexpr int kMostThreads = 1024;
 
-// The functions of settings throw std::invalid_argument that names the variable. `text` is null where it is not set.
+// These four functions parse the value `text` of an environment variable (null: it is not set). They throw
+// std::invalid_argument with the name of the variable.
 int64_t bytes_setting(const char* variable, const char* text, int64_t otherwise);
 int64_t points_setting(const char* variable, const char* text, int64_t otherwise);
 int threads_setting(const char* variable, const char* text, int otherwise);
 std::string level_setting(const char* variable, const char* text, const std::string& supported);
 
-// Highest instruction set level that this processor and its operating system have: "baseline", "v3" or "v4".
+// Highest instruction set level that the processor and the operating system support: "baseline", "v3" or "v4".
 std::string supported_level();
 
-// AVX-512 VBMI, for a processor whose level is v4.
+// Whether a processor of level v4 supports AVX-512 VBMI.
 bool has_byte_permutations();
 
-// What the control groups of a process allow. `membership` is the text of /proc/self/cgroup, `root` the mount point
-// /sys/fs/cgroup; version 1 and 2, every group up to the root counts. 0 where nothing is limited.
+// Limits by the control groups of a process, of version 1 and 2; 0 for no limit. `membership` is the text of
+// /proc/self/cgroup, `root` is the mount point /sys/fs/cgroup. The lowest limit of all groups up to the root counts.
 int quota_processors(const std::string& membership, const std::string& root);
 int64_t quota_memory(const std::string& membership, const std::string& root);
 
-std::string read_file(const std::string& path);  // empty where it cannot be read
+std::string read_file(const std::string& path);  // empty if it cannot be read
 
 }  // namespace gs::host

@@ -1,11 +1,11 @@
-// thread_count.h: how many threads a call may use.
+// thread_count.h: holds the number of threads that a call may use.
 #pragma once
 
 namespace gs {
 
-// A number that was set, or a function that finds it: it is asked once, when the number is first looked at. To count
-// the processors that the caller may use takes a system call, which short calls do without. First looked at by the
-// calling thread, before others work on the call.
+// A number, or a function that computes it on first use: counting the processors that the caller may use takes a system
+// call, which short calls avoid. The first use must be on the calling thread, before other threads work on the call,
+// because it is not synchronised.
 class ThreadCount {
  public:
   using Source = int (*)();

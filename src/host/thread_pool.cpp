@@ -1,4 +1,4 @@
-// thread_pool.cpp: the claiming pool: a word with the chunks that are left, and helpers that take from it.
+// thread_pool.cpp: implements the thread pool, whose threads claim work chunks from one atomic word.
 #include "host/thread_pool.h"
 
 #include <pthread.h>
@@ -32,7 +32,7 @@ inline void relax() {
 #endif
 }
 
-// Waits for done() without giving the processor away, for a short time.
+// Polls done() for a short time without yielding the processor.
 template <class Done>
 bool spin_until(Done done) {
   const auto end = std::chrono::steady_clock::now() + kSpin;
@@ -45,9 +45,10 @@ bool spin_until(Done done) {
   return done();
 }
 
-// The open word: chunks left (low half) and helpers allowed. One compare-and-swap claims a chunk, and whoever succeeds
-// knows that the task is alive until he reports the chunk as finished. So a helper may come late by any time: what he
-// reads of the task he reads after the claim.
+// The open word holds the number of work chunks left (low half) and of helpers allowed (high half). One
+// compare-and-swap claims a work chunk. After it, the task exists at least until the claiming thread reports the work
+// chunk as finished, because the caller waits for that. A helper reads the task only after a claim, so it may arrive
+// late by any time.
 constexpr uint64_t open_word(int helpers, int64_t left) {
   return (static_cast<uint64_t>(helpers) << 32) | static_cast<uint64_t>(left);
 }
@@ -74,7 +75,7 @@ class Pool {
   bool run(int threads, const Task& task) {
     std::unique_lock<std::mutex> only(busy_, std::try_to_lock);
     if (!only.owns_lock()) return run_alone(task);
-    const int helpers = hire(static_cast<int>(std::min<int64_t>(threads, task.chunks)) - 1);
+    const int helpers = start_helpers(static_cast<int>(std::min<int64_t>(threads, task.chunks)) - 1);
     place(helpers);
     task_ = task;
     failed_.store(false);
@@ -102,7 +103,7 @@ class Pool {
     return false;
   }
 
-  // Worker 0 is the caller.
+  // Claims the next work chunk. Worker 0 is the calling thread.
   bool claim(int worker, int64_t& chunk) {
     uint64_t word = open_.load();
     while (chunks_left(word) > 0 && worker <= helpers_allowed(word)) {
@@ -114,7 +115,8 @@ class Pool {
     return false;
   }
 
-  // What nobody has begun is dropped before the failed chunk counts as finished, so the caller cannot miss it.
+  // After a failure, the work chunks that no thread has claimed are dropped before the failed one counts as finished,
+  // so that the caller cannot miss the failure.
   void report(bool good) {
     if (!good) {
       failed_.store(true);
@@ -140,32 +142,33 @@ class Pool {
     }
   }
 
-  // Makes sure that there are so many helpers, or as many as the system grants. Signals stay with the caller's threads.
-  int hire(int wanted) {
+  // Starts helpers until there are `wanted`, or as many as the system allows; returns how many the task may use.
+  // Helpers block all signals, so that signals reach the threads of the program.
+  int start_helpers(int wanted) {
     wanted = std::min(wanted, kMaxHelpers);
-    if (hired_ >= wanted) return wanted;
+    if (started_ >= wanted) return wanted;
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     try {
       handles_.reserve(static_cast<std::size_t>(wanted));
-      while (hired_ < wanted) {
-        std::thread helper([this, worker = hired_ + 1] { help(worker); });
+      while (started_ < wanted) {
+        std::thread helper([this, worker = started_ + 1] { help(worker); });
         handles_.push_back(helper.native_handle());
         helper.detach();
-        ++hired_;
+        ++started_;
       }
     } catch (const std::exception&) {  // no more threads or memory: the threads that exist do the work
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    return std::min(hired_, wanted);
+    return std::min(started_, wanted);
   }
 
-  // The helpers run where the caller may run, but for its own processor: one that wakes up there may stay for
-  // milliseconds, and two threads then do the work of one: 3.4 ms instead of 1.8 for a gather of 2 Mi points, call
-  // after call. Every change is a system call for each helper: the caller's processor is not avoided where the caller
-  // moves about, nor where processors are many.
+  // Restricts the helpers to the processors that the caller may use, without the one that the caller runs on: a helper
+  // that wakes up there may stay for milliseconds, and two threads then do the work of one. A gather of 2 Mi points
+  // took 3.4 ms instead of 1.8, call after call. Every change of masks costs a system call for each helper, so that the
+  // caller's processor is not avoided if the caller has changed processors, or if more processors than threads exist.
   void place(int helpers) {
     const Affinity& mask = Affinity::of_caller();
     const int here = sched_getcpu();
@@ -189,26 +192,27 @@ class Pool {
   }
 
   const pid_t owner_;
-  std::mutex busy_;  // held by the caller whose task has the helpers
-  int hired_ = 0;
+  std::mutex busy_;  // held by the caller whose task the helpers run
+  int started_ = 0;
   std::vector<pthread_t> handles_;
-  Affinity mask_;        // the first `placed_` helpers have it,
-  int avoided_ = kNone;  // without this processor
-  int placed_ = 0;
-  int last_ = kNone;  // the processor of the last caller
+  Affinity mask_;        // mask of the caller
+  int avoided_ = kNone;  // processor that is removed from the helpers' mask
+  int placed_ = 0;       // the first `placed_` helpers have the mask
+  int last_ = kNone;     // the processor of the last caller
   Task task_;
   alignas(64) std::atomic<uint64_t> open_{0};
   std::atomic<bool> failed_{false};
   std::atomic<bool> out_of_memory_{false};
   alignas(64) std::atomic<uint32_t> finished_{0};
   std::atomic<uint32_t> dropped_{0};
-  alignas(64) std::atomic<uint32_t> calls_{0};  // what sleeping helpers watch
+  alignas(64) std::atomic<uint32_t> calls_{0};  // sleeping helpers wait until it changes
 };
 
 // Never destroyed: helpers may outlive the static objects of the program.
 std::atomic<Pool*> current_pool{nullptr};
 
-// In a child the helpers are gone and the locks may be held by nobody. The old pool is left alone.
+// A forked child has no helpers, and the threads that held the locks of the pool may not exist in it. So the child does
+// not use the old pool and does not free it.
 void forget_pool() {
   current_pool.store(nullptr);
 }
@@ -216,7 +220,7 @@ void forget_pool() {
 
 Pool* pool() {
   Pool* found = current_pool.load();
-  // Some ways to make a process do not run the handlers of fork.
+  // Not every way to create a process runs the handlers of fork, so that the process id is compared as well.
   if (found != nullptr && found->owner() == getpid()) return found;
   auto* fresh = new (std::nothrow) Pool;
   if (fresh == nullptr || current_pool.compare_exchange_strong(found, fresh)) return fresh;

@@ -6,7 +6,7 @@
 namespace gs {
 namespace {
 
-// Shape of the result, which is also the shape that the index broadcasts to.
+// Shape of the result. The index broadcasts to it.
 Dims matched_shape(const ArrayView& input, const IndexView& index, int axis, Match match) {
   Dims shape = index.extent;
   for (int d = 0; d < shape.size(); ++d) {
@@ -36,7 +36,7 @@ Plan along_axis(const ArrayView& input, const IndexView& index, std::optional<in
                 const Extras& extras) {
   if (!axis) return flat_along_axis(input, index, rule, extras);
   const int rank = input.rank();
-  // A scalar is read as an array of one element, as the source systems do.
+  // A scalar counts as an array of one element, as in the source systems.
   const int at = normalize_axis(*axis, rank == 0 ? 1 : rank);
   if (index.rank() != rank) {
     throw ShapeError("index of shape " + to_string(index.extent) + " has rank " + std::to_string(index.rank()) +

@@ -1,4 +1,4 @@
-// at_points.cpp: plans points given by one index array for each axis.
+// at_points.cpp: plans gathers and scatters of points, given by one index array for each axis.
 #include "core/error.h"
 #include "plans/checks.h"
 #include "plans/plans.h"

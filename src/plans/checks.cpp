@@ -1,4 +1,4 @@
-// checks.cpp: see checks.h.
+// checks.cpp: implements the checks and helpers that planners share.
 #include "plans/checks.h"
 
 #include <algorithm>
@@ -27,8 +27,8 @@ void check_extents(const ArrayView& view) {
   bool fits = true;
   for (int axis = 0; axis < view.rank(); ++axis) {
     const int64_t stride = view.stride[axis];
-    if (view.extent[axis] == 0) return;    // nothing is ever addressed
-    if (view.extent[axis] == 1) continue;  // never stepped along
+    if (view.extent[axis] == 0) return;    // no element is addressed
+    if (view.extent[axis] == 1) continue;  // the stride is not used
     int64_t reach = 0;
     fits = fits && stride != INT64_MIN && !__builtin_mul_overflow(view.extent[axis] - 1, std::abs(stride), &reach) &&
            !__builtin_add_overflow(span, reach, &span);
@@ -91,7 +91,7 @@ Flattened flatten(const ArrayView& view) {
 
 namespace {
 
-// Strides with which the dense side is walked.
+// Strides of the dense side over the shape of the result.
 Dims fitted_strides(const ArrayView& dense, const Dims& shape, Fit fit) {
   if (dense.extent == shape) return dense.stride;
   if (fit == Fit::exact) {
@@ -147,7 +147,10 @@ void set_extras(Plan& plan, const Extras& extras, const SmallVector<int, 8>& axi
   }
   if (extras.fill != nullptr) {
     check_extents(*extras.fill);
-    if (extras.fill->item != plan.item) throw DTypeError("the fill value and the input have items of different sizes");
+    if (extras.fill->item != plan.item) {
+      throw DTypeError("fill value with items of " + std::to_string(extras.fill->item) +
+                       " bytes, the input has items of " + std::to_string(plan.item) + " bytes");
+    }
     set_index_side(plan, kFill, broadcast_strides(*extras.fill, plan.index_shape, "fill value"), axis_of);
   }
 }

@@ -1,4 +1,4 @@
-// checks.h: what planners ask of shapes, axes and operands; every failure says what came and what was expected.
+// checks.h: declares the checks of shapes, axes and operands, and the helpers, that planners share.
 #pragma once
 
 #include <cstdint>
@@ -9,22 +9,22 @@
 
 namespace gs {
 
-std::string to_string(const Dims& shape);  // as Python prints a tuple
+std::string to_string(const Dims& shape);  // in the form of a Python tuple
 
-// axis in [-rank, rank) as a number in [0, rank); AxisError otherwise.
+// Maps an axis in [-rank, rank) to [0, rank); throws AxisError for any other.
 int normalize_axis(int64_t axis, int rank);
 
-// Throws ShapeError where a byte offset inside the array, or its size, does not fit in 64 bits.
+// Throws ShapeError if a byte offset inside the array, or its size, does not fit in 64 bits.
 void check_extents(const ArrayView& view);
 
-// Strides with which `view` is walked over `shape`: right-aligned, extent 1 stretches. ShapeError if `view` would have
-// to be larger than `shape`.
+// Strides of `view` broadcast one way to `shape`: axes are right-aligned, an extent of 1 stretches. Throws ShapeError,
+// which names `view` as `what`, if `view` does not broadcast.
 Dims broadcast_strides(const ArrayView& view, const Dims& shape, const char* what);
 
-// The shape to which both broadcast. ShapeError naming both shapes.
+// The shape to which `a` and `b` broadcast together. Throws ShapeError with both shapes if they do not.
 Dims broadcast_shape(const Dims& a, const Dims& b, const char* what_a, const char* what_b);
 
-// A source seen as one flat axis: an extent and either one step or a fold.
+// An array seen as one flat axis: its extent, and either one step or a fold.
 struct Flattened {
   int64_t extent = 0;
   int64_t step = 0;
@@ -32,18 +32,18 @@ struct Flattened {
 };
 Flattened flatten(const ArrayView& view);
 
-// Starts a plan: checks the operands against the result shape and sets the strides of the dense side.
+// Starts a plan: checks the operands against the shape of the result and sets the strides of the dense side.
 Plan begin_plan(const ArrayView& input, const Dims& result_shape, const Dims& index_shape, int index_arrays, Rule rule,
                 const Extras& extras);
 
-// Sets strides along `space`'s axes first, first + 1, ..
+// Sets the strides of an operand along the axes first, first + 1, .. of `space`.
 void set_strides(Space& space, int operand, int first, const int64_t* stride, int count);
 
-// Sets mask, fill and index strides for index axes that lie at `axis_of[i]` of the iteration space, and the same in the
-// plan's index space.
+// Sets the strides of an operand with the index shape (mask, fill value or index array), in the plan's space, where
+// index axis i is axis `axis_of[i]`, and in its index space.
 void set_index_side(Plan& plan, int operand, const Dims& stride, const SmallVector<int, 8>& axis_of);
 
-// Where the index axes lie, and mask and fill over the index shape.
+// Sets the plan's index axes, and the strides of mask and fill value.
 void set_extras(Plan& plan, const Extras& extras, const SmallVector<int, 8>& axis_of);
 
 }  // namespace gs

@@ -1,4 +1,4 @@
-// elementwise.cpp: plans a copy without any index, under a mask if there is one.
+// elementwise.cpp: plans a copy without index arrays, with an optional mask.
 #include "plans/checks.h"
 #include "plans/plans.h"
 

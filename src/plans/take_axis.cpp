@@ -1,4 +1,4 @@
-// take_axis.cpp: plans slices along one axis, with leading batch axes that input and indices share.
+// take_axis.cpp: plans gathers and scatters of slices along one axis, with optional leading batch axes.
 #include "core/checked.h"
 #include "plans/checks.h"
 #include "plans/plans.h"
@@ -27,11 +27,13 @@ void check_batch(const ArrayView& input, const IndexView& indices, int axis, int
 
 Plan take_axis(const ArrayView& input, const IndexView& indices, std::optional<int64_t> axis, int64_t batch_dims,
                Rule rule, const Extras& extras) {
-  // Without an axis the input is one flat axis, and nothing is left before or after it.
+  // Without an axis, the input is seen as one flat axis, with no axes before or after it.
   const bool flat = !axis.has_value();
   const int at = flat ? 0 : normalize_axis(*axis, input.rank());
   const int tail = flat ? 0 : input.rank() - at - 1;
-  if (flat && batch_dims != 0) throw ShapeError("batch_dims needs an axis");
+  if (flat && batch_dims != 0) {
+    throw ShapeError("batch_dims is " + std::to_string(batch_dims) + ", expected 0 where axis is None");
+  }
   if (!flat) check_batch(input, indices, at, batch_dims);
   check_extents(indices);
   const int batch = static_cast<int>(batch_dims);

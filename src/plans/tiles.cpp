@@ -1,4 +1,4 @@
-// tiles.cpp: see tiles.h.
+// tiles.cpp: computes the number of tiles and the views of each tile.
 #include "plans/tiles.h"
 
 #include <algorithm>

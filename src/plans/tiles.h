@@ -1,4 +1,4 @@
-// tiles.h: an elementwise gather along an axis, walked tile by tile in row-major order over the result.
+// tiles.h: cuts an elementwise gather along an axis into tiles of the result.
 #pragma once
 
 #include "core/plan.h"
@@ -6,16 +6,16 @@
 
 namespace gs {
 
-// Number of tiles that cover `shape`. ShapeError where the tile has another rank or an extent below 1.
+// Number of tiles that cover `shape`. Throws ShapeError if the tile has another rank or an extent below 1.
 int64_t tile_count(const Dims& shape, const Dims& tile);
 
-// What one tile reads and writes: a box of index and result, and the same box of the input, but its whole `axis`.
+// The operands of one tile: a box of the index and of the result, and that box of the input with its whole `axis`.
 struct Tile {
   ArrayView input;
   IndexView index;
   ArrayView result;
 };
-// Tile number `number` in row-major order. The operands fit together already.
+// The tile with this number in row-major order. The caller has checked that the operands fit together.
 Tile tile_at(const ArrayView& input, const IndexView& index, const ArrayView& result, int axis, const Dims& tile,
              int64_t number);
 

@@ -1,5 +1,5 @@
-// arrow_abi.h: the structs of Arrow's C data, C stream and C device interfaces, declared as the specification intends
-// it. https://arrow.apache.org/docs/format/CDataInterface.html, CStreamInterface.html, CDeviceDataInterface.html
+// arrow_abi.h: declares the structs of Arrow's C data, C stream and C device interfaces as the specifications give
+// them. https://arrow.apache.org/docs/format/CDataInterface.html, CStreamInterface.html, CDeviceDataInterface.html
 #pragma once
 
 #include <cstdint>

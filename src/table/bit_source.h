@@ -1,4 +1,4 @@
-// bit_source.h: the bits of pieces, for the kernels that pick them one by one and for those that copy words.
+// bit_source.h: describes the bits of pieces for kernels that pick single bits and for loops that copy whole words.
 #pragma once
 
 #include "table/bits.h"
@@ -6,13 +6,14 @@
 
 namespace gs::table {
 
+// Kernels read this byte for pieces without a validity bitmap.
 inline constexpr std::byte kOnes{0xFF};
 
 inline uint64_t bit_address(const std::byte* data) {
   return static_cast<uint64_t>(reinterpret_cast<uintptr_t>(data)) * 8;
 }
 
-// The bits of `buffer` for the rows of a piece, or ones where there are none.
+// The bits of `buffer` for the rows of a piece. If there is no buffer, all bits are 1 (BitSource::keep is 0).
 inline BitSource bit_source(const Buffer& buffer, const Piece& piece) {
   if (buffer.data == nullptr) return {bit_address(&kOnes), 0, bit_address(&kOnes) / 8 + 1};
   const uint64_t first = bit_address(buffer.data) + static_cast<uint64_t>(piece.offset);

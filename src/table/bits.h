@@ -1,4 +1,4 @@
-// bits.h: bitmaps as Arrow has them, the lowest bit of a byte first, from any bit on.
+// bits.h: reads Arrow bitmaps, which store the lowest bit of each byte first, from any bit offset.
 #pragma once
 
 #include <bit>
@@ -10,7 +10,7 @@
 namespace gs::table {
 
 constexpr int64_t words_for(int64_t bits) {
-  return bits / 64 + (bits % 64 != 0 ? 1 : 0);  // a sum may leave 64 bits
+  return bits / 64 + (bits % 64 != 0 ? 1 : 0);  // (bits + 63) / 64 may overflow
 }
 constexpr uint64_t low_bits(int64_t n) {
   return n >= 64 ? ~uint64_t{0} : (uint64_t{1} << n) - 1;
@@ -23,7 +23,7 @@ inline bool bit_at(const uint64_t* words, int64_t bit) {
   return ((words[bit >> 6] >> (bit & 63)) & 1) != 0;
 }
 
-// n bits (1 to 64) from `bit` on; reads no byte but those that hold them.
+// Returns n bits (1 to 64) from `bit` on; reads only the bytes that contain these bits.
 inline uint64_t read_bits(const std::byte* data, int64_t bit, int64_t n) {
   static_assert(std::endian::native == std::endian::little);
   const std::byte* const first = data + (bit >> 3);
@@ -36,14 +36,14 @@ inline uint64_t read_bits(const std::byte* data, int64_t bit, int64_t n) {
   return word & low_bits(n);
 }
 
-// A bit for each of n (at most 64) bytes, set where the byte is not 0.
+// Returns a bit for each of n (at most 64) bytes, set if the byte is not 0.
 inline uint64_t bits_of_bytes(const std::byte* data, int64_t stride, int64_t n) {
   uint64_t word = 0;
   for (int64_t k = 0; k < n; ++k) word |= uint64_t{data[k * stride] != std::byte{0}} << k;
   return word;
 }
 
-// Calls use(at, n) for the bits [at, at + length) of the result in steps that stay within its words.
+// Splits the bits [at, at + length) of a result at word boundaries and calls use(at, n) for each part.
 template <class Use>
 void for_each_word(int64_t at, int64_t length, Use use) {
   while (length > 0) {
@@ -55,7 +55,7 @@ void for_each_word(int64_t at, int64_t length, Use use) {
   }
 }
 
-// Calls use(bit) for every set bit in [begin, end); `begin` is a multiple of 64.
+// Calls use(bit) for each set bit in [begin, end); `begin` is a multiple of 64.
 template <class Use>
 void for_each_set(const uint64_t* words, int64_t begin, int64_t end, Use use) {
   for (int64_t w = begin / 64; w * 64 < end; ++w) {

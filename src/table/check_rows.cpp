@@ -1,4 +1,4 @@
-// check_rows.cpp: see check_rows.h.
+// check_rows.cpp: implements check_rows.h.
 #include "table/check_rows.h"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ void check_list_views(const Array& array, const Path& path) {
   }
 }
 
-// What a null row has in its view means nothing.
+// The views of null rows may have any content, so they are not checked.
 void check_views(const Array& array, const Path& path) {
   constexpr int32_t kInline = 12;
   const auto buffers = static_cast<int64_t>(array.shared.size());

@@ -1,4 +1,4 @@
-// check_rows.h: looks at every row of an array that another library handed over.
+// check_rows.h: checks every row of an array that another library exported.
 #pragma once
 
 #include "table/array.h"
@@ -6,11 +6,12 @@
 
 namespace gs::table {
 
-// Rows whose bit is 0 among `length` ones from `offset`.
+// The number of rows in [offset, offset + length) whose bit is 0.
 int64_t count_nulls(const std::byte* validity, int64_t offset, int64_t length);
 
-// Whether what the rows of `array` say (offsets, sizes, keys, type ids, run ends) stays inside of its buffers, children
-// and dictionary. Those it does not look into. The structure was checked. Throws ExchangeError.
+// Checks that the offsets, sizes, keys, type ids and run ends of all rows of `array` stay within its buffers, children
+// and dictionary. It does not check the rows of the children and of the dictionary. The structure of `array` must have
+// been checked before. Throws ExchangeError.
 void check_rows(const Array& array, const Type& type, const Path& path);
 
 }  // namespace gs::table

@@ -1,4 +1,4 @@
-// export_array.cpp: an Array becomes an ArrowArray for another library, and a Chunked a stream of them.
+// export_array.cpp: converts an Array into an ArrowArray for another library, and a Chunked into an ArrowArrayStream.
 #include <cerrno>
 #include <memory>
 #include <string>
@@ -10,18 +10,19 @@
 namespace gs::table {
 namespace {
 
-// Stands for buffers that hold no rows: some consumers read the first offset of an empty array.
+// Replaces null buffers of arrays without rows, because some consumers read the first offset of an empty array.
 alignas(64) constexpr std::byte kNoRows[64] = {};
 
 struct BufferPointers {
   std::vector<const void*> pointers;
   std::vector<std::shared_ptr<const void>> owners;
-  std::vector<int64_t> sizes;  // of the data buffers of views
+  std::vector<int64_t> sizes;  // bytes of the data buffers of views
 
   void drop(std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) owners[i].reset();
   }
 
+  // Adds the owner of the buffer, unless the previous buffer of this struct (from `begin` on) has the same owner.
   void keep(const Buffer& buffer, std::size_t begin) {
     const auto& owner = buffer.owner;
     if (owner == nullptr) return;
@@ -46,7 +47,7 @@ void count(const Array& array, Sizes& sizes) {
   if (array.dictionary != nullptr) count(*array.dictionary, sizes);
 }
 
-// What lies in the buffers behind the validity bitmap.
+// The number of buffers without the validity bitmap and, of a view, without the data buffers and their sizes.
 int buffers_of_rows(Layout layout) {
   switch (layout) {
     case Layout::null:
@@ -118,11 +119,11 @@ Stream& state(ArrowArrayStream* stream) {
   return *static_cast<Stream*>(stream->private_data);
 }
 
-// The only thing that can fail is an allocation.
-template <class Give>
-int give(ArrowArrayStream* stream, Give&& what) noexcept {
+// Calls produce(stream state) and returns the error code of the stream. Only an allocation can fail.
+template <class Produce>
+int run(ArrowArrayStream* stream, Produce&& produce) noexcept {
   try {
-    what(state(stream));
+    produce(state(stream));
     state(stream).error = nullptr;
     return 0;
   } catch (...) {
@@ -132,11 +133,11 @@ int give(ArrowArrayStream* stream, Give&& what) noexcept {
 }
 
 int get_schema(ArrowArrayStream* stream, ArrowSchema* out) noexcept {
-  return give(stream, [&](Stream& from) { export_type(*from.chunked->type, out); });
+  return run(stream, [&](Stream& from) { export_type(*from.chunked->type, out); });
 }
 
 int get_next(ArrowArrayStream* stream, ArrowArray* out) noexcept {
-  return give(stream, [&](Stream& from) {
+  return run(stream, [&](Stream& from) {
     if (from.next == from.chunked->chunks.size()) {
       out->release = nullptr;
       return;
@@ -165,11 +166,11 @@ void export_array(const Array& array, const Type& type, ArrowArray* out) {
   tree->kept.owners.reserve(sizes.buffers);
   tree->kept.sizes.reserve(sizes.data_buffers);
   tree->reserve(sizes.structs);
-  tree->alive = sizes.structs;
+  tree->unreleased = sizes.structs;
   ArrowArray root{};
   fill(*tree, array, type, &root);
   *out = root;
-  static_cast<void>(tree.release());  // it belongs to the structs now
+  static_cast<void>(tree.release());  // the exported structs own the tree from here on
 }
 
 void export_stream(std::shared_ptr<const Chunked> chunked, ArrowArrayStream* out) {

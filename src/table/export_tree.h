@@ -1,4 +1,4 @@
-// export_tree.h: the memory behind an exported struct and all that hang below it.
+// export_tree.h: owns the memory of an exported Arrow struct and of all structs below it.
 #pragma once
 
 #include <atomic>
@@ -9,9 +9,10 @@
 
 namespace gs::table {
 
-// All structs of an export but the root, and whatever they point to. A consumer may move any struct out of its parent
-// and release it last, so the one that is released last frees the tree. `Kept::drop(begin, end)` gives up earlier what
-// was kept for one struct alone. Nothing is moved after it was placed: everything is reserved before.
+// Holds all structs of an export except the root, and all data that they point to. A consumer may move any struct out
+// of its parent and release it last, so the release of the last struct frees the tree. `Kept::drop(begin, end)`
+// releases earlier the data that belongs to one struct alone. Consumers have pointers into the vectors, so all capacity
+// is reserved before the first element is added.
 template <class Struct, class Kept>
 struct ExportTree {
   struct Node {
@@ -21,11 +22,11 @@ struct ExportTree {
   };
   std::vector<Node> nodes;
   std::vector<Struct> structs;
-  std::vector<Struct*> children;  // the children of one struct lie side by side
+  std::vector<Struct*> children;  // the pointers to the children of one struct are contiguous
   Kept kept;
-  std::atomic<std::size_t> alive = 0;
+  std::atomic<std::size_t> unreleased = 0;  // structs, the root included
 
-  // How many structs there will be, the root included.
+  // `count`: number of structs, the root included.
   void reserve(std::size_t count) {
     nodes.reserve(count);
     structs.reserve(count);
@@ -41,13 +42,13 @@ struct ExportTree {
     return &children[first];
   }
 
-  // `out` is complete: what was kept for it lies in [begin, end).
+  // Completes `out`, whose own data is [begin, end) of `kept`.
   void finish(Struct* out, std::size_t begin, std::size_t end) {
     out->private_data = &nodes.emplace_back(Node{this, begin, end});
     out->release = &release;
   }
 
-  // The structs below it are released with it, but for those that were moved out.
+  // Releases the struct and all structs below it that the consumer has not moved out.
   static void release(Struct* it) noexcept {
     for (int64_t i = 0; i < it->n_children; ++i) {
       if (it->children[i]->release != nullptr) it->children[i]->release(it->children[i]);
@@ -56,7 +57,7 @@ struct ExportTree {
     const Node node = *static_cast<Node*>(it->private_data);
     it->release = nullptr;
     node.tree->kept.drop(node.begin, node.end);
-    if (node.tree->alive.fetch_sub(1, std::memory_order_acq_rel) == 1) delete node.tree;
+    if (node.tree->unreleased.fetch_sub(1, std::memory_order_acq_rel) == 1) delete node.tree;
   }
 };
 

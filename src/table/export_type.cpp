@@ -1,4 +1,4 @@
-// export_type.cpp: a Type becomes an ArrowSchema for another library.
+// export_type.cpp: converts a Type into an ArrowSchema for another library.
 #include <memory>
 #include <string>
 
@@ -8,7 +8,8 @@
 namespace gs::table {
 namespace {
 
-// Formats, names and metadata, one behind the other.
+// Stores all formats, names and metadata one after the other. The text is reserved at its full size beforehand, so that
+// the pointers into it stay valid.
 struct StringArena {
   std::string text;
   void drop(std::size_t, std::size_t) {}
@@ -18,7 +19,7 @@ struct StringArena {
     text.append(more.c_str(), more.size() + 1);
     return text.data() + at;
   }
-  // It starts with an int32.
+  // Metadata begins with an int32, which must be aligned.
   const char* add_aligned(const std::string& more) {
     text.resize((text.size() + 7) / 8 * 8);
     return add(more);
@@ -57,11 +58,11 @@ void export_type(const Type& type, ArrowSchema* out) {
   const std::size_t structs = count(type, bytes);
   tree->kept.text.reserve(bytes);
   tree->reserve(structs);
-  tree->alive = structs;
+  tree->unreleased = structs;
   ArrowSchema root{};
   fill(*tree, type, &root);
   *out = root;
-  static_cast<void>(tree.release());  // it belongs to the structs now
+  static_cast<void>(tree.release());  // the exported structs own the tree from here on
 }
 
 }  // namespace gs::table

@@ -1,4 +1,4 @@
-// fault.cpp: see fault.h.
+// fault.cpp: implements fault.h.
 #include "table/fault.h"
 
 #include "core/error.h"
@@ -6,14 +6,14 @@
 namespace gs::table {
 namespace {
 
-std::string in_words(const Path& path) {
-  std::string text = path.above != nullptr && path.above->above != nullptr ? in_words(*path.above) + ", " : "";
+std::string path_text(const Path& path) {
+  std::string text = path.above != nullptr && path.above->above != nullptr ? path_text(*path.above) + ", " : "";
   text += path.part;
   if (path.name[0] != '\0') return text + " '" + path.name + "'";
   return path.number < 0 ? text : text + " " + std::to_string(path.number);
 }
 
-// Bytes of the sequence that starts with `lead`, 0 for none.
+// The length in bytes of the UTF-8 sequence that starts with `lead`; 0: no sequence starts with it.
 std::size_t sequence_bytes(unsigned char lead) {
   if (lead < 0x80) return 1;
   if (lead >= 0xc2 && lead < 0xe0) return 2;
@@ -21,7 +21,7 @@ std::size_t sequence_bytes(unsigned char lead) {
   return lead >= 0xf0 && lead < 0xf5 ? 4 : 0;
 }
 
-// The second byte rules out what is longer than it need be, surrogates, and what lies beyond U+10FFFF.
+// The second byte shows overlong sequences, surrogates, and code points beyond U+10FFFF.
 bool second_fits(unsigned char lead, unsigned char second) {
   if (lead == 0xe0) return second >= 0xa0;
   if (lead == 0xed) return second < 0xa0;
@@ -32,7 +32,7 @@ bool second_fits(unsigned char lead, unsigned char second) {
 }  // namespace
 
 void fail(const Path& path, const std::string& what) {
-  throw ExchangeError(in_words(path) + ": " + what);
+  throw ExchangeError(path_text(path) + ": " + what);
 }
 
 bool is_utf8(std::string_view text) {

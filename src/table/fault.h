@@ -1,4 +1,4 @@
-// fault.h: where something is wrong in what another library handed over, put into words only once it is.
+// fault.h: locates a fault in a structure of another library, and formats its path only when an error is thrown.
 #pragma once
 
 #include <cstdint>
@@ -7,25 +7,26 @@
 
 namespace gs::table {
 
-// One step down the tree of a type or an array. Lives on the stack, so that a good tree costs no text.
+// One node on the path from the root of a type or an array. Paths are on the stack, so that the check of a valid tree
+// builds no strings.
 struct Path {
   const Path* above = nullptr;  // null: the root
-  const char* part = "";        // what this is to the one above: "column", "child", "dictionary"; of a root: what it is
+  const char* part = "";        // role in the node above: "column", "child", "dictionary"; of the root: its kind
   const char* name = "";
-  int64_t number = -1;  // for parts without a name; negative: there is but one
+  int64_t number = -1;  // of a part without a name; negative: the node above has only one such part
 };
 
-// The step to a child. Children of a root that is a structure are the columns of a table.
+// The path of a child. The children of a root that is a structure are the columns of a table.
 inline Path child_path(const Path& above, bool above_is_structure, const char* name, int64_t number) {
   return {&above, above.above == nullptr && above_is_structure ? "column" : "child", name, number};
 }
 
-// Throws ExchangeError: "column 'a', child 'item': <what>".
+// Throws ExchangeError with the text "column 'a', child 'item': <what>".
 [[noreturn]] void fail(const Path& path, const std::string& what);
 
 bool is_utf8(std::string_view text);
 
-// The text in quotes and of sane length, with every byte that is not printable ASCII as \xNN.
+// The first 60 bytes of the text in quotes, with \xNN for every byte that is not printable ASCII.
 std::string printable(std::string_view text);
 
 }  // namespace gs::table

@@ -1,4 +1,4 @@
-// frame.cpp: see frame.h.
+// frame.cpp: implements frame.h, except segmented_gather.
 #include "table/frame.h"
 
 #include <stdexcept>
@@ -19,7 +19,8 @@ bool is_nullable(const Type& type) {
   return type.layout != Layout::run_end || is_nullable(type.children[1]);
 }
 
-// Where a type has no validity of its own, its values say that a row is null.
+// Makes a type nullable. Unions and run-end encoded types have no validity; a null row of theirs is a null of a child,
+// so that child becomes nullable too.
 void make_nullable(Type& type) {
   type.flags |= kNullable;
   if (type.layout == Layout::run_end) make_nullable(type.children[1]);
@@ -43,10 +44,10 @@ bool has_nulls(const Array& array) {
   return array.validity.data != nullptr && array.nulls != 0;
 }
 
-// A field that may not be null must not become so by rows that are put into it.
+// Throws DataTypeError if a field that is not nullable has nulls in the result.
 void refuse_nulls(const Type& type, const Array& result) {
   if ((type.flags & kNullable) == 0 && has_nulls(result)) {
-    throw DataTypeError("'" + type.name + "' is not nullable, and a null would be put into it");
+    throw DataTypeError("'" + type.name + "' is not nullable, but the result would have nulls in it");
   }
   if (type.layout != Layout::structure || has_nulls(result)) return;
   for (std::size_t c = 0; c < type.children.size(); ++c) refuse_nulls(type.children[c], result.children[c]);
@@ -57,7 +58,7 @@ class ResultChunks {
   ResultChunks(const table::Sharing& sharing, Pieces pieces, Frame& out)
       : taker_(sharing), pieces_(std::move(pieces)), out_(out) {}
 
-  // Adds these rows as one chunk, or as two or more if a column needs larger offsets than it has.
+  // Adds these rows as one chunk, or as several chunks if a column needs larger offsets than its type has.
   void add(const Picks& picks) {
     try {
       out_.data.chunks.push_back(take(picks));
@@ -141,8 +142,8 @@ Frame take_rows(const table::Sharing& sharing, const Selection& selection, const
 
 namespace {
 
-// Where two types differ, if that is not what they say as a whole.
-std::string deeper(const Type& target, const Type& source, const std::string& where) {
+// The path of the difference in parentheses; empty if the message already names the two types that differ.
+std::string nested_difference(const Type& target, const Type& source, const std::string& where) {
   return where == type_name(target) + " and " + type_name(source) ? "" : " (" + where + ")";
 }
 
@@ -158,26 +159,26 @@ void check_like(const Frame& target, const Frame& source, const Roles& roles) {
     if (same_type(*target.data.type, *source.data.type, &where)) return;
     throw DataTypeError("the column is " + type_name(*source.data.type) + " in " + roles.source + " and " +
                         type_name(*target.data.type) + " in " + roles.target +
-                        deeper(*target.data.type, *source.data.type, where));
+                        nested_difference(*target.data.type, *source.data.type, where));
   }
   const std::vector<Type>& columns = target.data.type->children;
   const std::vector<Type>& others = source.data.type->children;
   if (columns.size() != others.size()) {
-    throw InvalidArgument("columns of " + roles.source + ": " + std::to_string(others.size()) + ", of " + roles.target +
-                          ": " + std::to_string(columns.size()));
+    throw InvalidArgument("number of columns: " + std::to_string(others.size()) + " in " + roles.source + ", " +
+                          std::to_string(columns.size()) + " in " + roles.target);
   }
   for (std::size_t c = 0; c < columns.size(); ++c) {
     if (same_type(columns[c], others[c], &where)) continue;
     throw DataTypeError("column " + std::to_string(c) + " ('" + columns[c].name + "') is " + type_name(others[c]) +
                         " in " + roles.source + " and " + type_name(columns[c]) + " in " + roles.target +
-                        deeper(columns[c], others[c], where));
+                        nested_difference(columns[c], others[c], where));
   }
 }
 
 namespace {
 
 void check_fields(const Type& target, const Type& source, const Roles& roles) {
-  if (target.format == "+m") return;  // whose names have no meaning
+  if (target.format == "+m") return;  // the field names of an Arrow map have no meaning
   for (std::size_t c = 0; c < target.children.size(); ++c) {
     if (target.layout == Layout::structure && target.children[c].name != source.children[c].name) {
       throw InvalidArgument("field " + std::to_string(c) + " of '" + target.name + "' is called '" +
@@ -209,15 +210,12 @@ Frame to_frame(Chunked data, std::optional<bool> is_table, int device) {
     if (!has_nulls(chunk)) continue;
     if (chunk.nulls < 0 && device == kHost && count_nulls(chunk.validity.data, chunk.offset, chunk.length) == 0)
       continue;
-    throw ExchangeError("a table whose records are null");
+    throw ExchangeError("expected a table (format +s) without nulls, got one with null records");
   }
   return frame;
 }
 
 namespace {
-
-constexpr int64_t kShortRow = 4096;  // bytes or values that a row may have
-constexpr std::size_t kFewChunks = 8;
 
 bool is_short(const Type& type, const Array& array) {
   if (type.width > kShortRow || type.list_size > kShortRow || array.reach > kShortRow) return false;

@@ -1,4 +1,4 @@
-// import_array.cpp: an ArrowArray that another library hands over becomes an Array that reads it where it is.
+// import_array.cpp: converts the ArrowArray of another library into an Array that refers to its buffers in place.
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -11,11 +11,12 @@
 namespace gs::table {
 namespace {
 
-// So many rows or bytes are in no memory, and sums of a few thousand such numbers stay within 64 bits.
+// No memory holds more rows or bytes than this, and sums of a few thousand such numbers stay within 64 bits.
 constexpr int64_t kMostRows = int64_t{1} << 48;
 
 constexpr int64_t kMaxBuffers = INT32_MAX;
 
+// Owns an imported array and releases it together with the last buffer that refers to it.
 struct Owner {
   ArrowArray array{};
   Owner() = default;
@@ -26,7 +27,7 @@ struct Owner {
   }
 };
 
-// Moves the array out of the caller's struct, and releases it there if memory runs out.
+// Moves the array out of the caller's struct. If memory runs out, it releases the array in the caller's struct.
 std::shared_ptr<const Owner> take_over(ArrowArray* array) {
   try {
     auto owner = std::make_shared<Owner>();
@@ -47,7 +48,7 @@ std::string layout_rows(const Array& array) {
   return "offset " + std::to_string(array.offset) + " and length " + std::to_string(array.length);
 }
 
-// How many buffers an array of the layout has, the validity bitmap included; of a view: without its data buffers.
+// The number of buffers that the layout requires, the validity bitmap included; of a view without its data buffers.
 int64_t buffer_count(Layout layout) {
   switch (layout) {
     case Layout::null:
@@ -68,17 +69,18 @@ int64_t buffer_count(Layout layout) {
 
 void check_counts(const ArrowArray& in, const Type& type, const Path& path) {
   if (in.release == nullptr) fail(path, "was released already");
-  if (in.length < 0) fail_number(path, "length", in.length);
-  if (in.offset < 0) fail_number(path, "offset", in.offset);
+  if (in.length < 0) fail_number(path, "length", in.length, ", expected 0 or more");
+  if (in.offset < 0) fail_number(path, "offset", in.offset, ", expected 0 or more");
   if (in.length > kMostRows || in.offset > kMostRows) {
-    fail_number(path, "length", in.length, " from " + std::to_string(in.offset) + " on, more than any memory holds");
+    fail_number(path, "length", in.length, " at offset " + std::to_string(in.offset) + ", more than any memory holds");
   }
   if (in.null_count < -1 || in.null_count > in.length) {
-    fail_number(path, "null_count", in.null_count, " of " + std::to_string(in.length) + " rows");
+    fail_number(path, "null_count", in.null_count, ", but the array has " + std::to_string(in.length) + " rows");
   }
   const int64_t buffers = buffer_count(type.layout);
-  const bool more = type.layout == Layout::view ? in.n_buffers <= kMaxBuffers
-                                                : type.layout == Layout::null && in.n_buffers == 1;  // polars has one
+  // Views have any number of data buffers, and polars exports one buffer for a null array.
+  const bool more =
+      type.layout == Layout::view ? in.n_buffers <= kMaxBuffers : type.layout == Layout::null && in.n_buffers == 1;
   if (in.n_buffers != buffers && !(more && in.n_buffers > buffers)) {
     fail_number(path, "n_buffers", in.n_buffers,
                 ", but " + type_name(type) + " has " + std::to_string(buffers) +
@@ -105,7 +107,7 @@ class Reader {
     if (in == nullptr) fail(path, "is a null pointer");
     check_counts(*in, type, path);
     if (!readable_ && (type.layout == Layout::view || type.layout == Layout::run_end)) {
-      fail(path, "is " + type_name(type) + " on a GPU, which table operators do not take");
+      fail(path, "is " + type_name(type) + " on a GPU; table operators take this type in host memory only");
     }
     out.length = in->length;
     out.offset = in->offset;
@@ -127,7 +129,7 @@ class Reader {
     return {owner_, static_cast<const std::byte*>(data)};
   }
 
-  // A buffer that must be there wherever there are rows.
+  // A buffer that must not be null if there are rows.
   Buffer needed(const void* data, bool rows, const char* name, const Path& path) const {
     if (data == nullptr && rows) fail(path, std::string("its ") + name + " are a null pointer");
     return buffer(data);
@@ -149,7 +151,7 @@ class Reader {
     if (out.validity.data == nullptr) return;
     const int64_t nulls = count_nulls(out.validity.data, out.offset, out.length);
     if (out.nulls >= 0 && out.nulls != nulls) {
-      fail_number(path, "null_count", out.nulls, ", but the bitmap has " + std::to_string(nulls));
+      fail_number(path, "null_count", out.nulls, ", but the validity bitmap has " + std::to_string(nulls));
     }
     out.nulls = nulls;
   }
@@ -182,7 +184,7 @@ class Reader {
         out.second = buffer(in.buffers[2]);
         if (readable_ && out.second.data == nullptr && last_offset(type, out) > 0)
           fail(path, "its bytes are a null pointer");
-        if (!readable_ && out.second.data == nullptr) out.reach = 0;  // kernels refuse any other offset
+        if (!readable_ && out.second.data == nullptr) out.reach = 0;  // kernels report every offset above 0
         return;
       case Layout::list: read_offsets(in, type, path, out); return;
       case Layout::list_view:
@@ -198,13 +200,13 @@ class Reader {
     }
   }
 
-  // Whoever computes the address of a row may do so without a check for overflow.
+  // After this check, the address of a row can be computed without a check for overflow.
   static void check_addresses(const Type& type, const Path& path, const Array& out) {
     const int64_t most = std::numeric_limits<int64_t>::max() / std::max<int64_t>(type.width, 16) - 1;
     if (out.length > most - out.offset) fail_number(path, "length", out.length, ", more than any memory holds");
   }
 
-  // Offsets of no rows at all may be missing or empty, so the first one is read only if there are rows.
+  // The offsets of an array without rows may be null or empty, so they are read only if there are rows.
   void read_offsets(const ArrowArray& in, const Type& type, const Path& path, Array& out) const {
     out.first = needed(in.buffers[1], in.length > 0 || in.offset > 0, "offsets", path);
     if (in.length == 0) return;
@@ -215,7 +217,8 @@ class Reader {
     const int64_t first = load_offset(out.first.data, type.width, in.offset);
     const int64_t last = last_offset(type, out);
     if (first < 0 || last < first || last > kMostRows) {
-      fail(path, "offsets run from " + std::to_string(first) + " to " + std::to_string(last));
+      fail(path, "offsets run from " + std::to_string(first) + " to " + std::to_string(last) +
+                     ", expected ascending offsets from 0 on");
     }
     out.reach = last;
   }
@@ -224,7 +227,7 @@ class Reader {
     return out.length == 0 ? 0 : load_offset(out.first.data, type.width, out.offset + out.length);
   }
 
-  // The last buffer says how long the data buffers between it and the views are.
+  // The last buffer holds the sizes of the data buffers, which lie between it and the views.
   void read_views(const ArrowArray& in, const Path& path, Array& out) const {
     const int64_t count = in.n_buffers - 3;
     out.first = needed(in.buffers[1], in.length > 0, "views", path);
@@ -242,7 +245,7 @@ class Reader {
     }
   }
 
-  // Rows of children that the rows of the array reach, as far as its first and last one tell.
+  // Checks that the children have the rows that the array refers to, as far as its first and last row show.
   void check_children(const Type& type, const Path& path, const Array& out) const {
     const int64_t end = out.offset + out.length;
     int64_t rows = 0;
@@ -254,7 +257,7 @@ class Reader {
       case Layout::fixed_list:
         if (__builtin_mul_overflow(end, type.list_size, &rows)) {
           fail_number(path, "length", out.length,
-                      " of lists of " + std::to_string(type.list_size) + " rows: an overflow");
+                      " of lists of " + std::to_string(type.list_size) + " rows, more rows than 64 bits can count");
         }
         return need_rows(type, path, out, 0, rows);
       case Layout::list:
@@ -297,7 +300,7 @@ class Reader {
     if (last < out.offset + out.length) {
       fail(path, "its last run ends at " + std::to_string(last) + ", before the end of " + layout_rows(out));
     }
-    if (end_of(0) < 1) fail(path, "its first run ends at " + std::to_string(end_of(0)));
+    if (end_of(0) < 1) fail(path, "its first run ends at " + std::to_string(end_of(0)) + ", expected 1 or more");
   }
 
   std::shared_ptr<const Owner> owner_;

@@ -1,4 +1,4 @@
-// import_stream.cpp: a stream of arrays that another library hands over becomes the chunks of one column or table.
+// import_stream.cpp: reads an ArrowArrayStream of another library into the chunks of one column or table.
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -19,12 +19,12 @@ struct StreamReleaser {
   }
 };
 
-// What the producer says about its own failure, which has to be read before it is called again.
+// Throws with the producer's own error text. The text is valid only until the next call of the stream.
 [[noreturn]] void fail_stream(ArrowArrayStream* stream, const std::string& what, int code) {
   const char* text = stream->get_last_error != nullptr ? stream->get_last_error(stream) : nullptr;
   std::string why = std::generic_category().message(code);
   if (text != nullptr) why = is_utf8(text) ? text : printable(text);
-  constexpr std::size_t kLongestText = 2000;  // readers that read each other repeat what they were told
+  constexpr std::size_t kLongestText = 2000;  // nested streams repeat the text of the stream that they read
   if (why.size() > kLongestText) why = printable(std::string_view(why).substr(0, kLongestText)) + " ..";
   throw ExchangeError("Arrow stream: the producer failed to give " + what + ": " + why);
 }
@@ -36,7 +36,7 @@ Type read_schema(ArrowArrayStream* stream) {
   return import_type(&schema);
 }
 
-// False: there are no more.
+// Appends the next chunk to `out`; false: the stream has no more.
 bool read_chunk(ArrowArrayStream* stream, Check check, Chunked& out) {
   ArrowArray array{};
   const auto name = [&] { return "chunk " + std::to_string(out.chunks.size()); };

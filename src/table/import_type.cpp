@@ -1,4 +1,4 @@
-// import_type.cpp: an ArrowSchema that another library hands over becomes a Type.
+// import_type.cpp: converts the ArrowSchema of another library into a Type.
 #include <string_view>
 #include <utility>
 
@@ -10,7 +10,7 @@
 namespace gs::table {
 namespace {
 
-constexpr int kMaxLevels = 64;  // a table is the first one
+constexpr int kMaxLevels = 64;  // the table counts as one level
 constexpr int64_t kMaxFields = 1 << 20;
 constexpr int64_t kMaxMetadata = INT32_MAX;
 
@@ -22,7 +22,7 @@ struct SchemaReleaser {
   }
 };
 
-// Names the column only: the way down would be a long one.
+// The message names only the column, because the full path would have kMaxLevels steps.
 [[noreturn]] void fail_too_deep(const Path& path) {
   const Path* top = &path;
   while (top->above->above != nullptr) top = top->above;
@@ -32,14 +32,15 @@ struct SchemaReleaser {
        "its type is nested deeper than " + std::to_string(kMaxLevels) + " levels, which is the limit");
 }
 
-// Walks the whole tree before anything is allocated for it: counts may lie, and children may be their own parents.
-// `path` comes without the name, which is put into messages only if it can be shown.
+// Checks the whole tree before memory is allocated for it, because counts may be wrong and the tree may have cycles.
+// `path` comes without the name of this node, which messages contain only if it is valid UTF-8.
 void check_tree(const ArrowSchema* schema, Path path, int level, int64_t& fields) {
   if (schema == nullptr) fail(path, "is a null pointer");
   if (schema->release == nullptr) fail(path, "was released already");
   if (schema->name != nullptr && is_utf8(schema->name)) path.name = schema->name;
   if (level > kMaxLevels) fail_too_deep(path);
-  if (schema->n_children < 0) fail(path, "n_children is " + std::to_string(schema->n_children));
+  if (schema->n_children < 0)
+    fail(path, "n_children is " + std::to_string(schema->n_children) + ", expected 0 or more");
   fields += 1;
   if (schema->n_children > kMaxFields - fields) {
     fail(path, "has more than " + std::to_string(kMaxFields) + " fields (n_children is " +
@@ -60,7 +61,7 @@ int64_t next_length(const char* metadata, int64_t& bytes, const Path& path) {
   return length;
 }
 
-// A count of pairs, then length and bytes of each key and each value.
+// Copies the metadata: a count of pairs, then the length and the bytes of each key and each value.
 std::string read_metadata(const char* metadata, const Path& path) {
   if (metadata == nullptr) return {};
   int64_t bytes = 0;
@@ -73,7 +74,7 @@ std::string read_metadata(const char* metadata, const Path& path) {
   return {metadata, static_cast<std::size_t>(bytes)};
 }
 
-// How many children a layout has; -1: any number.
+// The number of children that the layout requires; -1: any number.
 int64_t child_count(const Type& type) {
   switch (type.layout) {
     case Layout::list:
@@ -95,20 +96,20 @@ void check_children(const Type& type, const Path& path) {
   if (type.layout == Layout::list && type.format == "+m") {
     const Type& entries = type.children[0];
     if (entries.layout != Layout::structure || entries.children.size() != 2) {
-      fail(path, "a map's child must be a struct of two fields, key and value, and is " + type_name(entries));
+      fail(path, "a map's child must be a struct of two fields, key and value, got " + type_name(entries));
     }
   } else if (type.layout == Layout::run_end) {
     const Type& ends = type.children[0];
     if (!ends.is_integer || ends.width == 1 || !index_is_signed(ends.integer) || ends.dictionary != nullptr) {
-      fail(path, "run ends must be int16, int32 or int64, and are " + type_name(ends));
+      fail(path, "run ends must be int16, int32 or int64, got " + type_name(ends));
     }
   }
   if (type.dictionary != nullptr && !type.is_integer) {
-    fail(path, "keys of a dictionary must be integers, not of format " + printable(type.format));
+    fail(path, "keys of a dictionary must be integers, got format " + printable(type.format));
   }
 }
 
-// `path` comes without the name, which is put into messages only if it can be shown.
+// `path` comes without the name of this node, which messages contain only if it is valid UTF-8.
 void read_type(const ArrowSchema& schema, Path path, Type& type) {
   if (schema.name != nullptr) {
     if (!is_utf8(schema.name)) fail(path, "its name is not UTF-8: " + printable(schema.name));

@@ -1,4 +1,4 @@
-// load.h: reads one value from a buffer of another library, which need not be aligned.
+// load.h: reads one value from a buffer that need not be aligned, because other libraries allocate it.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ Value load(const std::byte* values, int64_t row) {
   return value;
 }
 
-// An offset of 4 or 8 bytes.
+// Reads an offset of 4 or 8 bytes (`width`).
 inline int64_t load_offset(const std::byte* offsets, int64_t width, int64_t row) {
   return width == 4 ? load<int32_t>(offsets, row) : load<int64_t>(offsets, row);
 }

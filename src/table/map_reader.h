@@ -1,4 +1,4 @@
-// map_reader.h: maps and masks as callers have them, and their values read once, checked, in private memory.
+// map_reader.h: describes the memory of maps and masks, and reads each value once, with its check, into private memory.
 #pragma once
 
 #include <algorithm>
@@ -11,21 +11,21 @@
 
 namespace gs::table {
 
-// Which values of a map or mask are null: those whose bit, or whose byte, is 0. Neither: none is.
+// The nulls of a map or mask: a value is null if its bit or its byte is 0. Without bits and bytes, no value is null.
 struct Nulls {
   const std::byte* bits = nullptr;
   int64_t offset = 0;
   const std::byte* bytes = nullptr;
   int64_t stride = 1;
 
-  // A bit for each of the n (at most 64) values from `first` on, set where it is not null.
+  // Returns a bit for each of the n (at most 64) values from `first` on, set if the value is not null.
   uint64_t present(int64_t first, int64_t n) const {
     if (bits != nullptr) return read_bits(bits, offset + first, n);
     return bytes == nullptr ? low_bits(n) : bits_of_bytes(bytes + first * stride, stride, n);
   }
 };
 
-// One chunk of a map: `count` integers, `stride` bytes apart.
+// One chunk of a map: `count` integers with a distance of `stride` bytes.
 struct MapPart {
   const std::byte* data = nullptr;
   int64_t stride = 0;
@@ -34,17 +34,18 @@ struct MapPart {
   Nulls nulls;
 };
 
-// One chunk of a mask: bits, or bytes that are `stride` apart.
+// One chunk of a mask: bits, or bytes with a distance of `stride`.
 struct MaskPart {
   const std::byte* data = nullptr;
   bool is_bits = false;
-  int64_t offset = 0;  // bits: the first one
+  int64_t offset = 0;  // of a bit mask: its first bit
   int64_t stride = 1;
   int64_t count = 0;
   Nulls nulls;
 };
 
-// What is found wrong in a map, read in ascending order.
+// The nulls and bad indices found in a part of a map: their counts and the first of each. Entries are read in ascending
+// order.
 struct Fault {
   int64_t nulls = 0;
   int64_t first_null = INT64_MAX;
@@ -54,7 +55,7 @@ struct Fault {
   bool is_signed = true;
   bool from_end = true;
 
-  // What was found in another part of the map.
+  // Adds the nulls and bad indices of another part of the map.
   void add(const Fault& other) {
     nulls += other.nulls;
     first_null = std::min(first_null, other.first_null);
@@ -70,18 +71,19 @@ struct Fault {
   }
 };
 
-// Rows of the table, and what is added to a negative number: as many, or nothing.
+// The number of rows, and the number that is added to a negative index: `size`, or 0 if the rule has no negative
+// indices.
 struct Extent {
   int64_t size;
   int64_t from_end;
 };
 
-// A group of map values: positions in [0, size), 0 where there is none.
+// The positions of up to 64 map values. An index without a position, or a null, has 0 in `at`.
 struct MapPositions {
   int64_t at[64];
-  uint64_t raw[64];
-  uint64_t present = 0;  // not null
-  uint64_t inside = 0;   // of those: within the table
+  uint64_t raw[64];      // the indices, sign-extended if their type is signed
+  uint64_t present = 0;  // bits of the values that are not null
+  uint64_t inside = 0;   // bits of the present values that have a position
 };
 
 template <class Index>
@@ -96,7 +98,7 @@ void read_group(const MapPart& part, int64_t first, int64_t n, Extent table, Map
       group.raw[k] = value;
     }
   }
-  asm volatile("" : : "r"(&group) : "memory");  // from here on the values are private
+  asm volatile("" : : "r"(&group) : "memory");  // the caller's memory may change, so it is not read again
   group.inside = 0;
   for (int64_t k = 0; k < n; ++k) {
     const int64_t position = std::is_signed_v<Index> ? from_end(group.at[k], table.from_end) : group.at[k];
@@ -106,8 +108,8 @@ void read_group(const MapPart& part, int64_t first, int64_t n, Extent table, Map
   }
 }
 
-// Calls use(group, at, n) for groups of up to 64 values of one part whose places in the whole map begin at `before`;
-// groups begin where words of the result do.
+// Calls use(group, at, n) for groups of up to 64 values among the entries [begin, end) of the map. The entries lie in
+// `part`, which begins at entry `before`. Groups do not cross the word boundaries of a bitmap of the result.
 template <class Use>
 void for_each_group(const MapPart& part, int64_t before, int64_t begin, int64_t end, Extent table, Fault& fault,
                     const Use& use) {
@@ -135,9 +137,9 @@ void for_each_group(const MapPart& part, int64_t before, int64_t begin, int64_t 
   });
 }
 
-// The same for the places [begin, end) of a map in several parts.
+// Calls use(group, at, n) as for_each_group does, for the entries [begin, end) of a map in several parts.
 template <class Use>
-void for_each_place(const std::vector<MapPart>& map, int64_t begin, int64_t end, Extent table, Fault& fault,
+void for_each_entry(const std::vector<MapPart>& map, int64_t begin, int64_t end, Extent table, Fault& fault,
                     const Use& use) {
   int64_t before = 0;
   for (const MapPart& part : map) {

@@ -1,19 +1,19 @@
-// mask.h: a mask of booleans as words of bits, read once; a null is false.
+// mask.h: reads a boolean mask once into words of bits; a null counts as false.
 #pragma once
 
 #include "table/bits.h"
-#include "table/selection.h"
+#include "table/map_reader.h"
 
 namespace gs::table {
 
 class MaskWords {
  public:
-  // InvalidArgument unless the mask has `rows` rows; `whose` for its text.
-  MaskWords(const std::vector<MaskPart>& mask, int64_t rows, const char* whose) : words_(words_for(rows)), rows_(rows) {
+  // Throws InvalidArgument unless the mask has `rows` rows; the message names `side` as the table with `rows` rows.
+  MaskWords(const std::vector<MaskPart>& mask, int64_t rows, const char* side) : words_(words_for(rows)), rows_(rows) {
     int64_t count = 0;
     for (const MaskPart& part : mask) count = checked_add(count, part.count);
     if (count != rows) {
-      throw InvalidArgument("the mask has length " + std::to_string(count) + ", " + whose + " has length " +
+      throw InvalidArgument("the mask has length " + std::to_string(count) + ", " + side + " has length " +
                             std::to_string(rows));
     }
     std::memset(words_.get(), 0, static_cast<std::size_t>(words_for(rows)) * 8);
@@ -31,7 +31,7 @@ class MaskWords {
   const uint64_t* words() const { return words_.get(); }
   Scratch<uint64_t> take() { return std::move(words_); }
   int64_t ones() const { return ones_; }
-  // How many runs of rows side by side are true.
+  // The number of runs of consecutive true rows.
   int64_t runs() const {
     int64_t runs = 0;
     uint64_t carry = 0;

@@ -1,5 +1,7 @@
-// memory.cpp: see memory.h.
+// memory.cpp: implements memory.h.
 #include "table/memory.h"
+
+#include "backends/table_tuning.h"
 
 namespace gs::table {
 namespace {
@@ -8,10 +10,9 @@ struct alignas(64) Line {
   std::byte bytes[64];
 };
 
-constexpr int64_t kOneBlock = int64_t{64}
-                              << 10;  // up to here, one allocation serves the bytes and their count of owners
+// Up to this size, one allocation holds the bytes and their reference count.
 
-// What empty buffers point to: some readers refuse null pointers, and the offsets of no rows are a single 0.
+// Empty buffers point to these zeros: some readers reject null pointers, and an array without rows has one offset, 0.
 alignas(64) constexpr std::byte kNothing[64] = {};
 
 }  // namespace
@@ -23,7 +24,7 @@ NewBuffer allocate(int64_t bytes) {
     return fresh;
   }
   const auto lines = static_cast<std::size_t>(lines_for(bytes));
-  if (bytes <= kOneBlock) {
+  if (bytes <= kMostShared) {
     const auto block = std::make_shared_for_overwrite<Line[]>(lines);
     fresh.data = block[0].bytes;
     fresh.buffer.owner = block;

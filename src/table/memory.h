@@ -1,4 +1,4 @@
-// memory.h: memory for buffers of results, and for what only lives during a call.
+// memory.h: allocates the buffers of results and the temporary memory of a call.
 #pragma once
 
 #include <cstring>
@@ -12,8 +12,8 @@
 
 namespace gs::table {
 
-// A buffer that is being written. Aligned to lines and a whole number of them long, so that whole words may be written
-// at its end.
+// A result buffer with write access. It is aligned to cache lines and padded to a multiple of their size, so that whole
+// words may be written at its end.
 struct NewBuffer {
   Buffer buffer;
   std::byte* data = nullptr;
@@ -21,16 +21,18 @@ struct NewBuffer {
 NewBuffer allocate(int64_t bytes);
 NewBuffer allocate_zeros(int64_t bytes);
 
-// Of `count` values of `width` bytes. Maps may be of any length: those of stride 0 take no memory.
+// The bytes of `count` values of `width` bytes. The product can overflow, because a map of stride 0 needs no memory and
+// may therefore have any length.
 inline int64_t bytes_of_values(int64_t count, int64_t width) {
   int64_t bytes = 0;
-  if (__builtin_mul_overflow(count, width, &bytes)) throw ShapeError("a result of more than 2**63 bytes");
+  if (__builtin_mul_overflow(count, width, &bytes)) throw ShapeError("the result would have more than 2**63 bytes");
   return bytes;
 }
 inline int64_t lines_for(int64_t bytes) {
   return bytes / 64 + (bytes % 64 != 0 ? 1 : 0);
 }
 
+// Owns uninitialised memory for `count` values.
 template <class T>
 class Scratch {
  public:
@@ -57,8 +59,8 @@ class Scratch {
   T* data_ = nullptr;
 };
 
-// Asks for a line. The empty statement keeps the compiler from taking a function that does only this for one without
-// effects, and dropping its calls.
+// Prefetches a cache line. Without the empty asm statement, the compiler treats a function that only prefetches as free
+// of effects and removes its calls.
 inline void prefetch(const void* address) {
   asm volatile("");
   __builtin_prefetch(address, 0, 2);

@@ -1,4 +1,4 @@
-// overlay.h: rows of one table in their order, of which some are replaced by rows of another: what a scatter leaves.
+// overlay.h: describes the result of a scatter as the rows of the target, some of them replaced by rows of the source.
 #pragma once
 
 #include <algorithm>
@@ -10,22 +10,22 @@
 
 namespace gs::table {
 
-// A view. The rows that stay are those of the pieces [first, last); begin[p] is the number of the first row of piece
-// first + p, and one more entry is the number of rows.
+// A view of the rows of an overlay. The pieces [first, last) hold the target's rows: begin[p] is the number of the
+// first row of piece first + p, and begin[last - first] is the number of rows.
 struct Overlay {
-  static constexpr int64_t kBlock = 4096;
+  static constexpr int64_t kBlock = 4096;  // rows of a block of rows
 
-  const uint64_t* replaced = nullptr;  // bit of a row: whether it is replaced
-  const int64_t* before = nullptr;     // how many are, before each block of rows
-  const uint32_t* row = nullptr;       // of each row that is replaced, in order: the number of its row
-  const uint32_t* piece = nullptr;     // in its piece, and that
+  const uint64_t* replaced = nullptr;  // bitmap of the replaced rows
+  const int64_t* before = nullptr;     // number of replaced rows before each block of rows
+  const uint32_t* row = nullptr;       // for each replaced row, in order: the new row, as a row number in its piece
+  const uint32_t* piece = nullptr;     // for each replaced row, in order: the piece of the new row
   const int64_t* begin = nullptr;
   int32_t first = 0;
   int32_t last = 0;
 
   RowNumbers rows() const { return {row, piece}; }
 
-  // How many rows before `i` are replaced.
+  // The number of replaced rows before `i`, which is the entry of row `i` in `row` and `piece` if it is replaced.
   int64_t order(int64_t i) const {
     const int64_t block = i / kBlock;
     int64_t count = before[block];
@@ -33,7 +33,7 @@ struct Overlay {
     return (i & 63) == 0 ? count : count + std::popcount(replaced[i / 64] & low_bits(i & 63));
   }
 
-  // The first row in [at, end) that is replaced; `end` if there is none.
+  // The first replaced row in [at, end); `end` if there is none.
   int64_t next(int64_t at, int64_t end) const {
     if (at >= end) return end;
     int64_t w = at / 64;
@@ -42,7 +42,7 @@ struct Overlay {
     return word == 0 ? end : std::min(end, w * 64 + std::countr_zero(word));
   }
 
-  // Calls visit(piece, start, at, length) for the rows [at, end) as if none was replaced.
+  // Calls visit(piece, start, at, length) for the target's rows [at, end), whether they are replaced or not.
   template <class Visit>
   void for_each_base(int64_t at, int64_t end, Visit visit) const {
     if (at >= end) return;
@@ -54,7 +54,8 @@ struct Overlay {
     }
   }
 
-  // Calls visit(piece, start, at, length) for the rows [at, end), for as many at a time as lie side by side.
+  // Calls visit(piece, start, at, length) for each run of the overlay's rows [at, end); the rows of a run are
+  // contiguous in one piece.
   template <class Visit>
   void for_each_run(int64_t at, int64_t end, Visit visit) const {
     if (at >= end) return;

@@ -1,9 +1,10 @@
-// picks.h: which rows of which pieces a result consists of, in the three forms that the columns are taken by.
+// picks.h: describes the rows of a result by piece and row, in three forms: row numbers, ranges and an overlay.
 #pragma once
 
 #include <algorithm>
 #include <vector>
 
+#include "backends/table_tuning.h"
 #include "core/column_point.h"
 #include "core/error.h"
 #include "core/small_vector.h"
@@ -12,7 +13,7 @@
 
 namespace gs::table {
 
-// Rows of one array: `length` of them from `offset` on, counted from where its buffers begin.
+// The rows [offset, offset + length) of one array, counted from the beginning of its buffers.
 struct Piece {
   const Array* array;
   int64_t offset;
@@ -20,25 +21,26 @@ struct Piece {
 };
 using Pieces = SmallVector<Piece, 2>;
 
-inline constexpr int32_t kMissing = -1;  // no piece: rows that are null
+inline constexpr int32_t kMissing = -1;  // in place of a piece number: the rows are missing
 
-// Rows [at, `at` of the next range) of the result are those of a piece from `start` on.
+// The rows from `at` to the next range's `at` of the result are the rows of `piece` from `start` on.
 struct RowRange {
   int64_t at;
   int64_t start;
   int32_t piece;
 };
 
-// One number for each row (no piece has more than 2^31 rows then, and none is empty), or ranges, or an overlay. A view.
+// A view of the rows of a result in one of three forms: a row number for each row (each piece then has 1 to 2^31 rows),
+// ranges, or an overlay.
 struct Picks {
   int64_t count = 0;
   int64_t missing = 0;
 
   RowNumbers rows;
-  const uint32_t* among_all = nullptr;  // numbered through all pieces; null where there is one piece, or too many rows
-  const uint64_t* valid = nullptr;      // bit of a row: whether it exists; null: all do. The others have number 0.
+  const uint32_t* among_all = nullptr;  // row numbers among all pieces; null: one piece, or rows beyond kMostPieceRows
+  const uint64_t* valid = nullptr;      // bitmap of the rows that exist, null: all do; missing rows have row number 0
 
-  const RowRange* ranges = nullptr;  // and one more, whose `at` is `count`; null: by rows
+  const RowRange* ranges = nullptr;  // range_count ranges and a last one whose `at` is `count`; null: another form
   int64_t range_count = 0;
 
   const Overlay* overlay = nullptr;
@@ -49,15 +51,15 @@ struct Picks {
 
 inline constexpr int64_t kMostPieceRows = int64_t{1} << 31;
 
-struct AskNothing {
+struct NoLookahead {
   void operator()(int32_t, int64_t, int64_t) const {}
 };
 
-// Calls visit(piece, start, at, length) for the rows [begin, end) of the result, for as many at a time as lie side by
-// side in a piece, in ascending order. Of ranges, ask(piece, start, length) hears of each one some time before.
-template <class Visit, class Ask = AskNothing>
-void for_each_run(const Picks& picks, int64_t begin, int64_t end, Visit visit, Ask ask = {}) {
-  constexpr int64_t kRangesAhead = 16;
+// Calls visit(piece, start, at, length) for each run of the rows [begin, end) of the result, in ascending order. A run
+// is a group of rows that are contiguous in one piece. If the rows are given as ranges, lookahead(piece, start,
+// length) is called for a range kRangesAhead ranges before its visit, so that it can prefetch.
+template <class Visit, class Lookahead = NoLookahead>
+void for_each_run(const Picks& picks, int64_t begin, int64_t end, Visit visit, Lookahead lookahead = {}) {
   if (picks.overlay != nullptr) return picks.overlay->for_each_run(begin, end, visit);
   if (picks.by_rows()) {
     const uint32_t* const row = picks.rows.row;
@@ -84,20 +86,20 @@ void for_each_run(const Picks& picks, int64_t begin, int64_t end, Visit visit, A
   const RowRange* const last = picks.ranges + picks.range_count;
   for (int64_t at = begin; at < end; ++range) {
     const RowRange* const next = range + kRangesAhead;
-    if (next < last && next->piece != kMissing) ask(next->piece, next->start, next[1].at - next->at);
+    if (next < last && next->piece != kMissing) lookahead(next->piece, next->start, next[1].at - next->at);
     const int64_t length = std::min(range[1].at, end) - at;
     visit(range->piece, range->piece == kMissing ? 0 : range->start + (at - range->at), at, length);
     at += length;
   }
 }
 
-// Ranges as they are found, in order.
+// Collects ranges in the order of the result and merges a range with its predecessor if both are contiguous.
 class RangeList {
  public:
   void add(int32_t piece, int64_t start, int64_t length) {
     if (length == 0) return;
     int64_t sum = 0;
-    if (__builtin_add_overflow(count_, length, &sum)) throw ShapeError("a result of more than 2**63 values");
+    if (__builtin_add_overflow(count_, length, &sum)) throw ShapeError("the result would have more than 2**63 values");
     if (piece == kMissing) missing_ += length;
     if (!list_.empty() && list_.back().piece == piece &&
         (piece == kMissing || list_.back().start + (count_ - list_.back().at) == start)) {
@@ -115,7 +117,7 @@ class RangeList {
     }
   }
   int64_t count() const { return count_; }
-  // Valid until the next call of a function that is not const.
+  // Returns a view, which is valid until the next call of a non-const function.
   Picks picks() {
     if (list_.empty() || list_.back().at != count_) list_.push_back({count_, 0, kMissing});
     Picks picks;

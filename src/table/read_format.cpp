@@ -1,4 +1,4 @@
-// read_format.cpp: see read_format.h.
+// read_format.cpp: implements read_format.h.
 #include "table/read_format.h"
 
 #include <charconv>
@@ -12,7 +12,7 @@ bool starts(std::string_view text, std::string_view with) {
   return text.substr(0, with.size()) == with;
 }
 
-// Takes a decimal number, and the comma behind it, off the front of `text`.
+// Removes a decimal number, and the comma behind it, from the front of `text`; false: there is no valid number.
 bool take_number(std::string_view& text, int64_t& number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || number > std::numeric_limits<int32_t>::max()) return false;
@@ -64,15 +64,15 @@ bool read_one_letter(char letter, Type& type) {
   }
 }
 
-// "precision,scale" and, unless they are 128, the bits.
+// The text is "precision,scale" or "precision,scale,bits"; the default is 128 bits.
 bool read_decimal(std::string_view text, Type& type) {
   int64_t precision = 0;
   int64_t scale = 0;
   int64_t bits = 128;
   if (!take_number(text, precision) || precision < 1 || text.empty() || !take_number(text, scale)) return false;
   if (!text.empty() && (!take_number(text, bits) || !text.empty())) return false;
-  const bool known = bits == 32 || bits == 64 || bits == 128 || bits == 256;
-  return known && read_fixed(type, bits / 8);
+  const bool is_supported = bits == 32 || bits == 64 || bits == 128 || bits == 256;
+  return is_supported && read_fixed(type, bits / 8);
 }
 
 bool is_unit(char unit) {
@@ -88,7 +88,7 @@ bool read_time(std::string_view text, Type& type) {
   return is_timestamp && read_fixed(type, 8);
 }
 
-// The type ids of the children, in their order.
+// The text holds the type ids of the children, in the order of the children.
 bool read_type_ids(std::string_view text, Type& type) {
   type.child_of_id.fill(-1);
   for (int8_t child = 0; !text.empty(); ++child) {
@@ -119,7 +119,7 @@ bool read_nested(std::string_view text, Type& type) {
 bool read_text(std::string_view text, Type& type) {
   if (text.size() == 1) return read_one_letter(text[0], type);
   if (text == "vz" || text == "vu") return read_layout(type, Layout::view, 16);
-  if (text == "_pli128" || text == "_plu128") return read_fixed(type, 16);  // integers that only polars has
+  if (text == "_pli128" || text == "_plu128") return read_fixed(type, 16);  // 128-bit integers, a format of polars
   if (starts(text, "t")) return read_time(text, type);
   if (starts(text, "+")) return read_nested(text, type);
   if (starts(text, "d:")) return read_decimal(text.substr(2), type);

@@ -1,4 +1,4 @@
-// read_format.h: reads a format string of Arrow's C data interface.
+// read_format.h: parses a format string of Arrow's C data interface.
 #pragma once
 
 #include "table/array.h"
@@ -6,7 +6,8 @@
 
 namespace gs::table {
 
-// Sets format, layout and whatever belongs to it (width, list_size, integer, child_of_id). Throws ExchangeError.
+// Sets the format, the layout and the properties of the layout (width, list_size, integer, child_of_id) of `type`.
+// Throws ExchangeError for an unknown format.
 void read_format(const char* format, Type& type, const Path& path);
 
 }  // namespace gs::table

@@ -1,4 +1,4 @@
-// row_errors.h: what the table operators throw; the bindings turn each into the Python exception named beside it.
+// row_errors.h: defines the exceptions of the table operators and names the Python exception each is translated into.
 #pragma once
 
 #include <cstdint>
@@ -6,37 +6,37 @@
 
 namespace gs::table {
 
-// Counts and lengths that do not fit together: errors.InvalidArgument.
+// Counts or lengths do not match: errors.InvalidArgument.
 struct InvalidArgument : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
-// Types that differ: errors.DataTypeError.
+// Types do not match: errors.DataTypeError.
 struct DataTypeError : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
-// A map that does not consist of integers: errors.IndexTypeError.
+// A map does not consist of integers: errors.IndexTypeError.
 struct IndexTypeError : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
-// A row number outside of its table, the first of `count`.
+// A row number is out of bounds, the first of `count` such row numbers: errors.OutOfBoundsError.
 struct BadRow {
   int64_t position;
-  uint64_t bits;  // the value; signed where its type is
+  uint64_t bits;  // the value, sign-extended if is_signed
   bool is_signed;
   int64_t size;
   int64_t count;
   int64_t total;
-  int64_t row = -1;      // of lists of row numbers: which list
+  int64_t row = -1;      // of a column of lists: the list that contains the row number
   bool from_end = true;  // whether negative values count from the end
 };
-// A null where a row number belongs, the first one.
+// A map has a null, the first of `count` nulls: errors.NullIndexError.
 struct NullRow {
   int64_t position;
   int64_t count;
-  int64_t row = -1;  // of lists of row numbers: which list
+  int64_t row = -1;  // of a column of lists: the list that contains the null
 };
 
-// The result needs a larger offset than its type has: it must be made in several chunks.
+// The result needs larger offsets than its type has, so the caller must split it into several chunks.
 struct OffsetOverflow {};
 
 }  // namespace gs::table

@@ -1,4 +1,4 @@
-// run_ends.h: which run of a run-end encoded array holds a row.
+// run_ends.h: finds the run of a run-end encoded array that contains a row.
 #pragma once
 
 #include "table/array.h"
@@ -6,7 +6,7 @@
 
 namespace gs::table {
 
-// Rows count from where the array's own buffers would begin: its offset is part of them.
+// Row numbers are those of the run ends, so they include the array's offset.
 class RunEnds {
  public:
   RunEnds(const Type& type, const Array& array)
@@ -18,7 +18,7 @@ class RunEnds {
     const int64_t at = ends_.offset + run;
     return width_ == 2 ? load<int16_t>(data, at) : width_ == 4 ? load<int32_t>(data, at) : load<int64_t>(data, at);
   }
-  // The first run that ends behind `row`; count() if there is none.
+  // The run that contains `row`: the first one whose end is greater than `row`; count() if there is none.
   int64_t find(int64_t row) const {
     int64_t low = 0;
     int64_t high = count_;

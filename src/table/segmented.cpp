@@ -1,4 +1,4 @@
-// segmented.cpp: positions within lists, for every row of a column of lists.
+// segmented.cpp: gathers within each list of a column of lists, with one list of indices for each row.
 #include <optional>
 #include <stdexcept>
 
@@ -14,11 +14,11 @@ namespace gs::table {
 namespace {
 
 bool is_list(const Type& type) {
-  if (type.format == "+m") return false;  // its entries have an order of their own, and are never null
+  if (type.format == "+m") return false;  // the entries of an Arrow map have an order of their own and are never null
   return type.layout == Layout::list || type.layout == Layout::list_view || type.layout == Layout::fixed_list;
 }
 
-// One row of a column of lists: rows [begin, begin + size) of the child of its chunk.
+// One list of a column: the rows [begin, begin + size) of the child of its chunk.
 struct Row {
   std::size_t chunk = 0;
   int64_t begin = 0;
@@ -26,7 +26,7 @@ struct Row {
   bool is_null = false;
 };
 
-// Visits the rows of a column of lists one after the other.
+// Iterates over the lists of a column.
 class Lists {
  public:
   Lists(const Chunked& column, int64_t first) : type_(*column.type), chunks_(column.chunks), row_(first) {
@@ -66,12 +66,12 @@ class Lists {
 
   const Type& type_;
   const std::vector<Array>& chunks_;
-  int64_t row_;  // in its chunk, or in a later one
+  int64_t row_;  // counted from chunk_; may exceed its length before next()
   int64_t count_ = 0;
   std::size_t chunk_ = 0;
 };
 
-// Lists of a fixed size become plain lists: those of a map may be of any size.
+// The type of the result. Lists of a fixed size become lists of any size, because the lists of the map have any size.
 std::shared_ptr<const Type> result_type(const std::shared_ptr<const Type>& type, bool nullable) {
   Type result = *type;
   if (result.layout == Layout::fixed_list) {
@@ -115,7 +115,7 @@ class Segments {
     }
   }
 
-  // Adds rows [begin, end) as one chunk, or as two or more if they need larger offsets than there are.
+  // Adds rows [begin, end) as one chunk, or as several chunks if they need larger offsets than the type has.
   void add(int64_t begin, int64_t end) {
     try {
       result_.data.chunks.push_back(take(begin, end));
@@ -128,7 +128,7 @@ class Segments {
   Frame result() { return std::move(result_); }
 
  private:
-  // The numbers of the values of one list among all values; -1: none.
+  // Appends the numbers, among all values, of the values that list `map` selects from list `row`; -1: missing.
   void add_numbers(const Row& row, const Row& map, int64_t r, std::vector<int64_t>& numbers) {
     const Type& type = maps_.type->children[0];
     const bool is_signed = index_is_signed(type.integer);
@@ -195,9 +195,9 @@ class Segments {
   const Chunked& maps_;
   const RowBounds bounds_;
   Frame result_;
-  ChunkLengths lengths_;  // of the values of each chunk
+  ChunkLengths lengths_;  // number of values of each chunk
   std::vector<const Array*> values_;
-  std::vector<int64_t> base_;  // values before each chunk
+  std::vector<int64_t> base_;  // number of values before each chunk
   int64_t total_ = 0;
   std::optional<BadRow> bad_;
 };
@@ -209,7 +209,7 @@ Frame segmented_gather(const table::Sharing& sharing, const Frame& lists, const 
   const int64_t count = Lists(lists.data, 0).count();
   const int64_t map_count = Lists(maps.data, 0).count();
   if (count != map_count) {
-    throw InvalidArgument("the column of lists has length " + std::to_string(count) + ", that of positions " +
+    throw InvalidArgument("the column of lists has length " + std::to_string(count) + ", its map has length " +
                           std::to_string(map_count));
   }
   Segments segments(sharing, lists, maps, bounds);

@@ -1,4 +1,4 @@
-// selection.cpp: row numbers and masks into picks.
+// selection.cpp: converts maps and masks into picks.
 #include "table/selection.h"
 
 #include <atomic>
@@ -6,13 +6,9 @@
 
 #include "table/bits.h"
 #include "table/mask.h"
-#include "table/places.h"
 
 namespace gs::table {
 namespace {
-
-constexpr int64_t kSparse = 4;    // an overlay where at most one row in so many is replaced
-constexpr int64_t kLongRun = 16;  // rows side by side from which on ranges of them pay
 
 int64_t count_of(const std::vector<MapPart>& map) {
   int64_t count = 0;
@@ -41,7 +37,7 @@ Selection::Selection(ChunkLengths lengths) : lengths_(std::move(lengths)) {
     }
     total_ += lengths_[chunk];
   }
-  if (total_ == 0 && !lengths_.empty()) parts_.push_back({0, 0, 0});  // for its dictionary
+  if (total_ == 0 && !lengths_.empty()) parts_.push_back({0, 0, 0});  // an empty piece, for its dictionary
 }
 
 Pieces Selection::pieces(const std::vector<const Array*>& chunks) const {
@@ -65,7 +61,7 @@ Picks Selection::picks() const {
 }
 
 void Selection::positions(const Sharing& sharing, int64_t* target) const {
-  parallel_for(sharing, count_, 64, kLeastRows, [&](int64_t begin, int64_t end) {
+  parallel_for(sharing, count_, 64, sharing.serial_rows(), [&](int64_t begin, int64_t end) {
     if (picks_.by_rows()) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t number = parts_[static_cast<int>(picks_.rows.chunk_of(i))].begin + picks_.rows.row[i];
@@ -105,31 +101,32 @@ Selection Selection::gather(const Sharing& sharing, const std::vector<MapPart>& 
   Selection self(lengths);
   const int64_t count = count_of(map);
   Fault fault;
-  std::mutex lock;  // of fault
+  std::mutex lock;  // protects fault
   fault.from_end = negative == Negative::from_end;
   const Extent table{self.total_, fault.from_end ? self.total_ : 0};
   if (self.total_ == 0) {
-    parallel_for(sharing, count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
+    parallel_for(sharing, count, 64, sharing.serial_rows(), [&](int64_t begin, int64_t end) {
       Fault own;
-      for_each_place(map, begin, end, table, own, [](const MapPositions&, int64_t, int64_t) {});
+      for_each_entry(map, begin, end, table, own, [](const MapPositions&, int64_t, int64_t) {});
       const std::lock_guard guard(lock);
       fault.add(own);
     });
-    if (bounds != RowBounds::nullify) fault.report(0, count);  // nothing is inside: unchecked or not
+    // Without rows, no index has a position, so bad indices are reported under `unchecked` too.
+    if (bounds != RowBounds::nullify) fault.report(0, count);
     self.all_missing(count);
     return self;
   }
   self.make_rows(count);
   if (bounds == RowBounds::nullify) self.valid_ = Scratch<uint64_t>(words_for(count));
-  const Places places(self);
-  parallel_for(sharing, count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
+  const PieceFinder places(self.parts_, self.total_);
+  parallel_for(sharing, count, 64, sharing.serial_rows(), [&](int64_t begin, int64_t end) {
     if (bounds == RowBounds::nullify) {
       std::memset(&self.valid_[begin / 64], 0, static_cast<std::size_t>(words_for(end - begin)) * 8);
     }
     Fault own;
-    for_each_place(map, begin, end, table, own, [&](const MapPositions& group, int64_t at, int64_t n) {
+    for_each_entry(map, begin, end, table, own, [&](const MapPositions& group, int64_t at, int64_t n) {
       if (bounds == RowBounds::nullify) self.valid_[at / 64] |= group.inside << (at & 63);
-      places.write(group.at, n, at);
+      places.write(self.row_arrays(), group.at, n, at);
     });
     const std::lock_guard guard(lock);
     fault.add(own);
@@ -144,7 +141,7 @@ Selection Selection::gather(const Sharing& sharing, const std::vector<MapPart>& 
 
 namespace {
 
-// How many bits are set before each block of Overlay::kBlock; one more entry has the number of all.
+// The number of set bits before each block of Overlay::kBlock rows; the last entry is the number of all set bits.
 Scratch<int64_t> counts_before(const uint64_t* words, int64_t count) {
   constexpr int64_t kWords = Overlay::kBlock / 64;
   const int64_t blocks = count / Overlay::kBlock + 1;
@@ -160,13 +157,14 @@ Scratch<int64_t> counts_before(const uint64_t* words, int64_t count) {
 
 }  // namespace
 
-// The same by row numbers, for many rows: text at random places is copied faster if it is asked for before.
+// Stores a row number for each row, as `replace` does if many rows are replaced: row numbers allow the prefetch of text
+// at random addresses, which makes its copy faster than an overlay.
 template <class SourceRow>
 void Selection::replace_most(const Sharing& sharing, const uint64_t* replaced, int64_t count, int64_t base,
                              const SourceRow& source) {
   make_rows(count);
-  const Places places(*this);
-  parallel_for(sharing, count, Overlay::kBlock, kLeastRows, [&](int64_t begin, int64_t end) {
+  const PieceFinder places(parts_, total_);
+  parallel_for(sharing, count, Overlay::kBlock, sharing.serial_rows(), [&](int64_t begin, int64_t end) {
     int64_t before = before_[begin / Overlay::kBlock];
     for (int64_t at = begin; at < end; at += 64) {
       int64_t number[64];
@@ -176,13 +174,13 @@ void Selection::replace_most(const Sharing& sharing, const uint64_t* replaced, i
         number[k] = is_new ? source(at + k, before) : base + at + k;
         before += is_new;
       }
-      places.write(number, n, at);
+      places.write(row_arrays(), number, n, at);
     }
   });
 }
 
-// `count` rows: where the bit of a row is set, number source(row, how many bits before it are set) among all rows, else
-// row `base` + row. A part of the selection begins at `base`.
+// Selects `count` rows. A row whose bit is set in `replaced` gets the row number source(row, number of set bits before
+// it) among all rows; any other row gets the row number `base` + row. A part of the selection begins at `base`.
 template <class SourceRow>
 void Selection::replace(const Sharing& sharing, Scratch<uint64_t> replaced, int64_t count, int64_t base,
                         const SourceRow& source) {
@@ -194,12 +192,12 @@ void Selection::replace(const Sharing& sharing, Scratch<uint64_t> replaced, int6
   replaced_ = std::move(replaced);
   row_ = Scratch<uint32_t>(ones);
   chunk_ = Scratch<uint32_t>(ones);
-  const Places places(*this);
-  parallel_for(sharing, count, Overlay::kBlock, kLeastRows, [&](int64_t begin, int64_t end) {
+  const PieceFinder places(parts_, total_);
+  parallel_for(sharing, count, Overlay::kBlock, sharing.serial_rows(), [&](int64_t begin, int64_t end) {
     int64_t k = before_[begin / Overlay::kBlock];
     for_each_set(replaced_.get(), begin, end, [&](int64_t row) {
       const int64_t number = source(row, k);
-      places.write(&number, 1, k++);
+      places.write(row_arrays(), &number, 1, k++);
     });
   });
   overlay_ = std::make_unique<Overlay>();
@@ -217,29 +215,31 @@ void Selection::replace(const Sharing& sharing, Scratch<uint64_t> replaced, int6
   picks_.overlay = overlay_.get();
 }
 
-// Where `map` names rows of the target, as numbers that fit: their bits, and the last place in the map that names each.
+// The rows of the target that a map names: a bitmap, and the last entry of the map that names each row. Number is an
+// integer type that holds all row and entry numbers.
 template <class Number>
-struct LastPlaces {
+struct LastEntries {
   Scratch<uint64_t> bits;
-  Scratch<Number> last;  // only where the bit is set
+  Scratch<Number> last;  // initialised only for rows whose bit is set
 
-  LastPlaces(const Sharing& sharing, const std::vector<MapPart>& map, int64_t rows)
+  LastEntries(const Sharing& sharing, const std::vector<MapPart>& map, int64_t rows)
       : bits(words_for(rows)), last(rows) {
     const int64_t count = count_of(map);
     Scratch<Number> position(count);
     Fault fault;
-    std::mutex lock;  // of fault
-    parallel_for(sharing, count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
+    std::mutex lock;  // protects fault
+    parallel_for(sharing, count, 64, sharing.serial_rows(), [&](int64_t begin, int64_t end) {
       Fault own;
-      for_each_place(map, begin, end, Extent{rows, rows}, own, [&](const MapPositions& group, int64_t at, int64_t n) {
+      for_each_entry(map, begin, end, Extent{rows, rows}, own, [&](const MapPositions& group, int64_t at, int64_t n) {
         for (int64_t k = 0; k < n; ++k) position[at + k] = static_cast<Number>(group.at[k]);
       });
       const std::lock_guard guard(lock);
       fault.add(own);
     });
     fault.report(rows, count);
-    // Every thread owns a part of the target and looks at the whole map, so that the last place wins.
-    const int64_t part = std::max(kLeastRows, rows / sharing.options.threads + 1);
+    // Each work chunk covers a part of the target's rows and reads the whole map in order, so the last entry for a row
+    // is the one that remains.
+    const int64_t part = std::max(sharing.serial_rows(), rows / sharing.options.threads + 1);
     parallel_for(sharing, rows, 64, part, [&](int64_t begin, int64_t end) {
       std::memset(&bits[begin / 64], 0, static_cast<std::size_t>(words_for(end - begin)) * 8);
       for (int64_t i = 0; i < count; ++i) {
@@ -262,7 +262,7 @@ Selection Selection::scatter(const Sharing& sharing, const std::vector<MapPart>&
   }
   Selection self(both(target, source));
   const auto put = [&]<class Number>(Number) {
-    LastPlaces<Number> named(sharing, map, rows);
+    LastEntries<Number> named(sharing, map, rows);
     if (one_row)
       return self.replace(sharing, std::move(named.bits), rows, 0, [rows](int64_t, int64_t) { return rows; });
     self.replace(sharing, std::move(named.bits), rows, 0,
@@ -309,20 +309,20 @@ Selection Selection::choose(const Sharing& sharing, const std::vector<MaskPart>&
 Selection Selection::filter(const Sharing& sharing, const std::vector<MaskPart>& mask, const ChunkLengths& lengths) {
   Selection self(lengths);
   const MaskWords words(mask, self.total_, "the table");
-  const Places places(self);
+  const PieceFinder places(self.parts_, self.total_);
   const uint64_t* const bits = words.words();
   if (words.runs() * kLongRun > words.ones()) {
     self.make_rows(words.ones());
     const Scratch<int64_t> before = counts_before(bits, self.total_);
-    parallel_for(sharing, self.total_, Overlay::kBlock, kLeastRows, [&](int64_t begin, int64_t end) {
+    parallel_for(sharing, self.total_, Overlay::kBlock, sharing.serial_rows(), [&](int64_t begin, int64_t end) {
       int64_t at = before[begin / Overlay::kBlock];
-      for_each_set(bits, begin, end, [&](int64_t row) { places.write(&row, 1, at++); });
+      for_each_set(bits, begin, end, [&](int64_t row) { places.write(self.row_arrays(), &row, 1, at++); });
     });
     return self;
   }
   self.ranges_.emplace();
   int64_t first = 0;
-  int64_t next = 0;  // behind the run of rows that is being collected
+  int64_t next = 0;  // [first, next) is the run that is being collected
   for_each_set(bits, 0, self.total_, [&](int64_t row) {
     if (row != next) {
       if (next > first) places.add(first, next - first, *self.ranges_);
@@ -346,9 +346,9 @@ Selection Selection::of_numbers(const Sharing& sharing, const std::vector<int64_
   }
   self.make_rows(count);
   self.valid_ = Scratch<uint64_t>(words_for(count));
-  const Places places(self);
+  const PieceFinder places(self.parts_, self.total_);
   std::atomic<int64_t> present = 0;
-  parallel_for(sharing, count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
+  parallel_for(sharing, count, 64, sharing.serial_rows(), [&](int64_t begin, int64_t end) {
     for (int64_t at = begin; at < end; at += 64) {
       const int64_t n = std::min<int64_t>(end - at, 64);
       int64_t row[64];
@@ -360,7 +360,7 @@ Selection Selection::of_numbers(const Sharing& sharing, const std::vector<int64_
       }
       self.valid_[at / 64] = word;
       present += std::popcount(word);
-      places.write(row, n, at);
+      places.write(self.row_arrays(), row, n, at);
     }
   });
   self.missing_ = self.picks_.missing = count - present;

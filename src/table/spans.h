@@ -1,4 +1,4 @@
-// spans.h: what lies between two offsets, copied for one row after the other: characters, or the items of lists.
+// spans.h: copies the bytes between two offsets, row by row: the characters of strings or the items of lists.
 #pragma once
 
 #include <cstring>
@@ -8,10 +8,7 @@
 
 namespace gs::table {
 
-inline constexpr int64_t kGroup = 64;  // rows that are asked for while those before are copied
-inline constexpr int64_t kShort = 32;  // rows up to here are copied by a fixed number of bytes
-
-// The offsets of a piece, from its first row on, and the range that they may name.
+// The offsets of a piece, from its first row on, and the range [low, high] of valid offsets.
 struct Ends {
   const std::byte* data = nullptr;
   int64_t low = 0;
@@ -23,12 +20,12 @@ SmallVector<Ends, 2> ends_of(const Pieces& pieces) {
   SmallVector<Ends, 2> ends;
   for (const Piece& piece : pieces) {
     const Array& array = *piece.array;
-    if (array.length == 0) {  // its buffer may be missing
+    if (array.length == 0) {  // the offsets of an array without rows may be null
       ends.push_back({});
       continue;
     }
     const std::byte* const first = array.first.data;
-    // What was found at the import holds: the owner of the offsets may have changed them since.
+    // The limit is the reach found at the import, because the owner of the offsets may have changed them since.
     ends.push_back({first + piece.offset * static_cast<int64_t>(sizeof(Offset)), 0, array.reach});
   }
   return ends;
@@ -39,8 +36,8 @@ inline uint64_t offset_at(const Ends& ends, int64_t row) {
   return static_cast<uint64_t>(static_cast<int64_t>(load<Offset>(ends.data, row)));
 }
 
-// Negative where the range does not lie within [low, high]. Unsigned, because a difference may wrap; it is negative
-// anyway where one of the values is.
+// Negative if [begin, end] does not lie within [low, high]. The arithmetic is unsigned because a difference may wrap; a
+// difference wraps only if one of the values is negative, and then the result is negative anyway.
 inline int64_t disorder(const Ends& ends, uint64_t begin, uint64_t end) {
   const auto low = static_cast<uint64_t>(ends.low);
   const auto high = static_cast<uint64_t>(ends.high);
@@ -52,13 +49,14 @@ inline void copy_bytes(std::byte* target, const std::byte* source, int64_t n) {
   std::memcpy(target, source, static_cast<std::size_t>(n));
 }
 
-// Copies the bytes of rows [begin, end), whose running totals in `offsets` become offsets from `base` on; the rows
-// behind them are somebody else's. False: the offsets of the source have changed since their lengths were summed, which
-// is seen where they are read again: not of rows by number, whose `starts` were kept.
+// Copies the bytes of the rows [begin, end) and turns their running totals in `offsets` into offsets from `base` on. It
+// writes no byte behind row `end` - 1, because other threads write the rows behind it. `copy` returns false if the
+// offsets of the source have changed since the first pass summed the lengths. Only ranges and overlays read the offsets
+// of the source again; rows by number use the `starts` that the first pass kept.
 template <class Offset>
 class Copier {
  public:
-  // `item`: bytes between one offset and the next. No row of a result is longer than 2^63 bytes, as no source is.
+  // An offset counts `item` bytes. No row of the result is longer than 2^63 bytes, because no source is.
   Copier(const SmallVector<Ends, 2>& ends, const SmallVector<const std::byte*, 2>& bytes, int64_t item,
          const Picks& picks, const std::byte* starts, bool far)
       : ends_(ends), bytes_(bytes), item_(item), picks_(picks), starts_(starts), far_(far) {}
@@ -81,7 +79,8 @@ class Copier {
   }
 
  private:
-  // Hears of ranges some time before they are copied: asks for their offsets, and a little later for their bytes.
+  // Is called for each range some time before its copy. It prefetches the offsets of the range and, kWaiting ranges
+  // later, the first and the last cache line of its bytes.
   class RangePrefetcher {
    public:
     explicit RangePrefetcher(const Copier& copier) : copier_(copier) {}
@@ -89,7 +88,7 @@ class Copier {
       const Ends& ends = copier_.ends_[piece];
       prefetch(ends.data + start * static_cast<int64_t>(sizeof(Offset)));
       PendingRange& oldest = waiting_[turn_];
-      if (oldest.length > 0) ask_bytes(oldest);
+      if (oldest.length > 0) prefetch_bytes(oldest);
       oldest = {piece, start, length};
       turn_ = (turn_ + 1) % kWaiting;
     }
@@ -101,7 +100,7 @@ class Copier {
       int64_t start = 0;
       int64_t length = 0;
     };
-    void ask_bytes(const PendingRange& range) const {
+    void prefetch_bytes(const PendingRange& range) const {
       const auto bytes = reinterpret_cast<uintptr_t>(copier_.bytes_[range.piece]);
       const auto item = static_cast<uint64_t>(copier_.item_);
       prefetch(bytes + offset_at<Offset>(copier_.ends_[range.piece], range.start) * item);
@@ -115,7 +114,7 @@ class Copier {
 
   struct SpanGroup {
     uint64_t from[kGroup];
-    int64_t end[kGroup];  // in the result
+    int64_t end[kGroup];  // offset in the result
     const Ends* piece[kGroup];
     const std::byte* bytes[kGroup];
   };
@@ -133,15 +132,15 @@ class Copier {
         group.end[k] = base + static_cast<int64_t>(load<Offset>(offsets, i + k + 1));
         store(offsets, i + k + 1, static_cast<Offset>(group.end[k]));
       }
-      if (far_) ask_ahead(i + n, end, group.end[n - 1] - base, offsets);
+      if (far_) prefetch_group(i + n, end, group.end[n - 1] - base, offsets);
       if (!copy_group(group, n, at, last, target)) return false;
       at = group.end[n - 1];
     }
     return true;
   }
 
-  // Short rows are copied as a constant number of bytes where there is room on both sides: what is too much on the
-  // target's is overwritten by the next row.
+  // Copies each row with copy_row, which may write up to kShort bytes for a shorter row if both sides have room. The
+  // next row overwrites the surplus bytes.
   bool copy_group(const SpanGroup& group, int64_t n, int64_t at, int64_t last, std::byte* target) const {
     for (int64_t k = 0; k < n; ++k) {
       const int64_t items = group.end[k] - at;
@@ -188,7 +187,8 @@ class Copier {
     return true;
   }
 
-  // The bytes of several rows that lie side by side on both sides: not so where a null hides some of them.
+  // Copies the bytes of several rows at once and returns true, if the rows are contiguous on both sides. A null row
+  // whose offsets span bytes breaks this, because the result does not contain these bytes.
   bool copy_whole(int32_t piece, int64_t start, int64_t row, int64_t length, int64_t base, int64_t last, int64_t& at,
                   std::byte* offsets, std::byte* target) const {
     const int64_t size = base + static_cast<int64_t>(load<Offset>(offsets, row + length)) - at;
@@ -205,9 +205,9 @@ class Copier {
 
   uint64_t start_of(int64_t i) const { return static_cast<uint64_t>(static_cast<int64_t>(load<Offset>(starts_, i))); }
 
-  // The bytes of the next group, whose running total begins with `total`: the first and the last line of each row. The
-  // prefetcher finds those between.
-  void ask_ahead(int64_t begin, int64_t end, int64_t total, const std::byte* offsets) const {
+  // Prefetches the first and the last cache line of each row of the next group; `total` is the running total before it.
+  // The hardware prefetcher loads the lines between them.
+  void prefetch_group(int64_t begin, int64_t end, int64_t total, const std::byte* offsets) const {
     const int64_t next = std::min(begin + kGroup, end);
     const auto item = static_cast<uint64_t>(item_);
     for (int64_t i = begin; i < next; ++i) {
@@ -224,7 +224,7 @@ class Copier {
   const SmallVector<const std::byte*, 2>& bytes_;
   const int64_t item_;
   const Picks& picks_;
-  const std::byte* const starts_;  // of rows by number: the offsets that they begin at
+  const std::byte* const starts_;  // for rows by number: the source offset of each row
   const bool far_;
 };
 

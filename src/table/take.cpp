@@ -1,36 +1,31 @@
-// take.cpp: rows of arrays: what all types have in common, and the types whose rows have one size.
+// take.cpp: takes the validity bitmaps of all types and the rows of the types with a fixed size per row.
 #include "table/take.h"
 
 #include <algorithm>
 #include <atomic>
 
 #include "core/error.h"
-#include "host/host_info.h"
 #include "table/arrow_abi.h"
 #include "table/bit_source.h"
 
 namespace gs::table {
 namespace {
 
-constexpr int64_t kLeastBytes = 128 * 1024;
-constexpr int64_t kFarPerL2 = 2;
-constexpr int64_t kLongestAhead = 4096;  // bytes of a row that are asked for in advance
-
-void ask_for(const std::byte* first, int64_t bytes) {
+void prefetch_bytes(const std::byte* first, int64_t bytes) {
   constexpr int64_t kLine = 64;
   for (int64_t b = 0; b < bytes; b += kLine) prefetch(first + b);
   if (bytes > 0) prefetch(first + bytes - 1);
 }
 
-// The bits of all pieces one after the other. They are an eighth of a byte a row; finding the piece of every row that
-// is picked takes far longer than copying them.
+// A copy of the bits of all pieces, one piece after the other. A row has one bit only, so that the copy takes far less
+// time than the search for the piece of each row.
 class Joined {
  public:
   Joined(const SmallVector<BitSource, 2>& sources, const Pieces& pieces, const Picks& picks) {
     if (picks.among_all == nullptr) return;
     int64_t total = 0;
     for (const Piece& piece : pieces) total += piece.length;
-    if (total / kMostPerRow > picks.count) return;
+    if (total / kMostBitsPerRow > picks.count) return;
     words_ = Scratch<uint64_t>(words_for(total));
     std::memset(words_.get(), 0, static_cast<std::size_t>(words_for(total)) * 8);
     int64_t before = 0;
@@ -43,11 +38,10 @@ class Joined {
     const uint64_t first = bit_address(reinterpret_cast<const std::byte*>(words_.get()));
     source_ = {first, ~uint64_t{0}, first / 8 + static_cast<uint64_t>(words_for(total)) * 8};
   }
-  bool pays() const { return words_.get() != nullptr; }
+  bool is_built() const { return words_.get() != nullptr; }
   const BitSource& source() const { return source_; }
 
  private:
-  static constexpr int64_t kMostPerRow = 32;  // bits copied for one that is picked
   Scratch<uint64_t> words_;
   BitSource source_;
 };
@@ -67,7 +61,8 @@ int64_t set_offset_limit(int64_t value) {
   return limit().exchange(value);
 }
 
-RowTaker::RowTaker(const Sharing& sharing) : sharing_(sharing), near_bytes_(host::info().l2_bytes * kFarPerL2) {}
+RowTaker::RowTaker(const Sharing& sharing)
+    : sharing_(sharing), near_bytes_(sharing.backend.table_tuning().far_column_bytes) {}
 
 Array RowTaker::take(const Type& type, const Pieces& pieces, const Picks& picks) const {
   Array out;
@@ -100,7 +95,8 @@ void RowTaker::validity(const Type& type, const Pieces& pieces, const Picks& pic
   if (!type.has_validity()) return;
   bool has_bits = false;
   for (const Piece& piece : pieces) has_bits |= piece.array->validity.data != nullptr;
-  // The key of a row that is missing may lie outside of an empty dictionary, so it must be null in any case.
+  // The key of a missing row may be out of bounds of an empty dictionary, so such a row is null even if the type is not
+  // nullable.
   const bool may_be_null = (type.flags & kNullable) != 0 || type.dictionary != nullptr;
   const bool has_missing = picks.missing > 0 && may_be_null;
   if (!has_bits && !has_missing) return;
@@ -125,12 +121,12 @@ Buffer RowTaker::bits(const SmallVector<BitSource, 2>& sources, const Pieces& pi
   const BitSource* source = sources.data();
   RowNumbers rows = picks.rows;
   const Joined joined(sources, pieces, picks);
-  if (joined.pays()) {
+  if (joined.is_built()) {
     source = &joined.source();
     rows = {picks.among_all, nullptr};
   }
   std::atomic<int64_t> found = 0;
-  parallel_for(sharing_, picks.count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
+  parallel_for(sharing_, picks.count, 64, sharing_.serial_rows(), [&](int64_t begin, int64_t end) {
     if (picks.by_rows()) {
       found += sharing_.backend.columns().bits(source, rows, begin, end, mask, words);
       return;
@@ -155,7 +151,7 @@ Buffer RowTaker::bits(const SmallVector<BitSource, 2>& sources, const Pieces& pi
   return fresh.buffer;
 }
 
-// ---- rows of one size
+// ---- rows of a fixed size
 
 Buffer RowTaker::items(const SmallVector<const std::byte*, 2>& base, const Pieces& pieces, int64_t width,
                        const Picks& picks) const {
@@ -163,8 +159,8 @@ Buffer RowTaker::items(const SmallVector<const std::byte*, 2>& base, const Piece
   if (width == 0) return fresh.buffer;
   int64_t source_bytes = 0;
   for (const Piece& piece : pieces) source_bytes += piece.length * width;
-  const bool far = source_bytes > near_bytes_ && width <= kLongestAhead;
-  const int64_t least = std::clamp<int64_t>(kLeastBytes / width, 1, kLeastRows);
+  const bool far = source_bytes > near_bytes_ && width <= kMostAhead;
+  const int64_t least = std::clamp<int64_t>(kLeastBytes / width, 1, sharing_.serial_rows());
   const int64_t grain = picks.overlay != nullptr ? Overlay::kBlock : 64;
   parallel_for(sharing_, picks.count, grain, least, [&](int64_t begin, int64_t end) {
     if (picks.by_rows()) {
@@ -183,7 +179,7 @@ Buffer RowTaker::items(const SmallVector<const std::byte*, 2>& base, const Piece
     };
     if (!far) return for_each_run(picks, begin, end, copy);
     for_each_run(picks, begin, end, copy, [&](int32_t piece, int64_t start, int64_t length) {
-      ask_for(base[piece] + start * width, std::min(length * width, kLongestAhead));
+      prefetch_bytes(base[piece] + start * width, std::min(length * width, kMostAhead));
     });
   });
   return fresh.buffer;
@@ -193,8 +189,8 @@ Buffer RowTaker::items_or_zeros(const SmallVector<const std::byte*, 2>& base, co
                                 const Picks& picks) const {
   Buffer out = items(base, pieces, width, picks);
   if (picks.valid == nullptr) return out;
-  auto* const data = const_cast<std::byte*>(out.data);  // ours, and not handed out yet
-  parallel_for(sharing_, picks.count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
+  auto* const data = const_cast<std::byte*>(out.data);  // allocated above and not shared yet
+  parallel_for(sharing_, picks.count, 64, sharing_.serial_rows(), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       if (!picks.exists(i)) std::memset(data + i * width, 0, static_cast<std::size_t>(width));
     }
@@ -208,7 +204,7 @@ Buffer RowTaker::fixed(const Pieces& pieces, int64_t width, const Picks& picks) 
   return items(base, pieces, width, picks);
 }
 
-// ---- rows that consist of rows
+// ---- rows that consist of rows of children
 
 Piece field_of(const Piece& piece, std::size_t i) {
   const Array& child = piece.array->children[i];
@@ -234,7 +230,7 @@ void RowTaker::fixed_list(const Type& type, const Pieces& pieces, const Picks& p
     children.push_back({&child, child.offset + piece.offset * size, piece.length * size});
     plain = plain && child.validity.data == nullptr;
   }
-  if (plain) {  // a row is one long item
+  if (plain) {  // a row is copied as one long item
     SmallVector<const std::byte*, 2> base;
     for (const Piece& piece : children) base.push_back(piece.array->first.data + piece.offset * child_type.width);
     Array child;

@@ -1,5 +1,5 @@
-// take.h: rows of arrays of every type, picked out of any number of pieces: the one operation that all table operators
-// consist of. A scatter picks every row of its result out of the target or of the source.
+// take.h: takes rows of arrays of every type from any number of pieces, the operation under all table operators.
+// A scatter is such an operation too: it takes each row of its result from the target or from the source.
 #pragma once
 
 #include "table/memory.h"
@@ -9,23 +9,24 @@
 
 namespace gs::table {
 
-// Largest offset of 32 bits that a result may have. Smaller in tests only.
+// The largest 32-bit offset of a result: INT32_MAX, except in tests that set a smaller limit.
 int64_t offset_limit();
-int64_t set_offset_limit(int64_t limit);  // returns what it was
+int64_t set_offset_limit(int64_t limit);  // returns the previous limit
 
 class RowTaker {
  public:
   explicit RowTaker(const Sharing& sharing);
 
-  // The rows of `pieces`, all of this type, that `picks` names. Rows that are missing become null if the type may be
-  // null; their values are unspecified but never uninitialised. ExchangeError for offsets, keys or ids that lead
-  // outside of their arrays.
+  // Returns the rows of `pieces`, all of this type, that `picks` selects. Missing rows become null if the type is
+  // nullable; their values are unspecified but initialised. Throws ExchangeError for offsets, keys and type ids that
+  // are out of bounds.
   Array take(const Type& type, const Pieces& pieces, const Picks& picks) const;
 
-  // Items of `width` bytes, by the address of row 0 of each piece. Those of missing rows are unspecified.
+  // Returns items of `width` bytes; `base` is the address of row 0 of each piece. Items of missing rows are
+  // unspecified.
   Buffer items(const SmallVector<const std::byte*, 2>& base, const Pieces& pieces, int64_t width,
                const Picks& picks) const;
-  // The same, and zero bytes where a row is missing.
+  // Returns items like `items` does, but the items of missing rows are zero bytes.
   Buffer items_or_zeros(const SmallVector<const std::byte*, 2>& base, const Pieces& pieces, int64_t width,
                         const Picks& picks) const;
 
@@ -36,7 +37,7 @@ class RowTaker {
   Buffer fixed(const Pieces& pieces, int64_t width, const Picks& picks) const;
   void bools(const Pieces& pieces, const Picks& picks, Array& out) const;
   void binary(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const;
-  // What lies between the offsets of the rows, `item` bytes for each step of an offset; sets the offsets of `out`.
+  // Returns the bytes between the offsets of the rows and sets the offsets of `out`; an offset counts `item` bytes.
   Buffer spans(const Type& type, const Pieces& pieces, const SmallVector<const std::byte*, 2>& sources, int64_t item,
                const Picks& picks, Array& out) const;
   void list(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const;
@@ -49,7 +50,7 @@ class RowTaker {
   void views(const Pieces& pieces, const Picks& picks, Array& out) const;
   void keys(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const;
 
-  // All rows on one thread.
+  // Visits the runs of all rows on the calling thread.
   template <class Visit>
   void walk(const Picks& picks, const Visit& visit) const {
     for (int64_t begin = 0; begin < picks.count; begin += kRowsPerPoll) {
@@ -59,20 +60,21 @@ class RowTaker {
   }
 
   const Sharing sharing_;
-  const int64_t near_bytes_;  // what fits into the caches
+  const int64_t near_bytes_;  // larger sources are far and are prefetched
 };
 
-// Rows [begin, end) of an overlay: items by the address of row 0 of each piece, and bits, of which it gives the number
-// that are set. For items, `begin` is a multiple of Overlay::kBlock; for bits, of 64.
+// Write the rows [begin, end) of an overlay. overlay_items copies items from the address of row 0 of each piece;
+// `begin` is a multiple of Overlay::kBlock. overlay_bits copies bits and returns the number of set bits; `begin` is a
+// multiple of 64.
 void overlay_items(const ColumnKernels& kernels, const Overlay& overlay, const SmallVector<const std::byte*, 2>& base,
                    int64_t width, int64_t begin, int64_t end, std::byte* target);
 int64_t overlay_bits(const ColumnKernels& kernels, const Overlay& overlay, const SmallVector<BitSource, 2>& sources,
                      int64_t begin, int64_t end, uint64_t* words);
 
-// Whether two dictionaries are one, as far as is to be seen without a look at their values.
+// Whether two dictionaries are identical by their buffers, offset and length; their values are not compared.
 bool same_dictionary(const Array& a, const Array& b);
 
-// Rows [offset, offset + length) of child `i` of a structure or a sparse union.
+// The rows of a piece in child `i` of a structure or a sparse union.
 Piece field_of(const Piece& piece, std::size_t i);
 
 }  // namespace gs::table

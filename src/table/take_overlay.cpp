@@ -1,4 +1,4 @@
-// take_overlay.cpp: rows that mostly stay where they are: copied as a whole, then those that are replaced.
+// take_overlay.cpp: takes the rows of an overlay: copies the target's rows as a whole, then the replaced rows.
 #include "table/bit_source.h"
 #include "table/take.h"
 
@@ -6,7 +6,7 @@ namespace gs::table {
 
 void overlay_items(const ColumnKernels& kernels, const Overlay& overlay, const SmallVector<const std::byte*, 2>& base,
                    int64_t width, int64_t begin, int64_t end, std::byte* target) {
-  for (int64_t at = begin; at < end; at += Overlay::kBlock) {  // a block is still in the cache when it is replaced in
+  for (int64_t at = begin; at < end; at += Overlay::kBlock) {  // a block of rows is still in the cache for put_items
     const int64_t stop = std::min(at + Overlay::kBlock, end);
     overlay.for_each_base(at, stop, [&](int32_t piece, int64_t start, int64_t i, int64_t length) {
       std::memcpy(target + i * width, base[piece] + start * width, static_cast<std::size_t>(length * width));

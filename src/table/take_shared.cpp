@@ -1,4 +1,4 @@
-// take_shared.cpp: rows that refer to what is shared and not copied: views of buffers, keys of dictionaries.
+// take_shared.cpp: takes views and dictionary keys, which refer to shared data buffers and dictionaries.
 #include <array>
 #include <atomic>
 #include <map>
@@ -13,8 +13,6 @@
 namespace gs::table {
 namespace {
 
-constexpr int64_t kLeastViews = 64 * 1024;
-
 bool same_buffers(const Array& a, const Array& b) {
   const auto same = [](const Buffer& x, const Buffer& y) { return x.data == y.data; };
   return std::equal(a.shared.begin(), a.shared.end(), b.shared.begin(), b.shared.end(), same) &&
@@ -26,7 +24,8 @@ bool lies_inside(const Array& array, int64_t size, int64_t buffer, int64_t offse
   return offset >= 0 && offset <= array.shared_bytes[static_cast<std::size_t>(buffer)] - size;
 }
 
-// What tells two dictionaries apart before any value is looked at: exporters hand over the same memory for every chunk.
+// Identifies a dictionary by its memory, without a comparison of values: exporters usually pass the memory of one
+// dictionary with every chunk. A dictionary of a nested type is identified by its Array object.
 using Identity = std::array<const void*, 5>;
 Identity identity_of(const Array& array) {
   const bool is_simple = array.children.empty() && array.dictionary == nullptr && array.shared.empty();
@@ -35,16 +34,16 @@ Identity identity_of(const Array& array) {
   return {array.first.data, array.second.data, array.validity.data, number(array.offset), number(array.length)};
 }
 
-// One dictionary for all pieces. The first one stays as it is; values that it lacks follow in the order in which they
-// are met.
+// Merges the dictionaries of all pieces. The merged dictionary begins with the first one, unchanged; the values that it
+// lacks follow in the order of their first occurrence in the other dictionaries.
 class Merged {
  public:
   template <class Poll>
   Merged(const Type& type, const Pieces& pieces, const Poll& poll) : type_(type) {
-    std::map<Identity, int> known;
+    std::map<Identity, int> index_of;
     for (const Piece& piece : pieces) {
       const Array& dictionary = *piece.array->dictionary;
-      const auto [found, is_new] = known.try_emplace(identity_of(dictionary), static_cast<int>(distinct_.size()));
+      const auto [found, is_new] = index_of.try_emplace(identity_of(dictionary), static_cast<int>(distinct_.size()));
       which_.push_back(found->second);
       if (is_new) distinct_.push_back(piece.array->dictionary);
     }
@@ -52,7 +51,7 @@ class Merged {
     for (std::size_t d = 0; distinct_.size() > 1 && d < distinct_.size(); ++d) add(d, poll);
   }
 
-  // Whether keys stay what they are.
+  // Whether all pieces have one dictionary, so that the keys do not change.
   bool is_trivial() const { return distinct_.size() == 1; }
 
   std::shared_ptr<const Array> dictionary(const RowTaker& taker) {
@@ -63,16 +62,16 @@ class Merged {
     try {
       return std::make_shared<const Array>(taker.take(*type_.dictionary, pieces, rows_.picks()));
     } catch (const OffsetOverflow&) {
-      throw ShapeError("the dictionaries of '" + type_.name + "' are longer together than their offsets reach");
+      throw ShapeError("the merged dictionary of '" + type_.name + "' needs larger offsets than its type has");
     }
   }
 
-  // The new number of a key of a piece.
+  // The key in the merged dictionary for a key of a piece.
   int64_t number(int32_t piece, int64_t key) const {
     const auto d = static_cast<std::size_t>(which_[static_cast<std::size_t>(piece)]);
     if (!is_inside(key, distinct_[d]->length)) {
       throw ExchangeError("'" + type_.name + "' (" + type_name(type_) + "): key " + std::to_string(key) +
-                          " lies outside of its dictionary of " + std::to_string(distinct_[d]->length));
+                          " lies outside of its dictionary of " + std::to_string(distinct_[d]->length) + " values");
     }
     return d == 0 ? key : number_[d][static_cast<std::size_t>(key)];
   }
@@ -87,23 +86,23 @@ class Merged {
       if (row % kRowsPerPoll == 0) poll();
       std::string value;
       append_value(*type_.dictionary, dictionary, row, value);
-      const auto [found, is_new] = known_.try_emplace(std::move(value), rows_.count());
+      const auto [found, is_new] = key_of_.try_emplace(std::move(value), rows_.count());
       if (d > 0) number.push_back(found->second);
       if (!is_new && d > 0) continue;
       rows_.add(static_cast<int32_t>(d), row, 1);
       has_new_ |= d > 0;
     }
     if (rows_.count() - 1 > most_integer(type_)) {
-      throw ShapeError("the dictionaries of '" + type_.name + "' have " + std::to_string(rows_.count()) +
-                       " keys together, more than " + type_name(type_) + " can number");
+      throw ShapeError("the merged dictionary of '" + type_.name + "' has " + std::to_string(rows_.count()) +
+                       " values, more than the keys of " + type_name(type_) + " can number");
     }
   }
 
   const Type& type_;
   std::vector<std::shared_ptr<const Array>> distinct_;
-  std::vector<int> which_;                    // of each piece
-  std::vector<std::vector<int64_t>> number_;  // of each key of each but the first
-  std::unordered_map<std::string, int64_t> known_;
+  std::vector<int> which_;                    // index in distinct_ of the dictionary of each piece
+  std::vector<std::vector<int64_t>> number_;  // new key of each key of each dictionary except the first
+  std::unordered_map<std::string, int64_t> key_of_;
   RangeList rows_;
   bool has_new_ = false;
 };
@@ -126,7 +125,7 @@ void RowTaker::views(const Pieces& pieces, const Picks& picks, Array& out) const
       continue;
     }
     if (out.shared.size() + array.shared.size() > INT32_MAX) {
-      throw ShapeError("a column of views with more than 2**31 buffers");
+      throw ShapeError("the result would be a column of views with more than 2**31 data buffers");
     }
     base.push_back(static_cast<int32_t>(out.shared.size()));
     moves = moves || last != nullptr;
@@ -136,8 +135,8 @@ void RowTaker::views(const Pieces& pieces, const Picks& picks, Array& out) const
   }
   out.first = fixed(pieces, 16, picks);
   if (!moves) return;
-  // A wrong number of a buffer must not become that of another piece's, so every long view is looked at.
-  auto* const data = const_cast<std::byte*>(out.first.data);  // ours, and not handed out yet
+  // An invalid buffer number must not become a valid one of another piece, so every long view is checked.
+  auto* const data = const_cast<std::byte*>(out.first.data);  // allocated above and not shared yet
   const auto* const valid = reinterpret_cast<const uint64_t*>(out.validity.data);
   std::atomic<bool> good = true;
   parallel_for(sharing_, picks.count, 64, kLeastViews, [&](int64_t begin, int64_t end) {
@@ -156,7 +155,7 @@ void RowTaker::views(const Pieces& pieces, const Picks& picks, Array& out) const
       }
     });
   });
-  if (!good) throw ExchangeError("a view that lies outside of its buffers");
+  if (!good) throw ExchangeError("a view lies outside of its data buffers");
 }
 
 void RowTaker::keys(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const {
@@ -168,7 +167,7 @@ void RowTaker::keys(const Type& type, const Pieces& pieces, const Picks& picks, 
   Merged merged(type, pieces, [this] { poll(sharing_); });
   out.dictionary = merged.dictionary(*this);
   if (merged.is_trivial()) return;
-  // A wrong key must not become a right one of the merged dictionary, so every key is looked at.
+  // An invalid key must not become a valid key of the merged dictionary, so every key is checked.
   const auto* const valid = reinterpret_cast<const uint64_t*>(out.validity.data);
   auto* const data = const_cast<std::byte*>(out.first.data);
   walk(picks, [&](int32_t piece, int64_t, int64_t at, int64_t length) {

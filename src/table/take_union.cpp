@@ -1,4 +1,4 @@
-// take_union.cpp: rows whose type or whose value lies elsewhere: dense unions and run-end encoding.
+// take_union.cpp: takes rows of sparse and dense unions and of run-end encoded arrays.
 #include "core/error.h"
 #include "table/run_ends.h"
 #include "table/take.h"
@@ -12,7 +12,7 @@ namespace {
 
 std::size_t child_of(const Type& type, std::byte id) {
   const int child = type.child_of(id);
-  if (child < 0) refuse(type, "a type id that the union does not have");
+  if (child < 0) refuse(type, "a row has a type id that the union does not have");
   return static_cast<std::size_t>(child);
 }
 
@@ -20,7 +20,7 @@ int8_t id_of(const Type& type, std::size_t child) {
   for (std::size_t id = 0; id < type.child_of_id.size(); ++id) {
     if (type.child_of_id[id] == static_cast<int8_t>(child)) return static_cast<int8_t>(id);
   }
-  refuse(type, "a field without a type id");
+  refuse(type, "a field has no type id");
 }
 
 int64_t most_rows(int64_t width) {
@@ -33,7 +33,7 @@ void RowTaker::sparse_union(const Type& type, const Pieces& pieces, const Picks&
   const NewBuffer ids = allocate(picks.count);
   walk(picks, [&](int32_t piece, int64_t start, int64_t at, int64_t length) {
     const auto size = static_cast<std::size_t>(length);
-    if (piece == kMissing) {  // a null of the first field
+    if (piece == kMissing) {  // a missing row is a null of the first field
       std::memset(ids.data + at, id_of(type, 0), size);
     } else {
       std::memcpy(ids.data + at, pieces[piece].array->first.data + pieces[piece].offset + start, size);
@@ -46,13 +46,13 @@ void RowTaker::sparse_union(const Type& type, const Pieces& pieces, const Picks&
 void RowTaker::dense_union(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const {
   if (picks.count > offset_limit()) throw OffsetOverflow{};
   const std::size_t children = type.children.size();
-  if (children == 0 && picks.count > 0) refuse(type, "a union without fields that has rows");
+  if (children == 0 && picks.count > 0) refuse(type, "the union has rows but no fields");
   const NewBuffer ids = allocate(picks.count);
   const NewBuffer offsets = allocate(bytes_of_values(picks.count, 4));
   std::vector<RangeList> rows(children);
   walk(picks, [&](int32_t piece, int64_t start, int64_t at, int64_t length) {
     for (int64_t i = at; i < at + length; ++i) {
-      if (piece == kMissing) {  // a null of the first field
+      if (piece == kMissing) {  // a missing row is a null of the first field
         ids.data[i] = static_cast<std::byte>(id_of(type, 0));
         store(offsets.data, i, static_cast<int32_t>(rows[0].count()));
         rows[0].add(kMissing, 0, 1);
@@ -63,7 +63,7 @@ void RowTaker::dense_union(const Type& type, const Pieces& pieces, const Picks& 
       const std::byte id = array.first.data[row];
       const std::size_t child = child_of(type, id);
       const int64_t from = load<int32_t>(array.second.data, row);
-      if (from < 0 || from >= array.children[child].length) refuse(type, "an offset that lies outside of its field");
+      if (from < 0 || from >= array.children[child].length) refuse(type, "an offset lies outside of its field");
       ids.data[i] = id;
       store(offsets.data, i, static_cast<int32_t>(rows[child].count()));
       rows[child].add(piece, from, 1);
@@ -105,9 +105,9 @@ void RowTaker::run_end(const Type& type, const Pieces& pieces, const Picks& pick
     const int64_t first = pieces[piece].offset + start;
     int64_t run = runs.find(first);
     for (int64_t done = 0; done < length; ++run) {
-      if (run >= runs.count()) refuse(type, "run ends that end before the last row");
+      if (run >= runs.count()) refuse(type, "the run ends do not reach the last row");
       const int64_t end = std::min(runs.end(run) - first, length);
-      if (end <= done) refuse(type, "run ends that are not in order");
+      if (end <= done) refuse(type, "the run ends are not in ascending order");
       extend(piece, run, at + end);
       done = end;
     }

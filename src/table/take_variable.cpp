@@ -1,4 +1,4 @@
-// take_variable.cpp: rows of any length: strings and lists. Two passes: the new offsets, then what lies between them.
+// take_variable.cpp: takes strings and lists in two passes: the new offsets, then the bytes or rows between them.
 #include <atomic>
 
 #include "core/error.h"
@@ -8,9 +8,6 @@
 
 namespace gs::table {
 namespace {
-
-constexpr int64_t kBlockRows = 4096;  // rows whose lengths are summed by one thread
-constexpr int64_t kLeastBlocks = 2;
 
 [[noreturn]] void refuse_offsets(const Type& type) {
   throw ExchangeError("offsets of '" + type.name + "' (" + type_name(type) + ") are not in order");
@@ -26,8 +23,8 @@ inline bool is_null(const uint64_t* valid, int64_t i) {
   return valid != nullptr && !bit_at(valid, i);
 }
 
-// The lengths of rows [begin, end) as running totals from 0 on; gives the sum. Negative: offsets out of order. Where
-// rows begin goes to `starts`, unless that is null.
+// Writes the running totals of the lengths of rows [begin, end), from 0 on, to `target` and returns the sum; a negative
+// value means that offsets are not in order. Writes the start offset of each row to `starts`, unless that is null.
 template <class Offset>
 int64_t sum_lengths(const SmallVector<Ends, 2>& ends, const Picks& picks, const uint64_t* valid, int64_t begin,
                     int64_t end, std::byte* target, std::byte* starts) {
@@ -69,16 +66,17 @@ int64_t sum_lengths(const SmallVector<Ends, 2>& ends, const Picks& picks, const 
   return wrong < 0 ? -1 : static_cast<int64_t>(total);
 }
 
-// Asks for the offsets of rows [begin, end).
+// Prefetches the offsets of rows [begin, end).
 template <class Offset>
-void ask_for_offsets(const SmallVector<Ends, 2>& ends, const Picks& picks, int64_t begin, int64_t end) {
+void prefetch_offsets(const SmallVector<Ends, 2>& ends, const Picks& picks, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; ++i) {
     prefetch(ends[static_cast<int>(picks.rows.chunk_of(i))].data +
              int64_t{picks.rows.row[i]} * static_cast<int64_t>(sizeof(Offset)));
   }
 }
 
-// The rows of the child that rows [begin, end) consist of; running totals become offsets from `base` on.
+// Adds the child's rows of rows [begin, end) to `rows` and turns their running totals in `offsets` into offsets from
+// `base` on. Returns false if offsets of the source are not in order.
 template <class Offset>
 bool child_ranges(const SmallVector<Ends, 2>& ends, const Picks& picks, int64_t begin, int64_t end, int64_t base,
                   std::byte* offsets, RangeList& rows) {
@@ -104,12 +102,12 @@ decltype(auto) with_offset(int64_t width, Visit visit) {
   return width == 4 ? visit(int32_t{}) : visit(int64_t{});
 }
 
-// Where the totals of blocks begin. Replaces them in place; returns their sum.
+// Replaces the total of each block of rows by the sum of all totals before it and returns the sum of all totals.
 int64_t accumulate(const Scratch<int64_t>& totals, int64_t blocks) {
   int64_t sum = 0;
   for (int64_t b = 0; b < blocks; ++b) {
     if (__builtin_add_overflow(sum, std::exchange(totals[b], sum), &sum)) {
-      throw ShapeError("a result of more than 2**63 values");
+      throw ShapeError("the result would have more than 2**63 values");
     }
   }
   return sum;
@@ -119,11 +117,11 @@ const uint64_t* words_of(const Buffer& validity) {
   return reinterpret_cast<const uint64_t*>(validity.data);
 }
 
-// Offsets of a result, not yet final: those of a block of rows count from the block's own beginning.
+// The preliminary offsets of a result, which count from the beginning of their block of rows.
 struct ResultOffsets {
   NewBuffer offsets;
-  Scratch<int64_t> base;      // of each block
-  Scratch<std::byte> starts;  // of each row in its source, where rows have numbers: looked up at random only once
+  Scratch<int64_t> base;      // final offset at the beginning of each block of rows
+  Scratch<std::byte> starts;  // source offset of each row, for rows by number: avoids a second random read
   int64_t blocks = 0;
   int64_t total = 0;
 };
@@ -144,7 +142,7 @@ ResultOffsets find_lengths(const Sharing& sharing, const Type& type, const Piece
       for (int64_t b = first; b < last; ++b) {
         const int64_t begin = b * kBlockRows;
         const int64_t end = std::min(begin + kBlockRows, picks.count);
-        if (far && picks.by_rows()) ask_for_offsets<Offset>(ends, picks, begin, end);
+        if (far && picks.by_rows()) prefetch_offsets<Offset>(ends, picks, begin, end);
         const uint64_t* const valid = validity.data == nullptr ? picks.valid : words_of(validity);
         const int64_t total =
             sum_lengths<Offset>(ends, picks, valid, begin, end, lengths.offsets.data, lengths.starts.get());
@@ -204,7 +202,7 @@ void RowTaker::list(const Type& type, const Pieces& pieces, const Picks& picks, 
     sources.push_back(child.first.data + child.offset * child_type.width);
     plain = plain && child.validity.data == nullptr;
   }
-  if (plain) {  // as strings whose characters are longer
+  if (plain) {  // a list of fixed-size items is copied like a string with characters of that size
     Array child;
     child.first = spans(type, pieces, sources, child_type.width, picks, out);
     child.length = load_offset(out.first.data, type.width, picks.count);

@@ -1,4 +1,4 @@
-// type.cpp: types compared and put into words.
+// type.cpp: compares types and gives their readable names.
 #include <algorithm>
 #include <cstring>
 #include <string_view>
@@ -9,7 +9,7 @@
 namespace gs::table {
 namespace {
 
-// The one format that may be written in two ways.
+// The spelling by which formats are compared. Only 128-bit decimals have two spellings, with and without ",128".
 std::string_view canonical(const std::string& format) {
   const std::string_view text = format;
   const bool long_form = text.substr(0, 2) == "d:" && text.size() > 4 && text.substr(text.size() - 4) == ",128";
@@ -33,7 +33,7 @@ std::string step(const Type& type, std::size_t child) {
   return word[0] != '\0' ? word : std::to_string(child);
 }
 
-// The value of a key of Arrow's metadata, whose structure was checked when it came in; empty: there is none.
+// The value of a key in Arrow's metadata, empty if the key is missing. The import has checked the structure.
 std::string_view metadata_value(const std::string& metadata, std::string_view key) {
   const char* at = metadata.data();
   const auto number = [&at] {
@@ -58,7 +58,8 @@ std::string_view metadata_value(const std::string& metadata, std::string_view ke
 
 constexpr std::string_view kExtensionName = "ARROW:extension:name";
 
-// Extension types differ by their name or by what describes them. Storage without a name may stand for either.
+// Extension types are different if their names or their extension metadata differ. A type without an extension name
+// matches every extension type on the same storage.
 bool same_extension(const Type& a, const Type& b) {
   const std::string_view name = metadata_value(a.metadata, kExtensionName);
   const std::string_view other = metadata_value(b.metadata, kExtensionName);
@@ -67,7 +68,7 @@ bool same_extension(const Type& a, const Type& b) {
   return name == other && metadata_value(a.metadata, kDescription) == metadata_value(b.metadata, kDescription);
 }
 
-// Adds the path in reverse order, as the search returns; true: no difference.
+// Whether the types match. On a difference, each level of the recursion puts its step in front of `where`.
 bool same(const Type& a, const Type& b, std::string* where) {
   const bool alike = canonical(a.format) == canonical(b.format) && a.children.size() == b.children.size() &&
                      (a.dictionary == nullptr) == (b.dictionary == nullptr);
@@ -76,7 +77,7 @@ bool same(const Type& a, const Type& b, std::string* where) {
     return false;
   }
   if (!same_extension(a, b)) {
-    if (where != nullptr) *where = ": extension types that differ, on " + type_name(a);
+    if (where != nullptr) *where = ": different extension types on " + type_name(a);
     return false;
   }
   for (std::size_t i = 0; i < a.children.size(); ++i) {
@@ -185,7 +186,7 @@ bool Type::has_validity() const {
 
 bool same_type(const Type& a, const Type& b, std::string* where) {
   if (same(a, b, where)) return true;
-  if (where != nullptr) where->erase(0, (*where)[0] == ':' ? 2 : 1);  // there is nothing before the first step
+  if (where != nullptr) where->erase(0, (*where)[0] == ':' ? 2 : 1);  // the path begins without a separator
   return false;
 }
 

@@ -1,4 +1,4 @@
-// values.cpp: see values.h.
+// values.cpp: implements values.h.
 #include "table/values.h"
 
 #include <limits>
@@ -20,7 +20,7 @@ void append_size(int64_t size, std::string& out) {
 }
 
 [[noreturn]] void refuse(const Type& type) {
-  throw ExchangeError("'" + type.name + "' (" + type_name(type) + "): a value that lies outside of its buffers");
+  throw ExchangeError("'" + type.name + "' (" + type_name(type) + "): a value lies outside of its buffers");
 }
 
 int64_t offset_of(const Type& type, const Buffer& buffer, int64_t row) {

@@ -1,1 +1,1 @@
-"""The tables of every library as frames: a selection of rows goes in, a table of the caller's own kind comes out."""
+"""Frames, the adapters for tables of each library: they take a selection of rows and return the caller's kind."""

@@ -1,4 +1,4 @@
-"""arrow_scalars.py: Python values as Arrow arrays of one element, exactly of a column's type or refused."""
+"""arrow_scalars.py: converts Python values to Arrow arrays of one element; a value that would change is an error."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gatherscatter import _core
-from gatherscatter._table.words import called
+from gatherscatter._table.messages import called
 from gatherscatter.errors import DataTypeError, shown
 
 __all__ = [
@@ -21,27 +21,28 @@ __all__ = [
     "is_nat",
     "is_null",
     "is_scalar",
+    "is_unchanged",
     "numbers_like",
     "one_array",
     "one_row",
     "plain",
     "refusal",
-    "survived",
 ]
 
 
 def one_row(op: str, table: _core.ArrowTable, values: list[Any], fields: list[Any] | None = None) -> Any:
-    """A record batch (an array for a column) of one row with the types of a table.
+    """A record batch of one row with a table's types; for a column, an array of one element.
 
     Parameters
     ----------
     fields : list of pyarrow.Field, optional
-        The types, where the caller knows more than the table says: extension types that are not registered.
+        The fields to use in place of the table's own. The caller gives them because pyarrow reads an extension type
+        that is not registered as its storage type.
 
     Raises
     ------
     DataTypeError
-        If a value is not exactly one of its column's type.
+        If a column cannot hold its value without a change.
     """
     pa = _pyarrow(op)
     if fields is None:
@@ -58,12 +59,12 @@ def one_row(op: str, table: _core.ArrowTable, values: list[Any], fields: list[An
 
 
 def one_array(op: str, name: object, kind: Any, value: Any) -> Any:
-    """A pyarrow array of one value of a type.
+    """A pyarrow array of type `kind` that holds one value.
 
     Raises
     ------
     DataTypeError
-        If it is not exactly a value of the type.
+        If the type cannot hold the value without a change.
     """
     pa = _pyarrow(op)
     if is_null(value) or (is_nat(value) and (pa.types.is_timestamp(kind) or pa.types.is_duration(kind))):
@@ -75,9 +76,9 @@ def one_array(op: str, name: object, kind: Any, value: Any) -> Any:
         return array
     value = plain(value)
     try:
-        fits = not is_nat(value) and _is_whole(pa, kind, value)
+        fits = not is_nat(value) and _has_no_null_entry(pa, kind, value)
         array = _of_value(pa, kind, value) if fits else None
-        kept = array is not None and _is_kept(value, array) and _keeps_nulls_out(pa, kind, array)
+        kept = array is not None and _is_stored_unchanged(value, array) and _has_no_forbidden_null(pa, kind, array)
     except (pa.ArrowException, TypeError, ValueError, OverflowError, np.ma.MaskError) as error:
         raise refusal(op, name, kind, value) from error
     if not kept:
@@ -86,29 +87,29 @@ def one_array(op: str, name: object, kind: Any, value: Any) -> Any:
 
 
 def column_of(op: str, role: str, table: _core.ArrowTable, values: np.ndarray[Any, Any]) -> Any:
-    """The elements of a NumPy array as a pyarrow array with the type of a column.
+    """A NumPy array converted to a pyarrow array of a column's type.
 
     Raises
     ------
     DataTypeError
-        If it is of another type; numbers may be of another one that holds them all as they are.
+        If the array is not of the column's type. Numbers of another numeric dtype are converted if none changes.
     """
     pa = _pyarrow(op)
     kind = pa.field(table).type
     try:
         array = pa.array(numbers_like(values, _numbers_in(pa, kind)))
-    except pa.ArrowException:  # several axes, Python objects
+    except pa.ArrowException:  # the array has several axes, or holds Python objects
         array = None
     if array is None or array.type != kind:
         raise DataTypeError(
             f"{op}: {role} is an array of {values.dtype}, which the column of {kind} does not hold without a change: "
-            "make it a column of the target's library first"
+            "convert it to a column of the target's library first"
         )
     return array
 
 
 def numbers_like(values: np.ndarray[Any, Any], dtype: Any) -> np.ndarray[Any, Any]:
-    """An array of numbers as another dtype of numbers, if that changes none of them; else as it is."""
+    """An array of numbers converted to another numeric dtype if none of them changes; else the array itself."""
     if dtype is None or values.dtype.kind not in "iuf":
         return values
     with np.errstate(all="ignore"):
@@ -126,11 +127,17 @@ def _pyarrow(op: str) -> Any:
     try:
         return importlib.import_module("pyarrow")
     except ImportError:
-        raise TypeError(f"{op}: values for this target need pyarrow; a table of one row does without") from None
+        raise TypeError(
+            f"{op}: scalars and arrays for this target need pyarrow, which is not installed; "
+            "a table of one row does not need it"
+        ) from None
 
 
 def _null(pa: Any, kind: Any) -> Any:
-    """A null of any type: a row that an empty column does not have. Those that pyarrow makes of run ends are broken."""
+    """An array of one null of any type, made by a gather with "nullify" from an empty column.
+
+    pyarrow's own arrays of nulls are not used, because they are invalid for run-end encoded types.
+    """
     nothing = _core.ArrowTable(pa.chunked_array([], kind), False)
     missing = _core.Selection.gather("null", np.zeros(1, np.int64), None, nothing.lengths, "nullify", "from_end", -1)
     null = pa.array(nothing.take(missing))
@@ -138,7 +145,8 @@ def _null(pa: Any, kind: Any) -> Any:
 
 
 def _of_value(pa: Any, kind: Any, value: Any) -> Any:
-    """An array of a Python value; pyarrow does not know all types of values as dictionaries."""
+    """An array of one Python value. Dictionaries are built from a key and a value, because pyarrow does not convert
+    values of every type to dictionaries."""
     if pa.types.is_dictionary(kind):
         return _keyed(pa, kind, _of_value(pa, kind.value_type, value))
     kinds = ((int, pa.types.is_integer), (float, pa.types.is_floating), (Decimal, pa.types.is_decimal))
@@ -152,7 +160,10 @@ def _keyed(pa: Any, kind: Any, values: Any) -> Any:
 
 
 def _of_scalar(pa: Any, kind: Any, value: Any) -> Any:
-    """An array of a scalar of exactly this type; encoded columns take one of the type of their values."""
+    """An array of one pyarrow scalar, or None if it is of another type.
+
+    Dictionary and run-end encoded types take a scalar of their value type, too.
+    """
     if value.type == kind:
         return pa.repeat(value, 1) if value.is_valid else _null(pa, kind)
     if value.type != getattr(kind, "value_type", None):
@@ -164,32 +175,33 @@ def _of_scalar(pa: Any, kind: Any, value: Any) -> Any:
     return None
 
 
-def _is_whole(pa: Any, kind: Any, value: Any) -> bool:
-    """Whether no map in a value has an entry that is null: pyarrow ends the process over it."""
+def _has_no_null_entry(pa: Any, kind: Any, value: Any) -> bool:
+    """Whether no map inside a value has a null entry; pyarrow crashes the process on one."""
     kind = getattr(kind, "storage_type", kind)
     if not pa.types.is_nested(kind) or "map<" not in str(kind):
         return True
-    if is_null(value) or is_scalar(value):  # a null in a list or a struct; a scalar was made by pyarrow
+    if is_null(value) or is_scalar(value):  # lists and structs may hold nulls; pyarrow itself made the scalar
         return True
     if pa.types.is_struct(kind):
         return isinstance(value, Mapping) and all(
-            _is_whole(pa, kind.field(i).type, value.get(kind.field(i).name)) for i in range(kind.num_fields)
+            _has_no_null_entry(pa, kind.field(i).type, value.get(kind.field(i).name)) for i in range(kind.num_fields)
         )
     entries = value.items() if isinstance(value, Mapping) else value
     if not isinstance(entries, (list, tuple, ItemsView, np.ndarray)):
         return False
     if not pa.types.is_map(kind):
         inner = kind.field(0).type
-        return all(_is_whole(pa, inner, entry) for entry in entries)
+        return all(_has_no_null_entry(pa, inner, entry) for entry in entries)
     return all(isinstance(entry, tuple) and len(entry) == 2 for entry in entries) and all(
-        _is_whole(pa, kind.key_type, key) and _is_whole(pa, kind.item_type, item) for key, item in entries
+        _has_no_null_entry(pa, kind.key_type, key) and _has_no_null_entry(pa, kind.item_type, item)
+        for key, item in entries
     )
 
 
-def _keeps_nulls_out(pa: Any, kind: Any, array: Any) -> bool:
-    """Whether there is no null in a field inside of an array that is not nullable, which pyarrow does not look at."""
+def _has_no_forbidden_null(pa: Any, kind: Any, array: Any) -> bool:
+    """Whether the nested fields of an array that are not nullable hold no null; pyarrow does not check this."""
     if hasattr(kind, "storage_type"):
-        return _keeps_nulls_out(pa, kind.storage_type, array.storage)
+        return _has_no_forbidden_null(pa, kind.storage_type, array.storage)
     if pa.types.is_struct(kind):
         parts = list(zip(kind, array.filter(array.is_valid()).flatten(), strict=True))
     elif pa.types.is_map(kind):
@@ -198,52 +210,53 @@ def _keeps_nulls_out(pa: Any, kind: Any, array: Any) -> bool:
         parts = [(kind.value_field, array.flatten())]
     else:
         return True
-    return all((f.nullable or not part.null_count) and _keeps_nulls_out(pa, f.type, part) for f, part in parts)
+    return all((f.nullable or not part.null_count) and _has_no_forbidden_null(pa, f.type, part) for f, part in parts)
 
 
-def _is_kept(value: Any, array: Any) -> bool:
-    if survived(value, array[0].as_py()):
+def _is_stored_unchanged(value: Any, array: Any) -> bool:
+    if is_unchanged(value, array[0].as_py()):
         return True
-    return hasattr(array, "storage") and survived(value, array.storage[0].as_py())
+    return hasattr(array, "storage") and is_unchanged(value, array.storage[0].as_py())
 
 
 def is_null(value: Any) -> bool:
-    """Whether it stands for a null in a column of any type: None, pandas.NA, the scalar of pyarrow's null type."""
+    """Whether a value is a null for columns of every type: None, pandas.NA, or a scalar of pyarrow's null type."""
     return type(value).__name__ in ("NoneType", "NAType", "NullScalar")
 
 
 def is_scalar(value: Any) -> bool:
-    """Whether it is a scalar of pyarrow, which is not imported for it."""
+    """Whether a value is a pyarrow scalar. pyarrow is not imported for this check."""
     pa: Any = sys.modules.get("pyarrow")
     return pa is not None and isinstance(value, pa.Scalar)
 
 
 def is_nat(value: Any) -> bool:
-    """Whether it is a time or duration that is none, of NumPy or pandas."""
+    """Whether a value is NaT of NumPy or pandas."""
     if isinstance(value, (np.datetime64, np.timedelta64)):
         return bool(np.isnat(value))
     return type(value).__name__ == "NaTType"
 
 
 def as_number(value: Any, kind: type[int] | type[float] | type[Decimal] | None) -> Any:
-    """An int, float or Decimal as another one of these that is equal to it, if there is one; else as it is."""
+    """An int, float or Decimal converted to another of these types if the result is equal; else the value itself."""
     if kind is None or isinstance(value, (bool, kind)) or not isinstance(value, (int, float, Decimal)):
         return value
     try:
         number = kind(value)
-    except (ValueError, ArithmeticError):  # NaN, infinity, too large
+    except (ValueError, ArithmeticError):  # the value is NaN, infinite or too large
         return value
     return number if number == value and math.isfinite(number) else value
 
 
 def plain(value: Any) -> Any:
-    """The Python value of a NumPy scalar. Times that Python has not stay as they are: finer ones, months and years."""
+    """The Python value of a NumPy scalar. Times that have no Python type (finer than microseconds, or durations in
+    months and years) are returned unchanged."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if not isinstance(value, np.generic) or is_nat(value):
         return value
     item = value.item()
-    if isinstance(value, np.timedelta64) and np.datetime_data(value)[0] in "YM":  # of no fixed length
+    if isinstance(value, np.timedelta64) and np.datetime_data(value)[0] in "YM":  # their length in days is not fixed
         return value
     if isinstance(value, (np.datetime64, np.timedelta64)) and isinstance(item, int):
         coarse = value.astype("M8[us]" if isinstance(value, np.datetime64) else "m8[us]")
@@ -251,27 +264,28 @@ def plain(value: Any) -> Any:
     return item
 
 
-def survived(given: Any, back: Any) -> bool:
-    """Whether a value is what it was before its conversion.
+def is_unchanged(given: Any, back: Any) -> bool:
+    """Whether a value `given` for a column is equal to the value `back` that the column returns.
 
-    Floats may be rounded to a narrower type, as every assignment to such a column does, but not become infinite.
+    Rounding a float to a narrower type is accepted, as in every assignment to such a column. Overflow to infinity is
+    not.
     """
     if isinstance(given, bool) != isinstance(back, bool):
         return False
     if isinstance(given, (np.datetime64, np.timedelta64)) and isinstance(back, (int, float, Decimal)):
-        return False  # NumPy compares them with numbers
+        return False  # NumPy would compare the time with the number, as if both were numbers
     if isinstance(given, float) and isinstance(back, float):
         return math.isinf(given) == math.isinf(back) and math.isnan(given) == math.isnan(back)
     if isinstance(back, dict):
         return (
             isinstance(given, Mapping)
             and given.keys() == back.keys()
-            and all(survived(given[k], back[k]) for k in back)
+            and all(is_unchanged(given[k], back[k]) for k in back)
         )
     if isinstance(back, (list, tuple)):
         given = list(given.items()) if isinstance(given, Mapping) else given
         given = list(given) if hasattr(given, "__len__") and not isinstance(given, (str, bytes)) else [given]
-        return len(given) == len(back) and all(map(survived, map(plain, given), back))
+        return len(given) == len(back) and all(map(is_unchanged, map(plain, given), back))
     try:
         return bool(given == back)
     except (TypeError, ValueError):
@@ -279,7 +293,7 @@ def survived(given: Any, back: Any) -> bool:
 
 
 def refusal(op: str, name: object, dtype: object, value: Any, hint: str = "") -> DataTypeError:
-    """The error for a scalar that a column cannot hold as it is."""
+    """The error for a scalar that a column cannot hold without a change."""
     what = type(value).__name__
     if is_scalar(value):
         value, what = _in_python(value), f"a pyarrow scalar of {value.type}"
@@ -291,5 +305,5 @@ def refusal(op: str, name: object, dtype: object, value: Any, hint: str = "") ->
 def _in_python(scalar: Any) -> Any:
     try:
         return scalar.as_py()
-    except (TypeError, ValueError, OverflowError):  # a time beyond those of Python, a struct with a name twice
+    except (TypeError, ValueError, OverflowError):  # a time outside Python's range, or a struct with duplicate names
         return scalar

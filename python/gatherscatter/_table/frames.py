@@ -1,4 +1,4 @@
-"""frames.py: which frame serves which table; the frame of everything that speaks Arrow."""
+"""frames.py: finds the frame of a table or column, and defines the frame for Arrow data."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from gatherscatter import _core
 from gatherscatter._table import arrow_scalars
-from gatherscatter._table.words import counted
+from gatherscatter._table.messages import counted
 from gatherscatter.errors import DataTypeError, InvalidArgument, shown, type_name
 
 __all__ = ["ROLES", "ArrowFrame", "Frame", "Kind", "Roles", "frame_of", "kind_of", "partner_of", "rows_of"]
@@ -25,7 +25,7 @@ FOR_ARRAYS = {
     "table.boolean_mask_scatter": "place",
     "table.filter": "compress",
 }
-# The modules are imported when the first object of their library arrives, so the library is there already.
+# A module is imported when the first object of its library is given, so that library is imported already.
 LIBRARIES = {
     "pyarrow": "of_pyarrow",
     "polars": "of_polars",
@@ -35,13 +35,13 @@ LIBRARIES = {
 }
 
 
-Roles: TypeAlias = tuple[str, str]  # what messages call a table and its partner
+Roles: TypeAlias = tuple[str, str]  # names of a table and its partner in error messages
 ROLES = ("the target", "the source")
-Kind: TypeAlias = Callable[[str, Any, bool], Any]  # operator, object, whether everything is checked -> frame
+Kind: TypeAlias = Callable[[str, Any, bool], Any]  # operator, object, whether to validate in full -> frame
 
 
 class Frame(ABC):
-    """A table or column: how many rows it has, rows of it, and results in the kind of the caller."""
+    """A table or column: its size, the selection of its rows, and results of the caller's kind."""
 
     __slots__ = ("source",)
     lazy: ClassVar[bool] = False
@@ -58,13 +58,13 @@ class Frame(ABC):
 
     @property
     def device(self) -> int:
-        """The GPU whose memory it is in; -1: the host."""
+        """The GPU whose memory holds the data; -1 for host memory."""
         return -1
 
     @property
     @abstractmethod
     def names(self) -> list[Any]:
-        """Names of the columns; empty where a column has none."""
+        """Names of the columns; an empty list for a column without a name."""
 
     @property
     def width(self) -> int:
@@ -73,47 +73,48 @@ class Frame(ABC):
 
     @abstractmethod
     def take(self, rows: _core.Selection, other: Any = None, nullable: bool = False) -> Any:
-        """The selected rows of this frame, or of it and `other`, as the caller's kind."""
+        """The selected rows of this frame, or of this frame and `other`, as a table of the caller's kind."""
 
     @abstractmethod
     def adopt(self, op: str, source: Any, kind: Kind, full: bool) -> Any:
-        """The frame of another table, in a form that this one can take rows from."""
+        """The frame of another table, in a form that `take` of this frame accepts as `other`."""
 
     @abstractmethod
     def one_row(self, op: str, values: list[Any]) -> Any:
-        """A frame of one row of exactly this frame's types."""
+        """A frame of one row that has exactly this frame's types."""
 
     def check_like(self, op: str, other: Any, roles: Roles = ROLES) -> None:
-        """Refuse a frame whose columns differ in number, in their names, or in type."""
-        mine, theirs = roles
+        """Raise an error for a frame whose columns differ in number, name or type."""
+        own_role, other_role = roles
         if self.is_table != other.is_table:
             kinds = ("table", "column") if self.is_table else ("column", "table")
-            raise InvalidArgument(f"{op}: {mine} is a {kinds[0]}, {theirs} is a {kinds[1]}")
+            raise InvalidArgument(f"{op}: {own_role} is a {kinds[0]}, {other_role} is a {kinds[1]}")
         if self.width != other.width:
-            raise InvalidArgument(f"{op}: {mine} has {counted(self.width, 'column')}, {theirs} has {other.width}")
+            width = counted(self.width, "column")
+            raise InvalidArgument(f"{op}: {own_role} has {width}, {other_role} has {other.width}")
         if self.is_table and self.names != other.names:
             at = next(i for i, (a, b) in enumerate(zip(self.names, other.names, strict=True)) if a != b)
             raise InvalidArgument(
-                f"{op}: columns match by position, and column {at} is called {shown(self.names[at])} in {mine}, "
-                f"{shown(other.names[at])} in {theirs}"
+                f"{op}: columns match by position, and column {at} is called {shown(self.names[at])} in {own_role}, "
+                f"{shown(other.names[at])} in {other_role}"
             )
         self.check_types(op, other, roles)
 
     @abstractmethod
     def check_types(self, op: str, other: Any, roles: Roles) -> None:
-        """Refuse a frame of the same shape with a column of another type."""
+        """Raise DataTypeError for a frame of equal width that has a column of another type."""
 
     @abstractmethod
     def of_array(self, op: str, role: str, values: np.ndarray[Any, Any]) -> Any:
-        """For a column: the frame of an array whose elements are all values of it."""
+        """For a column: a frame of the elements of an array, converted to the column's type."""
 
 
 class ArrowFrame(Frame):
-    """A table or column that hands over its buffers by the Arrow PyCapsule protocol. It comes back as `ArrowTable`."""
+    """A table or column that exports its buffers by the Arrow PyCapsule protocol. Its results are `ArrowTable`."""
 
     __slots__ = ("table",)
-    by_name: ClassVar[bool] = True  # whether fields inside of columns must be called the same
-    form: ClassVar[bool | None] = None  # whether "+s" is a table; None: it is
+    by_name: ClassVar[bool] = True  # whether fields of structs inside of columns must have equal names
+    form: ClassVar[bool | None] = None  # True: a table; False: a column; None: a table if its Arrow format is "+s"
 
     def __init__(self, op: str, source: Any, full: bool) -> None:
         self.source = source
@@ -156,7 +157,7 @@ class ArrowFrame(Frame):
         return self.near(op, ArrowFrame(op, arrow_scalars.column_of(op, role, self.table, values), False))
 
     def near(self, op: str, other: Any) -> Any:
-        """The frame of a partner, copied to the GPU where this table lies on one."""
+        """The frame of a partner, copied to this table's GPU if this table is on one."""
         if self.table.device >= 0:
             other.table = other.table.to_device(op, self.table.device)
         return other
@@ -172,14 +173,14 @@ class ArrowFrame(Frame):
 
 
 class Exported:
-    """A pandas object in Arrow memory, without its row labels, which are no column."""
+    """A pandas object exported to Arrow memory, without its row labels, because they are not a column."""
 
     __slots__ = ("stream",)
 
     def __init__(self, op: str, source: Any) -> None:
         try:
             self.stream = source.reset_index(drop=True).__arrow_c_stream__()
-        except (TypeError, ValueError, ArithmeticError, RuntimeError) as error:  # what pyarrow says
+        except (TypeError, ValueError, ArithmeticError, RuntimeError) as error:  # pyarrow cannot convert a value
             raise DataTypeError(f"{op}: the {type_name(source)} cannot be turned into Arrow memory: {error}") from error
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
@@ -190,12 +191,12 @@ _kinds: dict[type, Kind | None] = {_core.ArrowTable: ArrowFrame}
 
 
 def frame_of(op: str, role: str, source: Any, validate: str) -> Any:
-    """The frame of a table.
+    """The frame of a table or column.
 
     Raises
     ------
     TypeError
-        If the object is no table.
+        If the object is neither a table nor a column.
     """
     kind = _kinds.get(type(source)) or kind_of(source)
     if kind is None:
@@ -204,14 +205,14 @@ def frame_of(op: str, role: str, source: Any, validate: str) -> Any:
 
 
 def partner_of(op: str, roles: Roles, frame: Any, source: Any, validate: str) -> Any:
-    """The frame of a table whose rows go into another one, which it is like.
+    """The frame of a table whose rows are written into the table of `frame`; their columns must match.
 
     Raises
     ------
     TypeError
-        If the object is no table or a lazy one.
+        If the object is neither a table nor a column, or is lazy.
     InvalidArgument, DataTypeError
-        If its columns do not match.
+        If the columns differ in number, name or type.
     """
     role = roles[1].removeprefix("the ")
     kind = _kinds.get(type(source)) or kind_of(source)
@@ -225,7 +226,10 @@ def partner_of(op: str, roles: Roles, frame: Any, source: Any, validate: str) ->
 
 
 def rows_of(op: str, role: str, frame: Any, source: Any, validate: str) -> tuple[Any, bool]:
-    """As `partner_of`; or one row made of scalars, one for each column of the target, and True."""
+    """The frame of the rows to write, and whether it is one row that was made of scalars, one for each column.
+
+    Tables and columns are read as by `partner_of`.
+    """
     if (_kinds.get(type(source)) or kind_of(source)) is not None:
         return partner_of(op, (ROLES[0], f"the {role}"), frame, source, validate), False
     if isinstance(source, np.ndarray) and source.ndim:
@@ -236,10 +240,13 @@ def rows_of(op: str, role: str, frame: Any, source: Any, validate: str) -> tuple
 
 
 def kind_of(source: Any) -> Kind | None:
-    """The frame class for an object, by the nearest base of its type in a known library; those are kept."""
+    """The frame class of an object, found by the nearest base class of its type in a known library.
+
+    These are cached by type. Objects of other libraries are checked for the Arrow protocols in each call.
+    """
     known = _known(type(source))
     if known is None:
-        return ArrowFrame if _speaks_arrow(source) else None
+        return ArrowFrame if _exports_arrow(source) else None
     _kinds[type(source)] = known
     return known
 
@@ -259,12 +266,12 @@ def _library(kind: type) -> str:
     return kind.__module__.partition(".")[0].lstrip("_")
 
 
-def _speaks_arrow(source: Any) -> bool:
-    return any(hasattr(source, f"__arrow_c_{way}__") for way in ("stream", "array", "device_array"))
+def _exports_arrow(source: Any) -> bool:
+    return any(hasattr(source, f"__arrow_c_{protocol}__") for protocol in ("stream", "array", "device_array"))
 
 
 def _scalars(op: str, role: str, frame: Any, source: Any) -> list[Any]:
-    """One value for each column, from a sequence, a dict by name, or a bare value for a single column."""
+    """One value for each column, from a sequence, from a dict by column name, or from one value for a single column."""
     names, width = frame.names, frame.width
     if isinstance(source, dict):
         if width and not names:
@@ -274,23 +281,25 @@ def _scalars(op: str, role: str, frame: Any, source: Any) -> list[Any]:
         if source.keys() != set(names):
             lacking = [name for name in names if name not in source]
             unknown = [name for name in source if name not in set(names)]
-            parts = [f"lacks {lacking}"] * bool(lacking) + [f"has {unknown}, which the target has not"] * bool(unknown)
+            parts = [f"lacks {lacking}"] * bool(lacking)
+            parts += [f"has {unknown}, which the target does not have"] * bool(unknown)
             raise InvalidArgument(f"{op}: {role} {' and '.join(parts)}")
         return [source[name] for name in names]
     if _is_array(source):
         raise _no_table(op, role, source)
     values = list(source) if isinstance(source, (list, tuple)) else [source]
     if len(values) != width:
-        nested = "; one value that is a list: [[..]]" if width == 1 and isinstance(source, (list, tuple)) else ""
+        is_list = width == 1 and isinstance(source, (list, tuple))
+        nested = "; write one value that is itself a list as [[..]]" if is_list else ""
         has = f"{role} has {counted(len(values), 'scalar')}, the target has {counted(width, 'column')}"
         raise InvalidArgument(f"{op}: {has}{nested}")
     return values
 
 
 def _is_array(source: Any) -> bool:
-    if isinstance(source, np.generic) or type(source).__module__.partition(".")[0] == "pyarrow":  # scalars have it, too
+    if isinstance(source, np.generic) or type(source).__module__.partition(".")[0] == "pyarrow":  # these are scalars
         return False
-    return hasattr(source, "__dlpack__") and not isinstance(source, np.ndarray)  # that one has no axis
+    return hasattr(source, "__dlpack__") and not isinstance(source, np.ndarray)  # an ndarray has no axes here: a scalar
 
 
 def _is_full(op: str, validate: object) -> bool:

@@ -1,4 +1,4 @@
-"""labels.py: rows of pandas that go with the rows of a pandas table, brought into its order by their labels."""
+"""labels.py: aligns masks and partners of a pandas table with its rows by their row labels."""
 
 from __future__ import annotations
 
@@ -15,28 +15,29 @@ __all__ = ["aligned", "mask_for"]
 
 
 def mask_for(op: str, frame: Any, role: str, given: Any) -> Read:
-    """The mask for the rows of a table, as `mask_of` gives it.
+    """The mask of a table's rows in the form that `mask_of` returns, aligned by its labels if both have labels.
 
     Raises
     ------
     InvalidArgument
-        If both have labels, and these do not say which value belongs to which row.
+        If both have labels, and these do not assign one value of the mask to each row.
     """
-    if _is_of(given, "Series"):  # a DataFrame is no mask, whatever its labels
+    if _is_of(given, "Series"):  # `mask_of` rejects a DataFrame, so its labels are not compared
         given = aligned(op, frame.source, (role, "boolean_mask"), given)
     return mask_of(op, given)
 
 
 def aligned(op: str, table: Any, roles: Roles, given: Any) -> Any:
-    """What has one row for each row of a table, in the order of the table's rows.
+    """An object with one row for each row of a table, reordered to the order of the table's rows.
 
-    Only pandas has labels, so everything else goes by position, and so do equal labels in equal order. Unique labels in
-    another order say where each row belongs. Different lengths are left to the operator.
+    Only pandas objects have labels; all others are matched by position, and so are labels that are equal in equal
+    order. Unique labels in another order decide to which row a value belongs. An object of another length is returned
+    unchanged, because the operator raises the error for it.
 
     Raises
     ------
     InvalidArgument
-        If labels differ, or occur twice in another order.
+        If the labels differ, or are in another order and some occur twice.
     """
     if not (_is_of(given, "Series", "DataFrame") and _is_of(table, "Series", "DataFrame")):
         return given
@@ -48,11 +49,12 @@ def aligned(op: str, table: Any, roles: Roles, given: Any) -> Any:
             return given
         is_unique = labels.is_unique and theirs.is_unique
         positions = theirs.get_indexer_for(labels) if is_unique else None
-    except Exception as error:  # labels may be any objects, which are hashed and compared
+    except Exception as error:  # labels may be any objects, and hashing or comparing them may raise any error
         raise _unlike(op, roles, given, f"cannot be compared ({error})") from error
     if positions is None:
         raise _unlike(op, roles, given, "differ in order, and some occur twice")
-    # pandas finds numbers in intervals, in several if they overlap, and texts among times: these are no equal labels.
+    # get_indexer_for also matches numbers with the intervals that contain them (several, if these overlap) and strings
+    # with times. Such labels are not equal, so the labels at the positions found are compared again.
     lacking = positions < 0 if len(positions) == len(labels) else np.ones(len(labels), bool)
     if not lacking.any():
         found = theirs.take(positions)
@@ -63,14 +65,14 @@ def aligned(op: str, table: Any, roles: Roles, given: Any) -> Any:
 
 
 def _is_of(given: Any, *kinds: str) -> bool:
-    """Whether it is of one of these types of pandas, which is not imported for it."""
+    """Whether an object is an instance of one of these pandas classes. pandas is not imported for this check."""
     pd: Any = sys.modules.get("pandas")
     return pd is not None and isinstance(given, tuple(getattr(pd, kind) for kind in kinds))
 
 
 def _unlike(op: str, roles: Roles, given: Any, what: str) -> InvalidArgument:
-    mine, theirs = roles
-    by_position = f"{theirs}.set_axis({mine}.index)"
-    if theirs == "boolean_mask":
-        by_position = f"{theirs}.{'to_numpy()' if isinstance(given.dtype, np.dtype) else 'array'}"
-    return InvalidArgument(f"{op}: the row labels of {mine} and {theirs} {what}; {by_position} goes by position")
+    table, partner = roles
+    by_position = f"{partner}.set_axis({table}.index)"
+    if partner == "boolean_mask":
+        by_position = f"{partner}.{'to_numpy()' if isinstance(given.dtype, np.dtype) else 'array'}"
+    return InvalidArgument(f"{op}: the row labels of {table} and {partner} {what}; {by_position} goes by position")

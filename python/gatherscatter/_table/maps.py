@@ -1,4 +1,4 @@
-"""maps.py: row numbers and masks of every library in the two forms that the selections read."""
+"""maps.py: converts maps (row numbers) and masks of every library to the forms that `_core.Selection` reads."""
 
 from __future__ import annotations
 
@@ -9,67 +9,69 @@ from typing import Any
 import numpy as np
 
 from gatherscatter import _core
+from gatherscatter._table.messages import counted
 from gatherscatter._table.ranges import as_map, within
-from gatherscatter._table.words import counted
 from gatherscatter._wide import Wide, unchecked
 from gatherscatter.errors import DataTypeError, IndexTypeError, InvalidArgument, shown
 
 __all__ = ["Read", "check_vouched", "gathered", "integer", "is_null_type", "map_of", "mask_of", "scattered"]
 
-# What a reader gives: something of integers (or bools) and which of them are there, None if all are.
+# Result of a reader: integers (or bools), and which of them are not null; None if the values hold this themselves.
 Read = tuple[Any, Any]
 BOOLS = {bool, np.bool_}
 
 
 def map_of(op: str, given: Any) -> Read:
-    """Row numbers and, where the library keeps nulls apart from the values, which of them are not null.
+    """The row numbers of a map and, if its library stores nulls apart from the values, which of them are not null.
 
-    A range that leaves int64 stays what it is: `ranges.within` is asked before the selection is made.
+    A range that exceeds int64 is returned unchanged; `ranges.within` converts it before the selection is made.
 
     Raises
     ------
     IndexTypeError
-        If it does not consist of integers, as far as that is to be seen here.
+        If the map does not consist of integers. `_core.Selection` checks the dtypes of the values that pass here.
     InvalidArgument
-        For a list of lists, and a relation of several columns.
+        For a list of lists or a relation of several columns.
     TypeError
-        For a single number, or something that is neither an array nor a sequence.
+        For a single number, or an object that is neither an array nor a sequence.
     """
     read = _readers.get(type(given)) or _reader_of(given)
     if read is None:
-        raise TypeError(f"{op}: the map is {shown(given)}, expected an array or a list: for one row, a list of one")
+        raise TypeError(
+            f"{op}: the map is {shown(given)}, expected an array or a list; for one row give a list of one number"
+        )
     return read(op, given, False)
 
 
 def gathered(op: str, rows: Any, valid: Any, frame: Any, bounds: str, negative: str = "from_end") -> _core.Selection:
-    """The rows of a frame that a map names."""
+    """The selection of the rows of a frame that a map holds the numbers of."""
     rows = within(op, rows, frame.lengths, bounds, negative)
     return _core.Selection.gather(op, rows, valid, frame.lengths, bounds, negative, frame.device)
 
 
 def scattered(op: str, rows: Any, valid: Any, frame: Any, other: Any, one_row: bool) -> _core.Selection:
-    """The rows of a frame, but for those that a map names, which are of another one."""
+    """The overlay that keeps the rows of a frame, except that rows of `other` replace those with numbers in a map."""
     rows = within(op, rows, frame.lengths)
     return _core.Selection.scatter(op, rows, valid, frame.lengths, other.lengths, one_row, frame.device)
 
 
 def check_vouched(op: str, bounds: str, rows: Any) -> None:
-    """IndexTypeError where the caller vouches for row numbers that no integer type holds."""
+    """Raise IndexTypeError for ``bounds="unchecked"`` if the map holds numbers that no integer type can hold."""
     if bounds == "unchecked" and type(rows) in (Wide, range):
         raise IndexTypeError(f"{op}: {unchecked('the map')}")
 
 
 def mask_of(op: str, given: Any) -> Read:
-    """The bools of a mask and, where the library keeps nulls apart from the values, which of them are not null.
+    """The bools of a mask and, if its library stores nulls apart from the values, which of them are not null.
 
     Raises
     ------
     DataTypeError
-        If it does not consist of bools, as far as that is to be seen here.
+        If the mask does not consist of bools. `_core.Selection` checks the dtypes of the values that pass here.
     InvalidArgument
         For a relation of several columns.
     TypeError
-        For a single bool, or something that is neither an array nor a sequence.
+        For a single bool, or an object that is neither an array nor a sequence.
     """
     read = _readers.get(type(given)) or _reader_of(given)
     if read is None:
@@ -78,12 +80,12 @@ def mask_of(op: str, given: Any) -> Read:
 
 
 def is_null_type(kind: type) -> bool:
-    """Whether it is the type of None or of pandas.NA, which is not imported for it."""
+    """Whether a type is that of None or of pandas.NA. pandas is not imported for this check."""
     return kind is type(None) or kind.__name__ == "NAType"
 
 
 def integer(value: Any, refuse: Callable[[Any], Exception]) -> int:
-    """An integer of Python or an array library; for another value the error that `refuse` makes of it is raised."""
+    """An integer of Python or an array library as an int; for any other value raise the error that `refuse` returns."""
     if type(value) is int:
         return value
     try:
@@ -95,7 +97,7 @@ def integer(value: Any, refuse: Callable[[Any], Exception]) -> int:
 
 
 def _numbers(values: Sequence[Any], refuse: Callable[[Any], Exception]) -> Any:
-    """Integers as an array of int64, or of uint64 if it takes that, or as `Wide`, which names no row."""
+    """Integers as an array of int64, or of uint64 if int64 cannot hold them, or as `Wide` if neither can."""
     if set(map(type, values)) != {int}:
         values = [integer(value, refuse) for value in values]
     for dtype in (np.int64, np.uint64):
@@ -147,7 +149,8 @@ def _range(op: str, given: Any, bools: bool) -> Read:
 
 
 def _column(op: str, given: Any, bools: bool) -> Read:
-    """What the selections read themselves, except for a column of Arrow's null type, which is of any type."""
+    """A column that `_core.Selection` reads itself. Arrow's null type fits any type, so such a column becomes an array
+    whose entries are all null."""
     kind = str(getattr(given, "dtype", None) or getattr(given, "type", "")).rpartition(".")[2].lower()
     if kind == "null":
         return np.zeros(len(given), bool if bools else np.int64), np.zeros(len(given), bool)
@@ -167,7 +170,7 @@ def _relation(op: str, given: Any, bools: bool) -> Read:
 
 
 def _pandas(op: str, given: Any, bools: bool) -> Read:
-    """The values of a Series, an Index or an array of pandas by position: labels are not looked at."""
+    """The values of a Series, an Index or an array of pandas by position; labels are ignored."""
     dtype = given.dtype
     if isinstance(dtype, np.dtype):
         return _array(op, given.to_numpy(), bools)
@@ -203,9 +206,10 @@ _readers: dict[type, Callable[[str, Any, bool], Read] | None] = {
     range: _range,
     np.ma.MaskedArray: _masked,
 }
-# Libraries whose types stay for good and are all alike; what other objects can do is not their type's affair.
+# Libraries whose readers are cached by type: these types are not deleted, and all instances of a type have the same
+# protocols. An object of another library is examined in each call, because its attributes may be its own.
 _KEPT = {"cupy", "jaxlib", "pandas", "polars", "pyarrow", "torch"}
-# The same for types of libraries that need not be there.
+# Readers by module and class name, for libraries that may not be installed.
 _BY_NAME = {
     ("pandas", "Series"): _pandas,
     ("pandas", "DataFrame"): _frame,
@@ -217,7 +221,7 @@ _BY_NAME = {
 
 
 def _reader_of(given: Any) -> Callable[[str, Any, bool], Read] | None:
-    """How an object is read, found by the nearest base of its type that is known."""
+    """The reader of an object, found by the nearest base class of its type that has one; None if there is none."""
     kind = type(given)
     read = _known(kind) or (_column if _is_column(given) else None)
     if kind.__module__.partition(".")[0] in _KEPT:
@@ -238,6 +242,6 @@ def _is_column(given: Any) -> bool:
         return False
     arrow = ("__arrow_c_array__", "__arrow_c_stream__", "__arrow_c_device_array__")
     return any(
-        hasattr(given, way)
-        for way in (*arrow, "__dlpack__", "__array_interface__", "__cuda_array_interface__", "__array__")
+        hasattr(given, protocol)
+        for protocol in (*arrow, "__dlpack__", "__array_interface__", "__cuda_array_interface__", "__array__")
     )

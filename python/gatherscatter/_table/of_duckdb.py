@@ -1,4 +1,4 @@
-"""of_duckdb.py: the frame of DuckDB's relations."""
+"""of_duckdb.py: the frame for DuckDB's relations."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from gatherscatter.errors import DataTypeError
 
 __all__ = ["FRAMES"]
 
-# DuckDB hands these over as something else from which they cannot be told apart.
+# DuckDB exports these types as other Arrow types, from which they cannot be restored.
 NOT_IN_ARROW = ("bit", "time with time zone")
 
 
 class RelationFrame(ArrowFrame):
-    """A relation: run once, here; the result is a relation of the same connection over the rows taken."""
+    """A relation. The constructor runs its query once; the result is a relation of its connection over the rows."""
 
     __slots__ = ()
     form = True
@@ -24,7 +24,7 @@ class RelationFrame(ArrowFrame):
         for name, kind in zip(source.columns, source.types, strict=True):
             if not _in_arrow(kind):
                 raise DataTypeError(
-                    f"{op}: column {name!r} is of DuckDB's type {kind}, which Arrow has not: cast it first"
+                    f"{op}: column {name!r} is of DuckDB's type {kind}, which Arrow does not have: cast it first"
                 )
         super().__init__(op, source, full)
 
@@ -33,8 +33,8 @@ class RelationFrame(ArrowFrame):
         rows = connection.from_arrow(result) if connection is not None else by_query(self.source, result)
         if rows.types == self.source.types and rows.columns == self.source.columns:
             return rows
-        # Enums, UUIDs, wide integers and JSON leave DuckDB as plainer types. Names that occur twice are numbered when
-        # they come in.
+        # DuckDB exports enums, UUIDs, wide integers and JSON as simpler types, so the result is cast back. DuckDB also
+        # numbers duplicate column names on import, so the names are restored.
         casts = (
             f'CAST(#{at} AS {kind}) AS "{name.replace(chr(34), chr(34) * 2)}"'
             for at, (name, kind) in enumerate(zip(self.source.columns, self.source.types, strict=True), 1)
@@ -43,9 +43,9 @@ class RelationFrame(ArrowFrame):
 
 
 def by_query(relation: Any, gatherscatter_rows: _core.ArrowTable) -> Any:
-    """A relation over an Arrow table in the connection of another one, for versions that do not tell which it is.
+    """A relation over an Arrow table in the connection of `relation`, for versions of DuckDB that do not expose it.
 
-    DuckDB finds the table by the name of the argument.
+    DuckDB finds the table by the name of the Python variable, here the argument `gatherscatter_rows`.
     """
     return relation.query("gatherscatter_source", "SELECT * FROM gatherscatter_rows")
 

@@ -1,4 +1,4 @@
-"""of_pandas.py: the frames of pandas: DataFrame and Series, by position, labels and dtypes as pandas' own take."""
+"""of_pandas.py: the frames for pandas' DataFrame and Series; labels and dtypes of results follow pandas' own take."""
 
 from __future__ import annotations
 
@@ -11,29 +11,30 @@ import numpy as np
 from gatherscatter import _core
 from gatherscatter._table import pandas_columns
 from gatherscatter._table.frames import Frame, Kind, Roles
+from gatherscatter._table.messages import called
 from gatherscatter._table.pandas_columns import Picks, difference, merged, taken, values_of
 from gatherscatter._table.pandas_scalars import one_value
-from gatherscatter._table.words import called
 from gatherscatter.errors import DataTypeError, type_name
 
 __all__ = ["FRAMES"]
 
 pd: Any = importlib.import_module("pandas")
 
-# Below so many rows pandas itself, all columns at once, beats the time it needs to hand them over one by one; in
-# merging, which makes it copy twice, below fewer.
+# Below this number of rows pandas takes all columns at once in less time than it needs to hand them over one by one.
+# For merging the limit is lower, because pandas copies twice there.
 FEW = 1 << 16
 FEW_TO_MERGE = 1 << 14
 
 
 class PandasFrame(Frame):
-    """What DataFrame and Series share: few rows are left to pandas, many are served column by column."""
+    """Base class of both frames. pandas itself takes the rows where there are few; else they are moved by column."""
 
     __slots__ = ("recodes",)
 
     def __init__(self, op: str, source: Any, full: bool) -> None:
         self.source = source
-        self.recodes: tuple[str, Roles] | None = None  # for messages, where rows come in that have other categories
+        # Operator and roles for error messages, set if a column of the source has other categories.
+        self.recodes: tuple[str, Roles] | None = None
 
     @property
     def lengths(self) -> tuple[int, ...]:
@@ -44,7 +45,7 @@ class PandasFrame(Frame):
         if self._has_few(other) if other is not None else rows.count < FEW:
             try:
                 return self._few_taken(picks) if other is None else self._few_merged(picks, other)
-            except RuntimeError:  # of pyarrow, which has no take for some of its types
+            except RuntimeError:  # pyarrow has no take for some of its types
                 pass
         if other is not None:
             return self._merged(picks, other)
@@ -65,18 +66,18 @@ class PandasFrame(Frame):
         return self.built([merged(mine, theirs, picks) for mine, theirs in pairs], self.source.index.view())
 
     def _check_categories(self, picks: Picks, pairs: list[Any], op: str, roles: Roles) -> None:
-        """Refuse a row whose value is no category here; what is not picked may have any."""
+        """Raise DataTypeError if a selected row of the source has a value that is no category of the target."""
         for name, (mine, theirs) in zip(self.names, pairs, strict=True):
             if mine.dtype != theirs.dtype:
-                told = difference(mine.dtype, theirs.take(picks.replaced[1]), roles)
-                if told:
-                    raise DataTypeError(f"{op}: {called(name)} {told}")
+                problem = difference(mine.dtype, theirs.take(picks.replaced[1]), roles)
+                if problem:
+                    raise DataTypeError(f"{op}: {called(name)} {problem}")
 
     def _has_few(self, other: Any) -> bool:
         return not self.recodes and max(len(self.source), len(other.source)) < FEW_TO_MERGE
 
     def _few_merged(self, picks: Picks, other: Any) -> Any:
-        # Both tables hold rows twice in between, whatever the target says about its labels.
+        # `take` may repeat a row, and with it a label, which a target with the flag against duplicate labels rejects.
         mine = self.source.set_flags(allows_duplicate_labels=True)
         both = pd.concat([mine, self.relabelled(other.source)], ignore_index=True)
         result = both.take(picks.positions)
@@ -95,17 +96,19 @@ class PandasFrame(Frame):
         differing = [at for at, (mine, theirs) in enumerate(zip(dtypes, other.dtypes(), strict=True)) if mine != theirs]
         columns = other.columns() if differing else []
         for at in differing:
-            judged = columns[at] if roles[1] == "rhs" else columns[at][:0]  # a source may be longer than the map
-            told = difference(dtypes[at], judged, roles)
-            if told:
-                raise DataTypeError(f"{op}: {called(self.names[at])} {told}")
+            # Only dtypes are compared for a source, because rows that the map does not use may hold any category.
+            compared = columns[at] if roles[1] == "rhs" else columns[at][:0]
+            problem = difference(dtypes[at], compared, roles)
+            if problem:
+                raise DataTypeError(f"{op}: {called(self.names[at])} {problem}")
             self.recodes = op, roles
 
     def of_array(self, op: str, role: str, values: np.ndarray[Any, Any]) -> Any:
         (dtype,) = self.dtypes()
         if values.ndim != 1 or values.dtype != dtype:
             raise DataTypeError(
-                f"{op}: {role} is an array of {values.dtype}, the target is of {dtype}: make it a Series of that first"
+                f"{op}: {role} is an array of {values.dtype}, the target is of {dtype}: "
+                "convert it to a Series of that dtype first"
             )
         return type(self)(op, pd.Series(values), False)
 
@@ -116,18 +119,18 @@ class PandasFrame(Frame):
 
     @abstractmethod
     def columns(self) -> list[Any]:
-        """The values of each column: an array of NumPy, or an extension array."""
+        """The values of each column, as a NumPy array or an extension array."""
 
     @abstractmethod
     def dtypes(self) -> list[Any]: ...
 
     @abstractmethod
     def built(self, columns: list[Any], index: Any) -> Any:
-        """The result with these columns and row labels."""
+        """A result with these columns and row labels."""
 
     @abstractmethod
     def relabelled(self, source: Any) -> Any:
-        """Rows of another object under the names of this one."""
+        """Another object with its columns renamed to the names of this one."""
 
 
 class DataFrameFrame(PandasFrame):
@@ -147,12 +150,12 @@ class DataFrameFrame(PandasFrame):
         return list(self.source.dtypes)
 
     def built(self, columns: list[Any], index: Any) -> Any:
-        # As a dict by position: nothing is copied, and names may occur twice.
+        # A dict with positions as keys copies nothing and permits duplicate column names.
         series = {at: pandas_columns.wrapped(column, index) for at, column in enumerate(columns)}
         result = pd.DataFrame(series, index=index, copy=False)
-        result.columns = self.source.columns.view()  # names of levels are the result's own
+        result.columns = self.source.columns.view()  # a view has names of levels of its own
         if type(self.source) is not pd.DataFrame:
-            result = self.source._constructor(result)  # pandas' documented way to a subclass
+            result = self.source._constructor(result)  # the hook that pandas documents for subclasses
         return result.__finalize__(self.source)
 
     def relabelled(self, source: Any) -> Any:
@@ -188,12 +191,12 @@ class SeriesFrame(PandasFrame):
 
 
 def taken_labels(index: Any, picks: Picks) -> Any:
-    """Row labels of a result. A missing row has a missing label: the index is one more column of the table."""
+    """Row labels of a result. They are taken like a column, so a missing row has a missing label."""
     positions = picks.positions
     if not picks.rows.missing:
         return index.take(positions)
     if isinstance(index, pd.MultiIndex):
-        codes = [np.append(code, -1)[positions] for code in index.codes]  # -1 is missing in both
+        codes = [np.append(code, -1)[positions] for code in index.codes]  # -1 means missing in positions and codes
         return pd.MultiIndex(index.levels, codes, names=index.names, verify_integrity=False)
     values = pd.api.extensions.take(values_of(index), positions, allow_fill=True)
     return pd.Index(values, dtype=values.dtype, name=index.name, tupleize_cols=False)

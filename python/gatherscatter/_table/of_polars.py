@@ -1,4 +1,4 @@
-"""of_polars.py: the frames of polars: DataFrame, Series, LazyFrame."""
+"""of_polars.py: the frames for polars' DataFrame, Series and LazyFrame."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ from gatherscatter._table.arrow_scalars import (
     is_nat,
     is_null,
     is_scalar,
+    is_unchanged,
     numbers_like,
     plain,
     refusal,
-    survived,
 )
 from gatherscatter._table.frames import ArrowFrame, Frame, Roles
-from gatherscatter._table.words import called
+from gatherscatter._table.messages import called
 from gatherscatter.errors import DataTypeError
 
 __all__ = ["FRAMES"]
 
 pl: Any = importlib.import_module("polars")
-INSPECTED = {pl.Object, pl.Array, pl.List, pl.Struct}  # kinds, which compare much faster than dtypes do
-# What polars raises where Rust panics is no Exception; it has been seen for values and dtypes that do not fit.
+INSPECTED = {pl.Object, pl.Array, pl.List, pl.Struct}  # classes, because they compare much faster than dtypes
+# PanicException is not an Exception. polars raises it where its Rust code panics, as it does for some values that do
+# not fit their dtype.
 FAILURES = (
     *(pl.exceptions.PolarsError, pl.exceptions.PanicException),
     *(TypeError, ValueError, OverflowError, RuntimeError),
@@ -37,12 +38,12 @@ FAILURES = (
 
 
 class PolarsFrame(ArrowFrame):
-    """What DataFrame and Series share: types that Arrow does not tell apart, and scalars."""
+    """Base class of the eager frames: it compares dtypes that Arrow does not distinguish, and converts scalars."""
 
     __slots__ = ()
 
     def check_types(self, op: str, other: Any, roles: Roles) -> None:
-        # Arrow does not tell everything apart: two Enums of different categories are one type there.
+        # Arrow does not distinguish all dtypes: two Enums of different categories are one type there.
         if isinstance(other, PolarsFrame):
             mine, theirs = self._series(), other._series()
             for a, b in zip(mine, theirs, strict=True):
@@ -124,7 +125,7 @@ class SeriesFrame(PolarsFrame):
 
 
 class LazyFrameFrame:
-    """A LazyFrame: the call is made when it is collected, on the whole of it."""
+    """A LazyFrame. The operator runs when the query is collected, on all rows at once."""
 
     __slots__ = ("source",)
     lazy: ClassVar[bool] = True
@@ -133,8 +134,8 @@ class LazyFrameFrame:
         self.source = source
 
     def later(self, function: Callable[[Any], Any], columns_apart: bool) -> Any:
-        """`function` as a step of the query. Rows are not filtered or cut before it; columns, if they are served one
-        by one, need not all be there."""
+        """`function` as a step of the query. polars moves no filter and no slice of rows in front of it. It may drop
+        unused columns before it if `columns_apart`, that is, if the function treats each column on its own."""
         return self.source.map_batches(
             function,
             predicate_pushdown=False,
@@ -145,7 +146,7 @@ class LazyFrameFrame:
 
 
 def require_arrow(op: str, what: str, dtype: Any) -> None:
-    """DataTypeError for a dtype that polars does not hand over by Arrow, or panics at when it comes back."""
+    """Raise DataTypeError for a dtype that polars cannot export to Arrow, or that makes it panic on import."""
     kind = type(dtype)
     if kind is pl.Object:
         raise DataTypeError(
@@ -173,11 +174,11 @@ def _one_series(op: str, name: str, dtype: Any, value: Any) -> Any:
         value = value.as_py()
     value = plain(value)
     number = Decimal if dtype.is_decimal() else float if dtype.is_float() else int if dtype.is_integer() else None
-    if is_nat(value) or (isinstance(value, Decimal) and not value.is_finite()):  # at which polars panics aloud
+    if is_nat(value) or (isinstance(value, Decimal) and not value.is_finite()):  # polars panics and prints it
         raise refusal(op, name, dtype, given)
     try:
         column = pl.Series(name, [as_number(value, number)], dtype=dtype, strict=True)
-        kept = column.dtype == dtype and survived(value, column.to_list()[0])
+        kept = column.dtype == dtype and is_unchanged(value, column.to_list()[0])
     except FAILURES as error:
         raise refusal(op, name, dtype, given) from error
     if not kept:

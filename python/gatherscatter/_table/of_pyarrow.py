@@ -1,4 +1,4 @@
-"""of_pyarrow.py: the frames of pyarrow: Table, RecordBatch, Array, ChunkedArray."""
+"""of_pyarrow.py: the frames for pyarrow's Table, RecordBatch, Array and ChunkedArray."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pa: Any = importlib.import_module("pyarrow")
 
 
 class TableFrame(ArrowFrame):
-    """A Table; results have one chunk per column wherever 32-bit offsets suffice."""
+    """A Table. Results have one chunk per column unless its 32-bit offsets would overflow."""
 
     __slots__ = ()
     form = True
@@ -28,7 +28,7 @@ class TableFrame(ArrowFrame):
 
 
 class Batch:
-    """A record batch without its stream form, which pyarrow takes more than twice as long to hand over."""
+    """A record batch without `__arrow_c_stream__`: pyarrow's export of streams takes more than twice as long."""
 
     __slots__ = ("__arrow_c_array__",)
 
@@ -47,7 +47,9 @@ class RecordBatchFrame(TableFrame):
 
     def back(self, result: _core.ArrowTable) -> Any:
         if result.num_chunks != 1:
-            raise OverflowError("the result does not fit one RecordBatch, because 32-bit offsets end: pass a Table")
+            raise OverflowError(
+                "the result does not fit one RecordBatch, because its 32-bit offsets would overflow: pass a Table"
+            )
         return _retyped(pa.record_batch(result), self.source.schema, result)
 
 
@@ -65,7 +67,7 @@ class ColumnFrame(ArrowFrame):
 
 
 class ArrayFrame(ColumnFrame):
-    """An Array; like ``pa.array`` itself, a ChunkedArray comes back where one array cannot hold the result."""
+    """An Array. The result is a ChunkedArray if one array cannot hold it, as with ``pa.array``."""
 
     __slots__ = ()
 
@@ -73,7 +75,7 @@ class ArrayFrame(ColumnFrame):
         return _cast(pa.array(result), self.source.type, result) if result.num_chunks == 1 else super().back(result)
 
 
-# An extension type that is not registered is imported as its storage; a cast puts it back without a copy.
+# pyarrow imports an extension type that is not registered as its storage type; a cast restores it without a copy.
 def _cast(column: Any, kind: Any, table: _core.ArrowTable) -> Any:
     return column.cast(kind) if table.has_extensions and column.type != kind else column
 

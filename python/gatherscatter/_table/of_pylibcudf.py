@@ -1,4 +1,4 @@
-"""of_pylibcudf.py: the frames of pylibcudf, whose tables and columns lie on a GPU."""
+"""of_pylibcudf.py: the frames for pylibcudf's Table and Column, which are in GPU memory."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ __all__ = ["FRAMES"]
 
 
 def _back(kind: str, result: _core.ArrowTable) -> Any:
-    """A table or column of pylibcudf on the memory of the result, which is one chunk there by definition."""
+    """A table or column of pylibcudf over the memory of a result. pylibcudf has no chunks, so the result must be one
+    chunk."""
     if result.num_chunks != 1:
         raise OverflowError(
-            f"the result does not fit one {kind} of pylibcudf, because 32-bit offsets end: use 64-bit ones"
+            f"the result does not fit one {kind} of pylibcudf, because its 32-bit offsets would overflow: "
+            "use a type with 64-bit offsets"
         )
     return getattr(sys.modules["pylibcudf"], kind).from_arrow(result)
 

@@ -1,4 +1,4 @@
-"""pandas_columns.py: rows of one pandas column, and rows of one written into another, each dtype in its own way."""
+"""pandas_columns.py: takes rows of one pandas column, and writes rows of one column into another, by dtype."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ take = pd.api.extensions.take
 
 
 class Picks:
-    """A selection of rows, and what is worked out of it once for all columns that need it."""
+    """A selection of rows, and arrays derived from it that are computed at most once for all columns."""
 
     def __init__(self, rows: _core.Selection, size: int) -> None:
         self.rows = rows
@@ -30,48 +30,48 @@ class Picks:
 
     @cached_property
     def gaps(self) -> Any:
-        """Where a row is missing."""
+        """Which rows of the result are missing."""
         return self.positions < 0
 
     @cached_property
     def replaced(self) -> tuple[Any, Any]:
-        """Which rows of a target of `size` rows are not its own, and which rows of the source they are."""
+        """The rows of the target (of `size` rows) that are replaced, and the rows of the source that replace them."""
         to = np.flatnonzero(self.positions >= self.size)
         return to, self.positions[to] - self.size
 
 
 def values_of(column: Any) -> Any:
-    """The memory of a Series or Index: an array of NumPy for NumPy's dtypes, else an extension array."""
+    """The values of a Series or Index without a copy: a NumPy array for NumPy's dtypes, else an extension array."""
     return column.to_numpy() if isinstance(column.dtype, np.dtype) else column.array
 
 
 def taken(values: Any, picks: Picks) -> Any:
-    """The selected rows. Where some are missing, the dtype becomes one that has a missing value, as pandas has it."""
+    """The selected rows. If some are missing, the dtype becomes one that has a missing value, as in pandas."""
     missing = picks.rows.missing > 0
     if _is_fixed(values):
         found = picks.rows.take([values])
         return _with_gaps(found, values, picks) if missing else found
     if isinstance(values, np.ndarray):
-        return take(values, picks.positions, allow_fill=True)  # twice as fast as without
+        return take(values, picks.positions, allow_fill=True)  # twice as fast as allow_fill=False
     result = _arrow_taken(values, None, picks.rows) if _is_arrow(values) else None
     return values.take(picks.positions, allow_fill=missing) if result is None else result
 
 
 def _with_gaps(found: Any, values: Any, picks: Picks) -> Any:
-    filler = take(values[:0], np.array([-1]), allow_fill=True)  # pandas says which value and which dtype
+    filler = take(values[:0], np.array([-1]), allow_fill=True)  # pandas chooses the missing value and the dtype
     found = found.astype(filler.dtype, copy=False)
     found[picks.gaps] = filler[0]
     return found
 
 
 def merged(target: Any, source: Any, picks: Picks) -> Any:
-    """A copy of the target's values with rows of the source in it."""
+    """A copy of the target's values in which the selected rows of the source replace rows of the target."""
     if _is_fixed(target):
         return picks.rows.take([target, source])
     result = _arrow_taken(target, source, picks.rows) if _is_arrow(target) else None
     if result is not None:
         return result
-    if isinstance(target.dtype, pd.SparseDtype):  # which has no assignment
+    if isinstance(target.dtype, pd.SparseDtype):  # sparse arrays do not support assignment
         both = pd.concat([pd.Series(target), pd.Series(source)], ignore_index=True)
         return both.array.take(picks.positions)
     to, rows = picks.replaced
@@ -84,19 +84,21 @@ def merged(target: Any, source: Any, picks: Picks) -> Any:
 
 
 def difference(target: Any, source: Any, roles: tuple[str, str]) -> str:
-    """Why a column is none of another dtype. Only a categorical one may be: where all its values are categories there.
+    """Why a column cannot be written into one of another dtype; empty if it can. Only a categorical column can be, if
+    all its values are categories of the target.
 
-    Which categories the column does not use does not matter. In ordered dtypes those that it uses have one order.
+    Categories that the column does not use are ignored. In ordered dtypes the used categories must have one order on
+    both sides.
     """
-    theirs = source.dtype
-    if not (isinstance(target, pd.CategoricalDtype) and isinstance(theirs, pd.CategoricalDtype)):
-        return f"is of {target} in {roles[0]}, {theirs} in {roles[1]}"
+    other = source.dtype
+    if not (isinstance(target, pd.CategoricalDtype) and isinstance(other, pd.CategoricalDtype)):
+        return f"is of {target} in {roles[0]}, {other} in {roles[1]}"
     used = source.remove_unused_categories().categories
-    if target.ordered != theirs.ordered:
+    if target.ordered != other.ordered:
         return "has ordered categories on one side only: give both columns one CategoricalDtype"
     if len(used) and used.dtype != target.categories.dtype:
         return f"has categories of {target.categories.dtype} and of {used.dtype}"
-    places = target.categories.get_indexer_for(used)  # the other one refuses intervals that overlap
+    places = target.categories.get_indexer_for(used)  # get_indexer rejects intervals that overlap
     if (places < 0).any():
         return f"has no category {shown(used[places < 0][0])} in {roles[0]}: add it there first, by cat.add_categories"
     if target.ordered and (np.diff(places) < 0).any():
@@ -105,7 +107,7 @@ def difference(target: Any, source: Any, roles: tuple[str, str]) -> str:
 
 
 def wrapped(values: Any, index: Any) -> Any:
-    """A column for a DataFrame's constructor, which would look for a better dtype in bare objects."""
+    """A column for a DataFrame's constructor, which would infer another dtype for a bare array of objects."""
     if isinstance(values.dtype, np.dtype) and values.dtype.kind == "O":
         return pd.Series(values, index=index, dtype=object, copy=False)
     return values
@@ -121,7 +123,7 @@ def _is_arrow(values: Any) -> bool:
 
 
 def _arrow_taken(values: Any, other: Any, rows: _core.Selection) -> Any:
-    """Rows of columns that lie in Arrow's memory, or None where they are not in one chunk each."""
+    """Rows of columns in Arrow memory, or None if a column cannot be joined to one chunk."""
     columns = [_one_chunk(column) for column in (values, other) if column is not None]
     if any(column is None for column in columns):
         return None

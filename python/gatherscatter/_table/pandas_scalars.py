@@ -1,4 +1,4 @@
-"""pandas_scalars.py: Python values as arrays of one element, exactly of a pandas column's dtype or refused."""
+"""pandas_scalars.py: converts Python values to arrays of one element with a pandas column's dtype, or raises."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from gatherscatter._table.arrow_scalars import (
     is_nat,
     is_null,
     is_scalar,
+    is_unchanged,
     one_array,
     plain,
     refusal,
-    survived,
 )
 
 __all__ = ["one_value"]
@@ -56,13 +56,13 @@ def one_value(op: str, name: object, column: Any, value: Any) -> Any:
 
 
 def _is_of(scalar: Any, column: Any) -> bool:
-    """Whether a pyarrow scalar has the type of a column: the one that pyarrow makes of it, all texts being one."""
+    """Whether a pyarrow scalar has the type that pyarrow derives from a column. All string types count as one."""
     if is_null(scalar) or _is_object(column.dtype):
         return True
     rows = column[:0].to_dense() if isinstance(column.dtype, pd.SparseDtype) else column[:0]
     try:
         kind = importlib.import_module("pyarrow").array(pd.Series(rows)).type
-    except (RuntimeError, TypeError, ValueError):  # pyarrow has no type for it
+    except (RuntimeError, TypeError, ValueError):  # pyarrow has no type for this dtype
         return False
     kinds = {str(kind), str(getattr(kind, "value_type", kind))}
     return str(scalar.type) in (kinds | TEXTS if kinds & TEXTS else kinds)
@@ -73,7 +73,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def _missing(column: Any, value: Any) -> Any:
-    """One missing value, or None where the dtype has none, or none of this kind."""
+    """An array of one missing value, or None if the dtype has none, or if `value` is NaT and the dtype has no NaT."""
     array = pd.api.extensions.take(column[:0], np.array([-1]), allow_fill=True)
     if array.dtype != column.dtype or not pd.isna(array)[0]:
         return None
@@ -85,15 +85,15 @@ def _is_object(dtype: Any) -> bool:
 
 
 def _present(column: Any, value: Any) -> Any:
-    """One value, or None where it is not the same any more."""
+    """An array of one value, or None if the dtype would change it."""
     dtype = column.dtype
     kind = getattr(dtype, "kind", "O")
-    if type(value) is datetime.date and kind == "M":  # which pandas would take for its midnight
+    if type(value) is datetime.date and kind == "M":  # pandas would convert a date to its midnight
         return None
     value = plain(value)
     number = as_number(value, int if kind in "iu" else float if kind == "f" else None)
     if isinstance(dtype, pd.CategoricalDtype):
-        # A value that is no category would change the whole column.
+        # A value that is no category would need another dtype for the whole column.
         array = pd.Categorical([value], dtype=dtype) if value in column.categories else None
     elif not isinstance(dtype, np.dtype):
         array = pd.array([number], dtype=dtype)
@@ -102,15 +102,15 @@ def _present(column: Any, value: Any) -> Any:
     elif isinstance(value, complex) and dtype.kind != "c":
         return None
     else:
-        with np.errstate(all="ignore"):  # what does not fit is found below
+        with np.errstate(all="ignore"):  # a value that does not fit is found by the comparison below
             array = np.array([number]).astype(dtype)
     if array is None or array.shape != (1,):
         return None
-    return array if survived(value, plain(array[0])) else None
+    return array if is_unchanged(value, plain(array[0])) else None
 
 
 def _of_time(dtype: Any, value: Any) -> Any:
-    """A time or duration in a unit that holds it; a time with a zone not in a column without one."""
+    """An array of one time or duration, or None if the dtype's unit cannot hold it, or if the value has a time zone."""
     if isinstance(value, (str, int, float)) or getattr(value, "tzinfo", None) is not None:
         return None
     exact = pd.Timestamp(value) if dtype.kind == "M" else pd.Timedelta(value)

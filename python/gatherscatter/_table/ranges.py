@@ -1,4 +1,4 @@
-"""ranges.py: maps that are ranges of Python, of any length and with any numbers, without a walk over their items."""
+"""ranges.py: reads maps that are Python ranges of any length and magnitude, without iterating over their items."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ _LOWEST, _BEYOND = -(2**63), 2**63
 
 
 def items_of(given: range) -> int:
-    """How many items it has; `len` ends at `sys.maxsize`."""
+    """The number of items; `len` raises an error above `sys.maxsize`."""
     return max(0, -((given.start - given.stop) // given.step))
 
 
 def as_map(op: str, given: range) -> Any:
-    """An array of int64, or the range itself where it leaves int64: `within` knows what that means."""
+    """The range as an array of int64, or the range itself if it exceeds int64; `within` converts it later."""
     first, beyond = _inside(given, _LOWEST, _BEYOND)
     return _array(op, given) if beyond - first == items_of(given) else given
 
 
 def within(op: str, rows: Any, lengths: tuple[int, ...], bounds: str = "raise", negative: str = "from_end") -> Any:
-    """A map in the form that the selections read.
+    """A map in the form that `_core.Selection` reads: a range becomes an array.
 
     Raises
     ------
     OutOfBoundsError
-        For a range that leaves int64, which no table does, unless such numbers give null.
+        For a range that exceeds int64, because no table has so many rows; but not under "nullify".
     MemoryError
         If the range has more items than an array can have.
     """
@@ -45,7 +45,7 @@ def within(op: str, rows: Any, lengths: tuple[int, ...], bounds: str = "raise", 
 
 
 def _inside(given: range, lowest: int, beyond: int) -> tuple[int, int]:
-    """How many items come before those in [lowest, beyond), and how many before those that come after them."""
+    """The half-open interval of positions in the range whose items lie in [lowest, beyond)."""
     start, step, count = given.start, given.step, items_of(given)
     if step > 0:
         ends = -((start - lowest) // step), -((start - beyond) // step)
@@ -56,12 +56,12 @@ def _inside(given: range, lowest: int, beyond: int) -> tuple[int, int]:
 
 
 def _array(op: str, given: range) -> np.ndarray[Any, Any]:
-    """The items as int64, those beyond cut to its ends, which name no row either."""
+    """The items as int64. Items that int64 cannot hold become its minimum or maximum, which are no rows either."""
     count = items_of(given)
     if count >= 2**60:
-        raise MemoryError(f"{op}: the map has {count} rows")
+        raise MemoryError(f"{op}: the map has {count} rows, more than memory can hold")
     first, last = _inside(given, _LOWEST, _BEYOND)
-    rows = np.arange(last - first, dtype=np.uint64)  # whose arithmetic wraps, so that any step will do
+    rows = np.arange(last - first, dtype=np.uint64)  # uint64 arithmetic wraps, so that every step is possible
     if last > first:
         rows *= np.uint64(given.step % 2**64)
         rows += np.uint64(given[first] % 2**64)

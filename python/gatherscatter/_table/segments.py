@@ -1,4 +1,4 @@
-"""segments.py: columns of lists and the lists of positions that belong to them."""
+"""segments.py: the arguments of a segmented gather: a column of lists and a list of positions for each of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["lists_of", "picked", "positions_of"]
 
 
 def lists_of(op: str, source: Any, validate: str) -> tuple[ArrowFrame, Any]:
-    """The frame of a column of lists, and what turns its result into the caller's kind."""
+    """The frame of a column of lists, and the function that converts its result to the caller's kind."""
     inner = _of_pandas(op, "source", source)
     frame = frame_of(op, "source", source if inner is None else inner, validate)
     if frame.lazy or frame.is_table:
@@ -32,11 +32,12 @@ class Positions(NamedTuple):
     """A column of lists of positions."""
 
     table: _core.ArrowTable
-    rows: list[Any] | None  # as they were written, where some are beyond int64
+    rows: list[Any] | None  # the positions as given, if int64 cannot hold some of them
 
 
 def positions_of(op: str, frame: ArrowFrame, given: Any, validate: str) -> Positions:
-    """The column of lists of positions; lists of Python become one where the source's library can make it."""
+    """The column of lists of positions. Lists of Python become a column of polars for a source of polars, else of
+    pyarrow."""
     rows: list[Any] | None = None
     if isinstance(given, np.ndarray):
         given = _rows_of_array(op, given)
@@ -54,7 +55,7 @@ def positions_of(op: str, frame: ArrowFrame, given: Any, validate: str) -> Posit
 
 
 def picked(op: str, frame: ArrowFrame, positions: Positions, bounds: str) -> _core.ArrowTable:
-    """The elements at the positions."""
+    """The elements of each list at its positions."""
     if bounds == "unchecked" and positions.rows is not None:
         raise IndexTypeError(f"{op}: {unchecked('gather_map_list')}")
     try:
@@ -66,7 +67,7 @@ def picked(op: str, frame: ArrowFrame, positions: Positions, bounds: str) -> _co
 
 
 def _rows_of_array(op: str, given: np.ndarray[Any, Any]) -> list[Any]:
-    if given.dtype.kind == "O" and given.ndim == 1:  # of lists, as pandas has them
+    if given.dtype.kind == "O" and given.ndim == 1:  # an array of lists, as pandas stores them
         return list(given)
     if given.dtype.kind not in "iu":
         raise IndexTypeError(f"{op}: gather_map_list is of dtype {given.dtype}, expected integers")
@@ -76,9 +77,9 @@ def _rows_of_array(op: str, given: np.ndarray[Any, Any]) -> list[Any]:
 
 
 def _checked(op: str, at: int, row: Any, beyond: list[int]) -> list[Any] | None:
-    """One row of positions as ints of Python and None, which libraries would make of floats and bools as well.
+    """One row of positions as Python ints and None. Positions that int64 cannot hold are also appended to `beyond`.
 
-    Those that int64 does not hold are noted in `beyond` too.
+    The types are checked here, because the libraries would convert floats and bools to integers.
     """
     if row is None:
         return None
@@ -109,12 +110,15 @@ def _made_by(op: str, frame: ArrowFrame, given: list[Any]) -> Any:
     try:
         pa: Any = importlib.import_module("pyarrow")
     except ImportError:
-        raise TypeError(f"{op}: lists of Python need pyarrow here, expected a column of lists") from None
+        raise TypeError(
+            f"{op}: gather_map_list is a list of Python, which only pyarrow can convert here: install it, or give a "
+            "column of lists"
+        ) from None
     return pa.array(given, pa.large_list(pa.int64()))
 
 
 def _of_pandas(op: str, role: str, column: Any) -> Any:
-    """The Arrow memory of a pandas Series, None for everything else."""
+    """The Arrow column of a pandas Series; None for any other object."""
     pd: Any = sys.modules.get("pandas")
     if pd is None or not isinstance(column, pd.Series):
         return None

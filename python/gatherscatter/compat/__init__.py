@@ -1,6 +1,7 @@
-"""Strict faces: every source document's own names, order, defaults, accepted dtypes and exceptions.
+"""Strict interfaces: the names, parameter order, defaults, dtypes and exceptions of each source document.
 
-They check what their document demands and hand over to the operators of this package; none has arithmetic of its own.
+Each module checks the arguments by the rules of its document and calls the operators of this package; none computes
+results itself.
 """
 
 from gatherscatter.compat import cutile, libcudf, mindspore, pypto

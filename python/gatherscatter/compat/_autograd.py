@@ -1,4 +1,4 @@
-"""_autograd.py: gradients of a gather: the same plan run the other way. For callers that have torch already."""
+"""_autograd.py: gradients of a gather for torch: the gather's plan, run as a scatter. The caller has imported torch."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def gather(call: Call, input: Any, index: Any) -> Any:
     """``call(input, index)`` with gradients for `input`; the index has none."""
     torch = sys.modules["torch"]
     if not isinstance(index, torch.Tensor):
-        # A copy: nothing would notice that the caller's own array changed before the gradient needs it.
+        # A copy, because torch cannot detect that the caller changes its own array before the backward pass reads it.
         index = torch.from_numpy(np.array(index, np.int64))
     return _apply(_Gather, input, index, call)
 
 
 class _Gather:
-    """Moves values; linear, so its gradient is a sum over the points that moved each one."""
+    """The gather. It is linear, so the gradient of an element is the sum over all points that read it."""
 
     @staticmethod
     def forward(ctx: Any, input: Any, index: Any, call: Call) -> Any:
@@ -39,7 +39,7 @@ class _Gather:
 
 
 class _ScatterAdd:
-    """The other direction of the plan; linear too, so its gradient is the gather."""
+    """The gradient of the gather: its plan, run as a scatter that adds. It is linear, so its gradient is the gather."""
 
     @staticmethod
     def forward(ctx: Any, grad: Any, index: Any, call: Call, shape: Any) -> Any:
@@ -57,7 +57,7 @@ _functions: dict[type, Any] = {}
 
 
 def _apply(direction: type, *args: Any) -> Any:
-    """Runs a direction as a function of torch, made of it when it is first needed: until then torch may be absent."""
+    """Apply a class above as a torch.autograd.Function. It is made at first use, because torch may be absent before."""
     if direction not in _functions:
         base = sys.modules["torch"].autograd.Function
         _functions[direction] = type(direction.__name__, (direction, base), {})

@@ -1,4 +1,4 @@
-"""_libcudf_columns.py: a list of pyarrow columns as a table, which is what libcudf's table_view is."""
+"""_libcudf_columns.py: the frame for a list of pyarrow columns, which stands for libcudf's table_view."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from gatherscatter import _core
+from gatherscatter._table.messages import counted
 from gatherscatter._table.of_pyarrow import TableFrame
-from gatherscatter._table.words import counted
 from gatherscatter.errors import InvalidArgument
 
 __all__ = ["ColumnsFrame"]
@@ -17,7 +17,8 @@ pa: Any = importlib.import_module("pyarrow")
 
 
 class ColumnsFrame(TableFrame):
-    """A list of Arrays and ChunkedArrays of one length. It comes back as a list of the same kinds."""
+    """A list of Arrays and ChunkedArrays of equal length. A result is a list; an Array remains one if one chunk can
+    hold it."""
 
     __slots__ = ("given",)
 

@@ -1,4 +1,4 @@
-"""_libcudf_tables.py: arguments of libcudf's face: columns by position alone, checks in the library's order."""
+"""_libcudf_tables.py: reads the arguments of `compat.libcudf`: columns match by position, checks in libcudf's order."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from gatherscatter import _core
 from gatherscatter._table import frames
 from gatherscatter._table.frames import ROLES, Roles
 from gatherscatter._table.maps import gathered, map_of, mask_of
+from gatherscatter._table.messages import counted
 from gatherscatter._table.ranges import items_of
-from gatherscatter._table.words import counted
 from gatherscatter.errors import InvalidArgument, NullIndexError, OutOfBoundsError
 
 __all__ = ["by_map", "check_mask", "check_nulls", "count_of", "frame_of", "partner_of", "row_count", "rows_of"]
@@ -28,17 +28,17 @@ def frame_of(op: str, role: str, table: Any) -> Any:
             f"{op}: {role} has a {type(wrong).__qualname__} in it, expected pyarrow Arrays or ChunkedArrays"
         )
     if kind is None:
-        return frames.frame_of(op, role, table, "basic")  # which says what it expected
+        return frames.frame_of(op, role, table, "basic")  # raises the error that lists the accepted types
     return kind(op, table, False)
 
 
 def rows_of(op: str, role: str, frame: Any, source: Any) -> Any:
-    """The frame of the rows that are written into a target, or a list of scalars, one for each of its columns.
+    """The frame of the rows that are written into a target, or a list of scalars, one for each column of the target.
 
     Raises
     ------
     InvalidArgument
-        If it has another number of columns than the target.
+        If the source has another number of columns or scalars than the target has columns.
     """
     kind = _kind_of(source)
     if kind is None and not isinstance(source, (list, tuple)):
@@ -52,12 +52,12 @@ def rows_of(op: str, role: str, frame: Any, source: Any) -> Any:
 
 
 def partner_of(op: str, roles: Roles, frame: Any, source: Any) -> Any:
-    """The frame of a table with as many columns as another one.
+    """The frame of a table that must have as many columns as `frame`.
 
     Raises
     ------
     InvalidArgument
-        If it has not.
+        If the numbers of columns differ.
     """
     kind = _kind_of(source)
     if kind is None:
@@ -78,7 +78,7 @@ def row_count(frame: Any) -> int:
 
 
 def count_of(op: str, values: Any, read: Callable[[str, Any], Any]) -> int:
-    """How many values a map or a mask has, whatever their type. `read` is what says that it is none."""
+    """The number of values of a map or mask of any type. `read` raises the error for an object that is neither."""
     shape = getattr(values, "shape", None)
     if shape is not None:
         return int(shape[0]) if len(shape) else 1
@@ -91,7 +91,7 @@ def count_of(op: str, values: Any, read: Callable[[str, Any], Any]) -> int:
 
 
 def check_nulls(op: str, values: Any) -> None:
-    """NullIndexError for a map with nulls, whatever its type, as far as its library counts them."""
+    """Raise NullIndexError for a map of any type that has nulls, if its library counts them."""
     if isinstance(values, (list, tuple)):
         found = any(value is None for value in values)
     elif hasattr(values, "null_count"):  # an attribute in pyarrow, a method in polars
@@ -99,18 +99,18 @@ def check_nulls(op: str, values: Any) -> None:
     else:
         found = bool(getattr(values, "hasnans", False)) or np.ma.is_masked(values)
     if found:
-        raise NullIndexError(f"{op}: the map has a null, where row numbers belong")
+        raise NullIndexError(f"{op}: the map has a null, expected only row numbers")
 
 
 def check_mask(op: str, values: Any, rows: int) -> None:
-    """InvalidArgument for a mask that is not as long as its table."""
+    """Raise InvalidArgument for a mask whose length is not the number of rows of its table."""
     count = count_of(op, values, mask_of)
     if count != rows:
         raise InvalidArgument(f"{op}: the mask has {counted(count, 'row')}, the table has {rows}")
 
 
 def by_map(op: str, gather_map: Any, frame: Any, nullify: bool) -> _core.Selection:
-    """The rows that a map names. A null in it is an error also where a row out of range is none."""
+    """The selection of the rows in a map. A null in the map is an error, also under NULLIFY."""
     check_nulls(op, gather_map)
     numbers, valid = map_of(op, gather_map)
 
@@ -118,7 +118,7 @@ def by_map(op: str, gather_map: Any, frame: Any, nullify: bool) -> _core.Selecti
         return gathered(op, numbers, valid, frame, bounds)
 
     try:
-        return selection("raise")  # nulls come first there too
+        return selection("raise")  # reports a null in the map before a number out of range
     except OutOfBoundsError:
         if not nullify:
             raise
@@ -126,7 +126,7 @@ def by_map(op: str, gather_map: Any, frame: Any, nullify: bool) -> _core.Selecti
 
 
 def _kind_of(table: Any) -> Any:
-    """The frame class of a table, None for what is no table."""
+    """The frame class of a table or column; None for any other object."""
     if isinstance(table, (list, tuple)):
         if not all(map(_is_column, table)):
             return None
@@ -136,7 +136,7 @@ def _kind_of(table: Any) -> Any:
 
 
 def _is_column(value: Any) -> bool:
-    """Whether it is an Array or ChunkedArray of pyarrow. Its scalars have a type too, but hand over no memory."""
+    """Whether a value is a pyarrow Array or ChunkedArray. pyarrow's scalars have a `type` too, but no `nbytes`."""
     return type(value).__module__.startswith("pyarrow.") and hasattr(value, "type") and hasattr(value, "nbytes")
 
 
@@ -144,8 +144,8 @@ _by_position: dict[Any, Any] = {}
 
 
 def _positional(kind: Any) -> Any:
-    """A frame class whose columns are called by their places: what they are called elsewhere need not agree."""
-    if kind.lazy:  # its frames are made when it is collected
+    """A subclass of a frame class whose column names are positions, so that the real names need not be equal."""
+    if kind.lazy:  # the table gets a frame of its own when it is collected
         return kind
     if kind not in _by_position:
         names = kind.names.fget

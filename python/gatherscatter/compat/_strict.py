@@ -1,4 +1,4 @@
-"""_strict.py: what the strict faces ask of their arguments: an array, of which dtype and shape."""
+"""_strict.py: checks that the strict interfaces share: whether an argument is an array, and its dtype."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["INTEGERS", "Dtypes", "array_like", "check_index_dtype", "item_bytes"
 
 
 class Dtypes:
-    """A set of dtypes by the names that they have in every library; ``array in dtypes`` asks for that of an array.
+    """A set of dtypes by name, which works for every library; ``array in dtypes`` checks the dtype of an array.
 
-    NumPy's own are also looked up as objects, because it makes a name anew each time.
+    NumPy's dtypes are also looked up as objects, because NumPy builds the string of a dtype's name at each access.
     """
 
     def __init__(self, *names: str) -> None:
@@ -33,7 +33,7 @@ INDEX = Dtypes("int32", "int64")
 
 
 def array_like(op: str, role: str, obj: Any) -> Any:
-    """`obj`, or a view of it, with a dtype and a shape; TypeError for what is no array, lists and numbers included."""
+    """`obj`, or a view of it, with a dtype and a shape. TypeError for objects that are no arrays, such as lists."""
     must_have_values(op, role, obj)
     if not hasattr(obj, "dtype") and hasattr(obj, "__dlpack__"):
         obj = array_like_of(f"{op}: {role}", obj)
@@ -43,12 +43,12 @@ def array_like(op: str, role: str, obj: Any) -> Any:
 
 
 def item_bytes(dtype: Any) -> int:
-    """Bytes of an item. Instances know it in every library; a class, a character or a name is for NumPy to read."""
+    """Bytes of an item. Dtype instances of every library have `itemsize`; NumPy reads classes, characters and names."""
     size = getattr(dtype, "itemsize", None)
     return size if isinstance(size, int) else np.dtype(dtype).itemsize
 
 
 def check_index_dtype(op: str, role: str, index: Any) -> None:
-    """TypeError for indices that are neither int32 nor int64, the two that pypto and MindSpore take."""
+    """Raise TypeError for indices that are neither int32 nor int64, the dtypes that pypto and MindSpore accept."""
     if index not in INDEX:
         raise TypeError(f"{op}: {role} has dtype {dtype_name(index)}, expected int32 or int64")

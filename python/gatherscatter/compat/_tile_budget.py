@@ -1,4 +1,4 @@
-"""_tile_budget.py: what one tile of pypto's gather touches, and which tiles and shapes it takes."""
+"""_tile_budget.py: the memory that one tile of pypto's gather accesses, and the checks of its shapes and tiles."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ MAX_RANK = 8
 
 
 class TileBudget(NamedTuple):
-    """What one tile of a gather touches.
+    """Numbers of elements and bytes that one tile of a gather accesses.
 
     Attributes
     ----------
     input_tile_elems : int
-        Elements of the input that it may read: the tile's extents, and the whole of `dim`.
+        Elements of the input that the tile may read: the tile's extents, but the whole extent of `dim`.
     index_tile_elems : int
-        Elements of the index that it reads, and of the result that it writes.
+        Elements of the index that the tile reads, and of the result that it writes.
     bytes : int
-        All three together.
+        Bytes of these elements of the input, the index and the result together.
     fits : bool
-        Whether that is at most the budget.
+        Whether `bytes` is at most the budget.
     """
 
     input_tile_elems: int
@@ -48,13 +48,13 @@ def tile_budget(
     tile_shape: Shape,
     budget_bytes: int = BUDGET_BYTES,
 ) -> TileBudget:
-    """What the largest tile of a `gather` touches, and whether that is within a budget.
+    """Count the bytes that the largest tile of a `gather` accesses, and compare them with a budget.
 
     Parameters
     ----------
     input_shape, index_shape : sequence of int
     input_dtype, index_dtype : dtype
-        Of any library; the result has that of the input.
+        Dtypes of any library; the result of the gather has `input_dtype`.
     dim : int
         The tile never cuts this axis of the input.
     tile_shape : sequence of int
@@ -68,7 +68,7 @@ def tile_budget(
     Raises
     ------
     TypeError, ValueError
-        As `gather`, for shapes, `dim` and the tile.
+        For shapes, `dim` or a tile that `gather` rejects.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def tile_budget(
 
 
 def check_shapes(shape: Shape, index_shape: Shape, dim: int) -> None:
-    """The document's rules for two shapes and a dim."""
+    """Check two shapes and a dim by the rules of pypto's document."""
     rank = len(shape)
     if not 1 <= rank <= MAX_RANK or len(index_shape) != rank:
         raise ValueError(

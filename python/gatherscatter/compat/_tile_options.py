@@ -1,4 +1,4 @@
-"""_tile_options.py: the tile shape that is in force, scoped as pypto scopes it, for each thread and context apart."""
+"""_tile_options.py: the current tile shape of pypto's operators, kept per thread and context, with pypto's scopes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["get_vec_tile_shapes", "options", "reset_options", "set_vec_tile_shap
 
 
 class _Scope(NamedTuple):
-    """A tile shape, empty for none, and the scope around it. Immutable, so contexts may share it."""
+    """A tile shape (empty if there is none) and the enclosing scope. It is immutable, so contexts may share it."""
 
     tile: tuple[int, ...] = ()
     outer: _Scope | None = None
@@ -31,8 +31,8 @@ def set_vec_tile_shapes(*args: int) -> None:
     Parameters
     ----------
     *args : int
-        Extent of the tile on every axis of the result; it is compared with the tensors by the operator that meets it.
-        No argument at all means no tile.
+        Extents of the tile, one for each axis of the result. Every operator compares them with its tensors. No
+        arguments mean no tile.
 
     Raises
     ------
@@ -54,12 +54,12 @@ def set_vec_tile_shapes(*args: int) -> None:
 
 
 def get_vec_tile_shapes() -> list[int]:
-    """The tile shape that is in force here.
+    """Return the current tile shape of this thread and context.
 
     Returns
     -------
     list of int
-        As it was set; empty when none is.
+        The extents as they were set; empty if no tile shape is set.
 
     Notes
     -----
@@ -75,7 +75,7 @@ def get_vec_tile_shapes() -> list[int]:
 
 
 def reset_options() -> None:
-    """Go back to no tile shape; leaving an enclosing `options` block still restores what was set before it.
+    """Remove the current tile shape. Leaving an enclosing `options` block still restores the one from before the block.
 
     Notes
     -----
@@ -94,16 +94,16 @@ def reset_options() -> None:
 class options:
     """A scope with a tile shape of its own: a context manager and a decorator.
 
-    Leaving it restores what was in force before, whatever `set_vec_tile_shapes` was called with inside. An instance
-    has no state: it may be entered again, also while it is entered, and from several threads. A decorated generator
-    or coroutine has the scope while it runs, and its caller has not.
+    Leaving the scope restores the tile shape from before it, also after a call of `set_vec_tile_shapes` inside. An
+    instance has no state: it may be entered repeatedly, recursively and from several threads. A decorated generator or
+    coroutine has the scope only while its own code runs; its caller never has it.
 
     Parameters
     ----------
     name : str, default ""
         A label; it has no effect.
     vec_tile_shapes : sequence of int, optional
-        The tile shape inside; by default the one in force outside.
+        The tile shape inside the scope; by default that of the enclosing scope.
 
     Notes
     -----
@@ -124,7 +124,7 @@ class options:
 
     @property
     def vec_tile_shapes(self) -> list[int] | None:
-        """The tile shape that it sets; None if it leaves it as it is."""
+        """The tile shape that the scope sets; None if it keeps that of the enclosing scope."""
         return None if self._tile is None else list(self._tile)
 
     def _new(self) -> _Scope:

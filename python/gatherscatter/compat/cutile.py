@@ -1,4 +1,4 @@
-"""cutile.py: ``cuda.tile.gather`` and ``cuda.tile.scatter`` to the letter."""
+"""cutile.py: strict versions of ``cuda.tile.gather`` and ``cuda.tile.scatter``."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ def gather(
         bool, integers of 8 to 64 bits, float16, bfloat16, float32, float64, float8_e4m3fn, float8_e5m2, float8_e8m0fnu
         or float4_e2m1fn.
     indices : tuple of r ints or integer arrays
-        Of any integer dtypes, broadcast together; rank 1 may take a bare one, rank 0 takes ``()``. No lists.
-        Negative values are out of bounds.
+        Of any integer dtypes, broadcast together. For rank 1 a single index needs no tuple; for rank 0 the tuple is
+        ``()``. Lists are not accepted. Negative values are out of bounds.
     mask : bool or boolean array, optional
         Broadcasts one way to the shape of the indices.
     padding_value : scalar or array, default 0
         Broadcasts one way to the shape of the indices, and casts implicitly to the dtype of `array`.
     check_bounds : bool, default True
-        False: the caller vouches for every point that is not masked. The document leaves a wrong one undefined; here
-        it raises.
+        False: the caller guarantees that every unmasked point is in bounds. The document leaves a violation undefined;
+        here it raises.
     latency : int from 1 to 10, optional
-        A hint that changes no result.
+        A performance hint, which does not change the result.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def scatter(
     Parameters
     ----------
     array : array of rank r
-        Of the dtypes that `gather` takes; it is written to. Of several points with the same target the last one wins.
+        Of the dtypes that `gather` accepts; it is written to. Of several points with one target the last is stored.
     indices, mask, check_bounds, latency
         As in `gather`.
     value : scalar or array
@@ -112,7 +112,7 @@ def scatter(
     Raises
     ------
     TileTypeError, TileValueError, OutOfBoundsError
-        As `gather`; nothing is written then.
+        As `gather`. Nothing is written if an error is raised.
 
     Notes
     -----
@@ -132,10 +132,10 @@ def scatter(
 
 
 def _check(op: str, array: Any, indices: Any, mask: Any) -> None:
-    """What the uniform calls take and cuTile does not: other dtypes, and lists in the place of tiles."""
+    """Raise an error for arguments that the uniform calls accept and cuTile does not: other dtypes, and lists."""
     must_have_values(op, "array", array)
     if hasattr(array, "dtype") and array not in _DTYPES:
-        raise TileTypeError(f"{op}: an array of dtype {dtype_name(array)} is none that cuTile has")
+        raise TileTypeError(f"{op}: array has dtype {dtype_name(array)}, which cuTile does not have")
     entries = indices if isinstance(indices, tuple) else (indices,)
     for what, value in [*(("an index", index) for index in entries), ("mask", mask)]:
         if isinstance(value, (list, tuple)):

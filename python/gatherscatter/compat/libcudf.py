@@ -1,4 +1,4 @@
-"""libcudf.py: libcudf's gather, scatter and their neighbours to the letter, on tables in host memory or on a GPU."""
+"""libcudf.py: strict versions of libcudf's gather, scatter and related functions, for tables in host or GPU memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gatherscatter import _core
 from gatherscatter._integers import integer
 from gatherscatter._table import segments
 from gatherscatter._table.maps import map_of, mask_of, scattered
-from gatherscatter._table.words import counted
+from gatherscatter._table.messages import counted
 from gatherscatter.compat import _libcudf_tables as tables
 from gatherscatter.errors import DataTypeError, InvalidArgument, LogicError, OutOfBoundsError
 
@@ -31,15 +31,15 @@ __all__ = [
 
 
 class out_of_bounds_policy(enum.IntEnum):
-    """What a gather does with a row number outside of its table.
+    """What a gather does with a row number that is out of range.
 
     Attributes
     ----------
     NULLIFY
         The row of the result is null in every column.
     DONT_CHECK
-        The caller vouches for every row number. The document leaves a wrong one undefined; here it raises
-        `OutOfBoundsError`.
+        The caller guarantees that every row number is in range. The document leaves a violation undefined; here it
+        raises `OutOfBoundsError`.
 
     Notes
     -----
@@ -72,26 +72,26 @@ def gather(
     Parameters
     ----------
     source_table : table, column or list of columns, n rows
-        Of every kind that `gatherscatter.table` serves, or a list of pyarrow Arrays and ChunkedArrays.
+        Of every kind that `gatherscatter.table` accepts, or a list of pyarrow Arrays and ChunkedArrays.
     gather_map : column of integers, shape (m,)
-        int8 to int64 or uint8 to uint64, without nulls. Negative ones mean i + n, once.
+        int8 to int64 or uint8 to uint64, without nulls. A negative number i means row i + n; n is added once only.
     bounds_policy : out_of_bounds_policy, default DONT_CHECK
-        What a row number outside of [-n, n) does.
+        The result of a row number outside [-n, n): a null row or an error.
 
     Returns
     -------
     table, column or list of columns, m rows
-        Of the kind of `source_table`. Under NULLIFY every column is nullable. Keys of dictionaries are not trimmed.
+        Of the kind of `source_table`. Under NULLIFY every column is nullable. Unused keys of dictionaries are kept.
 
     Raises
     ------
     logic_error
-        The map is not of integers, also where it is empty (a TypeError), or has a null (an `invalid_argument` too).
-        Nulls are looked for first.
+        The map is not of integers, even if it is empty (also a TypeError), or has a null (also an `invalid_argument`).
+        Nulls are checked first.
     OutOfBoundsError
         ``DONT_CHECK`` and a row number out of range. The document leaves it undefined.
     TypeError
-        `source_table` is no table, or `bounds_policy` no policy.
+        `source_table` is no table, or `bounds_policy` is no policy.
 
     Notes
     -----
@@ -115,22 +115,22 @@ def gather(
 
 
 def scatter(source: Any, scatter_map: Any = None, target: Any = None, *, indices: Any = None) -> Any:
-    """Scatter the rows of a table, or one row of scalars, into a copy of the target.
+    """Write the rows of a table, or one row of scalars, into a copy of the target.
 
     ``result = copy(target)``; ``result[c][scatter_map[i]] = source[c][i]``, or ``source[c]`` for scalars.
 
     Parameters
     ----------
     source : table, column or list of columns of at least m rows; or a list of scalars
-        As many columns as `target`, of the same types; their names do not count. Scalars are pyarrow scalars of
-        exactly the column's type (of its keys, where it is a dictionary), Python values, or None.
+        It has as many columns as `target`, of equal types; names are not compared. Scalars are pyarrow scalars of
+        exactly the column's type (the value type of a dictionary column), Python values, or None.
     scatter_map : column of integers, shape (m,)
-        int8 to int64 or uint8 to uint64, without nulls. Negative ones mean i + n, once. Of several source rows for one
-        row the last one stays.
+        int8 to int64 or uint8 to uint64, without nulls. A negative number i means row i + n; n is added once only. Of
+        several source rows for one row of the target, the last one is stored.
     target : table, column or list of columns, n rows
-        Never changed.
+        It is not modified.
     indices : column of integers
-        What the document calls `scatter_map` where `source` is a list of scalars.
+        The document's name of `scatter_map` for a `source` of scalars.
 
     Returns
     -------
@@ -140,15 +140,17 @@ def scatter(source: Any, scatter_map: Any = None, target: Any = None, *, indices
     Raises
     ------
     invalid_argument
-        Another number of columns or scalars, a map longer than the source, a null in the map (a `logic_error` too).
+        The number of columns or scalars differs from the target's, the map is longer than the source, or it has a null
+        (also a `logic_error`).
     data_type_error
-        A column or scalar of another type than the target's column.
+        A column or scalar is of another type than the target's column.
     logic_error
-        The map is not of integers (a TypeError). An empty map is not looked at: the copy of the target comes back.
+        The map is not of integers (also a TypeError). The type of an empty map is not checked: the result is a copy of
+        the target.
     OutOfBoundsError
         A row number out of range. The document leaves it undefined.
     TypeError
-        An argument is missing, or is no table.
+        An argument is missing or no table.
 
     Notes
     -----
@@ -179,9 +181,9 @@ def scatter(source: Any, scatter_map: Any = None, target: Any = None, *, indices
             raise InvalidArgument(f"scatter: the map has {many}, the source has {tables.row_count(other)}")
         frame.check_like("scatter", other)
     if count == 0:
-        nowhere = np.empty(0, np.int64)
-        nothing = _core.Selection.scatter("scatter", nowhere, None, frame.lengths, (), False, frame.device)
-        return frame.take(nothing)
+        no_rows = np.empty(0, np.int64)
+        copy = _core.Selection.scatter("scatter", no_rows, None, frame.lengths, (), False, frame.device)
+        return frame.take(copy)
     tables.check_nulls("scatter", rows)
     if one_row:
         other = frame.one_row("scatter", other)
@@ -191,16 +193,16 @@ def scatter(source: Any, scatter_map: Any = None, target: Any = None, *, indices
 
 
 def boolean_mask_scatter(input: Any, target: Any, boolean_mask: Any) -> Any:
-    """Scatter rows of a table, or scalars, to the rows of the target where a mask is true.
+    """Write rows of a table, or scalars, into the rows of a copy of the target where a mask is true.
 
-    ``result = copy(target)``; the k-th true row of it gets row k of `input`, or the scalars.
+    ``result = copy(target)``; the k-th row where the mask is true becomes row k of `input`, or the scalars.
 
     Parameters
     ----------
     input : table, column or list of columns; or a list of scalars
-        As the source of `scatter`. At least as many rows as the mask has trues.
+        As the source of `scatter`. A table has at least as many rows as the mask has true values.
     target : table, column or list of columns, n rows
-        Never changed.
+        It is not modified.
     boolean_mask : column of bool, shape (n,)
         A null counts as false.
 
@@ -212,9 +214,10 @@ def boolean_mask_scatter(input: Any, target: Any, boolean_mask: Any) -> Any:
     Raises
     ------
     invalid_argument
-        Another number of columns or scalars, a mask that is not as long as the target, more trues than rows.
+        The number of columns or scalars differs from the target's, the mask is not as long as the target, or it has
+        more true values than `input` has rows.
     data_type_error
-        A mask that is not of bool, a column or scalar of another type than the target's column.
+        The mask is not of bool, or a column or scalar is of another type than the target's column.
     TypeError
         An argument is no table.
 
@@ -257,7 +260,7 @@ def copy_if_else(lhs: Any, rhs: Any, boolean_mask: Any) -> Any:
     Parameters
     ----------
     lhs, rhs : table, column or list of columns, n rows
-        Of the same types; their names do not count. A column and a scalar: `boolean_mask_scatter`.
+        Of equal types; names are not compared. For a column and a scalar use `boolean_mask_scatter`.
     boolean_mask : column of bool, shape (n,)
         A null counts as false.
 
@@ -269,9 +272,9 @@ def copy_if_else(lhs: Any, rhs: Any, boolean_mask: Any) -> Any:
     Raises
     ------
     invalid_argument
-        Lengths or numbers of columns that differ.
+        The lengths or numbers of columns differ.
     data_type_error
-        Types that differ, or a mask that is not of bool.
+        The types differ, or the mask is not of bool.
     TypeError
         An argument is no table.
 
@@ -308,7 +311,7 @@ def apply_boolean_mask(input: Any, boolean_mask: Any) -> Any:
     ----------
     input : table, column or list of columns, n rows
     boolean_mask : column of bool, shape (n,)
-        A null counts as false. Any length will do where `input` has no rows.
+        A null counts as false. If `input` has no rows, the mask may have any length.
 
     Returns
     -------
@@ -318,9 +321,9 @@ def apply_boolean_mask(input: Any, boolean_mask: Any) -> Any:
     Raises
     ------
     invalid_argument
-        A mask that is not as long as the table.
+        The mask is not as long as the table.
     data_type_error
-        A mask that is not of bool.
+        The mask is not of bool.
     TypeError
         `input` is no table.
 
@@ -342,7 +345,7 @@ def apply_boolean_mask(input: Any, boolean_mask: Any) -> Any:
     rows, count = tables.row_count(frame), tables.count_of(op, boolean_mask, mask_of)
     mask, valid = mask_of(op, boolean_mask)
     if rows == 0:
-        _core.Selection.filter(op, mask, valid, (count,), frame.device)  # what it consists of is looked at all the same
+        _core.Selection.filter(op, mask, valid, (count,), frame.device)  # checks the type of the mask
         mask, valid = np.empty(0, bool), None
     else:
         tables.check_mask(op, boolean_mask, rows)
@@ -360,9 +363,9 @@ def segmented_gather(
     ----------
     source_column : column of lists, n rows
     gather_map_list : column of lists of integers, n rows
-        Without nulls. Negative positions count from the end of the list in the same row.
+        Without nulls. Negative positions count from the end of the list in their row.
     bounds_policy : out_of_bounds_policy, default DONT_CHECK
-        What a position outside of its list does: NULLIFY makes the element null.
+        The result of a position outside its list: a null element (NULLIFY) or an error.
 
     Returns
     -------
@@ -372,13 +375,13 @@ def segmented_gather(
     Raises
     ------
     logic_error
-        Columns that are not of lists, a map that is not of lists of integers (a TypeError), different numbers of rows.
+        A column is not of lists, the map is not of lists of integers (also a TypeError), or the numbers of rows differ.
     invalid_argument
-        A null in the map (a `logic_error` too).
+        The map has a null (also a `logic_error`).
     OutOfBoundsError
         ``DONT_CHECK`` and a position out of range.
     TypeError
-        An argument is no column, or `bounds_policy` no policy.
+        An argument is no column, or `bounds_policy` is no policy.
 
     Notes
     -----
@@ -402,7 +405,7 @@ def segmented_gather(
                 f"{op}: source_column has {counted(frame.table.num_rows, 'list')}, the map {positions.table.num_rows}"
             )
         try:
-            result = segments.picked(op, frame, positions, "raise")  # which refuses nulls first
+            result = segments.picked(op, frame, positions, "raise")  # reports a null before a position out of range
         except OutOfBoundsError:
             if not nullify:
                 raise

@@ -1,4 +1,4 @@
-"""mindspore.py: both forms of ``mindspore.Tensor.gather`` to the letter."""
+"""mindspore.py: a strict version of ``mindspore.Tensor.gather`` in both of its forms."""
 
 from __future__ import annotations
 
@@ -29,29 +29,29 @@ def gather(self: Any, /, *args: Any, **kwargs: Any) -> Any:
 
         output[i, j, k] = self[i, index[i, j, k], k]     # dim = 1
 
-    ``gather(self, input_indices, axis, batch_dims=0)``, with `batch_dims` leading axes in common::
+    ``gather(self, input_indices, axis, batch_dims=0)``, where `batch_dims` leading axes match::
 
         output[B, M, I, T] = self[B, M, input_indices[B, I], T]
 
-    The names of keywords decide which one is meant, else the type of the second argument: an int is a `dim`, an array
+    The names of keywords decide which form is called, else the type of the second argument: an int is `dim`, an array
     is `input_indices`.
 
     Parameters
     ----------
     self : array
-        Of bool, integers, floats of 16 to 64 bits or complex numbers. A torch tensor that requires grad gets its
-        gradient: the sum over all points that read an element. The index gets none.
+        Of bool, integers, floats of 16 to 64 bits or complex numbers. A torch tensor that requires grad gets a
+        gradient: for each element the sum over all points that read it. The index gets none.
     dim : int
         In [-rank, rank).
     index : array of int32 or int64
-        Of the rank of `self`, and no longer on every axis but `dim`. Values in [-n, n): negative ones count from the
-        end. It is never written to.
+        Its rank is that of `self`, and it is no longer than `self` on every axis except `dim`. Values in [-n, n):
+        negative ones count from the end. It is not modified.
     input_indices : array of int32 or int64
         Of any shape. Values in [0, n): negative ones are errors.
     axis : int or integer array of one element
-        In [-rank, rank), and after that at least `batch_dims`.
+        In [-rank, rank), counted from the end if negative; the resulting axis is at least `batch_dims`.
     batch_dims : int, default 0
-        At most the rank of `input_indices`, from which a negative one counts.
+        At most the rank of `input_indices`, which is added to a negative value.
 
     Returns
     -------
@@ -62,11 +62,11 @@ def gather(self: Any, /, *args: Any, **kwargs: Any) -> Any:
     Raises
     ------
     TypeError
-        `self` is no array of such a dtype, an index is no array of int32 or int64; `dim`, `axis` or `batch_dims` is no
-        integer.
+        `self` is no array of such a dtype, an index is no array of int32 or int64, or `dim`, `axis` or `batch_dims` is
+        no integer.
     ValueError
-        `dim`, `axis` or `batch_dims` out of range, ranks or shapes that do not fit, an `axis` array of another size.
-        Batch axes that differ are a RuntimeError as well.
+        `dim`, `axis` or `batch_dims` is out of range, ranks or shapes do not match, or an `axis` array has more or less
+        than one element. The error for batch axes that differ is also a RuntimeError.
     OutOfBoundsError
         An index value is out of range, compared at full width. It is a ValueError and a RuntimeError.
 
@@ -111,7 +111,7 @@ def _along_dim(self: Any, /, dim: Any, index: Any) -> Any:
 
 def _slices(self: Any, /, input_indices: Any, axis: Any, batch_dims: Any = 0) -> Any:
     _check_arrays(self, "input_indices", input_indices)
-    axis = one_integer("gather", "axis", axis)  # now: the caller may reuse the array before the reverse pass
+    axis = one_integer("gather", "axis", axis)  # read now: the caller may overwrite the array before the backward pass
     return _run(
         lambda source, points: _gather(
             source, input_indices=points, axis=axis, batch_dims=batch_dims, negative="out_of_bounds"
@@ -121,7 +121,7 @@ def _slices(self: Any, /, input_indices: Any, axis: Any, batch_dims: Any = 0) ->
     )
 
 
-# Python's own words about missing and unknown arguments name the public function.
+# Python's own errors about missing and unknown arguments then name the public function.
 _along_dim.__qualname__ = _slices.__qualname__ = "gather"
 
 
@@ -138,6 +138,6 @@ def _run(call: Callable[[Any, Any], Any], source: Any, index: Any) -> Any:
     torch = sys.modules.get("torch")
     if torch is None or not isinstance(source, torch.Tensor) or not source.requires_grad or not torch.is_grad_enabled():
         return call(source, index)
-    from gatherscatter.compat import _autograd  # only here, because it imports torch
+    from gatherscatter.compat import _autograd  # imported here, because only tensors of torch that require grad use it
 
     return _autograd.gather(call, source, index)

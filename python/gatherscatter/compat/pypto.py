@@ -1,4 +1,4 @@
-"""pypto.py: ``pypto.gather`` to the letter, with the tile shape that it is walked by."""
+"""pypto.py: a strict version of ``pypto.gather``, which is computed tile by tile if a tile shape is set."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ Array = TypeVar("Array")
 
 
 def gather(input: Array, dim: int, index: Any) -> Array:
-    """Take the values of `input` along `dim` that `index` names.
+    """Take values of `input` along `dim` at the positions in `index`.
 
-    ``output[i, j, k] = input[index[i, j, k], j, k]`` for dim = 0, and so on for every other dim. With a tile shape in
-    force (`set_vec_tile_shapes`, `options`) the result is made tile by tile, in row-major order; its bytes never depend
+    ``output[i, j, k] = input[index[i, j, k], j, k]`` for dim = 0, and so on for every other dim. If a tile shape is set
+    (`set_vec_tile_shapes`, `options`), the result is computed tile by tile, in row-major order; its bytes do not depend
     on the tile.
 
     Parameters
@@ -37,7 +37,8 @@ def gather(input: Array, dim: int, index: Any) -> Array:
     dim : int
         In [-rank, rank).
     index : array of int32 or int64, not empty
-        Of the rank of `input`, and no longer on every axis but `dim`. Values in [0, n), compared at full width.
+        Its rank is that of `input`, and it is no longer than `input` on every axis except `dim`. Values in [0, n),
+        compared at full width.
 
     Returns
     -------
@@ -49,9 +50,10 @@ def gather(input: Array, dim: int, index: Any) -> Array:
     TypeError
         `index` is neither int32 nor int64, `dim` is no integer, or an argument is no array.
     ValueError
-        Ranks, shapes, `dim`, an empty tensor; rank or extents of the tile, or a tile over the budget of 196608 bytes.
+        Ranks or shapes do not match, `dim` is out of range, a tensor is empty, the tile has another rank or an extent
+        below 1, or it exceeds the budget of 196608 bytes.
     OutOfBoundsError
-        A value of `index` lies outside [0, n), a negative one too. It is an IndexError.
+        A value of `index` lies outside [0, n), which every negative value does. It is an IndexError.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-// cpu_backend.cpp: the CPU backend: picks the kernels of this processor once and shares the work between threads.
+// cpu_backend.cpp: implements the CPU backend: selects the kernels once and divides the work between threads.
 #include "backends/cpu/cpu_backend.h"
 
 #include <algorithm>
@@ -7,6 +7,8 @@
 
 #include "backends/cpu/column_tiles.h"
 #include "backends/cpu/parallel_scatter.h"
+#include "backends/cpu/plan_form.h"
+#include "backends/cpu/small_move.h"
 #include "host/host_info.h"
 #include "host/thread_pool.h"
 
@@ -20,7 +22,7 @@ struct MoveWork {
   std::atomic<bool> bad = false;
 };
 
-// One piece of a long unit is a move of one shorter unit.
+// Moves one piece of a long unit, as a shorter unit.
 bool run_piece(const MoveWork& work, int64_t point, int64_t piece) {
   Job job = *work.job;
   const int64_t begin = piece * work.cut.piece;
@@ -77,22 +79,8 @@ class Cpu final : public HostBackend {
     return first_outside_with(plan, buffers, options);
   }
 
-  // The level is the one that was compiled into the kernels in use. Where the kernel of a kind does not serve the plan
-  // (a mask, or wrapping), "blocks" does.
-  std::string kernel(const Plan& plan, Direction direction) const override {
-    Buffers nothing;
-    nothing.index.resize(plan.index.size(), nullptr);
-    Prepared prepared;
-    prepare(plan, nothing, direction, tuning_, prepared);
-    const bool is_narrow = plan.kind == PlanKind::elements || plan.kind == PlanKind::axis;
-    const char* const by_kind = is_narrow ? "blocks" : kind_name(plan.kind);
-    const char* const fast = plan.kind == PlanKind::axis ? "axis" : "elements";
-    const std::string level = level_of(run_);
-    const char* form = prepared.job.elements ? fast : by_kind;
-    if (level == "v4" && prepared.job.vectors) form = "vectors";
-    if (level == "v4" && prepared.job.byte_table) form = "byte table";
-    if (slab_columns(plan, tuning_, direction) > 0) form = "slabs";
-    return level + " " + form;
+  std::string kernel(const Plan& plan, Direction direction, const Combine& combine, int available) const override {
+    return kernel_name(run_, tuning_, plan, direction, combine, available);
   }
 
   int threads(const Plan& plan, Direction direction, int available) const override {
@@ -104,10 +92,16 @@ class Cpu final : public HostBackend {
   Outcome parallel_for(const ParallelWork& work, const RunOptions& options) const override {
     return cpu::parallel_for(work, options);
   }
+  TableTuning table_tuning() const override { return tuning_.table; }
   std::vector<Threshold> thresholds() const override {
-    return {{"far_table_bytes", tuning_.far_bytes},           {"far_vector_bytes", tuning_.far_vector_bytes},
-            {"stream_bytes", tuning_.stream_bytes},           {"serial_points", tuning_.serial_points},
-            {"serial_points_far", tuning_.serial_points_far}, {"serial_row_bytes", tuning_.serial_row_bytes}};
+    return {{"far_table_bytes", tuning_.far_bytes},
+            {"far_vector_bytes", tuning_.far_vector_bytes},
+            {"stream_bytes", tuning_.stream_bytes},
+            {"serial_points", tuning_.serial_points},
+            {"serial_points_far", tuning_.serial_points_far},
+            {"serial_row_bytes", tuning_.serial_row_bytes},
+            {"far_column_bytes", tuning_.table.far_column_bytes},
+            {"serial_rows", tuning_.table.serial_rows}};
   }
 
  private:
@@ -118,54 +112,25 @@ class Cpu final : public HostBackend {
 
 }  // namespace
 
-Run kernels(std::string_view level) {
-  if (level == "baseline") return baseline::run;
-#ifdef GS_HAVE_X86_LEVELS
-  if (level == "v3") return v3::run;
-  if (level == "v4") return v4::run;
-#endif
-  return nullptr;
-}
-
-const char* level_of(Run run) {
-#ifdef GS_HAVE_X86_LEVELS
-  if (run == v3::run) return v3::level();
-  if (run == v4::run) return v4::level();
-#endif
-  return run == baseline::run ? baseline::level() : "";
-}
-
-Appliers appliers_of([[maybe_unused]] Run run) {
-#ifdef GS_HAVE_X86_LEVELS
-  if (run == v3::run) return {v3::applier, v3::element_applier, v3::sweeper, v3::record_bytes};
-  if (run == v4::run) return {v4::applier, v4::element_applier, v4::sweeper, v4::record_bytes};
-#endif
-  return {baseline::applier, baseline::element_applier, baseline::sweeper, baseline::record_bytes};
-}
-
-ColumnKernels columns_of([[maybe_unused]] Run run) {
-#ifdef GS_HAVE_X86_LEVELS
-  if (run == v3::run) return v3::columns();
-  if (run == v4::run) return v4::columns();
-#endif
-  return baseline::columns();
-}
-
-ShortGather short_gather_of([[maybe_unused]] Run run, IndexType type, int64_t unit) {
-#ifdef GS_HAVE_X86_LEVELS
-  if (run == v3::run) return v3::short_gather(type, unit);
-  if (run == v4::run) return v4::short_gather(type, unit);
-#endif
-  return baseline::short_gather(type, unit);
-}
-
-Outcome move_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers, Direction direction,
+Outcome move_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers& given, Direction direction,
                   const RunOptions& options) {
-  if (buffers.base != nullptr) return scatter_onto(run, tuning, plan, buffers, options);
+  if (given.base != nullptr) {
+    const std::optional<Outcome> outcome = begin_with_base(run, tuning, plan, given, options);
+    if (outcome) return *outcome;
+  }
+  Buffers buffers = given;
+  buffers.base = nullptr;
   if (plan.space.count() == 0) return Outcome::done;
   if (may_meet(plan, direction)) return scatter_with(run, tuning, plan, buffers, options);
-  if (const int64_t columns = slab_columns(plan, tuning, direction); columns > 0) {
-    return gather_slabs(run, tuning, plan, buffers, columns, options);
+  const Form form = form_of(plan, tuning, direction);
+  if (form == Form::column_tiles) {
+    return gather_column_tiles(run, tuning, plan, buffers, column_tile_width(plan, tuning, direction), options);
+  }
+  if (form == Form::short_gather) {
+    const ShortGather gather = short_gather_of(run, plan.index[0].type, plan.unit);
+    const bool good =
+        gather.run(buffers.dense, buffers.indexed, buffers.index[0], plan.space.count(), plan.index[0].extent);
+    return good ? Outcome::done : Outcome::bad_index;
   }
   Prepared prepared;
   prepare(plan, buffers, direction, tuning, prepared);
@@ -193,11 +158,11 @@ struct Scan {
   int64_t count;
   int64_t chunk;
   int64_t chunks;
-  std::mutex one;
-  std::optional<BadIndex> bad;  // the lowest so far, and all of them counted
+  std::mutex mutex;             // protects `bad`
+  std::optional<BadIndex> bad;  // the lowest bad index so far; its count is that of all
 
-  Scan(const Plan& its_plan, const Buffers& its_buffers, int threads)
-      : plan(&its_plan), buffers(&its_buffers), count(its_plan.index_space.count()) {
+  Scan(const Plan& scanned, const Buffers& memory, int threads)
+      : plan(&scanned), buffers(&memory), count(scanned.index_space.count()) {
     chunk = std::clamp(count / (int64_t{threads} * kChunksPerThread), kMinScanPoints,
                        std::max(kMaxScanPoints, (count >> 31) + 1));
     chunks = (count + chunk - 1) / chunk;
@@ -215,7 +180,7 @@ bool find_chunk(void* context, int64_t chunk) {
   const int64_t begin = chunk * scan.chunk;
   const auto bad = gs::first_outside(*scan.plan, *scan.buffers, begin, std::min(begin + scan.chunk, scan.count));
   if (!bad) return true;
-  const std::lock_guard<std::mutex> lock(scan.one);
+  const std::lock_guard<std::mutex> lock(scan.mutex);
   const int64_t counted = bad->count + (scan.bad ? scan.bad->count : 0);
   if (!scan.bad || bad->flat < scan.bad->flat) scan.bad = bad;
   scan.bad->count = counted;
@@ -273,6 +238,15 @@ Outcome parallel_for(const ParallelWork& work, const RunOptions& options) {
 const HostBackend& backend() {
   static const Cpu& instance = *new Cpu;  // never destroyed: a thread may outlive the static objects of the program
   return instance;
+}
+
+std::string kernel_name(Run run, const Tuning& tuning, const Plan& plan, Direction direction, const Combine& combine,
+                        int threads) {
+  const bool is_scatter =
+      may_meet(plan, direction) || (direction == Direction::scatter && combine.reduce != Reduce::set);
+  const Form form =
+      is_scatter ? form_of_parallel_scatter(run, plan, tuning, combine, threads) : form_of(plan, tuning, direction);
+  return std::string(level_of(run)) + " " + form_name(plan, form);
 }
 
 }  // namespace gs::cpu

@@ -1,5 +1,6 @@
-// disjoint_rows.cpp: see disjoint_rows.h. Each thread marks in a bitmap of its own: a shared one would need atomic
-// operations. A target that was met twice is marked twice in one of them, or in two.
+// disjoint_rows.cpp: scatters units as if there were no duplicates, and finds out whether there were.
+// Each thread marks targets in a bitmap of its own, because a shared one would need atomic operations. A target with
+// duplicates is marked twice in one bitmap, or in two bitmaps.
 #include "backends/cpu/disjoint_rows.h"
 
 #include <algorithm>
@@ -16,7 +17,8 @@ namespace {
 
 constexpr int64_t kLineWords = 8;
 
-// Whether units lie at multiples of their length from the first one on, so that they either meet or do not overlap.
+// Whether all units begin at multiples of their length from the first one on, so that two units either coincide or do
+// not overlap.
 bool has_slots(const Plan& plan) {
   const auto fits = [&](int64_t stride) { return stride % plan.unit == 0; };
   for (int axis = 0; axis < plan.space.rank(); ++axis) {
@@ -38,7 +40,7 @@ class Bitmaps {
   Bitmaps& operator=(const Bitmaps&) = delete;
   ~Bitmaps() { host::release(data_); }
 
-  // One line more each, for the word that says whether bits have met.
+  // Every bitmap has one more cache line, for the word that records whether a bit was marked twice.
   static int64_t bytes(int count, int64_t slots) { return count * (slots / 64 / kLineWords + 2) * kLineWords * 8; }
 
   uint64_t* take() {
@@ -83,7 +85,7 @@ struct DisjointWork {
   Run run;
   const Job* job;
   int64_t count;
-  int64_t step;  // of a chunk
+  int64_t step;  // points of a work chunk
   Bitmaps* maps;
   std::atomic<bool> bad = false;
   std::atomic<bool> met = false;
@@ -95,8 +97,8 @@ bool copy_chunk(void* context, int64_t chunk) {
   return work.run(*work.job, first, std::min(first + work.step, work.count));
 }
 
-// Writes rows as if no two of them met, and marks where. Two threads may store to one row at once: see
-// .ci/tsan-suppressions, which names this function.
+// Writes units as if there were no duplicates, and marks their targets. Two threads may store to one target at the same
+// time: .ci/tsan-suppressions names this function and gives the reason why that is safe.
 bool write_apart(void* context, int64_t chunk) {
   auto& work = *static_cast<DisjointWork*>(context);
   const int64_t first = chunk * work.step;
@@ -121,7 +123,7 @@ bool run_all(DisjointWork& work, int threads, host::InterruptPoller& poller) {
   return host::run_task(threads, {(work.count + work.step - 1) / work.step, run, &work, &poller});
 }
 
-// Copies the slots that `job.marks` does not name from `job.base`.
+// Copies the slots that are not marked in `job.marks` from `job.base`.
 Outcome copy_rest(Run run, const Job& job, int64_t slots, const RunOptions& options) {
   if (slots == 0) return Outcome::done;
   DisjointWork work{run, &job, slots, std::max(kMaxChunkBytes / job.unit / 64, int64_t{1}) * 64, nullptr};
@@ -146,7 +148,8 @@ DisjointRows scatter_apart(Run run, const Tuning& tuning, const Plan& plan, cons
   prepare(plan, buffers, Direction::scatter, tuning, prepared);
   Job& job = prepared.job;
   job.marks.first = reinterpret_cast<Address>(buffers.indexed) + static_cast<Address>(span.low);
-  if (job.stream && job.whole_lines) job.block = kApartBlock;  // others ask for their targets in time
+  // Other jobs prefetch their targets, so that the memory is not idle while a block is placed.
+  if (job.stream && job.whole_lines) job.block = kApartBlock;
   Bitmaps maps(shares.threads, slots);
   DisjointWork work{run, &job, plan.space.count(), shares.points, &maps};
   host::InterruptPoller poller(options.interrupted);

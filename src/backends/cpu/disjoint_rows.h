@@ -1,22 +1,24 @@
-// disjoint_rows.h: scatters whose points are shared by position, as if no two of them had the same target.
+// disjoint_rows.h: scatters on several threads that each take a range of points, as if there were no duplicates.
 #pragma once
 
-#include "backends/cpu/cpu_backend.h"
+#include "backends/backend.h"
+#include "backends/cpu/prepare.h"
 
 namespace gs::cpu {
 
 struct DisjointRows {
   Outcome outcome = Outcome::done;
-  bool yes = false;  // no: two points have met, or trying would not pay
+  bool disjoint = false;  // false: there are duplicates, or the attempt would not pay
 };
 
-// Writes every unit to its target, and marks the target: that is how it is known in the end whether two points have
-// met. If so, some targets may hold any of their values, and all is to be done again in order. With a base, which is to
-// be as long as what the plan can reach, what no point wrote to comes from there.
+// Writes every unit to its target and marks the target in a bitmap, which shows in the end whether there were
+// duplicates. If so, a target with duplicates may hold any of their values, and the caller must repeat the whole
+// scatter in order. If there is a base, targets that no point wrote are copied from it. Its length must be the span of
+// the indexed side.
 DisjointRows scatter_apart(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
                            const RunOptions& options);
 
-// Copies all of the base.
+// Copies the whole base to the indexed side.
 Outcome copy_base(Run run, const Tuning& tuning, const Buffers& buffers, const RunOptions& options);
 
 }  // namespace gs::cpu

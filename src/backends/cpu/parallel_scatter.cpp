@@ -1,7 +1,8 @@
-// parallel_scatter.cpp: see parallel_scatter.h. ThreadCount share a scatter so that all points of one target belong to
-// one of them, who takes them in order. Where an axis of the targets is walked and not indexed, each has a slice of it;
-// a few very long units are cut into pieces; rows that never meet are shared as they come; else each has a range of
-// addresses, looks at all points and writes to its own range only.
+// parallel_scatter.cpp: divides a scatter or a reduction between threads so that each target belongs to one thread.
+// That thread takes the points of the target in order. If the indexed side has a stride along an axis of the space,
+// every thread gets slices of that axis. A few very long units are cut into pieces. Long units are first tried as if
+// there were no duplicates (disjoint_rows.h). Otherwise every thread has a range of addresses: it reads all points, and
+// writes only to its own range.
 #include "backends/cpu/parallel_scatter.h"
 
 #include <algorithm>
@@ -13,6 +14,8 @@
 #include <vector>
 
 #include "backends/cpu/disjoint_rows.h"
+#include "backends/cpu/form.h"
+#include "backends/cpu/kernel_levels.h"
 #include "core/point.h"
 #include "core/reductions.h"
 #include "host/memory_pool.h"
@@ -26,15 +29,15 @@ struct AddressRange {
   Address high = UINT64_MAX;
 };
 
-// What one task writes to.
+// The targets that one work chunk of a task writes.
 struct TaskPart {
-  AddressRange own;   // targets that begin there
-  int axis = -1;      // of the space: its points [begin, end)
-  int64_t begin = 0;  // or without an axis: bytes of every unit
-  int64_t end = 0;    // 0: all
+  AddressRange own;   // only targets that begin in this range
+  int axis = -1;      // not -1: only the points [begin, end) along this axis of the space
+  int64_t begin = 0;  // axis -1: only the bytes [begin, end) of every unit
+  int64_t end = 0;    // 0: all bytes
 };
 
-// All that a reduction adds to a job.
+// The fields of a job that a reduction sets.
 struct Sum {
   Apply apply = nullptr;
   ApplyElements apply_elements = nullptr;
@@ -72,19 +75,15 @@ bool run_points(const Round& round, const Plan& plan, const Buffers& buffers, co
   job.own_low = std::max<Address>(part.own.low, 1);
   job.own_high = part.own.high;
   job.own_all = part.own.low == 0 && part.own.high == UINT64_MAX;
-  // On the fast path points are picked by position, which is where they are only if they have no other offset; totals
-  // are found by position too.
-  const bool drifts = job.stride[(job.rank - 1) * job.operands + kIndexed] != 0;
-  const bool has_totals = job.totals.record != nullptr;
-  if (drifts && (!job.own_all || has_totals)) job.elements = false;
-  if (has_totals && plan.index.size() == 1 && plan.index[0].step != plan.item) job.elements = false;
-  if (job.apply != nullptr && (job.apply_elements == nullptr || plan.unit != plan.item)) job.elements = false;
-  if (part.axis < 0 && part.end > 0) {
+  const bool in_pieces = part.axis < 0 && part.end > 0;
+  job.form = form_of_scatter(
+      plan, job,
+      {job.own_all, in_pieces, job.apply != nullptr, job.totals.record != nullptr, job.apply_elements != nullptr});
+  if (in_pieces) {
     job.unit = part.end - part.begin;
     job.dense += part.begin;
     job.indexed += part.begin;
     job.packed = false;
-    job.elements = false;
   }
   return round.scatter->run(job, first, last);
 }
@@ -106,8 +105,8 @@ bool run_part(void* context, int64_t chunk) {
   return good;
 }
 
-// Slices of the outermost axis are many and run as they come. Other parts are few: they go through their points side by
-// side, in rounds, between which Ctrl-C is heard.
+// Slices of the outermost axis are many work chunks, and the thread pool polls for Ctrl-C between them. Other parts are
+// few: all of them advance through their points in rounds, and Ctrl-C is polled between two rounds.
 Outcome run_parts(const Scatter& scatter, const std::vector<TaskPart>& parts, const Sum& sum) {
   const bool many = parts[0].axis == 0;
   int64_t count = scatter.plan->space.count();
@@ -133,7 +132,8 @@ Outcome run_parts(const Scatter& scatter, const std::vector<TaskPart>& parts, co
   return Outcome::done;
 }
 
-// Slices of an axis that the targets advance along by themselves: points of different slices cannot meet.
+// Slices of an axis along which the indexed side has a stride. Points of different slices never have the same target,
+// because the elements of the indexed side do not overlap.
 std::vector<TaskPart> slices(const Scatter& scatter, AddressRange own) {
   const Space& space = scatter.plan->space;
   std::vector<TaskPart> parts;
@@ -153,7 +153,7 @@ std::vector<TaskPart> slices(const Scatter& scatter, AddressRange own) {
   return parts;
 }
 
-// Pieces of a few units so long that threads share each of them.
+// Pieces of a few units that are so long that all threads work on each of them.
 std::vector<TaskPart> pieces(const Scatter& scatter, AddressRange own) {
   const int64_t unit = scatter.plan->unit;
   std::vector<TaskPart> parts;
@@ -166,7 +166,8 @@ std::vector<TaskPart> pieces(const Scatter& scatter, AddressRange own) {
   return parts;
 }
 
-// Targets of points that lie evenly among all: only a guess where the work is, so nothing is said of bad indices.
+// Targets of evenly spaced points, sorted: an estimate of where the work is. Bad indices are skipped, because the
+// scatter itself reports them.
 std::vector<Address> sample(const Scatter& scatter) {
   const PlanView view = view_of(*scatter.plan, *scatter.buffers);
   const int count = scatter.threads * kSamplesPerShare;
@@ -181,7 +182,7 @@ std::vector<Address> sample(const Scatter& scatter) {
   return targets;
 }
 
-// Cuts a range where equally many of the sampled targets lie in every part.
+// Cuts a range of addresses so that equally many of the sampled targets lie in every part.
 std::vector<TaskPart> ranges(const std::vector<Address>& targets, AddressRange whole, int count) {
   const auto first = std::lower_bound(targets.begin(), targets.end(), whole.low);
   const auto last = std::lower_bound(first, targets.end(), whole.high);
@@ -198,7 +199,7 @@ std::vector<TaskPart> ranges(const std::vector<Address>& targets, AddressRange w
   return parts;
 }
 
-// Everybody looks at all the points, so there is a limit to how many looking pays.
+// Number of address ranges. Every thread reads all points, so that more threads do not pay if units are small.
 int range_count(const Scatter& scatter) {
   return scatter.plan->unit <= 16 ? std::min(scatter.threads, kMaxElementShares) : scatter.threads;
 }
@@ -211,18 +212,18 @@ std::vector<TaskPart> parts_of(const Scatter& scatter, AddressRange own, const s
   return ranges(targets != nullptr ? *targets : sample(scatter), own, range_count(scatter));
 }
 
-// The whole scatter, on one thread if that is enough.
+// Runs the whole scatter; in one round on the calling thread if there is one thread and Ctrl-C need not be polled.
 Outcome run_direct(const Scatter& scatter, const Sum& sum) {
-  const bool heard =
+  const bool one_round =
       scatter.options.interrupted == nullptr || scatter.plan->space.count() <= scatter.tuning->round_points;
-  if (scatter.threads > 1 || !heard) return run_parts(scatter, parts_of(scatter, {}, nullptr), sum);
+  if (scatter.threads > 1 || !one_round) return run_parts(scatter, parts_of(scatter, {}, nullptr), sum);
   Round round{&scatter, nullptr, sum, 0, scatter.plan->space.count(), {}};
   const bool good = run_points(round, *scatter.plan, *scatter.buffers, TaskPart{}, round.first, round.last);
   return good ? Outcome::done : Outcome::bad_index;
 }
 
-// Memory for records. Where few of them will be looked at, zeroed pages of the system, which cost nothing until then;
-// else recycled memory with anything in it.
+// Memory for records of running totals. If few records will be used, it is zeroed pages of the system, which cost
+// nothing until they are touched; otherwise recycled memory, which is not initialised.
 class Records {
  public:
   Records(int64_t bytes, bool zeroed) : recycled_(!zeroed) {
@@ -246,17 +247,22 @@ class Records {
   std::byte* data_;
 };
 
-// Whether there is a target wherever a target could be between the lowest and the highest address.
+// Whether a mean has more values than 32 bits count.
+bool counts_are_long(const Plan& plan, const Tuning& tuning, const Combine& combine) {
+  return combine.reduce == Reduce::mean && plan.space.count() > tuning.short_counts;
+}
+
+// Whether every slot between the lowest and the highest address can be a target.
 bool is_gapless(const Plan& plan, int64_t slots) {
   double targets = static_cast<double>(plan.unit_items());
   for (int axis = 0; axis < plan.space.rank(); ++axis) {
     if (plan.space.stride(kIndexed, axis) != 0) targets *= static_cast<double>(plan.space.extent(axis));
   }
   for (const IndexArray& index : plan.index) targets *= static_cast<double>(index.extent);
-  return targets == static_cast<double>(slots);  // exact below 2^53, and a window is far below
+  return targets == static_cast<double>(slots);  // exact below 2^53, far more than fit into memory
 }
 
-// A sweep over all records of a window.
+// Runs a sweep over all records of a window, on several threads.
 void sweep_window(const Scatter& scatter, Sweep sweep, const Window& totals, int64_t slots, int64_t record,
                   int64_t item) {
   struct SweepWork {
@@ -276,19 +282,20 @@ void sweep_window(const Scatter& scatter, Sweep sweep, const Window& totals, int
   host::run_task(scatter.threads, {(slots + kMaxChunkPoints - 1) / kMaxChunkPoints, run, &work});
 }
 
-// Reductions with running totals, one window of the targets at a time.
+// Runs a reduction with running totals for one window of targets at a time.
 Outcome reduce_in_windows(const Scatter& scatter, const Appliers& appliers, const Combine& combine) {
   const Plan& plan = *scatter.plan;
   const Span span = indexed_span(plan);
   const int64_t slots = (span.high - span.low) / plan.item;
   const int64_t per_unit = plan.unit_items();
   const int64_t window = std::min(slots, std::max(scatter.tuning->totals_window, per_unit));
-  const bool many = combine.reduce == Reduce::mean && plan.space.count() > scatter.tuning->short_counts;
-  // Memory between the targets is not ours to read, and few values do not pay for a look at every target.
+  const bool many = counts_are_long(plan, *scatter.tuning, combine);
+  // A sweep reads and writes all slots. Slots that are no targets may belong to other arrays, so that there must be no
+  // gaps; and with few values it does not pay.
   const bool dense = !many && slots / kSparseSlots <= plan.space.count() * per_unit && is_gapless(plan, slots);
   const Keep keep = many ? Keep::long_count : dense && sums_suffice(combine) ? Keep::nothing : Keep::count;
   const int64_t record = appliers.record_bytes(combine, keep);
-  const int64_t bytes = (window + per_unit) * record;  // the last unit may begin in the window
+  const int64_t bytes = (window + per_unit) * record;  // the last unit may begin in the window and end behind it
   const auto targets = scatter.threads > 1 ? sample(scatter) : std::vector<Address>();
   const Address start = reinterpret_cast<Address>(scatter.buffers->indexed) + static_cast<Address>(span.low);
   Sum sum;
@@ -323,7 +330,7 @@ Outcome reduce_in_windows(const Scatter& scatter, const Appliers& appliers, cons
   return Outcome::done;
 }
 
-// Units longer than a window are reduced piece by piece.
+// Reduces units that are longer than a window piece by piece.
 Outcome reduce_in_pieces(const Scatter& scatter, const Appliers& appliers, const Combine& combine) {
   const int64_t most = scatter.tuning->totals_window * scatter.plan->item;
   if (scatter.plan->unit <= most) return reduce_in_windows(scatter, appliers, combine);
@@ -355,6 +362,25 @@ int scatter_threads(const Plan& plan, const Tuning& tuning, int available) {
   return range_count(scatter);
 }
 
+Form form_of_parallel_scatter(Run run, const Plan& plan, const Tuning& tuning, const Combine& combine, int available) {
+  Buffers no_memory;
+  no_memory.index.resize(plan.index.size(), nullptr);
+  Prepared prepared;
+  prepare(plan, no_memory, Direction::scatter, tuning, prepared);
+  const Scatter scatter = scatter_of(run, tuning, plan, no_memory, {available, nullptr});
+  ScatterForm form;
+  const bool by_slices = scatter.threads > 1 && !slices(scatter, {}).empty();
+  form.in_pieces = scatter.threads > 1 && !by_slices && !pieces(scatter, {}).empty();
+  form.owns_all = scatter.threads == 1 || by_slices || form.in_pieces;
+  form.reduces = combine.reduce != Reduce::set;
+  form.has_totals = form.reduces && !combines_directly(combine);
+  const Keep keep = counts_are_long(plan, tuning, combine) ? Keep::long_count : Keep::count;
+  const ApplyStep step = form.has_totals ? ApplyStep::accumulate : ApplyStep::direct;
+  form.has_kernel = !form.reduces || appliers_of(run).elements(combine, step, keep) != nullptr;
+  if (form.has_totals) form.owns_all = false;  // a window of totals is a range of the targets
+  return form_of_scatter(plan, prepared.job, form);
+}
+
 bool may_meet(const Plan& plan, Direction direction) {
   return direction == Direction::scatter && !plan.is_one_to_one();
 }
@@ -364,26 +390,24 @@ Outcome scatter_with(Run run, const Tuning& tuning, const Plan& plan, const Buff
   const Scatter scatter = scatter_of(run, tuning, plan, buffers, options);
   if (scatter.threads > 1 && slices(scatter, {}).empty() && pieces(scatter, {}).empty()) {
     const DisjointRows tried = scatter_apart(run, tuning, plan, buffers, options);
-    if (tried.yes || tried.outcome != Outcome::done) return tried.outcome;
+    if (tried.disjoint || tried.outcome != Outcome::done) return tried.outcome;
   }
   return run_direct(scatter, {});
 }
 
-Outcome scatter_onto(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
-                     const RunOptions& options) {
+std::optional<Outcome> begin_with_base(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
+                                       const RunOptions& options) {
   const Span span = indexed_span(plan);
-  const bool tries = may_meet(plan, Direction::scatter) && plan.space.count() > 0 && span.low == 0 &&
-                     span.high == buffers.base_bytes && plan.bytes_moved() >= tuning.serial_row_bytes;
-  if (tries) {
+  const bool try_disjoint = may_meet(plan, Direction::scatter) && plan.space.count() > 0 && span.low == 0 &&
+                            span.high == buffers.base_bytes && plan.bytes_moved() >= tuning.serial_row_bytes;
+  if (try_disjoint) {
     const DisjointRows tried = scatter_apart(run, tuning, plan, buffers, options);
-    if (tried.yes || tried.outcome != Outcome::done) return tried.outcome;
+    if (tried.disjoint || tried.outcome != Outcome::done) return tried.outcome;
   }
   const Outcome copied = copy_base(run, tuning, buffers, options);
   if (copied != Outcome::done) return copied;
-  if (tries) return run_direct(scatter_of(run, tuning, plan, buffers, options), {});
-  Buffers filled = buffers;
-  filled.base = nullptr;
-  return move_with(run, tuning, plan, filled, Direction::scatter, options);
+  if (try_disjoint) return run_direct(scatter_of(run, tuning, plan, buffers, options), {});
+  return std::nullopt;
 }
 
 Outcome reduce_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers, const Combine& combine,

@@ -1,8 +1,10 @@
-// prepare.cpp: the decisions about a run: block sizes, prefetch, streaming, threads, chunks.
+// prepare.cpp: decides how a plan is run: kernel, block size, prefetch, streaming stores, threads and work chunks.
 #include "backends/cpu/prepare.h"
 
 #include <algorithm>
 #include <cstring>
+
+#include "backends/cpu/form.h"
 
 namespace gs::cpu {
 namespace {
@@ -10,11 +12,7 @@ namespace {
 alignas(64) constexpr std::byte kZeroRow[kFillRowBytes] = {};
 constexpr int64_t kOnePoint[] = {1};
 
-bool is_element(int64_t unit) {
-  return unit > 0 && unit <= 16 && (unit & (unit - 1)) == 0;
-}
-
-// An operand is flat if walking the points in order moves it by one stride all the way.
+// Whether an operand is flat: from each point to the next in C order, its address changes by the same stride.
 bool is_flat(const Space& space, int operand) {
   for (int axis = space.rank() - 2; axis >= 0; --axis) {
     int64_t span = 0;
@@ -37,9 +35,10 @@ void prepare_fill(const Plan& plan, const std::byte* fill, Direction direction, 
   job.fill_phase = 0;
   job.nowhere = Nowhere::never;
   if (!plan.masked && (plan.index.empty() || !plan.rule.fills())) return;
+  // Decided by the strides alone where that is possible, so that the form of a plan does not depend on its memory.
   if (direction == Direction::scatter) {
     job.nowhere = Nowhere::skip;
-  } else if (fill == nullptr) {
+  } else if (fill == nullptr && is_constant(plan.space, kFill)) {
     job.nowhere = plan.unit <= kFillRowBytes ? Nowhere::read_one : Nowhere::write;
     if (job.nowhere == Nowhere::read_one) job.fill = kZeroRow;
   } else if (plan.unit == plan.item) {
@@ -55,67 +54,21 @@ void prepare_fill(const Plan& plan, const std::byte* fill, Direction direction, 
   }
 }
 
-// Small units, one contiguous index array whose offsets are 32 bits times 32 bits, and nothing that differs per point.
-bool is_elements(const Plan& plan, const Job& job) {
-  const bool one_value = job.scatter && job.stride[(job.rank - 1) * job.operands + kDense] == 0;  // for a whole run
-  if (!is_element(job.unit) || !(job.packed || one_value) || job.short_runs || job.general) return false;
-  if (job.masked && (job.scatter || job.rule.bounds == Bounds::clip)) return false;
-  if (job.masked && job.stride[(job.rank - 1) * job.operands + kMask] != 1) return false;
-  if (job.indices != 1 || job.folds != 0 || job.rule.bounds == Bounds::wrap) return false;
-  if (job.nowhere != Nowhere::never && job.nowhere != (job.scatter ? Nowhere::skip : Nowhere::read_one)) return false;
-  const IndexArray& index = plan.index[0];
-  if (index.extent == 0 || index.extent >= UINT32_MAX || index.step < 0 || index.step > UINT32_MAX) return false;
-  if (job.scatter && index.step == 0) return false;
-  return job.stride[(job.rank - 1) * job.operands + kIndex] == index_size(index.type);
-}
-
-// Gathers of 4 or 8 bytes whose positions, in units, are 32-bit numbers.
-bool is_vectors(const Plan& plan, const Tuning& tuning, const Job& job) {
-  if (!tuning.vectors || job.general || job.scatter || (job.unit != 4 && job.unit != 8)) return false;
-  if (job.indices != 1 || job.folds != 0 || job.rule.bounds == Bounds::wrap) return false;
-  if (job.nowhere != Nowhere::never && job.nowhere != Nowhere::read_one) return false;
-  const IndexArray& index = plan.index[0];
-  const int64_t* const inner = job.stride + (job.rank - 1) * job.operands;
-  const int64_t length = job.extent[job.rank - 1];
-  if (inner[kDense] != job.unit && job.count > 1) return false;
-  if (inner[kIndex] != index_size(index.type) || (job.masked && inner[kMask] != 1)) return false;
-  if (inner[kIndexed] != 0 && inner[kIndexed] != job.unit) return false;
-  if (job.rank > 1 && length < kShortVectorRun) return false;
-  const int64_t units = index.step / job.unit;
-  if (index.extent <= 0 || units <= 0 || index.step != units * job.unit || (units & (units - 1)) != 0) return false;
-  const int64_t most = INT32_MAX - (inner[kIndexed] == 0 ? 0 : length);  // positions, with what points add to them
-  return index.extent <= most / units;
-}
-
-// Look-up tables: bytes by bytes.
-bool is_byte_table(const Plan& plan, const Tuning& tuning, const Job& job) {
-  if (!tuning.byte_tables || job.general || job.scatter || job.unit != 1) return false;
-  if (job.indices != 1 || job.folds != 0 || job.masked || job.rule.bounds == Bounds::wrap) return false;
-  if (job.nowhere != Nowhere::never && job.nowhere != Nowhere::read_one) return false;
-  const IndexArray& index = plan.index[0];
-  if (index.extent < 1 || index.extent > 256 || index.step != 1) return false;
-  if (index.type != IndexType::u8 && index.type != IndexType::i8) return false;
-  const bool counts = job.rule.negative == Negative::from_end;
-  if (index.type == IndexType::i8 && (job.rule.bounds == Bounds::clip || (!counts && index.extent > 128))) return false;
-  const int64_t* const inner = job.stride + (job.rank - 1) * job.operands;
-  if (job.count > 1 && (inner[kDense] != 1 || inner[kIndex] != 1 || inner[kIndexed] != 0)) return false;
-  return job.extent[job.rank - 1] >= tuning.byte_run;
-}
-
 int64_t indexed_bytes(const Plan& plan) {
   const Span span = indexed_span(plan);
   return span.high - span.low;
 }
 
-// A long innermost axis whose whole table fits into L2 (one row of a matrix, say) is fetched line by line, one run
-// ahead; otherwise the targets of the next block are.
+// Chooses what is prefetched. If the innermost axis is long, and the part of the source array that one run reads fits
+// into L2 (for example one row of a matrix), that part is prefetched line by line, one run ahead. Otherwise the indexed
+// addresses of later points are prefetched.
 void choose_ahead(const Plan& plan, const Tuning& tuning, Job& job) {
   job.ahead = Ahead::none;
   job.run_span = 0;
   if (job.general || job.indices == 0 || job.count <= kBlockAhead) return;
-  if (indexed_bytes(plan) < (job.vectors ? tuning.far_vector_bytes : tuning.far_bytes)) return;
+  if (indexed_bytes(plan) < (job.form == Form::vectors ? tuning.far_vector_bytes : tuning.far_bytes)) return;
   job.ahead = job.scatter ? Ahead::units : Ahead::points;
-  if (job.scatter || !job.elements || job.rank < 2) return;
+  if (job.scatter || !has_elements_form(plan, job) || job.rank < 2) return;
   const IndexArray& index = plan.index[0];
   const int last = job.rank - 1;
   if (index.step != plan.unit || plan.space.stride(kIndexed, last) != 0) return;
@@ -126,7 +79,7 @@ void choose_ahead(const Plan& plan, const Tuning& tuning, Job& job) {
   job.run_span = index.extent * index.step;
 }
 
-// Whether every unit on the indexed side consists of whole lines.
+// Whether every unit on the indexed side consists of whole cache lines.
 bool has_whole_lines(const Plan& plan, const std::byte* indexed) {
   uint64_t all = reinterpret_cast<uint64_t>(indexed) | static_cast<uint64_t>(plan.unit);
   for (int axis = 0; axis < plan.space.rank(); ++axis) all |= static_cast<uint64_t>(plan.space.stride(kIndexed, axis));
@@ -199,10 +152,8 @@ void prepare(const Plan& plan, const Buffers& buffers, Direction direction, cons
   job.apply_elements = nullptr;
   job.marks = {};
   job.base = nullptr;
-  job.elements = is_elements(plan, job);
-  job.vectors = is_vectors(plan, tuning, job);
+  job.form = form_of_job(plan, tuning, job);
   choose_ahead(plan, tuning, job);
-  job.byte_table = is_byte_table(plan, tuning, job);
   job.block = block_size(job);
 }
 
@@ -225,9 +176,9 @@ Cut cut(const Plan& plan, const Tuning& tuning, const ThreadCount& threads) {
         std::max<int64_t>(tuning.min_chunk_bytes / unit, is_element(unit) ? tuning.min_chunk_points : 1);
     const int64_t most = std::max<int64_t>(std::min(kMaxChunkPoints, kMaxChunkBytes / unit), 1);
     const int64_t points = std::min(std::max(count / shares, least), most);
-    const int64_t whole = is_element(unit) ? 64 : (points >= 16 ? 16 : 1);  // chunks of a packed result end with a line
-    result.points =
-        std::max((points + whole - 1) / whole * whole, (count >> 31) + 1);  // no more than the pool can count
+    // Work chunks of a packed result end with a cache line, and there are not more than the thread pool can count.
+    const int64_t whole = is_element(unit) ? 64 : (points >= 16 ? 16 : 1);
+    result.points = std::max((points + whole - 1) / whole * whole, (count >> 31) + 1);
   }
   result.chunks = (count + result.points - 1) / result.points * result.pieces;
   result.threads = static_cast<int>(std::min<int64_t>(result.threads, std::max<int64_t>(result.chunks, 1)));

@@ -1,6 +1,9 @@
-// small_move.cpp: moves that are so short that deciding how to run them would take longer.
-#include "backends/cpu/cpu_backend.h"
+// small_move.cpp: runs small calls, with all decisions made once for their geometry.
+#include "backends/cpu/small_move.h"
+
+#include "backends/cpu/kernel_levels.h"
 #include "backends/cpu/parallel_scatter.h"
+#include "backends/cpu/plan_form.h"
 
 namespace gs::cpu {
 namespace {
@@ -11,20 +14,19 @@ class Small final : public SmallMove {
     Buffers nothing;
     nothing.index.resize(plan_.index.size(), nullptr);
     prepare(plan_, nothing, direction, tuning, prepared_);
-    prepared_.job.stream = false;  // so short a result stays in the caches, and where it will lie is not known yet
-    const Job& job = prepared_.job;
-    count_ = job.count;
+    prepared_.job.stream = false;  // a short result stays in the caches, and its address is not known yet
+    count_ = prepared_.job.count;
     extent_ = plan_.index[0].extent;
-    const bool is_short = direction == Direction::gather && job.elements && job.rank == 1 &&
-                          plan_.kind == PlanKind::elements && plan_.index[0].step == plan_.unit && plan_.rule == Rule{};
-    if (is_short) short_ = short_gather_of(kernels, plan_.index[0].type, plan_.unit);
+    if (form_of(plan_, tuning, direction) == Form::short_gather) {
+      short_ = short_gather_of(kernels, plan_.index[0].type, plan_.unit);
+    }
   }
 
   bool run(std::byte* dense, std::byte* indexed, const std::byte* index) const override {
     if (short_.run != nullptr) return short_.run(dense, indexed, index, count_, extent_);
     JobIndex array = prepared_.index[0];
     array.data = index;
-    Job job = prepared_.job;  // a copy: other threads may be in here
+    Job job = prepared_.job;  // a copy, because several threads may run this object
     job.index = &array;
     job.dense = dense;
     job.indexed = indexed;

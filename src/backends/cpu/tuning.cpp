@@ -1,4 +1,4 @@
-// tuning.cpp: the tuning of this machine, from its caches and its environment variables.
+// tuning.cpp: computes the tuning of the host from its caches and from environment variables.
 #include "backends/cpu/tuning.h"
 
 #include <algorithm>
@@ -32,6 +32,11 @@ Tuning host_tuning(const host::HostInfo& host) {
   tuning.far_bytes = bytes_from("GS_FAR_TABLE_BYTES", times(host.l2_bytes, kFarTablePerL2));
   tuning.far_vector_bytes =
       tuning.vectors ? bytes_from("GS_FAR_TABLE_BYTES", times(host.l2_bytes, kFarVectorsPerL2)) : tuning.far_bytes;
+  // A size that the user sets for source arrays is right for columns too, unless there is one for columns.
+  const bool far_is_set = std::getenv("GS_FAR_TABLE_BYTES") != nullptr;
+  tuning.table.far_column_bytes =
+      bytes_from("GS_FAR_COLUMN_BYTES", far_is_set ? tuning.far_bytes : times(host.l2_bytes, kFarColumnsPerL2));
+  tuning.table.serial_rows = points_from("GS_SERIAL_ROWS", tuning.table.serial_rows);
   const bool llc_is_set = std::getenv("GS_LLC_BYTES") != nullptr;
   const int64_t stream_bytes = llc_is_set ? std::max<int64_t>(host.llc_bytes / kStreamPartOfLlc, 1) : kStreamBytes;
   tuning.stream_bytes = bytes_from("GS_STREAM_BYTES", stream_bytes);

@@ -1,4 +1,4 @@
-// architectures.h: which GPUs the kernels of this build run on.
+// architectures.h: decides whether the kernels of this build run on a GPU.
 #pragma once
 
 #include <charconv>
@@ -6,8 +6,9 @@
 
 namespace gs::cuda {
 
-// `list` is what CMake was given: "80-real,90-virtual,120". Machine code runs on its own generation (major) from its
-// minor on; intermediate code ("virtual") is compiled by the driver for anything newer. A plain number is both.
+// `list` is the value of GS_CUDA_ARCHITECTURES, such as "80-real,90-virtual,120". Machine code ("real") runs on GPUs of
+// its major version from its minor version on. The driver compiles intermediate code ("virtual") for any newer GPU. A
+// plain number stands for both.
 inline bool serves(std::string_view list, int major, int minor) {
   while (!list.empty()) {
     const std::string_view item = list.substr(0, list.find(','));

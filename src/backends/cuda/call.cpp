@@ -1,4 +1,4 @@
-// call.cpp: see call.h.
+// call.cpp: implements the checks, counts and scopes of call.h.
 #include "backends/cuda/call.h"
 
 #include <cudaTypedefs.h>
@@ -18,11 +18,11 @@ Function driver_call(const char* name) {
   check(cudaGetDriverEntryPointByVersion(name, &found, 12000, cudaEnableDefault, &result),
         "cudaGetDriverEntryPointByVersion");
   if (found == nullptr || result != cudaDriverEntryPointSuccess)
-    throw device::DeviceError(std::string("the CUDA driver has no ") + name);
+    throw device::DeviceError(std::string("the CUDA driver does not have the function ") + name);
   return reinterpret_cast<Function>(found);
 }
 
-// Of the driver's library, which nothing here links.
+// Functions of the driver's library, which this module does not link.
 struct ContextCalls {
   PFN_cuCtxGetCurrent_v4000 get = driver_call<PFN_cuCtxGetCurrent_v4000>("cuCtxGetCurrent");
   PFN_cuCtxSetCurrent_v4000 set = driver_call<PFN_cuCtxSetCurrent_v4000>("cuCtxSetCurrent");

@@ -1,4 +1,4 @@
-// call.h: how the CUDA runtime is called here: every answer checked, what costs time counted, on the right device.
+// call.h: checks every result of the CUDA runtime, counts the calls that cost time, and sets device and capture mode.
 #pragma once
 
 #include <cuda.h>
@@ -9,25 +9,25 @@
 
 namespace gs::cuda {
 
-// What this module has asked of the driver so far; tests prove with it what a call does not do.
+// The number of expensive driver calls so far; with it, tests prove that an operator makes none of them.
 struct Counts {
   std::atomic<uint64_t> launches{0};
   std::atomic<uint64_t> waits{0};        // the host waited for the GPU
-  std::atomic<uint64_t> allocations{0};  // of memory for good: cudaMalloc, cudaHostAlloc
+  std::atomic<uint64_t> allocations{0};  // of memory that is kept: cudaMalloc, cudaHostAlloc
 };
 Counts& counts();
 
-// Throws device::DeviceError with the call's name and CUDA's text; std::bad_alloc where memory ran out.
+// Throws device::DeviceError with the call's name and CUDA's text, or std::bad_alloc if memory ran out.
 void check(cudaError_t error, const char* call);
 
-// For places that cannot throw: forgets the error, so that nobody is told of it later.
+// For places that cannot throw: clears the error, so that no later call reports it.
 bool succeeded(cudaError_t error) noexcept;
 
-// Whether the stream is being captured into a graph.
+// Returns true if the stream is being captured into a graph.
 bool is_capturing(cudaStream_t stream);
 
 // Makes a device the current one for a scope. Leaves the thread without a context if it had none: setting the device
-// back would create a context, and take memory, on a GPU that nobody asked for.
+// back would create a context, and use memory, on a GPU that the program may not use.
 class DeviceGuard {
  public:
   explicit DeviceGuard(int device);
@@ -40,8 +40,9 @@ class DeviceGuard {
   bool changed_ = false;
 };
 
-// Calls that must not become part of a graph, but are right beside it (memory for good, questions about events), would
-// be refused, and would spoil the graph, while any stream of the process is captured. In this scope they are not.
+// Allows calls that must not become part of a graph but may run beside its capture (allocation of memory that is kept,
+// queries of events). Outside of this scope, CUDA refuses such calls while any stream of the process is captured, and
+// invalidates the graph.
 class BesideCapture {
  public:
   BesideCapture() noexcept;

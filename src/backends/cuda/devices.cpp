@@ -1,4 +1,4 @@
-// devices.cpp: see devices.h.
+// devices.cpp: implements the interface Devices by CUDA: kinds of memory, machines, and memory for results.
 #include "backends/cuda/devices.h"
 
 #include <optional>
@@ -25,7 +25,8 @@ class CudaDevices final : public Devices {
 
   MemoryPlace place_of(const void* address) const override {
     if (count() == 0 || is_forked()) return {};
-    // A thread without a context would get one, and the first GPU with it, which nobody may have asked for.
+    // The query would create a context on the first GPU for a thread without one, although the program may not use that
+    // GPU.
     std::optional<DeviceGuard> guard;
     if (const int device = device_in_use(); device >= 0) guard.emplace(device);
     cudaPointerAttributes found{};
@@ -42,25 +43,25 @@ class CudaDevices final : public Devices {
     return std::make_unique<CudaMachine>(resources(device), stream_of(stream));
   }
 
-  // The memory of a result outlives a graph that is being captured, so it does not come from there.
+  // The memory of a result outlives a graph that is being captured, so it is not allocated within the graph.
   std::byte* allocate(int device, uintptr_t stream, int64_t bytes) const override {
-    Resources& lender = resources(device);
+    Resources& own = resources(device);
     const DeviceGuard guard(device);
-    if (!is_capturing(stream_of(stream))) return lender.memory.allocate(bytes, stream_of(stream));
+    if (!is_capturing(stream_of(stream))) return own.memory.allocate(bytes, stream_of(stream));
     const BesideCapture beside;
-    std::byte* memory = lender.memory.allocate(bytes, lender.aside);
+    std::byte* memory = own.memory.allocate(bytes, own.aside);
     counts().waits.fetch_add(1, std::memory_order_relaxed);
-    check(cudaStreamSynchronize(lender.aside), "cudaStreamSynchronize");
+    check(cudaStreamSynchronize(own.aside), "cudaStreamSynchronize");
     return memory;
   }
 
   void release(int device, uintptr_t stream, std::byte* memory) const noexcept override {
     if (memory == nullptr || is_forked()) return;
     try {
-      Resources& lender = resources(device);
+      Resources& own = resources(device);
       const DeviceGuard guard(device);
-      lender.memory.release_outside(memory, stream_of(stream));
-    } catch (const std::exception&) {  // the context is gone, and the memory with it
+      own.memory.release_outside(memory, stream_of(stream));
+    } catch (const std::exception&) {  // the context is destroyed, and the memory with it
     }
   }
 };

@@ -1,4 +1,4 @@
-// devices.h: the GPUs that CUDA reaches, as the core asks for them.
+// devices.h: offers the GPUs of the CUDA driver to the core.
 #pragma once
 
 #include "backends/devices.h"

@@ -1,4 +1,4 @@
-// driver.cpp: see driver.h.
+// driver.cpp: queries the CUDA driver and its GPUs, and words the reasons why they cannot be used.
 #include "backends/cuda/driver.h"
 
 #include <cuda_runtime_api.h>
@@ -19,22 +19,22 @@ std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-// The oldest driver for a major version of CUDA, by NVIDIA's compatibility table.
+// The oldest driver for this major version of CUDA, from NVIDIA's compatibility table.
 constexpr const char* kOldestDriver = CUDART_VERSION >= 13000 ? "580" : "525";
 
-std::string why_none(cudaError_t error, int driver_version) {
+std::string no_gpu_reason(cudaError_t error, int driver_version) {
   if (error == cudaErrorInsufficientDriver) {
     std::string text = "no GPU: the driver is missing or too old (CUDA " + std::to_string(CUDART_VERSION / 1000) +
                        " needs " + kOldestDriver + " or newer";
-    if (driver_version > 0) text += "; this one speaks CUDA " + version_text(driver_version);
+    if (driver_version > 0) text += "; this one supports CUDA " + version_text(driver_version);
     return text + ")";
   }
   if (error == cudaErrorNoDevice || error == cudaSuccess)
-    return "no GPU: the driver sees none (is CUDA_VISIBLE_DEVICES set?)";
+    return "no GPU: the driver reports none (is CUDA_VISIBLE_DEVICES set?)";
   return std::string("no GPU: ") + cudaGetErrorString(error) + " (" + cudaGetErrorName(error) + ")";
 }
 
-DeviceFacts ask_device(int device) {
+DeviceFacts query_device(int device) {
   DeviceFacts facts;
   cudaDeviceProp found{};
   const cudaError_t error = cudaGetDeviceProperties(&found, device);
@@ -50,28 +50,30 @@ DeviceFacts ask_device(int device) {
   facts.has_pools = found.memoryPoolsSupported != 0;
   if (!serves(architectures(), found.major, found.minor))
     facts.reason = "its compute capability is " + std::to_string(found.major) + "." + std::to_string(found.minor) +
-                   ", and this build has code for " + architectures() + " (GS_CUDA_ARCHITECTURES) only";
+                   ", and this build has code only for " + architectures() +
+                   " (see the build option GS_CUDA_ARCHITECTURES)";
   return facts;
 }
 
-DriverFacts ask() {
+DriverFacts query_driver() {
   DriverFacts facts;
   succeeded(cudaDriverGetVersion(&facts.version));
-  int count = 0;  // the call leaves it alone where it fails
+  int count = 0;  // stays 0 if the call fails
   const cudaError_t error = cudaGetDeviceCount(&count);
   if (!succeeded(error) || count == 0) {
-    facts.reason = why_none(error, facts.version);
+    facts.reason = no_gpu_reason(error, facts.version);
     return facts;
   }
   pthread_atfork(nullptr, nullptr, [] { forked.store(true, std::memory_order_relaxed); });
-  for (int device = 0; device < count; ++device) facts.devices.push_back(ask_device(device));
+  for (int device = 0; device < count; ++device) facts.devices.push_back(query_device(device));
   return facts;
 }
 
 }  // namespace
 
 const DriverFacts& driver() {
-  static const DriverFacts* const facts = new DriverFacts(ask());  // outlives every thread at exit
+  // Never destroyed, because threads may still use it at exit.
+  static const DriverFacts* const facts = new DriverFacts(query_driver());
   return *facts;
 }
 
@@ -91,7 +93,8 @@ const DeviceFacts& usable(int device) {
         "this process was forked from one that uses the GPU, which CUDA does not allow; start it with the method "
         "'spawn' or 'forkserver', or use the GPU for the first time after the fork");
   if (device < 0 || device >= static_cast<int>(facts.devices.size()))
-    throw device::DeviceError("there is no GPU " + std::to_string(device) + ", only " +
+    throw device::DeviceError("there is no GPU " + std::to_string(device) +
+                              "; GPUs are numbered from 0, and the driver reports " +
                               std::to_string(facts.devices.size()));
   const DeviceFacts& found = facts.devices[static_cast<std::size_t>(device)];
   if (!found.reason.empty())

@@ -1,4 +1,4 @@
-// driver.h: what the driver and its GPUs are, asked once; and why they do not serve, in words for a user.
+// driver.h: facts about the CUDA driver and its GPUs, queried once, and the reason if a GPU cannot be used.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +14,26 @@ struct DeviceFacts {
   int64_t memory = 0;
   int processors = 0;
   bool has_pools = false;
-  std::string reason;  // why it does not serve; empty where it does
+  std::string reason;  // why the GPU cannot be used; empty if it can
 };
 
 struct DriverFacts {
-  int version = 0;     // of CUDA, as the driver speaks it: 1000 * major + 10 * minor; 0 without a driver
-  std::string reason;  // why there is no GPU; empty where there is one
+  int version = 0;     // the newest CUDA that the driver supports: 1000 * major + 10 * minor; 0 without a driver
+  std::string reason;  // why there is no GPU; empty if there is one
   std::vector<DeviceFacts> devices;
 };
 
-// Makes no context. The answer stays that of the first call.
+// Creates no context. Every call returns the facts that the first call found.
 const DriverFacts& driver();
 
 // The architectures that this build has code for, separated by commas.
 const char* architectures();
 
-// A process that forked has none of its parent's GPU work and must not touch it.
+// True in a process that was forked after the first call of `driver`. Its parent's GPU resources do not exist there and
+// must not be used.
 bool is_forked();
 
-// Throws device::DeviceError, which says why, unless the device serves this process.
+// The facts of a device. Throws device::DeviceError with the reason if this process cannot use the device.
 const DeviceFacts& usable(int device);
 
 }  // namespace gs::cuda

@@ -1,4 +1,4 @@
-// kernel.cuh: how a body becomes a kernel.
+// kernel.cuh: turns a kernel body into a kernel.
 #pragma once
 
 #include "backends/cuda/kernels.h"
@@ -6,8 +6,9 @@
 
 namespace gs::cuda {
 
-// The parameters stay in constant memory, where every thread reads them: nothing copies the body. "One block at a
-// time": without it ptxas stops at 64 registers for the sake of more, and spills.
+// The parameters stay in constant memory, where every thread reads them, so that no thread copies the body. The launch
+// bound asks for one block at a time, because otherwise ptxas limits itself to 64 registers so that more blocks fit,
+// and spills.
 template <class Body>
 __global__ void __launch_bounds__(device::kBlockThreads, 1) run(const __grid_constant__ Body body) {
   const int64_t thread = int64_t{blockIdx.x} * device::kBlockThreads + threadIdx.x;

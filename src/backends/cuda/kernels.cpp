@@ -1,4 +1,4 @@
-// kernels.cpp: the table of all kernels.
+// kernels.cpp: builds the table of all kernels by the numbers of their bodies.
 #include "backends/cuda/kernels.h"
 
 #include <array>

@@ -1,4 +1,4 @@
-// kernels.h: what nvcc compiles, as plain C++ sees it: kernels by number, and the sorts and sums of CUB.
+// kernels.h: declares what nvcc compiles for plain C++: the kernels by number, and the sorts and sums of CUB.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -13,10 +13,10 @@ struct Kernel {
   std::size_t bytes = 0;           // of the body
 };
 
-// The kernel with a number of device/bodies.h.
+// The kernel of the body that has this number in device/bodies/bodies.h.
 const Kernel& kernel(int number);
 
-// Each family of bodies, from a file of its own, puts its kernels into the table of all.
+// Each function puts the kernels of one family of bodies into the table; every family has a source file of its own.
 void move_kernels(Kernel* table);
 void scatter_kernels(Kernel* table);
 void atomic_kernels(Kernel* table);
@@ -25,13 +25,14 @@ void float_run_kernels(Kernel* table);
 void byte_float_run_kernels(Kernel* table);
 void column_kernels(Kernel* table);
 
-// Two buffers for one array: what is in `now` is sorted into one of them, which then is `now`.
+// Two buffers for one array. The sort reads the array in `now` and writes it to one of the two, which is `now`
+// afterwards.
 struct SortBuffer {
   uint64_t* now = nullptr;
   uint64_t* other = nullptr;
 };
 
-// As CUB's calls: with `work` null they only say how many bytes of it they need.
+// As CUB's functions: with `work` null they only store in `bytes` how much temporary memory they need.
 cudaError_t sort_pairs(void* work, std::size_t& bytes, SortBuffer& keys, SortBuffer& values, int64_t count, int bits,
                        cudaStream_t stream);
 cudaError_t exclusive_sum_of(void* work, std::size_t& bytes, int64_t* values, int64_t count, cudaStream_t stream);

@@ -1,4 +1,4 @@
-// kernels_atomic.cu: the kernels of reductions by atomic instructions.
+// kernels_atomic.cu: compiles the kernels of reductions by atomic instructions.
 #include "backends/cuda/kernel.cuh"
 
 void gs::cuda::atomic_kernels(Kernel* table) {

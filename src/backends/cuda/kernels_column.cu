@@ -1,4 +1,4 @@
-// kernels_column.cu: the kernels for columns of tables.
+// kernels_column.cu: compiles the kernels for the columns of tables.
 #include "backends/cuda/kernel.cuh"
 
 void gs::cuda::column_kernels(Kernel* table) {

@@ -1,4 +1,4 @@
-// kernels_move.cu: the kernels of moves.
+// kernels_move.cu: compiles the kernels of moves without duplicates, and of the check of indices.
 #include "backends/cuda/kernel.cuh"
 
 void gs::cuda::move_kernels(Kernel* table) {

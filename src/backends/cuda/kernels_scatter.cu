@@ -1,4 +1,4 @@
-// kernels_scatter.cu: the kernels of scatters.
+// kernels_scatter.cu: compiles the kernels of scatters that may have duplicates, and of the search for duplicates.
 #include "backends/cuda/kernel.cuh"
 
 void gs::cuda::scatter_kernels(Kernel* table) {

@@ -1,4 +1,4 @@
-// machine.cpp: see machine.h.
+// machine.cpp: submits launches, copies, statuses, sorts and waits to a stream of a GPU.
 #include "backends/cuda/machine.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace gs::cuda {
 namespace {
 
-// A status that was asked for in a stream, and the event behind it.
+// The receipt of a status that is copied to the host in a stream; the event follows the copy.
 class StreamReceipt final : public device::Receipt {
  public:
   StreamReceipt(Resources& resources, StatusWords::StatusPair word, cudaEvent_t event)
@@ -45,11 +45,11 @@ class StreamReceipt final : public device::Receipt {
  private:
   Resources& resources_;
   StatusWords::StatusPair word_;
-  cudaEvent_t event_;  // null once the answer is known
+  cudaEvent_t event_;  // null once the status is read
   device::Status status_;
 };
 
-// A status that is copied to `near` whenever a graph is run.
+// The receipt of a status that every replay of a graph copies to `near`.
 class GraphReceipt final : public device::Receipt {
  public:
   explicit GraphReceipt(device::Status* near) : near_(near) {}
@@ -76,35 +76,38 @@ CudaMachine::~CudaMachine() {
   try {
     const DeviceGuard guard(resources_.device);
     give_staging();
-    // An exception left these behind, perhaps with launches that still use them.
+    // An exception left these statuses behind, perhaps with launches that still use them.
     const bool capturing = is_capturing();
     for (device::Status* status : statuses_) {
-      if (capturing) continue;  // the graph has it
+      if (capturing) continue;  // the graph uses the status
       const StatusWords::StatusPair word = resources_.words.of(status);
       check(cudaMemsetAsync(word.far, 0, sizeof(device::Status), stream_), "cudaMemsetAsync");
       resources_.words.give(word, resources_.events.record(stream_));
     }
-  } catch (const std::exception&) {  // the device is broken: the words are lost, and whoever asks next is told
+  } catch (const std::exception&) {  // the device is broken: the words are not reused, and the next call throws
   }
 }
 
 void CudaMachine::launch(int number, int64_t blocks, const void* body, std::size_t bytes) {
   if (blocks <= 0) return;
   const Kernel& found = kernel(number);
-  if (found.bytes != bytes) throw device::DeviceError("kernel " + std::to_string(number) + " takes another body");
+  if (found.bytes != bytes)
+    throw device::DeviceError("kernel " + std::to_string(number) + " takes a body of " + std::to_string(found.bytes) +
+                              " bytes, but got one of " + std::to_string(bytes) + " bytes");
   const DeviceGuard guard(resources_.device);
   std::atomic<int>& at_a_time = resources_.at_a_time[static_cast<std::size_t>(number)];
-  if (at_a_time.load(std::memory_order_relaxed) == 0) {  // the driver loads a kernel at its first use: no graph can
+  // The driver loads a kernel at its first use, which a capture refuses.
+  if (at_a_time.load(std::memory_order_relaxed) == 0) {
     const BesideCapture beside;
     cudaFuncAttributes attributes{};
     check(cudaFuncGetAttributes(&attributes, found.function), "cudaFuncGetAttributes");
-    int of_processor = 0;
-    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&of_processor, found.function, device::kBlockThreads, 0),
+    int per_processor = 0;
+    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, found.function, device::kBlockThreads, 0),
           "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
-    at_a_time.store(std::max(of_processor, 1) * resources_.processors, std::memory_order_relaxed);
+    at_a_time.store(std::max(per_processor, 1) * resources_.processors, std::memory_order_relaxed);
   }
-  // Whole rounds of what the GPU runs at a time, so that none is idle in the last; several, so that a slow block does
-  // not hold up the rest.
+  // At most kRounds times the blocks that the GPU runs at a time: a whole number of rounds, so that no processor is
+  // idle in the last round; several rounds, so that a slow block does not delay the rest.
   constexpr int64_t kRounds = 4;
   const int64_t most = kRounds * at_a_time.load(std::memory_order_relaxed);
   const dim3 grid(static_cast<unsigned>(std::min(blocks, most)));
@@ -125,7 +128,7 @@ void CudaMachine::release(std::byte* memory) noexcept {
   try {
     const DeviceGuard guard(resources_.device);
     resources_.memory.release(memory, stream_);
-  } catch (const std::exception&) {  // the context is gone, and the memory with it
+  } catch (const std::exception&) {  // the context is destroyed, and the memory with it
   }
 }
 
@@ -145,8 +148,8 @@ void CudaMachine::copy_to(void* target, const void* source, int64_t bytes) {
   check(cudaMemcpyAsync(target, source, size_of(bytes), cudaMemcpyDefault, stream_), "cudaMemcpyAsync");
 }
 
-// By way of pinned memory of ours: a copy from the caller's would be read later, if that is pinned as well, and
-// whenever a graph is run.
+// The copy goes through pinned memory of this module. The stream would read the caller's own memory only later if that
+// is pinned as well, and at every replay of a graph.
 void CudaMachine::write(void* target, const void* host, int64_t bytes) {
   if (bytes <= 0) return;
   const DeviceGuard guard(resources_.device);
@@ -160,7 +163,7 @@ void CudaMachine::write(void* target, const void* host, int64_t bytes) {
     }
     std::byte* const staged = staging_.data + staged_;
     std::memcpy(staged, from, size_of(part));
-    staged_ += (part + 255) / 256 * 256;  // the next one begins at a line of its own
+    staged_ += (part + 255) / 256 * 256;  // the next part begins at a multiple of 256 bytes
     copy_to(to, staged, part);
     to += part;
     from += part;
@@ -169,16 +172,16 @@ void CudaMachine::write(void* target, const void* host, int64_t bytes) {
 }
 
 void CudaMachine::give_staging() noexcept {
-  const Staging::Chunk block = std::exchange(staging_, {});
+  const Staging::StagingBuffer buffer = std::exchange(staging_, {});
   staged_ = 0;
-  if (block.data == nullptr) return;
+  if (buffer.data == nullptr) return;
   try {
     if (is_capturing()) {
-      resources_.staging.keep(block);
+      resources_.staging.keep(buffer);
     } else {
-      resources_.staging.give(block, resources_.events.record(stream_));
+      resources_.staging.give(buffer, resources_.events.record(stream_));
     }
-  } catch (const std::exception&) {  // the block is lost, and safe
+  } catch (const std::exception&) {  // the buffer is not reused, which is safe
   }
 }
 
@@ -197,14 +200,14 @@ device::Status* CudaMachine::status() {
   statuses_.reserve(statuses_.size() + 1);
   const StatusWords::StatusPair word = resources_.words.take();
   statuses_.push_back(word.far);
-  // In a graph the word is judged anew by each replay.
+  // Within a graph, every replay has to begin with a clean status.
   if (is_capturing()) check(cudaMemsetAsync(word.far, 0, sizeof(device::Status), stream_), "cudaMemsetAsync");
   return word.far;
 }
 
 void CudaMachine::forget(device::Status* status) {
   const auto found = std::find(statuses_.begin(), statuses_.end(), status);
-  if (found == statuses_.end()) throw device::DeviceError("a status of another machine");
+  if (found == statuses_.end()) throw device::DeviceError("this status does not belong to this machine");
   statuses_.erase(found);
 }
 
@@ -225,7 +228,7 @@ std::unique_ptr<device::Receipt> CudaMachine::later(device::Status* status) {
   const DeviceGuard guard(resources_.device);
   const StatusWords::StatusPair word = resources_.words.of(status);
   copy_to(word.near, word.far, sizeof(device::Status));
-  give_staging();  // whoever keeps this machine until the answer is known may outlive the stream
+  give_staging();  // the machine may be kept until the status is read, and so outlive the stream
   if (is_capturing()) {
     forget(status);
     return std::make_unique<GraphReceipt>(word.near);
@@ -240,7 +243,7 @@ std::unique_ptr<device::Receipt> CudaMachine::later(device::Status* status) {
 void CudaMachine::sort(uint64_t* keys, uint64_t* values, int64_t count, int bits) {
   if (count <= 1 || bits <= 0) return;
   const DeviceGuard guard(resources_.device);
-  const BesideCapture beside;  // its kernels are loaded at their first use
+  const BesideCapture beside;  // CUB's kernels are loaded at their first use
   const int64_t bytes = count * static_cast<int64_t>(sizeof(uint64_t));
   const device::Temporary other_keys(*this, bytes);
   const device::Temporary other_values(*this, bytes);
@@ -277,8 +280,8 @@ void CudaMachine::wait_here(const char* what) {
   if (is_capturing())
     throw device::DeviceError(
         std::string(what) +
-        " waits for the GPU, which a stream under capture cannot; use bounds='deferred' or 'fill', "
-        "or another rule that does not wait");
+        " waits for the GPU, which is not possible while its stream is captured into a graph; use bounds='deferred' or "
+        "'fill', or another rule that does not wait");
   counts().waits.fetch_add(1, std::memory_order_relaxed);
   check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
 }
@@ -304,14 +307,14 @@ void CudaMachine::wait_for_event(const void* event) {
 void CudaMachine::order(cudaStream_t first, cudaStream_t second) {
   if (first == second) return;
   const DeviceGuard guard(resources_.device);
-  // The other way round is how a stream joins a capture.
+  // The opposite is allowed: a stream joins a capture when it waits for a captured stream.
   if (cuda::is_capturing(second) && !cuda::is_capturing(first))
     throw device::DeviceError(
-        "a stream under capture cannot wait for one that is not captured; let the work there finish before the capture "
-        "begins, or capture it too");
+        "a stream that is being captured cannot wait for a stream that is not; let the other stream's work finish "
+        "before the capture begins, or capture it too");
   const cudaEvent_t event = resources_.events.record(first);
   const cudaError_t error = cudaStreamWaitEvent(second, event, 0);
-  resources_.events.give(event);  // recorded anew, it does not change what was waited for
+  resources_.events.give(event);  // recording the event again does not change what `second` waits for
   check(error, "cudaStreamWaitEvent");
 }
 

@@ -1,4 +1,4 @@
-// machine.h: a stream of a GPU, as the machine that runs kernel bodies.
+// machine.h: the machine that runs kernel bodies on a stream of a GPU.
 #pragma once
 
 #include <limits>
@@ -18,7 +18,8 @@ class CudaMachine final : public device::Machine {
   ~CudaMachine() override;
 
   const char* name() const override { return "cuda"; }
-  // `launch` knows how many of a kernel it takes, which its registers decide.
+  // No limit here: `launch` limits the grid by kernel, because a kernel's registers decide how many of its blocks run
+  // at a time.
   int64_t resident_blocks() const override { return std::numeric_limits<int32_t>::max(); }
   void launch(int kernel, int64_t blocks, const void* body, std::size_t bytes) override;
   std::byte* allocate(int64_t bytes) override;
@@ -40,16 +41,16 @@ class CudaMachine final : public device::Machine {
 
  private:
   void copy_to(void* target, const void* source, int64_t bytes);
-  void wait_here(const char* what);  // throws where the stream is captured
+  void wait_here(const char* what);  // throws if the stream is being captured
   void give_staging() noexcept;
   void forget(device::Status* status);
   void order(cudaStream_t first, cudaStream_t second);
 
   Resources& resources_;
   cudaStream_t stream_;
-  Staging::Chunk staging_;  // of the last `write`; further ones fill it up
+  Staging::StagingBuffer staging_;  // of the last `write`; further writes fill it up
   int64_t staged_ = 0;
-  std::vector<device::Status*> statuses_;  // handed out, not taken back
+  std::vector<device::Status*> statuses_;  // given out by `status` and not yet given back
 };
 
 }  // namespace gs::cuda

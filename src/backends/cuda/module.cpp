@@ -1,4 +1,4 @@
-// module.cpp: the extension module `gatherscatter._cuda`: kernel bodies for GPUs, and what it knows of them.
+// module.cpp: defines the extension module `gatherscatter._cuda`: kernel bodies for GPUs, and facts about the driver.
 #include <pybind11/pybind11.h>
 
 #include "backends/cuda/call.h"

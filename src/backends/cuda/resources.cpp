@@ -1,4 +1,4 @@
-// resources.cpp: see resources.h.
+// resources.cpp: allocates, hands out and reclaims the resources that calls share on a GPU.
 #include "backends/cuda/resources.h"
 
 #include <algorithm>
@@ -45,8 +45,8 @@ std::size_t size_class(int64_t bytes) {
 }
 
 std::mutex devices_mutex;
-// Not destroyed at exit, when other threads may still be at work.
-std::vector<std::unique_ptr<Resources>>& made() {
+// Never destroyed, because other threads may still use it at exit.
+std::vector<std::unique_ptr<Resources>>& all_resources() {
   static auto* const all = new std::vector<std::unique_ptr<Resources>>;
   return *all;
 }
@@ -89,24 +89,24 @@ bool is_done(cudaEvent_t event) noexcept {
 
 // ---- staging
 
-Staging::Chunk Staging::take(int64_t bytes) {
+Staging::StagingBuffer Staging::take(int64_t bytes) {
   const std::size_t size = size_class(bytes);
-  std::optional<Lent> oldest;
+  std::optional<InFlight> oldest;
   {
     const std::lock_guard lock(mutex_);
     collect(size);
     if (free_[size].empty() && bytes_ >= kInAll) {
-      const auto found = std::find_if(lent_.begin(), lent_.end(),
-                                      [&](const Lent& lent) { return size_class(lent.block.bytes) == size; });
-      if (found != lent_.end()) {
+      const auto found = std::find_if(in_flight_.begin(), in_flight_.end(),
+                                      [&](const InFlight& one) { return size_class(one.buffer.bytes) == size; });
+      if (found != in_flight_.end()) {
         oldest = *found;
-        lent_.erase(found);
+        in_flight_.erase(found);
       }
     }
     if (!oldest && !free_[size].empty()) {
-      const Chunk block = free_[size].back();
+      const StagingBuffer buffer = free_[size].back();
       free_[size].pop_back();
-      return block;
+      return buffer;
     }
   }
   const BesideCapture beside;
@@ -115,42 +115,42 @@ Staging::Chunk Staging::take(int64_t bytes) {
     const cudaError_t error = cudaEventSynchronize(oldest->event);
     events_.give(oldest->event);
     check(error, "cudaEventSynchronize");
-    return oldest->block;
+    return oldest->buffer;
   }
   const int64_t rounded = kLeast << size;
-  const Chunk block{pinned(rounded), rounded};
+  const StagingBuffer buffer{pinned(rounded), rounded};
   const std::lock_guard lock(mutex_);
   bytes_ += rounded;
-  return block;
+  return buffer;
 }
 
-void Staging::give(Chunk block, cudaEvent_t event) noexcept {
+void Staging::give(StagingBuffer buffer, cudaEvent_t event) noexcept {
   const std::lock_guard lock(mutex_);
   try {
-    lent_.push_back({block, event});
-  } catch (const std::bad_alloc&) {  // the block is lost, and safe
+    in_flight_.push_back({buffer, event});
+  } catch (const std::bad_alloc&) {  // the buffer is not reused, which is safe
   }
 }
 
-void Staging::keep(Chunk block) noexcept {
+void Staging::keep(StagingBuffer buffer) noexcept {
   const std::lock_guard lock(mutex_);
-  bytes_ -= block.bytes;
+  bytes_ -= buffer.bytes;
 }
 
 void Staging::collect(std::size_t size) noexcept {
-  const auto came_back = [&](const Lent& lent) {
-    if (!is_done(lent.event)) return false;
+  const auto reclaimed = [&](const InFlight& one) {
+    if (!is_done(one.event)) return false;
     try {
-      free_[size_class(lent.block.bytes)].push_back(lent.block);
+      free_[size_class(one.buffer.bytes)].push_back(one.buffer);
     } catch (const std::bad_alloc&) {
       return false;
     }
-    events_.give(lent.event);
+    events_.give(one.event);
     return true;
   };
-  while (!lent_.empty() && came_back(lent_.front())) lent_.pop_front();
-  // A stream with much to do may hold up those of others.
-  if (free_[size].empty()) std::erase_if(lent_, came_back);
+  while (!in_flight_.empty() && reclaimed(in_flight_.front())) in_flight_.pop_front();
+  // The oldest buffer may belong to a stream with a long queue, while later buffers of other streams are done.
+  if (free_[size].empty()) std::erase_if(in_flight_, reclaimed);
 }
 
 // ---- status words
@@ -166,24 +166,24 @@ StatusWords::StatusPair StatusWords::take() {
 
 StatusWords::StatusPair StatusWords::of(const device::Status* far) {
   const std::lock_guard lock(mutex_);
-  for (const Chunk& chunk : chunks_) {
-    const auto offset = reinterpret_cast<uintptr_t>(far) - reinterpret_cast<uintptr_t>(chunk.far);
-    if (offset < kChunk * sizeof(Far))
-      return {&chunk.far[offset / sizeof(Far)].status, &chunk.near[offset / sizeof(Far)]};
+  for (const PairArrays& pairs : arrays_) {
+    const auto offset = reinterpret_cast<uintptr_t>(far) - reinterpret_cast<uintptr_t>(pairs.far);
+    if (offset < kPairs * sizeof(Far))
+      return {&pairs.far[offset / sizeof(Far)].status, &pairs.near[offset / sizeof(Far)]};
   }
-  throw device::DeviceError("a status of another device");
+  throw device::DeviceError("this status does not belong to this device");
 }
 
 void StatusWords::give(StatusPair word) noexcept {
   const std::lock_guard lock(mutex_);
-  free_.push_back(word);  // has room for all (grow)
+  free_.push_back(word);  // does not throw: `grow` has reserved room for all pairs
 }
 
 void StatusWords::give(StatusPair word, cudaEvent_t event) noexcept {
   const std::lock_guard lock(mutex_);
   try {
-    lent_.push_back({word, event});
-  } catch (const std::bad_alloc&) {  // the word is lost, and safe
+    in_flight_.push_back({word, event});
+  } catch (const std::bad_alloc&) {  // the pair is not reused, which is safe
   }
 }
 
@@ -195,29 +195,29 @@ void StatusWords::clean(StatusPair word) {
 }
 
 void StatusWords::collect() noexcept {
-  while (!lent_.empty() && is_done(lent_.front().event)) {
-    const auto [word, event] = lent_.front();
-    lent_.pop_front();
+  while (!in_flight_.empty() && is_done(in_flight_.front().event)) {
+    const auto [word, event] = in_flight_.front();
+    in_flight_.pop_front();
     events_.give(event);
     try {
       if (!word.near->is_clean()) clean(word);
       free_.push_back(word);
-    } catch (const std::exception&) {  // the device is broken, as the next call will say
+    } catch (const std::exception&) {  // the device is broken, which the next call reports
     }
   }
 }
 
 void StatusWords::grow() {
   const BesideCapture beside;
-  chunks_.reserve(chunks_.size() + 1);
-  free_.reserve((chunks_.size() + 1) * kChunk);
-  auto* const near = reinterpret_cast<device::Status*>(pinned(kChunk * sizeof(device::Status)));
-  std::fill_n(near, kChunk, device::Status());
-  auto* const far = reinterpret_cast<Far*>(far_memory(kChunk * sizeof(Far)));
-  check(cudaMemsetAsync(far, 0, kChunk * sizeof(Far), aside_), "cudaMemsetAsync");
+  arrays_.reserve(arrays_.size() + 1);
+  free_.reserve((arrays_.size() + 1) * kPairs);
+  auto* const near = reinterpret_cast<device::Status*>(pinned(kPairs * sizeof(device::Status)));
+  std::fill_n(near, kPairs, device::Status());
+  auto* const far = reinterpret_cast<Far*>(far_memory(kPairs * sizeof(Far)));
+  check(cudaMemsetAsync(far, 0, kPairs * sizeof(Far), aside_), "cudaMemsetAsync");
   wait(aside_);
-  chunks_.push_back({far, near});
-  for (int i = kChunk; i-- > 0;) free_.push_back({&far[i].status, &near[i]});
+  arrays_.push_back({far, near});
+  for (int i = kPairs; i-- > 0;) free_.push_back({&far[i].status, &near[i]});
 }
 
 // ---- memory
@@ -230,7 +230,7 @@ Memory::Memory(int device, const DeviceFacts& facts) {
   props.location.type = cudaMemLocationTypeDevice;
   props.location.id = device;
   check(cudaMemPoolCreate(&pool_, &props), "cudaMemPoolCreate");
-  // Kept when somebody waits for the GPU, where a pool else gives all back.
+  // The pool keeps this much memory when the host waits for the GPU; by default a pool would give all of it back then.
   auto threshold = static_cast<cuuint64_t>(std::min<int64_t>(int64_t{1} << 30, facts.memory / 16));
   check(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &threshold), "cudaMemPoolSetAttribute");
 }
@@ -239,7 +239,8 @@ std::byte* Memory::allocate(int64_t bytes, cudaStream_t stream) {
   const int64_t size = std::max<int64_t>(bytes, 1);
   if (pool_ == nullptr) {
     if (is_capturing(stream))
-      throw device::DeviceError("this GPU has no memory pools, without which nothing can be captured");
+      throw device::DeviceError(
+          "this GPU has no memory pools, and without them a stream cannot be captured; call this before the capture");
     const BesideCapture beside;
     return far_memory(size);
   }
@@ -259,7 +260,7 @@ void Memory::release(std::byte* memory, cudaStream_t stream) noexcept {
 }
 
 void Memory::release_outside(std::byte* memory, cudaStream_t stream) noexcept {
-  const auto captured = [](cudaStream_t one) {  // or nobody knows
+  const auto captured = [](cudaStream_t one) {  // true as well if CUDA cannot tell
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     return !succeeded(cudaStreamIsCapturing(one, &status)) || status != cudaStreamCaptureStatusNone;
   };
@@ -267,7 +268,7 @@ void Memory::release_outside(std::byte* memory, cudaStream_t stream) noexcept {
   try {
     waiting_.push_back({memory, stream});
   } catch (const std::bad_alloc&) {
-    return;  // lost, and safe
+    return;  // the memory leaks, which is safe
   }
   for (std::size_t i = waiting_.size(); i-- > 0;) {
     if (captured(waiting_[i].stream)) continue;
@@ -297,7 +298,7 @@ Resources::Resources(int number, const DeviceFacts& facts)
 Resources& resources(int device) {
   const DeviceFacts& facts = usable(device);
   const std::lock_guard lock(devices_mutex);
-  auto& all = made();
+  auto& all = all_resources();
   if (all.empty()) all.resize(driver().devices.size());
   std::unique_ptr<Resources>& found = all[static_cast<std::size_t>(device)];
   if (found == nullptr) {
@@ -310,7 +311,7 @@ Resources& resources(int device) {
 
 int device_in_use() {
   const std::lock_guard lock(devices_mutex);
-  for (const auto& one : made()) {
+  for (const auto& one : all_resources()) {
     if (one != nullptr) return one->device;
   }
   return -1;
@@ -320,7 +321,7 @@ int64_t trim() {
   if (is_forked()) return 0;
   const std::lock_guard lock(devices_mutex);
   int64_t bytes = 0;
-  for (const auto& one : made()) {
+  for (const auto& one : all_resources()) {
     if (one == nullptr) continue;
     const DeviceGuard guard(one->device);
     const BesideCapture beside;

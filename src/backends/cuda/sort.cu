@@ -1,4 +1,4 @@
-// sort.cu: CUB, in a file of its own because it takes longest to compile.
+// sort.cu: calls the sorts and sums of CUB, in a file of its own because CUB takes longest to compile.
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 

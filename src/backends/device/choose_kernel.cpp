@@ -1,4 +1,4 @@
-// choose_kernel.cpp: see choose_kernel.h.
+// choose_kernel.cpp: chooses the form of a plan's launches by its geometry, and the word size by its addresses.
 #include "backends/device/choose_kernel.h"
 
 #include "backends/device/sorted_points.h"
@@ -6,16 +6,18 @@
 namespace gs::device {
 namespace {
 
-// Marks of 4 bytes for every slot are cleared and read: cheaper than sorting the points unless those are few.
+// Marks of 4 bytes are cleared and read for every slot. This is cheaper than sorting the points, unless the points are
+// few compared with the slots.
 constexpr int64_t kSlotsPerPoint = 32;
 constexpr int64_t kFewSlots = int64_t{1} << 16;
 
-// Nothing but one run of bytes.
+// Returns true if the plan copies one contiguous run of bytes and nothing else.
 bool is_plain(const Plan& plan) {
   return plan.space.rank() == 0 && plan.index.empty() && !plan.masked;
 }
 
-// Rows shorter than that leave most threads of a piece idle.
+// Returns true if rows are long enough for MoveElements. With shorter rows, most threads would write a part of a word,
+// or nothing.
 bool fills_pieces(const Plan& plan) {
   const int last = plan.space.rank() - 1;
   return last == 0 || plan.space.extent(last) * plan.unit >= 32;
@@ -27,7 +29,8 @@ LaunchForm launch_form(const Plan& plan, Direction direction) {
   if (is_plain(plan)) return LaunchForm::plain;
   if (direction == Direction::gather) {
     const bool small = plan.kind == PlanKind::elements || plan.kind == PlanKind::axis;
-    const bool pads_items = (plan.masked || plan.rule.fills()) && plan.unit != plan.item;  // elements pad whole units
+    // MoveElements pads whole units only.
+    const bool pads_items = (plan.masked || plan.rule.fills()) && plan.unit != plan.item;
     return small && fills_pieces(plan) && !pads_items ? LaunchForm::elements : LaunchForm::units;
   }
   if (plan.is_one_to_one()) return LaunchForm::units;
@@ -35,7 +38,6 @@ LaunchForm launch_form(const Plan& plan, Direction direction) {
   return slots <= kFewSlots || slots / kSlotsPerPoint <= plan.space.count() ? LaunchForm::winners : LaunchForm::sorted;
 }
 
-// Every address of both sides is a multiple of so many bytes, 16 at most.
 int common_word(const Plan& plan, const Buffers& buffers) {
   uint64_t bits = reinterpret_cast<uintptr_t>(buffers.dense) | reinterpret_cast<uintptr_t>(buffers.indexed) |
                   static_cast<uint64_t>(plan.unit) | 16;

@@ -1,11 +1,11 @@
-// choose_kernel.h: what decides how a plan is run.
+// choose_kernel.h: chooses the kernel bodies that run a plan.
 #pragma once
 
 #include "core/plan.h"
 
 namespace gs::device {
 
-// Every address of both sides is a multiple of so many bytes, 16 at most.
+// The largest power of two, at most 16, that divides the unit and every address of both sides.
 int common_word(const Plan& plan, const Buffers& buffers);
 
 enum class LaunchForm : uint8_t { plain, elements, units, winners, sorted };

@@ -1,4 +1,4 @@
-// launch.h: starts a kernel body on a machine, on as many blocks as its work needs.
+// launch.h: starts a kernel body on a machine, with as many blocks as its work needs.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ inline void launch_on(Machine& machine, int kernel, const void* body, std::size_
   machine.launch(kernel, needed < resident ? needed : resident, body, bytes);
 }
 
-// Runs a body on as many threads, or warps, as there are `items` of work, or fewer that stride.
+// Runs a body with one thread, or one warp, for each of `items` parts of its work, or with fewer of them that stride.
 template <class Body>
 void launch(Machine& machine, const Body& body, int64_t items) {
   static_assert(std::is_trivially_copyable_v<Body> && sizeof(Body) <= kMostBytes);
@@ -26,7 +26,7 @@ void launch(Machine& machine, const Body& body, int64_t items) {
             kByWarps<Body> ? kBlockThreads / kLanes : kBlockThreads);
 }
 
-// The same for one of several bodies of threads that have their parameters in common, by its number.
+// As `launch`, for a body of threads that is given by its number and has its parameters in common with other bodies.
 template <class Parameters>
 void launch_as(Machine& machine, int kernel, const Parameters& body, int64_t items) {
   static_assert(std::is_trivially_copyable_v<Parameters> && sizeof(Parameters) <= kMostBytes);

@@ -1,5 +1,6 @@
-// machine.h: who runs the bodies of device kernels and owns the memory that they work on: one stream of a GPU, or the
-// CPU in its place. Work is done in the order in which it is asked for; only `read` waits for it.
+// machine.h: the interface of a machine, which runs the bodies of device kernels and allocates their memory: one stream
+// of a GPU, or the emulated GPU. Work runs in the order in which it is submitted; only `read`, `read_status` and
+// `synchronize` wait for it.
 #pragma once
 
 #include <cstddef>
@@ -12,22 +13,24 @@
 
 namespace gs::device {
 
-// The GPU or its driver failed; what it says of that.
+// The GPU or its driver failed, or does not support what was submitted. The text gives the reason.
 struct [[gnu::visibility("default")]] DeviceError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// The work was stopped because somebody asked for it (Machine::interrupt_by). Thrown from one module to another.
+// The work was stopped because the function given to Machine::interrupt_by returned true. Thrown from one module into
+// another, so its type has default visibility.
 struct [[gnu::visibility("default")]] Interrupted {};
 
-// What a launch found, for those who do not want to wait for it.
+// The handle of a deferred check, by which the status of launches is read later.
 class Receipt {
  public:
   virtual ~Receipt() = default;
-  virtual bool is_ready() const = 0;  // whether `status` answers without waiting
+  virtual bool is_ready() const = 0;  // whether `status` returns without waiting
   virtual Status status() = 0;        // waits
-  // Of a captured graph: each replay judges anew, so it is asked again and again. `status` does not wait then, but
-  // answers for the replays that have been waited for; a bad one is told once.
+  // True for the launches of a captured graph. Each replay of the graph checks the indices again, so `status` may be
+  // called again and again. It does not wait then, but covers the replays that the caller has waited for, and reports a
+  // bad replay once.
   virtual bool is_lasting() const { return false; }
 };
 
@@ -36,45 +39,47 @@ class Machine {
   virtual ~Machine() = default;
 
   virtual const char* name() const = 0;
-  // Blocks of kBlockThreads that run at a time: a longer grid only makes them stride less.
+  // The number of blocks of kBlockThreads threads that run at a time. In a longer grid the threads only stride less.
   virtual int64_t resident_blocks() const = 0;
 
-  // Asked about every 10 ms by machines that work on the calling thread, which throw Interrupted where it says true.
-  // May be null.
+  // Sets a function that a machine which works on the calling thread polls about every 10 ms. When the function returns
+  // true, the machine throws Interrupted. May be null.
   virtual void interrupt_by(bool (*)()) {}
 
-  // Runs the body with this number (bodies.h) on so many blocks; `body` is copied.
+  // Runs the body that has this number in bodies.h, with so many blocks; `body` is copied.
   virtual void launch(int kernel, int64_t blocks, const void* body, std::size_t bytes) = 0;
 
-  // Temporary memory, 256-byte aligned, for work that is asked for between these calls; std::bad_alloc.
+  // Temporary memory, 256-byte aligned, for work that is submitted between these two calls. `allocate` throws
+  // std::bad_alloc.
   virtual std::byte* allocate(int64_t bytes) = 0;
   virtual void release(std::byte* memory) noexcept = 0;
 
-  virtual void clear(void* memory, int64_t bytes) = 0;                     // zero bytes
-  virtual void copy(void* target, const void* source, int64_t bytes) = 0;  // both where kernels reach them
-  virtual void write(void* target, const void* host, int64_t bytes) = 0;   // `host` may change afterwards
+  virtual void clear(void* memory, int64_t bytes) = 0;                     // sets all bytes to zero
+  virtual void copy(void* target, const void* source, int64_t bytes) = 0;  // kernels can access both addresses
+  virtual void write(void* target, const void* host, int64_t bytes) = 0;   // `host` may change after the call
   virtual void read(void* host, const void* source, int64_t bytes) = 0;    // waits
 
-  // A clean status for the next launches. It is taken back by one of the two: `read_status` waits and answers, `later`
-  // does not wait.
+  // A clean status for the next launches. The caller gives it back by one of the two other calls: `read_status` waits
+  // and returns its contents; `later` does not wait and returns a receipt.
   virtual Status* status() = 0;
   virtual Status read_status(Status* status) = 0;
   virtual std::unique_ptr<Receipt> later(Status* status) = 0;
 
-  // Sorts by the lowest `bits` bits of the keys; equal keys keep their order.
+  // Sorts keys and values by the lowest `bits` bits of the keys. The sort is stable.
   virtual void sort(uint64_t* keys, uint64_t* values, int64_t count, int bits) = 0;
-  // values[i] becomes the sum of all before it, for i in [0, count]: the last, which is not read, becomes the total.
+  // Replaces values[i] by the sum of all values before it, for i in [0, count]. values[count] becomes the total and is
+  // not read.
   virtual void exclusive_sum(int64_t* values, int64_t count) = 0;
 
-  // Streams, by the handles of their driver. A machine that is no GPU has nothing to do.
+  // Calls about streams, which are given by the driver's handles. A machine without streams has nothing to do.
   virtual bool is_capturing() const { return false; }
   virtual void synchronize() {}
-  virtual void wait_for(uintptr_t) {}          // what is asked for next waits for what was asked for in that stream
-  virtual void go_before(uintptr_t) {}         // and the other way round
-  virtual void wait_for_event(const void*) {}  // a pointer to the driver's event, as Arrow hands it over
+  virtual void wait_for(uintptr_t) {}          // work submitted here from now on waits for that stream's work so far
+  virtual void go_before(uintptr_t) {}         // work submitted there from now on waits for this machine's work so far
+  virtual void wait_for_event(const void*) {}  // a pointer to the driver's event, as in Arrow's C device interface
 };
 
-// Temporary memory of a machine for the time of a scope.
+// Temporary memory of a machine, which is released at the end of a scope.
 class Temporary {
  public:
   Temporary(Machine& machine, int64_t bytes) : machine_(machine), data_(machine.allocate(bytes)) {}

@@ -1,4 +1,4 @@
-// move.cpp: see move.h.
+// move.cpp: submits the launches of a move, by the form that choose_kernel.h chooses.
 #include "backends/device/move.h"
 
 #include "backends/device/choose_kernel.h"
@@ -9,7 +9,7 @@
 namespace gs::device {
 namespace {
 
-// Calls use.operator()<kWord>() with the number of bytes as a constant.
+// Calls use.operator()<kWord>() with the word size in bytes as a constant.
 template <class Use>
 void with_word(int word, Use&& use) {
   switch (word) {
@@ -27,13 +27,13 @@ void move_elements(Machine& machine, const Plan& plan, const Buffers& buffers, S
   MoveElements<kUnit> body{*table, status};
   constexpr int64_t kEach = MoveElements<kUnit>::kEach;
   body.row = plan.space.extent(plan.space.rank() - 1);
-  body.pieces = (body.row + 2 * (kEach - 1)) / kEach;  // wherever in its first 16 bytes a row begins
+  body.pieces = (body.row + 2 * (kEach - 1)) / kEach;  // enough for a row that begins anywhere in a word
   body.by_pieces = Divider(body.pieces);
   body.work = table->count / body.row * body.pieces;
   launch(machine, body, body.work);
 }
 
-// `winner`: the last points of the targets, or null where every point is the only one.
+// `winner`: the number of the last point, plus one, of every slot; null if every point has a target of its own.
 template <int kWord, class Winner>
 void move_units(Machine& machine, const PackedPlan& table, Direction direction, Status* status, const Winner* winner,
                 const Slots& slots) {
@@ -76,7 +76,7 @@ void scatter_sorted(Machine& machine, const Plan& plan, const Buffers& buffers, 
 void move(Machine& machine, const Plan& plan, const Buffers& buffers, Direction direction, Status* status) {
   if (buffers.base_bytes > 0) machine.copy(buffers.indexed, buffers.base, buffers.base_bytes);
   if (plan.space.count() == 0) return;
-  if (plan.unit == 0) {  // nothing to move, but an index may be wrong
+  if (plan.unit == 0) {  // there is nothing to move, but the indices are checked
     const UploadedPlan table(machine, plan, buffers);
     if (status != nullptr) launch(machine, ScanOutside{*table, status}, table->count);
     return;

@@ -1,4 +1,4 @@
-// move.h: a plan becomes launches: which bodies, on how much work, with which temporaries.
+// move.h: turns a move into launches: chooses the bodies, divides the work and allocates the temporaries.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace gs::device {
 
-// Asks for the move. Bad points, where nothing is written, are reported to `status`, which may be null if the rule
-// forbids nothing.
+// Submits the move. At points with a bad index nothing is written; they are reported to `status`, which may be null if
+// the rule forbids nothing.
 void move(Machine& machine, const Plan& plan, const Buffers& buffers, Direction direction, Status* status);
 
-// The name of the body that `move` would run.
+// The name of the kernel body that `move` would run.
 std::string kernel_name(const Plan& plan, Direction direction);
 
 }  // namespace gs::device

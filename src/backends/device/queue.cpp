@@ -1,4 +1,4 @@
-// queue.cpp: see queue.h.
+// queue.cpp: submits plans to the machine of a Queue, and waits for their status or returns a receipt.
 #include "backends/device/queue.h"
 
 #include <utility>
@@ -6,23 +6,23 @@
 #include "backends/device/move.h"
 #include "backends/device/reduce.h"
 #include "backends/device/scan.h"
-#include "backends/devices.h"
 
 namespace gs::device {
 namespace {
 
-// A status of the machine, unless the plan cannot fail; given back by whoever asks for it, or at the end.
-class InterruptScope {
+// Holds a status of the machine, or none if no index of the plan can be an error. `is_clean` and `later` give the
+// status back to the machine, otherwise the destructor does.
+class StatusScope {
  public:
-  InterruptScope(Machine& machine, const Plan& plan)
+  StatusScope(Machine& machine, const Plan& plan)
       : machine_(machine), status_(plan.can_fail() ? machine.status() : nullptr) {}
-  InterruptScope(const InterruptScope&) = delete;
-  InterruptScope& operator=(const InterruptScope&) = delete;
-  ~InterruptScope() {
+  StatusScope(const StatusScope&) = delete;
+  StatusScope& operator=(const StatusScope&) = delete;
+  ~StatusScope() {
     if (status_ == nullptr) return;
     try {
       machine_.later(status_);
-    } catch (...) {  // an error is on its way already, and says more
+    } catch (...) {  // an exception is already propagating, and it says more
     }
   }
   Status* status() const { return status_; }
@@ -36,70 +36,71 @@ class InterruptScope {
   Status* status_;
 };
 
-// work(), or `stopped` where somebody has stopped it.
+// Returns work(), or `otherwise` if options.interrupted stopped it.
 template <class Answer, class Work>
-Answer stoppable(Machine& machine, const RunOptions& options, Answer stopped, Work&& work) {
+Answer interruptible(Machine& machine, const RunOptions& options, Answer otherwise, Work&& work) {
   machine.interrupt_by(options.interrupted);
   try {
     return work();
   } catch (const Interrupted&) {
-    return stopped;
+    return otherwise;
   }
 }
 
-// Runs work(status) and waits for its status.
+// Runs work(status), waits, and returns the outcome that the status gives.
 template <class Work>
-Outcome waited(Machine& machine, const Plan& plan, const RunOptions& options, Work&& work) {
-  return stoppable(machine, options, Outcome::interrupted, [&] {
-    InterruptScope watch(machine, plan);
-    work(watch.status());
-    return watch.is_clean() ? Outcome::done : Outcome::bad_index;
+Outcome run_and_wait(Machine& machine, const Plan& plan, const RunOptions& options, Work&& work) {
+  return interruptible(machine, options, Outcome::interrupted, [&] {
+    StatusScope scope(machine, plan);
+    work(scope.status());
+    return scope.is_clean() ? Outcome::done : Outcome::bad_index;
   });
 }
 
 }  // namespace
 
 Outcome Queue::move(const Plan& plan, const Buffers& buffers, Direction direction, const RunOptions& options) const {
-  return waited(*machine_, plan, options,
-                [&](Status* status) { device::move(*machine_, plan, buffers, direction, status); });
+  return run_and_wait(*machine_, plan, options,
+                      [&](Status* status) { device::move(*machine_, plan, buffers, direction, status); });
 }
 
 std::unique_ptr<Receipt> Queue::move_later(const Plan& plan, const Buffers& buffers, Direction direction) const {
-  InterruptScope watch(*machine_, plan);
-  device::move(*machine_, plan, buffers, direction, watch.status());
-  return watch.later();
+  StatusScope scope(*machine_, plan);
+  device::move(*machine_, plan, buffers, direction, scope.status());
+  return scope.later();
 }
 
 Outcome Queue::reduce(const Plan& plan, const Buffers& buffers, const Combine& combine,
                       const RunOptions& options) const {
-  return waited(*machine_, plan, options,
-                [&](Status* status) { device::reduce(*machine_, plan, buffers, combine, status); });
+  return run_and_wait(*machine_, plan, options,
+                      [&](Status* status) { device::reduce(*machine_, plan, buffers, combine, status); });
 }
 
 std::unique_ptr<Receipt> Queue::reduce_later(const Plan& plan, const Buffers& buffers, const Combine& combine) const {
-  InterruptScope watch(*machine_, plan);
-  device::reduce(*machine_, plan, buffers, combine, watch.status());
-  return watch.later();
+  StatusScope scope(*machine_, plan);
+  device::reduce(*machine_, plan, buffers, combine, scope.status());
+  return scope.later();
 }
 
 bool Queue::any_outside(const Plan& plan, const Buffers& buffers, const RunOptions& options) const {
-  return stoppable(*machine_, options, false, [&] { return !scan(*machine_, plan, buffers).is_clean(); });
+  return interruptible(*machine_, options, false, [&] { return !scan(*machine_, plan, buffers).is_clean(); });
 }
 
 std::optional<BadIndex> Queue::first_outside(const Plan& plan, const Buffers& buffers,
                                              const RunOptions& options) const {
-  return stoppable(*machine_, options, std::optional<BadIndex>(),
-                   [&] { return device::first_outside(*machine_, plan, buffers); });
+  return interruptible(*machine_, options, std::optional<BadIndex>(),
+                       [&] { return device::first_outside(*machine_, plan, buffers); });
 }
 
 std::optional<Duplicate> Queue::first_duplicate(const Plan& plan, const Buffers& buffers,
                                                 const RunOptions& options) const {
-  return stoppable(*machine_, options, std::optional<Duplicate>(),
-                   [&] { return device::first_duplicate(*machine_, plan, buffers); });
+  return interruptible(*machine_, options, std::optional<Duplicate>(),
+                       [&] { return device::first_duplicate(*machine_, plan, buffers); });
 }
 
-std::string Queue::kernel(const Plan& plan, Direction direction) const {
-  return std::string(name()) + " " + kernel_name(plan, direction);
+std::string Queue::kernel(const Plan& plan, Direction direction, const Combine& combine, int) const {
+  const bool reduces = combine.reduce != Reduce::set;
+  return std::string(name()) + " " + (reduces ? kernel_name(plan, combine) : kernel_name(plan, direction));
 }
 
 }  // namespace gs::device

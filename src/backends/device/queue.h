@@ -1,4 +1,4 @@
-// queue.h: plans run by device kernels: the backend over a machine, and the one that serves GS_BACKEND=reference.
+// queue.h: the backend that runs plans by device kernels on a machine; the reference backend uses it too.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace gs::device {
 
-// Everything that it is asked for goes to one machine, in order; buffers lie where its kernels reach them. For one
-// thread at a time.
+// All work goes to one machine, in order. The machine's kernels must be able to access the buffers. One thread at a
+// time may use a Queue.
 class Queue final : public Backend {
  public:
   explicit Queue(std::unique_ptr<Machine> machine) : machine_(std::move(machine)) {}
@@ -18,7 +18,7 @@ class Queue final : public Backend {
 
   const char* name() const override { return machine_->name(); }
   Outcome move(const Plan& plan, const Buffers& buffers, Direction direction, const RunOptions& options) const override;
-  // The same without waiting for the answer. Null where the rule forbids nothing.
+  // As `move`, without waiting for the status. Returns null if the rule forbids nothing.
   std::unique_ptr<Receipt> move_later(const Plan& plan, const Buffers& buffers, Direction direction) const;
   Outcome reduce(const Plan& plan, const Buffers& buffers, const Combine& combine,
                  const RunOptions& options) const override;
@@ -36,7 +36,7 @@ class Queue final : public Backend {
     machine_->write(target, host, bytes);
   }
 
-  std::string kernel(const Plan& plan, Direction direction) const override;
+  std::string kernel(const Plan& plan, Direction direction, const Combine& combine, int available) const override;
   int threads(const Plan&, Direction, int) const override { return 1; }
 
  private:

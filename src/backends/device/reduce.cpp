@@ -1,4 +1,4 @@
-// reduce.cpp: see reduce.h.
+// reduce.cpp: submits the launches of a reduction: by atomics, or by runs of equal targets.
 #include "backends/device/reduce.h"
 
 #include "backends/device/choose_kernel.h"
@@ -9,7 +9,7 @@
 namespace gs::device {
 namespace {
 
-// The number of the body that computes in a dtype; -1 where there is none.
+// The number of the body that computes in a dtype; -1 if there is none.
 template <template <class> class Body, class... T>
 int kernel_of(Number number, BodyList<Body<T>...>) {
   return visit_number(number, []<class Wanted>() {
@@ -19,6 +19,15 @@ int kernel_of(Number number, BodyList<Body<T>...>) {
       return -1;
     }
   });
+}
+
+// The number of the body that combines by atomic operations, in any order; -1 if the order matters, or if there is no
+// such operation. `word`: the alignment that all addresses share.
+int atomic_kernel(const Plan& plan, const Combine& combine, int word) {
+  const bool any_order =
+      combine.reduce == Reduce::add || combine.reduce == Reduce::min || combine.reduce == Reduce::max;
+  if (!any_order || !combine.include_self || word < plan.item) return -1;
+  return kernel_of(combine.number, AtomicBodies());
 }
 
 }  // namespace
@@ -34,10 +43,8 @@ void reduce(Machine& machine, const Plan& plan, const Buffers& buffers, const Co
   body.include_self = combine.include_self;
   body.aligned = common_word(plan, buffers) >= plan.item;
 
-  const bool any_order =
-      combine.reduce == Reduce::add || combine.reduce == Reduce::min || combine.reduce == Reduce::max;
-  const int atomic = kernel_of(combine.number, AtomicBodies());
-  if (atomic >= 0 && any_order && combine.include_self && body.aligned) {
+  const int atomic = atomic_kernel(plan, combine, common_word(plan, buffers));
+  if (atomic >= 0) {
     const UploadedPlan table(machine, plan, buffers);
     body.table = *table;
     return launch_as(machine, atomic, body, body.work);
@@ -53,6 +60,11 @@ void reduce(Machine& machine, const Plan& plan, const Buffers& buffers, const Co
   body.slots = points.slots();
   body.sorted = points.sorted();
   launch_as(machine, runs, body, body.work);
+}
+
+std::string kernel_name(const Plan& plan, const Combine& combine) {
+  const bool is_atomic = atomic_kernel(plan, combine, common_word(plan, Buffers())) >= 0;
+  return is_atomic ? CombineAtomically<int32_t>::kName : CombineRuns<int32_t>::kName;
 }
 
 }  // namespace gs::device

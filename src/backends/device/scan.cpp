@@ -1,4 +1,4 @@
-// scan.cpp: looks for bad indices and for targets with several values, and says where the first one is.
+// scan.cpp: searches for bad indices and for duplicates, and returns the position of the first one.
 #include "backends/device/scan.h"
 
 #include "backends/device/launch.h"
@@ -8,7 +8,7 @@
 namespace gs::device {
 namespace {
 
-// The index of one array at a point of the index space, read back.
+// Reads the index of one array at a point of the index space back to the host.
 uint64_t read_index(Machine& machine, const Plan& plan, const Buffers& buffers, int array, const Dims& position) {
   const std::byte* at = buffers.index[array];
   for (int axis = 0; axis < plan.index_space.rank(); ++axis)
@@ -46,7 +46,7 @@ std::optional<BadIndex> first_outside(Machine& machine, const Plan& plan, const 
     if (!is_outside(index, plan.rule, bits)) continue;
     return BadIndex{status.first(), static_cast<int64_t>(status.count), index.extent, index.axis, index.type, bits};
   }
-  return std::nullopt;  // somebody has mended it meanwhile
+  return std::nullopt;  // the index has changed since the scan
 }
 
 std::optional<Duplicate> first_duplicate(Machine& machine, const Plan& plan, const Buffers& buffers) {

@@ -1,4 +1,4 @@
-// scan.h: what can be asked about the indices of a plan before it is run.
+// scan.h: checks the indices of a plan, and searches for duplicates, without running the plan.
 #pragma once
 
 #include <optional>
@@ -8,10 +8,10 @@
 
 namespace gs::device {
 
-// Bad points of plan.index_space, whose positions are those of plan.index_shape. Waits.
+// The points of plan.index_space that have a bad index, by their flat positions in plan.index_shape. Waits.
 Status scan(Machine& machine, const Plan& plan, const Buffers& buffers);
 
-// As in core/plan.h. They wait.
+// As the functions of core/plan.h. Both wait.
 std::optional<BadIndex> first_outside(Machine& machine, const Plan& plan, const Buffers& buffers);
 std::optional<Duplicate> first_duplicate(Machine& machine, const Plan& plan, const Buffers& buffers);
 

@@ -1,4 +1,4 @@
-// sorted_points.cpp: see sorted_points.h.
+// sorted_points.cpp: computes the slots of a plan, and sorts the points of a scatter by slot.
 #include "backends/device/sorted_points.h"
 
 #include <bit>
@@ -20,7 +20,7 @@ Slots slots_of(const Plan& plan) {
   }
   Slots slots;
   slots.low = span.low;
-  slots.cell = cell == 0 ? 1 : std::abs(cell);  // 0: there is one place only
+  slots.cell = cell == 0 ? 1 : std::abs(cell);  // 0: all strides and steps are 0, so there is one slot
   slots.count = (span.high - span.low - plan.unit) / slots.cell + 1;
   slots.by_cell = Divider(slots.cell);
   return slots;

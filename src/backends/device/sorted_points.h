@@ -1,4 +1,4 @@
-// sorted_points.h: the points of a scatter in the order of their targets.
+// sorted_points.h: sorts the points of a scatter by their targets.
 #pragma once
 
 #include "backends/device/bodies/scatter_bodies.h"
@@ -8,10 +8,10 @@
 
 namespace gs::device {
 
-// The slots of every unit that the plan may reach.
+// The slots of all units that the plan may reach.
 Slots slots_of(const Plan& plan);
 
-// In temporary memory, for launches in the time of a scope.
+// Holds the sorted points in temporary memory, for launches within a scope.
 class SortedPoints {
  public:
   SortedPoints(Machine& machine, const Plan& plan, const Buffers& buffers, Status* status);

@@ -1,4 +1,4 @@
-// uploaded_plan.cpp: see uploaded_plan.h.
+// uploaded_plan.cpp: writes the words of a packed plan, and uploads them if they are too many for kernel parameters.
 #include "backends/device/uploaded_plan.h"
 
 #include <algorithm>
@@ -8,7 +8,8 @@
 namespace gs::device {
 namespace {
 
-bool any_address(const Space& space, int operand, const std::byte* data, int size) {
+// Returns true if an item of the operand may lie at an address that is not a multiple of `size`.
+bool may_be_unaligned(const Space& space, int operand, const std::byte* data, int size) {
   auto bits = reinterpret_cast<uintptr_t>(data);
   for (int axis = 0; axis < space.rank(); ++axis) bits |= static_cast<uintptr_t>(space.stride(operand, axis));
   return (bits & static_cast<uintptr_t>(size - 1)) != 0;
@@ -37,7 +38,7 @@ UploadedPlan::UploadedPlan(Machine& machine, const Plan& plan, const Space& spac
     put(index.extent);
     put(index.step);
     put(static_cast<int64_t>(index.type) |
-        (any_address(space, kIndex + a, data, index_size(index.type)) ? int64_t{kAnyAddress} : 0));
+        (may_be_unaligned(space, kIndex + a, data, index_size(index.type)) ? int64_t{kAnyAddress} : 0));
   }
   for (const FoldAxis& fold : plan.fold) {
     put_divider(fold.extent);

@@ -1,4 +1,4 @@
-// uploaded_plan.h: packs a plan and its memory into the form that kernels read, for launches in the time of a scope.
+// uploaded_plan.h: packs a plan and its buffers into the form that kernels read, for launches within a scope.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace gs::device {
 
-// The table of a plan over one of its spaces, for launches in the time of a scope.
+// A packed plan over one of the plan's spaces.
 class UploadedPlan {
  public:
   UploadedPlan(Machine& machine, const Plan& plan, const Buffers& buffers)
@@ -19,7 +19,7 @@ class UploadedPlan {
 
  private:
   PackedPlan table_;
-  std::optional<Temporary> far_;
+  std::optional<Temporary> far_;  // the words of a plan that is too long for the parameters of a kernel
 };
 
 }  // namespace gs::device

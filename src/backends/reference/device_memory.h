@@ -1,8 +1,8 @@
-// device_memory.h: memory of the GPU that the CPU emulates: kernels may access it, and a host that does so dies.
+// device_memory.h: the memory of the emulated GPU: kernels may access it, and an access by the host ends the process.
 //
-// The same pages are mapped twice. An allocation is known by its device address, which is accessible only while a
-// launch runs (`Access`). The host address serves the machine's own copies, and tests. As an argument of the library it
-// is managed memory, which host and device may access.
+// The pages are mapped twice. An allocation is identified by its device address, which is accessible only while a
+// launch runs (`Access`). The host address is for the machine's own copies and for tests. As an operand of the library,
+// memory at a host address counts as managed memory, which host and device may access.
 #pragma once
 
 #include <pthread.h>
@@ -25,12 +25,12 @@ namespace gs::reference {
 
 class DeviceMemory {
  public:
-  static constexpr std::size_t kReserved = std::size_t{1} << 34;  // addresses; pages come when they are written to
+  static constexpr std::size_t kReserved = std::size_t{1} << 34;  // addresses; a page is allocated by its first write
   static constexpr std::size_t kAlign = 256;
-  static constexpr std::size_t kGivenBack = std::size_t{1} << 16;  // so much is returned to the system at once
+  static constexpr std::size_t kGivenBack = std::size_t{1} << 16;  // from this size on, a release frees the pages
 
   static DeviceMemory& instance() {
-    static DeviceMemory& memory = *new DeviceMemory();  // outlives what lies in it
+    static DeviceMemory& memory = *new DeviceMemory();  // never destroyed: it outlives all allocations
     return memory;
   }
 
@@ -40,7 +40,8 @@ class DeviceMemory {
   bool is_host_address(const void* address) const {
     return reinterpret_cast<uintptr_t>(address) - reinterpret_cast<uintptr_t>(host_) < kReserved;
   }
-  // Where the host finds what lies at an address, and kernels what the host has put there; other addresses are both.
+  // The host address of a device address, and the device address of a host address. Other addresses are returned
+  // unchanged.
   template <class T>
   T* host(T* address) const {
     return contains(address) ? moved(address, host_ - device_) : address;
@@ -49,7 +50,7 @@ class DeviceMemory {
   T* device(T* address) const {
     return is_host_address(address) ? moved(address, device_ - host_) : address;
   }
-  // Whether a device address is that of allocated memory.
+  // Returns true if a device address lies in allocated memory.
   bool is_allocated(const void* address) const {
     if (!contains(address)) return false;
     const std::lock_guard lock(mutex_);
@@ -60,7 +61,7 @@ class DeviceMemory {
     return offset - block->first < block->second.bytes;
   }
 
-  // A device address. Between two allocations lies a gap at least.
+  // Returns a device address. Between two allocations there is always a gap.
   std::byte* allocate(int64_t bytes) {
     const std::size_t wanted = static_cast<std::size_t>(std::max<int64_t>(bytes, 1));
     const std::size_t size = (wanted / kAlign + 2) * kAlign;
@@ -99,7 +100,7 @@ class DeviceMemory {
     free_.emplace(offset, size);
   }
 
-  // Device addresses are accessible while one of these lives.
+  // Device addresses are accessible while at least one Access exists.
   class Access {
    public:
     Access() { instance().open(); }
@@ -119,7 +120,7 @@ class DeviceMemory {
     host_ = reserve();
     map_pages();
     free_.emplace(0, kReserved);
-    // A child of a fork has memory of its own: what it writes is not to reach its parent.
+    // A child of a fork gets memory of its own, so that its writes do not reach the parent.
     pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
                    [] {
                      instance().map_pages();
@@ -128,7 +129,7 @@ class DeviceMemory {
                    });
   }
 
-  // Tells AddressSanitizer which bytes of a block are in use.
+  // Marks for AddressSanitizer which bytes of an allocation are in use.
   void mark([[maybe_unused]] std::size_t offset, [[maybe_unused]] std::size_t used, [[maybe_unused]] std::size_t size) {
 #if defined(__SANITIZE_ADDRESS__)
     for (std::byte* const at : {device_ + offset, host_ + offset}) {
@@ -150,7 +151,7 @@ class DeviceMemory {
   }
 
   void map_pages() {
-    const auto file = static_cast<int>(syscall(SYS_memfd_create, "emulated GPU", 1u));  // 1: not for an exec
+    const auto file = static_cast<int>(syscall(SYS_memfd_create, "emulated GPU", 1u));  // 1: MFD_CLOEXEC
     const auto map = [&](std::byte* at, int access) {
       return mmap(at, kReserved, access, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file, 0) != MAP_FAILED;
     };
@@ -186,8 +187,8 @@ class DeviceMemory {
   std::byte* host_ = nullptr;
   std::map<std::size_t, std::size_t> free_;  // by offset
   std::map<std::size_t, Mapping> used_;
-  std::size_t top_ = 0;     // nothing was allocated from here on
-  std::size_t opened_ = 0;  // bytes from the first one on that are accessible
+  std::size_t top_ = 0;     // no allocation has reached this offset
+  std::size_t opened_ = 0;  // accessible bytes, counted from device_
   int accesses_ = 0;
 };
 

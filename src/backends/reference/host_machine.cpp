@@ -1,4 +1,4 @@
-// host_machine.cpp: see host_machine.h.
+// host_machine.cpp: implements the emulated GPU: launches, memory, statuses, sorts, and records of them for tests.
 #include "backends/reference/host_machine.h"
 
 #include <algorithm>
@@ -21,7 +21,8 @@ namespace {
 using device::kBlockThreads;
 using device::kLanes;
 
-// One block. `turned`: its threads run in the opposite order; the lanes of a warp go together in any case.
+// Runs one block. `turned`: its threads run in descending order; the lanes of a warp run in ascending order in any
+// case.
 template <class Body>
 void run_block(const void* body_bytes, int64_t block, int64_t blocks, bool turned) {
   Body body;
@@ -48,6 +49,7 @@ constexpr auto runners_of(device::BodyList<Body...>) {
 }
 constexpr auto kRunners = runners_of(device::AllBodies());
 
+// The receipt of launches that have already run.
 class KnownStatus final : public device::Receipt {
  public:
   explicit KnownStatus(device::Status status) : status_(status) {}
@@ -64,7 +66,8 @@ class KnownStatus final : public device::Receipt {
   device::Status status_;
 };
 
-// Of a graph whose launches, since nothing is recorded here, were its first replay.
+// The receipt of a captured graph. Nothing is recorded here: the launches have already run and count as the first
+// replay.
 class LastingStatus final : public device::Receipt {
  public:
   explicit LastingStatus(device::Status status) : status_(status) {}
@@ -92,7 +95,7 @@ class HostDevices final : public Devices {
  public:
   const char* name() const override { return "reference"; }
   int count() const override { return 2; }
-  std::string description(int) const override { return "the CPU in the place of a GPU"; }
+  std::string description(int) const override { return "a GPU emulated on the CPU"; }
   MemoryPlace place_of(const void* address) const override {
     if (!memory().is_allocated(memory().device(address))) return {MemoryPlace::Kind::host, 0};
     return {memory().contains(address) ? MemoryPlace::Kind::device : MemoryPlace::Kind::managed, 0};

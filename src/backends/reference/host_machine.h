@@ -1,4 +1,4 @@
-// host_machine.h: the CPU in the place of a GPU: kernel bodies run block by block and thread by thread.
+// host_machine.h: the emulated GPU, which runs kernel bodies on the CPU, block by block and thread by thread.
 #pragma once
 
 #include <chrono>
@@ -11,12 +11,12 @@
 namespace gs::reference {
 
 struct Settings {
-  std::optional<uint64_t> shuffle;  // blocks run in an order drawn from this seed, and fresh memory holds noise
-  int64_t blocks = 1024;            // that are said to be resident
-  bool is_hidden = false;           // its memory is that of device_memory.h
+  std::optional<uint64_t> shuffle;  // seed: blocks run in random order, and new memory holds arbitrary bytes
+  int64_t blocks = 1024;            // the value of resident_blocks()
+  bool is_hidden = false;           // its memory is device memory (device_memory.h), not host memory
 };
 
-// GS_REFERENCE_SHUFFLE=<seed>
+// Reads the seed from GS_REFERENCE_SHUFFLE=<seed>.
 Settings settings_from_environment();
 
 class HostMachine final : public device::Machine {
@@ -54,8 +54,8 @@ class HostMachine final : public device::Machine {
   std::chrono::steady_clock::time_point asked_ = std::chrono::steady_clock::now();
 };
 
-// The CPU as two GPUs, whose memory the host cannot touch (device_memory.h). Kernels reach the host's as well, as they
-// do where the backend of host arrays runs them.
+// Two emulated GPUs, whose memory the host cannot access (device_memory.h). Their kernels can access host memory as
+// well, which the reference backend needs for host arrays.
 const Devices& devices();
 
 }  // namespace gs::reference

@@ -1,4 +1,4 @@
-// module.cpp: the extension module `gatherscatter._reference`: kernel bodies for the CPU in the place of a GPU.
+// module.cpp: defines the extension module `gatherscatter._reference`: kernel bodies compiled for the emulated GPU.
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
@@ -11,7 +11,7 @@ namespace py = pybind11;
 
 namespace {
 
-// For tests: what was asked for since the last time, and a switch or two.
+// For tests: the counts and the orders between streams since the last call, and the number of live allocations.
 py::dict take_record() {
   gs::reference::Record& record = gs::reference::record();
   py::dict facts;
@@ -32,7 +32,7 @@ gs::reference::DeviceMemory& memory() {
   return gs::reference::DeviceMemory::instance();
 }
 
-// Memory of the GPU as the host sees it, for tests: bytes at the host address.
+// For tests: new device memory as an array of bytes at its host address.
 py::array device_memory(int64_t bytes) {
   std::byte* const device = memory().allocate(bytes);
   const py::capsule owner(device, [](void* given) { memory().release(static_cast<std::byte*>(given)); });

@@ -1,5 +1,7 @@
-// record.h: what the machines of this process were asked for that a GPU would wait for or order, so that tests can
-// count it; and two things that a GPU does and the CPU in its place does not, unless it is told to.
+// record.h: counts the calls of this process's machines that cost time on a GPU, for tests.
+//
+// Two switches make the emulated GPU behave like a GPU where it otherwise does not: receipts that are not ready, and
+// streams that are captured.
 #pragma once
 
 #include <atomic>
@@ -12,7 +14,7 @@
 namespace gs::reference {
 
 struct Record {
-  // One stream that waits for another, by what the call was named: wait_for, go_before.
+  // A call that makes one stream wait for another; `call` is its name, wait_for or go_before.
   struct Order {
     std::string call;
     int device = 0;
@@ -21,10 +23,10 @@ struct Record {
   };
 
   std::atomic<int64_t> launches{0};
-  std::atomic<int64_t> waits{0};   // read, read_status, synchronize, a receipt that was not ready
-  std::atomic<int64_t> writes{0};  // copies from the host
-  std::atomic<int64_t> asks{0};    // whether a receipt is ready
-  std::atomic<int64_t> live{0};    // blocks of memory that are allocated
+  std::atomic<int64_t> waits{0};   // read, read_status, synchronize, status() of a receipt that is not ready
+  std::atomic<int64_t> writes{0};  // copies from host memory
+  std::atomic<int64_t> asks{0};    // queries whether a receipt is ready
+  std::atomic<int64_t> live{0};    // results allocated and not yet released
   std::atomic<bool> holds_receipts{false};
   std::atomic<bool> is_capturing{false};
 

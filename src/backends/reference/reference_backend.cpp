@@ -1,4 +1,4 @@
-// reference_backend.cpp: the backend of GS_BACKEND=reference: a queue for every call, so that any thread may call, and
+// reference_backend.cpp: implements the reference backend: a Queue for every call, so that any thread may call it, and
 // columns item by item.
 #include "backends/reference/reference_backend.h"
 
@@ -17,7 +17,10 @@ std::atomic<const Devices*> runner{nullptr};
 
 std::unique_ptr<device::Machine> new_machine() {
   const Devices* devices = runner.load(std::memory_order_acquire);
-  if (devices == nullptr) throw std::runtime_error("GS_BACKEND=reference: the module _reference was not loaded");
+  if (devices == nullptr)
+    throw std::runtime_error(
+        "GS_BACKEND=reference: no devices are set to run the kernel bodies; import gatherscatter._core, "
+        "or call gs::reference::run_on first");
   return devices->machine(0, 0);
 }
 
@@ -76,17 +79,19 @@ class Reference final : public HostBackend {
                                            const RunOptions& options) const override {
     return queue().first_duplicate(plan, buffers, options);
   }
-  std::string kernel(const Plan& plan, Direction direction) const override { return queue().kernel(plan, direction); }
+  std::string kernel(const Plan& plan, Direction direction, const Combine& combine, int available) const override {
+    return queue().kernel(plan, direction, combine, available);
+  }
   int threads(const Plan&, Direction, int) const override { return 1; }
   const ColumnKernels& columns() const override {
     static const ColumnKernels kernels{pick_items, pick_words, put_items, put_bits};
     return kernels;
   }
   Outcome parallel_for(const ParallelWork& work, const RunOptions& options) const override {
-    const int64_t piece = (work.least + work.grain - 1) / work.grain * work.grain;
-    for (int64_t begin = 0; begin < work.count; begin += piece) {
+    const int64_t step = (work.least + work.grain - 1) / work.grain * work.grain;
+    for (int64_t begin = 0; begin < work.count; begin += step) {
       if (begin > 0 && options.interrupted != nullptr && options.interrupted()) return Outcome::interrupted;
-      work.run(work.context, begin, std::min(begin + piece, work.count));
+      work.run(work.context, begin, std::min(begin + step, work.count));
     }
     return Outcome::done;
   }

@@ -1,4 +1,4 @@
-// reference_backend.h: the backend of GS_BACKEND=reference, which runs device kernels on the CPU.
+// reference_backend.h: the reference backend (GS_BACKEND=reference), which runs kernel bodies on the CPU.
 #pragma once
 
 namespace gs {
@@ -7,7 +7,7 @@ class Devices;
 
 namespace gs::reference {
 
-// Sets the devices whose machine runs the kernels of GS_BACKEND=reference. Call it before the first call of an
+// Sets the devices whose machine runs the kernel bodies of the reference backend. Must be called before the first
 // operator.
 void run_on(const Devices& devices);
 

@@ -1,4 +1,4 @@
-// column_batch.cpp: what is to be launched for each type of column.
+// column_batch.cpp: prepares the descriptors of the kernels for each type of column.
 #include "table/device/column_batch.h"
 
 #include <algorithm>
@@ -28,9 +28,9 @@ const uint32_t* words_of(const Buffer& validity) {
 
 }  // namespace
 
-ColumnBatch::ColumnBatch(const DeviceContext& worker, const device::RowList& rows, bool has_missing,
+ColumnBatch::ColumnBatch(const DeviceContext& context, const device::RowList& rows, bool has_missing,
                          const Pieces& pieces)
-    : worker_(worker), machine_(worker.machine()), rows_(rows), has_missing_(has_missing) {
+    : context_(context), machine_(context.machine()), rows_(rows), has_missing_(has_missing) {
   pieces_.count = pieces.size();
   std::vector<int64_t> begin;
   int64_t total = 0;
@@ -45,7 +45,7 @@ ColumnBatch::ColumnBatch(const DeviceContext& worker, const device::RowList& row
   pieces_.begin = table;
 }
 
-bool ColumnBatch::wants_validity(const Type& type, const Pieces& pieces) const {
+bool ColumnBatch::needs_validity(const Type& type, const Pieces& pieces) const {
   if (!type.has_validity()) return false;
   const bool may_be_null = (type.flags & kNullable) != 0 || type.dictionary != nullptr;
   const auto has_bits = [](const Piece& piece) { return piece.array->validity.data != nullptr; };
@@ -60,7 +60,7 @@ ColumnBatch::ItemBatch& ColumnBatch::add_column(const Pieces& pieces, Array& out
     items.pieces.push_back({0, valid});
   }
   if (!has_validity) return items;
-  const NewBuffer fresh = worker_.allocate(words_for(rows_.count) * 8);
+  const NewBuffer fresh = context_.allocate(words_for(rows_.count) * 8);
   out.validity = fresh.buffer;
   items.column.valid = reinterpret_cast<uint32_t*>(fresh.data);
   nullable_.push_back(&out);
@@ -69,7 +69,7 @@ ColumnBatch::ItemBatch& ColumnBatch::add_column(const Pieces& pieces, Array& out
 
 void ColumnBatch::add_items(ItemBatch& items, const Pieces& pieces, const std::byte* const* bases, int64_t width,
                             Array& out) {
-  const NewBuffer fresh = worker_.allocate(bytes_of_values(rows_.count, width));
+  const NewBuffer fresh = context_.allocate(bytes_of_values(rows_.count, width));
   out.first = fresh.buffer;
   if (width == 0) return;
   for (int p = 0; p < pieces.size(); ++p) items.pieces[p].items = pieces[p].length == 0 ? 0 : address(bases[p]);
@@ -84,10 +84,10 @@ void ColumnBatch::add(const Type& type, const Pieces& pieces, Array& out) {
     out.nulls = rows_.count;
     return;
   }
-  ItemBatch& items = add_column(pieces, out, wants_validity(type, pieces));
+  ItemBatch& items = add_column(pieces, out, needs_validity(type, pieces));
   switch (type.layout) {
     case Layout::bits: {
-      const NewBuffer fresh = worker_.allocate(words_for(rows_.count) * 8);
+      const NewBuffer fresh = context_.allocate(words_for(rows_.count) * 8);
       out.first = fresh.buffer;
       items.column.target = fresh.data;
       for (int p = 0; p < pieces.size(); ++p) {
@@ -129,10 +129,10 @@ void ColumnBatch::add_fixed_list(const Type& type, const Pieces& pieces, Array& 
     plain = plain && child.validity.data == nullptr;
   }
   if (__builtin_mul_overflow(rows_.count, size, &out.children[0].length)) {
-    throw ShapeError("a result of more than 2**63 values");
+    throw ShapeError("the result would have more than 2**63 values");
   }
   if (!plain) return fixed_.push_back({&child_type, children, &out.children[0]});
-  ItemBatch& items = items_.emplace_back();  // a row is one long item
+  ItemBatch& items = items_.emplace_back();  // a row is copied as one long item
   for (int p = 0; p < pieces.size(); ++p) items.pieces.push_back({});
   add_items(items, children, bases.data(), size * child_type.width, out.children[0]);
 }
@@ -150,7 +150,7 @@ void ColumnBatch::add_spans(const Type& type, const Pieces& pieces, Array& out) 
     for (const Piece& piece : pieces) spans.plain = spans.plain && piece.array->children[0].validity.data == nullptr;
     if (spans.plain) spans.column.item = child.width;
   }
-  uint64_t before = 0;  // rows of children in front
+  uint64_t before = 0;  // rows of the children of the pieces before
   for (const Piece& piece : pieces) {
     const Array& array = *piece.array;
     device::PieceSpans own;
@@ -174,12 +174,12 @@ void ColumnBatch::add_spans(const Type& type, const Pieces& pieces, Array& out) 
   spans_.push_back(std::move(spans));
 }
 
-void pick_rows(const DeviceContext& worker, const std::vector<PickTask>& tasks, const device::RowList& rows,
+void pick_rows(const DeviceContext& context, const std::vector<PickTask>& tasks, const device::RowList& rows,
                bool has_missing) {
   if (tasks.empty()) return;
-  ColumnBatch level(worker, rows, has_missing, tasks[0].pieces);
-  for (const PickTask& task : tasks) level.add(*task.type, task.pieces, *task.out);
-  level.run();
+  ColumnBatch batch(context, rows, has_missing, tasks[0].pieces);
+  for (const PickTask& task : tasks) batch.add(*task.type, task.pieces, *task.out);
+  batch.run();
 }
 
 }  // namespace gs::table

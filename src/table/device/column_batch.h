@@ -1,4 +1,4 @@
-// column_batch.h: the columns that one list of row numbers picks, from their descriptors to their launches.
+// column_batch.h: collects the columns that are taken by one list of row numbers, and launches the kernels for them.
 #pragma once
 
 #include <deque>
@@ -10,11 +10,11 @@ namespace gs::table {
 
 class ColumnBatch {
  public:
-  ColumnBatch(const DeviceContext& worker, const device::RowList& rows, bool has_missing, const Pieces& pieces);
+  ColumnBatch(const DeviceContext& context, const device::RowList& rows, bool has_missing, const Pieces& pieces);
 
-  // A column and all that has the same rows as it: fields of structures.
+  // Adds a column; the fields of a structure, which have the rows of the structure, are added as further columns.
   void add(const Type& type, const Pieces& pieces, Array& out);
-  // Launches, waits once if there are null counts or totals to learn, and takes the children of lists.
+  // Launches the kernels, waits once if there are null counts or totals to read, and takes the children of lists.
   void run();
 
  private:
@@ -28,13 +28,13 @@ class ColumnBatch {
     SmallVector<device::PieceSpans, 2> pieces;
     device::SpanColumn column;
     Array* out;
-    Pieces children;  // lists whose elements need numbers of their own
-    bool plain;       // bytes, or items of one size without nulls
-    int64_t* sums;    // of lengths
+    Pieces children;  // of a list
+    bool plain;       // copied as bytes: a binary, or a list of items of a fixed size without nulls
+    int64_t* sums;    // running sums of the lengths
     NewBuffer offsets;
     int64_t total;
   };
-  // Elements of lists of one size.
+  // The elements of a column of lists of a fixed size.
   struct FixedListBatch {
     const Type* type;
     Pieces children;
@@ -45,7 +45,7 @@ class ColumnBatch {
   void add_items(ItemBatch& items, const Pieces& pieces, const std::byte* const* bases, int64_t width, Array& out);
   void add_spans(const Type& type, const Pieces& pieces, Array& out);
   void add_fixed_list(const Type& type, const Pieces& pieces, Array& out);
-  bool wants_validity(const Type& type, const Pieces& pieces) const;
+  bool needs_validity(const Type& type, const Pieces& pieces) const;
 
   void pick_columns();
   void pick_long(const ItemBatch& items);
@@ -62,18 +62,19 @@ class ColumnBatch {
   T* temporary(int64_t count) {
     return temporaries_.emplace_back(machine_, count * static_cast<int64_t>(sizeof(T))).template as<T>();
   }
-  // The descriptors of more than two pieces, in memory, one job after the other.
+  // Writes the piece descriptors of the jobs [begin, end) to the machine's memory, one job after the other. Returns
+  // null for at most two pieces, whose descriptors fit into the bodies.
   template <class Piece, class Jobs>
   const Piece* table_of(const Jobs& jobs, std::size_t begin, std::size_t end);
 
-  const DeviceContext& worker_;
+  const DeviceContext& context_;
   device::Machine& machine_;
   const device::RowList rows_;
   const bool has_missing_;
   device::PieceList pieces_;
   std::deque<device::Temporary> temporaries_;
   std::deque<ItemBatch> items_;
-  std::vector<Array*> nullable_;  // columns with a bitmap
+  std::vector<Array*> nullable_;  // results with a validity bitmap
   std::vector<SpanBatch> spans_;
   std::vector<FixedListBatch> fixed_;
 };

@@ -1,4 +1,4 @@
-// device_context.cpp: see device_context.h.
+// device_context.cpp: implements device_context.h.
 #include "table/device/device_context.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 std::unique_ptr<device::Machine> machine_for(const Sharing& sharing, int device) {
   if (device == kHost) return sharing.backend.new_machine();
   if (devices() == nullptr || device >= devices()->count()) {
-    throw device::DeviceError("nobody works on GPU " + std::to_string(device) + " here");
+    throw device::DeviceError("no loaded backend has a GPU " + std::to_string(device));
   }
   return devices()->machine(device, 0);
 }
@@ -42,7 +42,7 @@ NewBuffer DeviceContext::upload(const void* host, int64_t bytes) const {
   return fresh;
 }
 
-Reported::~Reported() {
+ReportedStatus::~ReportedStatus() {
   if (status_ == nullptr) return;
   try {
     machine_.read_status(status_);

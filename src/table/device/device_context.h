@@ -1,4 +1,4 @@
-// device_context.h: who works on the columns of a table that kernels reach, and memory where they lie.
+// device_context.h: provides the machine of one table call and memory that its kernels reach.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,8 @@
 
 namespace gs::table {
 
-// For one call, on the default stream of a GPU, which waits for all others and all others for it; or on the host where
-// its backend has a machine.
+// The machine of one call. On a GPU it uses the default stream, which waits for all other streams and for which all
+// other streams wait. For kHost it is the machine of the host's backend, if that has one.
 class DeviceContext {
  public:
   DeviceContext(const Sharing& sharing, int device);
@@ -20,9 +20,10 @@ class DeviceContext {
   int device() const { return device_; }
   bool reaches_host() const { return device_ == kHost; }
 
-  // Memory of results and of selections, given back in the order of the stream. Padded to lines, as that of the host.
+  // Allocates memory for results and selections, which is released in the order of the stream. It is padded to cache
+  // lines, like the memory of table/memory.h.
   NewBuffer allocate(int64_t bytes) const;
-  // A copy of the host's memory.
+  // Copies `bytes` of host memory into memory that the machine reaches.
   NewBuffer upload(const void* host, int64_t bytes) const;
 
  private:
@@ -30,13 +31,14 @@ class DeviceContext {
   int device_;
 };
 
-// What a launch has reported.
-class Reported {
+// Owns a status of the machine, to which launches report. The destructor returns a status that was not read, because
+// the machine takes each status back by read_status.
+class ReportedStatus {
  public:
-  explicit Reported(device::Machine& machine) : machine_(machine), status_(machine.status()) {}
-  Reported(const Reported&) = delete;
-  Reported& operator=(const Reported&) = delete;
-  ~Reported();
+  explicit ReportedStatus(device::Machine& machine) : machine_(machine), status_(machine.status()) {}
+  ReportedStatus(const ReportedStatus&) = delete;
+  ReportedStatus& operator=(const ReportedStatus&) = delete;
+  ~ReportedStatus();
   device::Status* status() const { return status_; }
   device::Status read() { return machine_.read_status(std::exchange(status_, nullptr)); }
 

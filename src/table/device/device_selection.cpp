@@ -1,4 +1,4 @@
-// device_selection.cpp: see device_selection.h.
+// device_selection.cpp: implements device_selection.h.
 #include "table/device/device_selection.h"
 
 #include "backends/device/launch.h"
@@ -30,10 +30,11 @@ int64_t count_of(const Parts& parts) {
   return count;
 }
 
-// Maps and masks where the machine reaches them: those of the host are copied, without the gaps between their values.
+// Provides maps and masks in memory that the machine reaches. It copies those in host memory to a GPU, without the gaps
+// between their values.
 class Staged {
  public:
-  Staged(const DeviceContext& worker, bool on_host) : worker_(worker), copies_(on_host && !worker.reaches_host()) {}
+  Staged(const DeviceContext& context, bool on_host) : context_(context), copies_(on_host && !context.reaches_host()) {}
 
   const std::byte* values(const std::byte* data, int64_t& stride, int64_t width, int64_t count) {
     if (!copies_) return data;
@@ -61,22 +62,22 @@ class Staged {
 
  private:
   const std::byte* copy(const std::byte* data, int64_t bytes) {
-    held_.push_back(worker_.upload(data, bytes).buffer);
+    held_.push_back(context_.upload(data, bytes).buffer);
     return held_.back().data;
   }
 
-  const DeviceContext& worker_;
+  const DeviceContext& context_;
   const bool copies_;
   std::vector<Buffer> held_;
 };
 
-// The map with what the body needs to know of all of it, part by part.
+// Launches ResolveMap for each part of a map and reads the nulls and bad indices that the kernels reported.
 class Resolver {
  public:
-  // `any_row`: a number outside is no error, so that nobody waits for what was found.
-  Resolver(const DeviceContext& worker, const std::vector<MapPart>& map, bool on_host, int64_t size, Negative negative,
+  // `any_row`: a bad index is not an error, so that the call need not wait for a report.
+  Resolver(const DeviceContext& context, const std::vector<MapPart>& map, bool on_host, int64_t size, Negative negative,
            bool any_row)
-      : machine_(worker.machine()), map_(map), staged_(worker, on_host) {
+      : machine_(context.machine()), map_(map), staged_(context, on_host) {
     body_.size = size;
     body_.from_end = negative == Negative::from_end ? size : 0;
     body_.any_row = any_row;
@@ -102,7 +103,7 @@ class Resolver {
     }
   }
 
-  // Waits for what was found.
+  // Waits for the kernels and returns the nulls and bad indices that they reported.
   Fault fault() {
     Fault fault;
     const device::Status null = null_ ? null_->read() : device::Status();
@@ -110,12 +111,12 @@ class Resolver {
     fault.nulls = static_cast<int64_t>(null.count);
     fault.bad = static_cast<int64_t>(bad.count);
     if (fault.nulls > 0) fault.first_null = null.first();
-    if (fault.bad > 0) find(bad.first(), fault);
+    if (fault.bad > 0) read_bad_index(bad.first(), fault);
     return fault;
   }
 
  private:
-  void find(int64_t position, Fault& fault) {
+  void read_bad_index(int64_t position, Fault& fault) {
     fault.first_bad = position;
     for (const device::ResolveMap& part : bodies_) {
       if (position >= part.before + part.count) continue;
@@ -132,17 +133,17 @@ class Resolver {
   device::Machine& machine_;
   const std::vector<MapPart>& map_;
   Staged staged_;
-  std::optional<Reported> bad_;
-  std::optional<Reported> null_;
+  std::optional<ReportedStatus> bad_;
+  std::optional<ReportedStatus> null_;
   device::ResolveMap body_;
   std::vector<device::ResolveMap> bodies_;
 };
 
 }  // namespace
 
-Numbers allocate_numbers(const DeviceContext& worker, int64_t count, bool wide) {
+Numbers allocate_numbers(const DeviceContext& context, int64_t count, bool wide) {
   Numbers numbers;
-  const NewBuffer fresh = worker.allocate(bytes_of_values(count, wide ? 8 : 4));
+  const NewBuffer fresh = context.allocate(bytes_of_values(count, wide ? 8 : 4));
   numbers.memory = fresh.buffer;
   numbers.list.count = count;
   if (wide) {
@@ -153,13 +154,13 @@ Numbers allocate_numbers(const DeviceContext& worker, int64_t count, bool wide) 
   return numbers;
 }
 
-DeviceSelection DeviceSelection::gather(const DeviceContext& worker, const std::vector<MapPart>& map, bool on_host,
+DeviceSelection DeviceSelection::gather(const DeviceContext& context, const std::vector<MapPart>& map, bool on_host,
                                         const ChunkLengths& lengths, RowBounds bounds, Negative negative) {
-  DeviceSelection self(worker, lengths);
+  DeviceSelection self(context, lengths);
   const int64_t total = sum(lengths);
   const int64_t count = count_of(map);
-  self.numbers_ = allocate_numbers(worker, count, total >= wide_rows);
-  Resolver resolver(worker, map, on_host, total, negative, bounds == RowBounds::unchecked && total > 0);
+  self.numbers_ = allocate_numbers(context, count, total >= wide_rows);
+  Resolver resolver(context, map, on_host, total, negative, bounds == RowBounds::unchecked && total > 0);
   resolver.body().rows = self.numbers_.list;
   resolver.run();
   Fault fault = resolver.fault();
@@ -169,7 +170,7 @@ DeviceSelection DeviceSelection::gather(const DeviceContext& worker, const std::
   return self;
 }
 
-DeviceSelection DeviceSelection::scatter(const DeviceContext& worker, const std::vector<MapPart>& map, bool on_host,
+DeviceSelection DeviceSelection::scatter(const DeviceContext& context, const std::vector<MapPart>& map, bool on_host,
                                          const ChunkLengths& target, const ChunkLengths& source, bool one_row) {
   const int64_t rows = sum(target);
   const int64_t count = count_of(map);
@@ -177,11 +178,11 @@ DeviceSelection DeviceSelection::scatter(const DeviceContext& worker, const std:
     throw InvalidArgument("the map has " + std::to_string(count) + " rows, the source only " +
                           std::to_string(sum(source)));
   }
-  DeviceSelection self(worker, both(target, source));
+  DeviceSelection self(context, both(target, source));
   const bool wide = std::max(rows + sum(source), count + 1) >= wide_rows;
-  self.numbers_ = allocate_numbers(worker, rows, wide);
-  worker.machine().clear(const_cast<std::byte*>(self.numbers_.memory.data), rows * (wide ? 8 : 4));
-  Resolver resolver(worker, map, on_host, rows, Negative::from_end, false);
+  self.numbers_ = allocate_numbers(context, rows, wide);
+  context.machine().clear(const_cast<std::byte*>(self.numbers_.memory.data), rows * (wide ? 8 : 4));
+  Resolver resolver(context, map, on_host, rows, Negative::from_end, false);
   resolver.body().winner = self.numbers_.list;
   resolver.body().to_winner = true;
   resolver.run();
@@ -192,22 +193,23 @@ DeviceSelection DeviceSelection::scatter(const DeviceContext& worker, const std:
   body.rows = self.numbers_.list;
   body.first_new = static_cast<uint64_t>(rows);
   body.one_row = one_row;
-  launch(worker.machine(), body, rows);
+  launch(context.machine(), body, rows);
   return self;
 }
 
-// Sets the numbers by a mask that has `rows` rows. Negative `source_rows`: any number of rows may be true.
-void DeviceSelection::choose_by(const DeviceContext& worker, const std::vector<MaskPart>& mask, bool on_host,
-                                int64_t rows, const char* whose, device::MaskRows body, int64_t source_rows) {
+// Sets the row numbers by a mask, which must have `rows` rows; error texts name `side` as the table with these rows.
+// A negative `source_rows` allows any number of true rows.
+void DeviceSelection::choose_by(const DeviceContext& context, const std::vector<MaskPart>& mask, bool on_host,
+                                int64_t rows, const char* side, device::MaskRows body, int64_t source_rows) {
   if (count_of(mask) != rows) {
-    throw InvalidArgument("the mask has length " + std::to_string(count_of(mask)) + ", " + whose + " has length " +
+    throw InvalidArgument("the mask has length " + std::to_string(count_of(mask)) + ", " + side + " has length " +
                           std::to_string(rows));
   }
-  device::Machine& machine = worker.machine();
+  device::Machine& machine = context.machine();
   const int64_t words = (rows + device::kLanes - 1) / device::kLanes;
   const Temporary bits(machine, words * 4 + 4);
   machine.clear(bits.data(), words * 4);
-  Staged staged(worker, on_host);
+  Staged staged(context, on_host);
   device::PackMask part_words;
   part_words.words = bits.as<uint32_t>();
   for (const MaskPart& part : mask) {
@@ -241,7 +243,7 @@ void DeviceSelection::choose_by(const DeviceContext& worker, const std::vector<M
     throw InvalidArgument("the mask has " + std::to_string(ones) + " true rows, the source only " +
                           std::to_string(source_rows) + " rows");
   }
-  numbers_ = allocate_numbers(worker, body.kind == device::MaskRows::MaskUse::filter ? ones : rows,
+  numbers_ = allocate_numbers(context, body.kind == device::MaskRows::MaskUse::filter ? ones : rows,
                               sum(lengths_) >= wide_rows);
   body.words = bits.as<uint32_t>();
   body.before = before.as<int64_t>();
@@ -250,49 +252,49 @@ void DeviceSelection::choose_by(const DeviceContext& worker, const std::vector<M
   launch(machine, body, rows);
 }
 
-DeviceSelection DeviceSelection::mask_scatter(const DeviceContext& worker, const std::vector<MaskPart>& mask,
+DeviceSelection DeviceSelection::mask_scatter(const DeviceContext& context, const std::vector<MaskPart>& mask,
                                               bool on_host, const ChunkLengths& target, const ChunkLengths& source,
                                               bool one_row) {
-  DeviceSelection self(worker, both(target, source));
+  DeviceSelection self(context, both(target, source));
   device::MaskRows body;
   body.kind = one_row ? device::MaskRows::MaskUse::scalar : device::MaskRows::MaskUse::scatter;
   body.second = static_cast<uint64_t>(sum(target));
-  self.choose_by(worker, mask, on_host, sum(target), "the target", body, one_row ? -1 : sum(source));
+  self.choose_by(context, mask, on_host, sum(target), "the target", body, one_row ? -1 : sum(source));
   return self;
 }
 
-DeviceSelection DeviceSelection::filter(const DeviceContext& worker, const std::vector<MaskPart>& mask, bool on_host,
+DeviceSelection DeviceSelection::filter(const DeviceContext& context, const std::vector<MaskPart>& mask, bool on_host,
                                         const ChunkLengths& lengths) {
-  DeviceSelection self(worker, lengths);
-  self.choose_by(worker, mask, on_host, sum(lengths), "the table", {}, -1);
+  DeviceSelection self(context, lengths);
+  self.choose_by(context, mask, on_host, sum(lengths), "the table", {}, -1);
   return self;
 }
 
-DeviceSelection DeviceSelection::choose(const DeviceContext& worker, const std::vector<MaskPart>& mask, bool on_host,
+DeviceSelection DeviceSelection::choose(const DeviceContext& context, const std::vector<MaskPart>& mask, bool on_host,
                                         const ChunkLengths& when_true, const ChunkLengths& when_false) {
   const int64_t rows = sum(when_true);
   if (sum(when_false) != rows) {
     throw InvalidArgument("the two sides have " + std::to_string(rows) + " and " + std::to_string(sum(when_false)) +
                           " rows");
   }
-  DeviceSelection self(worker, both(when_true, when_false));
+  DeviceSelection self(context, both(when_true, when_false));
   device::MaskRows body;
   body.kind = device::MaskRows::MaskUse::choose;
   body.second = static_cast<uint64_t>(rows);
-  self.choose_by(worker, mask, on_host, rows, "each side", body, -1);
+  self.choose_by(context, mask, on_host, rows, "each side", body, -1);
   return self;
 }
 
-std::vector<int64_t> DeviceSelection::numbers(const DeviceContext& worker) const {
+std::vector<int64_t> DeviceSelection::numbers(const DeviceContext& context) const {
   const device::RowList& list = numbers_.list;
   std::vector<int64_t> out(static_cast<std::size_t>(list.count));
   if (list.count == 0) return out;
-  if (list.wide != nullptr) {  // a number that is missing is -1 there already
-    worker.machine().read(out.data(), list.wide, list.count * 8);
+  if (list.wide != nullptr) {  // the 64-bit mark of a missing row equals -1
+    context.machine().read(out.data(), list.wide, list.count * 8);
     return out;
   }
   std::vector<uint32_t> narrow(out.size());
-  worker.machine().read(narrow.data(), list.narrow, list.count * 4);
+  context.machine().read(narrow.data(), list.narrow, list.count * 4);
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = narrow[i] == UINT32_MAX ? -1 : int64_t{narrow[i]};
   return out;
 }

@@ -1,4 +1,4 @@
-// device_selection.h: which rows a result has, found out by kernels once for all columns: one number for each row.
+// device_selection.h: resolves a map or mask by kernels into one row number for each row of a result.
 #pragma once
 
 #include <vector>
@@ -9,29 +9,29 @@
 
 namespace gs::table {
 
-// From this many rows on their numbers have 64 bits. Smaller in tests only.
+// Tables of so many rows or more have row numbers of 64 bits. Only tests set a smaller value.
 inline int64_t wide_rows = UINT32_MAX;
 
-// Numbers of rows where kernels reach them.
+// Row numbers in memory that kernels reach.
 struct Numbers {
   Buffer memory;
   device::RowList list;
 };
-Numbers allocate_numbers(const DeviceContext& worker, int64_t count, bool wide);
+Numbers allocate_numbers(const DeviceContext& context, int64_t count, bool wide);
 
-// What Selection is on the host, with its errors and its texts. Maps and masks lie where the machine reaches them, or
-// on the host.
+// The counterpart of Selection for kernels: the functions have the arguments, errors and texts of those of Selection.
+// The maps and masks lie in memory that the machine reaches, or in host memory if `on_host`.
 class DeviceSelection {
  public:
-  static DeviceSelection gather(const DeviceContext& worker, const std::vector<MapPart>& map, bool on_host,
+  static DeviceSelection gather(const DeviceContext& context, const std::vector<MapPart>& map, bool on_host,
                                 const ChunkLengths& lengths, RowBounds bounds, Negative negative);
-  static DeviceSelection scatter(const DeviceContext& worker, const std::vector<MapPart>& map, bool on_host,
+  static DeviceSelection scatter(const DeviceContext& context, const std::vector<MapPart>& map, bool on_host,
                                  const ChunkLengths& target, const ChunkLengths& source, bool one_row);
-  static DeviceSelection mask_scatter(const DeviceContext& worker, const std::vector<MaskPart>& mask, bool on_host,
+  static DeviceSelection mask_scatter(const DeviceContext& context, const std::vector<MaskPart>& mask, bool on_host,
                                       const ChunkLengths& target, const ChunkLengths& source, bool one_row);
-  static DeviceSelection filter(const DeviceContext& worker, const std::vector<MaskPart>& mask, bool on_host,
+  static DeviceSelection filter(const DeviceContext& context, const std::vector<MaskPart>& mask, bool on_host,
                                 const ChunkLengths& lengths);
-  static DeviceSelection choose(const DeviceContext& worker, const std::vector<MaskPart>& mask, bool on_host,
+  static DeviceSelection choose(const DeviceContext& context, const std::vector<MaskPart>& mask, bool on_host,
                                 const ChunkLengths& when_true, const ChunkLengths& when_false);
 
   int device() const { return device_; }
@@ -39,14 +39,14 @@ class DeviceSelection {
   int64_t missing() const { return missing_; }
   const ChunkLengths& lengths() const { return lengths_; }
   const device::RowList& rows() const { return numbers_.list; }
-  // The same on the host; -1: missing.
-  std::vector<int64_t> numbers(const DeviceContext& worker) const;
+  // Copies the row numbers to the host; -1: missing.
+  std::vector<int64_t> numbers(const DeviceContext& context) const;
 
  private:
-  DeviceSelection(const DeviceContext& worker, ChunkLengths lengths)
-      : device_(worker.device()), lengths_(std::move(lengths)) {}
-  void choose_by(const DeviceContext& worker, const std::vector<MaskPart>& mask, bool on_host, int64_t rows,
-                 const char* whose, device::MaskRows body, int64_t source_rows);
+  DeviceSelection(const DeviceContext& context, ChunkLengths lengths)
+      : device_(context.device()), lengths_(std::move(lengths)) {}
+  void choose_by(const DeviceContext& context, const std::vector<MaskPart>& mask, bool on_host, int64_t rows,
+                 const char* side, device::MaskRows body, int64_t source_rows);
 
   int device_;
   ChunkLengths lengths_;

@@ -1,4 +1,4 @@
-// device_take.cpp: see device_take.h.
+// device_take.cpp: implements device_take.h, except pick_rows.
 #include "table/device/device_take.h"
 
 #include <algorithm>
@@ -45,12 +45,12 @@ bool is_picked(const Type& type, const std::vector<const Array*>& arrays, std::s
 
 class DeviceChunks {
  public:
-  DeviceChunks(const DeviceContext& worker, const std::vector<const Array*>& chunks, bool has_missing, Frame& out)
-      : worker_(worker), has_missing_(has_missing), out_(out) {
+  DeviceChunks(const DeviceContext& context, const std::vector<const Array*>& chunks, bool has_missing, Frame& out)
+      : context_(context), has_missing_(has_missing), out_(out) {
     for (const Array* chunk : chunks) pieces_.push_back({chunk, chunk->offset, chunk->length});
   }
 
-  // As one chunk, or as two or more if a column needs larger offsets than it has.
+  // Adds these rows as one chunk, or as several chunks if a column needs larger offsets than its type has.
   void add(const device::RowList& rows) {
     try {
       out_.data.chunks.push_back(take(rows));
@@ -86,11 +86,11 @@ class DeviceChunks {
     } else {
       tasks.push_back({&type, pieces_, &out});
     }
-    pick_rows(worker_, tasks, rows, has_missing_);
+    pick_rows(context_, tasks, rows, has_missing_);
     return out;
   }
 
-  const DeviceContext& worker_;
+  const DeviceContext& context_;
   const bool has_missing_;
   Pieces pieces_;
   Frame& out_;
@@ -106,15 +106,16 @@ bool is_picked_by_kernels(const Type& type, const std::vector<const Array*>& chu
   return is_picked(type, chunks, what);
 }
 
-Frame take_rows(const DeviceContext& worker, const DeviceSelection& selection, const Frame& first, const Frame* second,
+Frame take_rows(const DeviceContext& context, const DeviceSelection& selection, const Frame& first, const Frame* second,
                 bool nullable) {
   const std::vector<const Array*> chunks = chunks_of(selection.lengths(), first, second);
   Frame out = empty_like(first, nullable);
-  out.device = worker.device();
-  DeviceChunks(worker, chunks, selection.missing() > 0, out).add(selection.rows());
+  out.device = context.device();
+  DeviceChunks(context, chunks, selection.missing() > 0, out).add(selection.rows());
   if (second != nullptr) refuse_new_nulls(out, first);
-  // Whoever hands over tables may take them back once the call is over, in the order of streams that we do not know.
-  worker.machine().synchronize();
+  // The owner of the tables may release them as soon as the call returns, in the order of a stream that this code
+  // cannot wait for. So the kernels must be done before.
+  context.machine().synchronize();
   takes.fetch_add(1, std::memory_order_relaxed);
   return out;
 }

@@ -1,4 +1,4 @@
-// device_take.h: rows of arrays picked by kernels: all columns of one selection at once, then the children of lists.
+// device_take.h: takes rows of arrays by kernels: all columns of one selection at once, then the children of lists.
 #pragma once
 
 #include "table/device/device_selection.h"
@@ -6,28 +6,28 @@
 
 namespace gs::table {
 
-// Whether kernels take columns of this type from these chunks; where not, `what` (if not null) gets the type's name.
-// Views, list views, unions and run ends are not among them, nor dictionaries that differ from chunk to chunk.
+// Whether the kernels support columns of this type in these chunks; if not, `what` (if not null) gets the type's name.
+// They do not support views, list views, unions, run-end encoding, and dictionaries that differ between chunks.
 bool is_picked_by_kernels(const Type& type, const std::vector<const Array*>& chunks, std::string* what = nullptr);
 
-// As take_rows of table.h. All chunks lie where the worker's machine reaches them, and the types are such that kernels
-// pick them. Throws ExchangeError for offsets that are out of order.
-Frame take_rows(const DeviceContext& worker, const DeviceSelection& selection, const Frame& first, const Frame* second,
+// Takes rows as take_rows of frame.h does. The context's machine reaches all chunks, and is_picked_by_kernels is true
+// for them. Throws ExchangeError for offsets that are not in order.
+Frame take_rows(const DeviceContext& context, const DeviceSelection& selection, const Frame& first, const Frame* second,
                 bool nullable);
 
-// How many times rows were taken this way.
+// The number of calls of this take_rows in the process so far.
 int64_t kernel_takes();
 
-// Rows of columns, by numbers through the pieces.
+// A column whose rows pick_rows takes: its pieces and the array for the result.
 struct PickTask {
   const Type* type;
   Pieces pieces;
   Array* out;
 };
 
-// Takes all columns of `tasks`, whose pieces have the same lengths. `has_missing`: some numbers may be missing.
-// OffsetOverflow where 32-bit offsets do not suffice.
-void pick_rows(const DeviceContext& worker, const std::vector<PickTask>& tasks, const device::RowList& rows,
+// Takes the rows `rows`, numbered among all pieces, of all columns of `tasks`. The pieces of all tasks have equal
+// lengths. `has_missing`: rows may be missing. Throws OffsetOverflow if 32-bit offsets do not suffice.
+void pick_rows(const DeviceContext& context, const std::vector<PickTask>& tasks, const device::RowList& rows,
                bool has_missing);
 
 }  // namespace gs::table

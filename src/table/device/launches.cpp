@@ -1,4 +1,4 @@
-// launches.cpp: the columns of a level in as few launches as their descriptors fit into.
+// launches.cpp: launches the kernels of a ColumnBatch, with as many columns in each launch as the body has room for.
 #include <algorithm>
 #include <array>
 
@@ -13,7 +13,7 @@ namespace {
 
 using device::launch;
 
-constexpr int64_t kLongItem = 16;  // bytes from which on a row is copied by several threads
+constexpr int64_t kLongItem = 16;  // longer items, in bytes, are copied by several threads
 
 template <class T>
 std::size_t batch_end(std::size_t begin, const T& jobs, int most) {
@@ -25,20 +25,20 @@ std::size_t batch_end(std::size_t begin, const T& jobs, int most) {
 void ColumnBatch::run() {
   pick_columns();
   const std::size_t nulls = nullable_.size();
-  const std::size_t facts = nulls + 2 * spans_.size() + 2;
-  if (facts > 2) {
-    auto* const found = temporary<uint64_t>(static_cast<int64_t>(facts));
-    machine_.clear(found, static_cast<int64_t>(facts * 8));
-    auto* const wrong = reinterpret_cast<device::Status*>(found + facts - 2);
+  const std::size_t counters = nulls + 2 * spans_.size() + 2;
+  if (counters > 2) {
+    auto* const found = temporary<uint64_t>(static_cast<int64_t>(counters));
+    machine_.clear(found, static_cast<int64_t>(counters * 8));
+    auto* const wrong = reinterpret_cast<device::Status*>(found + counters - 2);
     count_nulls(found);
     find_spans(wrong, found + nulls + spans_.size());
     add_up(found + nulls);
-    std::vector<uint64_t> host(facts);
-    machine_.read(host.data(), found, static_cast<int64_t>(facts * 8));
+    std::vector<uint64_t> host(counters);
+    machine_.read(host.data(), found, static_cast<int64_t>(counters * 8));
     for (std::size_t n = 0; n < nulls; ++n) nullable_[n]->nulls = static_cast<int64_t>(host[n]);
     device::Status status;
-    status.lowest = host[facts - 2];
-    status.count = host[facts - 1];
+    status.lowest = host[counters - 2];
+    status.count = host[counters - 1];
     if (!status.is_clean()) {
       const Type& type = *spans_[static_cast<std::size_t>(status.first())].type;
       throw ExchangeError("offsets of '" + type.name + "' (" + type_name(type) + ") are not in order");
@@ -55,20 +55,20 @@ void ColumnBatch::pick_columns() {
   for (const ItemBatch& items : items_) {
     if (is_long(items)) pick_long(items);
   }
-  std::vector<ItemBatch> short_ones;
+  std::vector<ItemBatch> short_items;
   for (ItemBatch& items : items_) {
     if (is_long(items)) items.column.target = nullptr;
-    if (items.column.target != nullptr || items.column.valid != nullptr) short_ones.push_back(items);
+    if (items.column.target != nullptr || items.column.valid != nullptr) short_items.push_back(items);
   }
   device::PickColumns body;
   body.rows = rows_;
   body.pieces = pieces_;
-  for (std::size_t begin = 0; begin < short_ones.size();) {
-    const std::size_t end = batch_end(begin, short_ones, device::kColumns);
+  for (std::size_t begin = 0; begin < short_items.size();) {
+    const std::size_t end = batch_end(begin, short_items, device::kColumns);
     body.count = static_cast<int32_t>(end - begin);
-    body.all = table_of<device::PieceColumn>(short_ones, begin, end);
+    body.all = table_of<device::PieceColumn>(short_items, begin, end);
     for (std::size_t c = begin; c < end; ++c) {
-      ItemBatch& items = short_ones[c];
+      ItemBatch& items = short_items[c];
       items.column.width = static_cast<int32_t>(items.width);
       for (int p = 0; p < std::min(items.pieces.size(), 2); ++p) items.column.piece[p] = items.pieces[p];
       body.column[c - begin] = items.column;
@@ -119,8 +119,8 @@ void ColumnBatch::find_spans(device::Status* wrong, uint64_t* long_rows) {
     body.all = table_of<device::PieceSpans>(spans_, begin, end);
     for (std::size_t c = begin; c < end; ++c) {
       SpanBatch& spans = spans_[c];
-      spans.offsets = worker_.allocate(bytes_of_values(checked_add(rows_.count, 1), spans.type->width));
-      // Sums are 64 bits wide: where offsets are as well, they are the result.
+      spans.offsets = context_.allocate(bytes_of_values(checked_add(rows_.count, 1), spans.type->width));
+      // The sums have 64 bits. If the offsets have 64 bits too, the sums are the offsets of the result.
       spans.sums =
           spans.type->width == 8 ? reinterpret_cast<int64_t*>(spans.offsets.data) : temporary<int64_t>(rows_.count + 1);
       spans.column.length = spans.sums;
@@ -145,8 +145,10 @@ void ColumnBatch::check_totals(const uint64_t* totals) {
   for (std::size_t c = 0; c < spans_.size(); ++c) {
     SpanBatch& spans = spans_[c];
     spans.total = static_cast<int64_t>(totals[c]);
-    const bool is_long = totals[spans_.size() + c] >= uint64_t{1} << 30;  // with all others, perhaps 2^63
-    if (spans.total < 0 || is_long) throw ShapeError("a result of more than 2**63 values");
+    // Long rows count units of 2^32 here. Below 2^30 units they add up to less than 2^62, and the other rows as well
+    // (FindSpans::most), so that the sum has not wrapped.
+    const bool is_long = totals[spans_.size() + c] >= uint64_t{1} << 30;
+    if (spans.total < 0 || is_long) throw ShapeError("the result would have more than 2**63 values");
     if (spans.type->width == 4 && spans.total > offset_limit()) throw OffsetOverflow{};
     spans.out->first = spans.offsets.buffer;
     spans.out->reach = spans.total;
@@ -176,7 +178,7 @@ void ColumnBatch::copy(const SpanBatch& spans) {
   body.item = spans.column.item;
   body.by_item = device::Divider(body.item);
   body.bytes = bytes_of_values(spans.total, body.item);
-  const NewBuffer fresh = worker_.allocate(body.bytes);
+  const NewBuffer fresh = context_.allocate(body.bytes);
   body.target = reinterpret_cast<uint64_t*>(fresh.data);
   launch(machine_, body, (body.bytes + 7) / 8);
   if (spans.type->layout == Layout::binary) {
@@ -190,18 +192,19 @@ void ColumnBatch::copy(const SpanBatch& spans) {
 
 void ColumnBatch::take_children(const SpanBatch& spans) {
   Array& child = spans.out->children[0];
-  if (spans.type->children[0].layout == Layout::null) {  // no buffers, and perhaps more rows than numbers fit anywhere
+  if (spans.type->children[0].layout == Layout::null) {
+    // The child has no buffers, and perhaps too many rows for a list of row numbers in memory.
     child.length = child.nulls = spans.total;
     return;
   }
   int64_t rows = 0;
   for (const Piece& piece : spans.children) rows += piece.length;
-  const Numbers numbers = allocate_numbers(worker_, spans.total, rows >= wide_rows);
+  const Numbers numbers = allocate_numbers(context_, spans.total, rows >= wide_rows);
   device::SpanRows body;
   body.spans = {spans.sums, spans.column.start, rows_.count};
   body.rows = numbers.list;
   launch(machine_, body, spans.total);
-  pick_rows(worker_, {{&spans.type->children[0], spans.children, &child}}, numbers.list, false);
+  pick_rows(context_, {{&spans.type->children[0], spans.children, &child}}, numbers.list, false);
 }
 
 void ColumnBatch::take_elements(const FixedListBatch& fixed) {
@@ -211,14 +214,14 @@ void ColumnBatch::take_elements(const FixedListBatch& fixed) {
   }
   int64_t rows = 0;
   for (const Piece& piece : fixed.children) rows += piece.length;
-  const Numbers numbers = allocate_numbers(worker_, fixed.out->length, rows >= wide_rows);
+  const Numbers numbers = allocate_numbers(context_, fixed.out->length, rows >= wide_rows);
   device::ElementRows body;
   body.lists = rows_;
   body.size = rows_.count == 0 ? 1 : fixed.out->length / rows_.count;
   body.by_size = device::Divider(std::max<int64_t>(body.size, 1));
   body.rows = numbers.list;
   launch(machine_, body, fixed.out->length);
-  pick_rows(worker_, {{fixed.type, fixed.children, fixed.out}}, numbers.list, has_missing_);
+  pick_rows(context_, {{fixed.type, fixed.children, fixed.out}}, numbers.list, has_missing_);
 }
 
 }  // namespace gs::table

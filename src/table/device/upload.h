@@ -1,12 +1,12 @@
-// upload.h: tables of the host copied to a GPU.
+// upload.h: copies tables from host memory to a GPU.
 #pragma once
 
 #include "table/device/device_context.h"
 
 namespace gs::table {
 
-// The same rows where the worker's machine reaches them. InvalidArgument for a table that lies on another GPU,
-// DataTypeError for types that kernels do not take.
-Frame upload(const DeviceContext& worker, const Frame& frame);
+// Returns a copy of the frame in memory that the context's machine reaches. Throws InvalidArgument for a table that
+// lies on another GPU, DataTypeError for types that the kernels do not support.
+Frame upload(const DeviceContext& context, const Frame& frame);
 
 }  // namespace gs::table

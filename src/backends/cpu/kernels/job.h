@@ -1,4 +1,4 @@
-// job.h: one run of a plan as plain data, the only thing that the kernels of every instruction set level see.
+// job.h: one run of a plan as plain data, which is all that the kernels of every instruction set level get.
 #pragma once
 
 #include <cstddef>
@@ -10,41 +10,51 @@
 
 namespace gs::cpu {
 
-inline constexpr int kMaxBlock = 512;  // points that a kernel keeps in private memory at a time
-inline constexpr int kMaxRank = 64;    // axes of extent 1 are gone, so more would be more than 2^63 points
+inline constexpr int kMaxBlock = 512;  // points whose addresses a kernel keeps in private memory
+inline constexpr int kMaxRank = 64;    // axes of extent 1 are removed, so more axes would have more than 2^63 points
 
-// What a gather does at a point that has no position, or a scatter at one that has no target.
+// What a kernel does at a point that is nowhere.
 enum class Nowhere : uint8_t {
-  never,     // there is no such point
-  skip,      // scatter: nothing
+  never,     // the plan has no such point
+  skip,      // scatter: writes nothing
   read_one,  // gather: reads a whole unit at `fill`
-  read_own,  // gather: the same, at `fill` plus the point's own fill offset
-  write,     // gather: writes the item at `fill` plus offset again and again; zero bytes if `fill` is null
+  read_own,  // gather: reads a whole unit at `fill` plus the point's own fill offset
+  write,     // gather: repeats the item at `fill` plus the point's own fill offset; zero bytes if `fill` is null
+};
+
+// The form in which the points of a plan are moved. form.h decides it.
+enum class Form : uint8_t {
+  blocks,        // the general path: places a block of points, then moves it
+  elements,      // small units with one contiguous index array, by 64-bit addresses
+  vectors,       // gathers of 4 or 8 bytes by 32-bit positions in registers; a mask is allowed
+  byte_table,    // a lookup table of bytes, indexed by bytes, that fits into registers
+  short_gather,  // a few small units along one axis, without a job
+  column_tiles,  // a gather along another axis than the last; the plans of its tiles have forms of their own
 };
 
 // What is prefetched while a block is moved.
 enum class Ahead : uint8_t {
   none,
-  points,  // the targets of the next block
-  runs,    // elements and vectors only: what the next run of the innermost axis may read
-  units,   // scatters of longer units: the targets of the next ones of the same block
+  points,  // the units of the next block on the indexed side
+  runs,    // elements and vectors only: the memory that the next run of the innermost axis may read
+  units,   // scatters of longer units: the targets of later points of the same block
 };
 
-// Addresses are integers here: a private block of them may mix several arrays, and wrapping arithmetic is defined.
+// Addresses are integers here: one private block may hold addresses of several arrays, and the arithmetic may wrap,
+// which is defined for unsigned integers only.
 using Address = uint64_t;
 
-// Running totals of a reduction that cannot be computed in the target itself, one record for each item of a window of
-// the targets; the first belongs to address `first`.
+// Running totals of a reduction that cannot be computed in the target itself: one record for each item of a window of
+// the targets. The first record belongs to the item at address `first`.
 struct Window {
   std::byte* record = nullptr;
   Address first = 0;
   bool include_self = true;
-  bool begun = false;  // the records hold what the targets held
+  bool begun = false;  // a sweep has initialised the records from the targets
 };
-inline constexpr int64_t kRecordBytes = 32;  // no record is longer
+inline constexpr int64_t kRecordBytes = 32;  // bytes of the longest record
 
-// One bit for each unit of the targets, the first of which begins at address `first`; `met` says whether any was marked
-// twice.
+// One bit for each slot of the targets; slot 0 lies at address `first`. `met` is set to 1 if a slot was marked twice.
 struct TargetMarks {
   uint64_t* bits = nullptr;
   uint64_t* met = nullptr;
@@ -52,13 +62,13 @@ struct TargetMarks {
 };
 
 struct Job;
-// Combines the units at `value` with those at `target`, one after the other.
+// Combines the units at `value` with those at `target`, in ascending order of the points.
 using Apply = void (*)(const Job& job, const Address* target, const Address* value, int n);
-// Small units of one run: where its values lie, and the targets of its points.
+// The small units of one run: their values, and the numbers that give the targets of its points.
 struct Elements {
-  Address base;
-  uint64_t step;   // bytes between positions
-  uint64_t along;  // what the target advances by from point to point
+  Address base;    // target of position 0 at point 0
+  uint64_t step;   // bytes from one position to the next
+  uint64_t along;  // bytes by which the target advances from one point to the next
   const std::byte* values;
   Window totals;
   GS_INLINE Address target(uint64_t position, uint64_t point) const { return base + position * step + point * along; }
@@ -67,17 +77,17 @@ struct Elements {
     values += points * unit;
   }
 };
-// Combines the values of `point` (null: of 0, 1, ..) with their targets at `position`.
+// Combines the values of the points in `point` (null: points 0, 1, ..) with their targets at `position`.
 using ApplyElements = void (*)(const Elements& elements, const uint32_t* position, const uint32_t* point, int n);
-// What an Apply does: value to target, value to total, total to target.
+// What an Apply does: combines values with targets, adds values to running totals, or writes totals to targets.
 enum class ApplyStep : uint8_t { direct, accumulate, finish };
 // What a record holds besides its total.
 enum class Keep : uint8_t {
-  count,       // of its values, 32 bits where the total has as many
-  long_count,  // the same for more points than that; units only
-  nothing,     // sums of narrow floats in windows that have begun
+  count,       // the number of its values, in 32 bits where the total has 32 bits
+  long_count,  // the number of its values in 64 bits, for more points than 32 bits can count; for an Apply only
+  nothing,     // for sums of narrow floats in windows whose records a sweep has initialised
 };
-// All records of `slots` targets in a row: begins them, or writes their totals.
+// Goes through the records of `slots` consecutive targets: initialises the records, or writes their totals.
 using Sweep = void (*)(const Window& totals, int64_t slots);
 
 struct JobIndex {
@@ -89,10 +99,10 @@ struct JobIndex {
 
 struct Job {
   int rank;               // at least 1
-  int operands;           // rows of the stride table, numbered as in core/plan.h
-  const int64_t* extent;  // none is 1, unless it is the only one
+  int operands;           // rows of the stride table, numbered by StrideRow of core/plan.h
+  const int64_t* extent;  // no extent is 1, unless it is the only one
   const int64_t* stride;  // [axis * operands + operand]
-  const bool* flat;       // operand: its offset is linear in the flat position
+  const bool* flat;       // [operand]: its offset is linear in the flat position
   int64_t count;          // points
 
   int64_t item;
@@ -102,17 +112,15 @@ struct Job {
   bool scatter;
   bool masked;
   bool short_runs;   // blocks span several runs of the innermost axis
-  bool packed;       // the dense units of a block lie side by side
-  bool stream;       // stores that bypass the caches
-  bool whole_lines;  // scatter: every target consists of whole lines
-  bool elements;     // the fast path for small units with one contiguous index array
-  bool byte_table;   // bytes of a table that fits into registers, by bytes
-  bool vectors;      // small units by 32-bit positions in registers, where a level has them; a mask is no obstacle
-  bool general;      // no shortcuts: the path that all others are checked against
+  bool packed;       // the dense units of a block are contiguous
+  bool stream;       // results are written with streaming stores
+  bool whole_lines;  // scatter: every target consists of whole cache lines
+  bool general;      // no fast path: the path that all others are checked against
+  Form form;         // not short_gather and not column_tiles, which are no jobs
   Ahead ahead;
   int block;           // points per block
   int64_t run_span;    // Ahead::runs: bytes that one run may read, from its base on
-  int64_t fill_phase;  // Nowhere::write: the byte of the item that comes first
+  int64_t fill_phase;  // Nowhere::write: the byte of the item that is written first
 
   int indices;
   const JobIndex* index;
@@ -124,23 +132,23 @@ struct Job {
   const std::byte* mask;
   const std::byte* fill;
 
-  // Scatters only. A thread writes to the units that begin in [own_low, own_high) and passes over all others.
+  // Scatters only. A thread writes the units that begin in [own_low, own_high) and skips all others.
   Address own_low;
   Address own_high;
   bool own_all;                  // the range covers every target
-  Apply apply;                   // null: values replace what was there
-  ApplyElements apply_elements;  // the same on the fast path
+  Apply apply;                   // null: values replace their targets
+  ApplyElements apply_elements;  // as `apply`, on the fast path for elements
   Window totals;
-  TargetMarks marks;      // where there are bits, targets are marked as well
-  const std::byte* base;  // not null: nothing is scattered; the units that are not marked come from here, slot by slot
+  TargetMarks marks;      // if `bits` is not null, targets are marked as well
+  const std::byte* base;  // not null: nothing is scattered; the slots that are not marked are copied from here
 };
 
-// Moves the points [first, last) in ascending order. False: the rule forbids an index; how much of the rest is done is
-// not said.
+// Moves the points [first, last) in ascending order. Returns false if the rule forbids an index; it is unspecified how
+// many of the other points are moved then.
 using Run = bool (*)(const Job& job, int64_t first, int64_t last);
 
-// Gathers of single units along one contiguous axis by one contiguous index array, with no decision left: the rule is
-// raise and from_end. False: an index lies outside.
+// Gathers single units along one contiguous axis by one contiguous index array, under the rule `raise` and `from_end`,
+// without further decisions. Both functions return false if an index lies outside.
 struct ShortGather {
   bool (*run)(std::byte* dense, const std::byte* indexed, const std::byte* index, int64_t count, int64_t extent);
   bool (*allows)(const std::byte* index, int64_t count, int64_t extent);

@@ -1,13 +1,14 @@
-// kernel_blocks.cpp: the indexed move, block by block. Compiled once for every instruction set level, in a namespace of
-// its own.
+// kernel_blocks.cpp: runs the indexed move, block by block. Compiled once for every instruction set level, in a
+// namespace of its own.
 //
-// A block of points is placed first: its indices are read once into private memory, judged there, and turned into
-// addresses. Then it is moved from those addresses, so that nobody who writes into the index array can lead a move
-// outside. While one row is moved, those some way ahead are on their way into the L2 cache, if the table is too large
-// for the caches.
+// A block of points is placed first: its indices are read once into private memory, checked there, and turned into
+// addresses. Then the block is moved from those addresses, so that a thread that writes to the index array meanwhile
+// cannot lead a move outside of the indexed side. While one row is moved, rows some way ahead are prefetched into L2 if
+// the source array does not fit into the caches.
 //
-// Only templates in anonymous namespaces, built-ins and intrinsics here: an inline function of a shared header would
-// carry this level's instructions into the whole program (tests_cpp/check_isa_leaks.sh looks for that).
+// The sources in this folder that are compiled for every level may use only templates in anonymous namespaces,
+// built-ins and intrinsics. The linker could pick this level's copy of an inline function of a shared header for the
+// whole program, and processors of lower levels would crash in it (tests_cpp/check_isa_leaks.sh checks this rule).
 #include "backends/cpu/kernels/kernel_bytes_table.h"
 #include "backends/cpu/kernels/kernel_elements.h"
 #include "backends/cpu/kernels/kernel_rows.h"
@@ -70,6 +71,16 @@ bool run_blocks(const Job& job, int64_t first, int64_t last) {
   return accepted;
 }
 
+// A level without vectors runs their forms block by block, which is right for every job.
+bool run_form(const Job& job, int64_t first, int64_t last) {
+  switch (job.form) {
+    case Form::elements: return job.scatter ? scatter_elements(job, first, last) : run_elements(job, first, last);
+    case Form::vectors: return kHasVectors ? run_vectors(job, first, last) : run_blocks(job, first, last);
+    case Form::byte_table: return kHasVectors ? run_byte_table(job, first, last) : run_blocks(job, first, last);
+    default: return run_blocks(job, first, last);
+  }
+}
+
 }  // namespace
 
 const char* level() {
@@ -82,11 +93,7 @@ bool run(const Job& job, int64_t first, int64_t last) {
     if (job.stream) finish_streaming();
     return true;
   }
-  const bool accepted = kHasVectors && job.byte_table ? run_byte_table(job, first, last)
-                        : kHasVectors && job.vectors  ? run_vectors(job, first, last)
-                        : !job.elements               ? run_blocks(job, first, last)
-                        : job.scatter                 ? scatter_elements(job, first, last)
-                                                      : run_elements(job, first, last);
+  const bool accepted = run_form(job, first, last);
   if (job.stream) finish_streaming();
   return accepted;
 }

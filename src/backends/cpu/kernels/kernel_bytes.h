@@ -1,4 +1,4 @@
-// kernel_bytes.h: addresses, copies of few bytes, prefetches: what all kernels share. Included by the sources that are
+// kernel_bytes.h: addresses, copies of a few bytes and prefetches for all kernels. Included by the sources that are
 // compiled once for every instruction set level.
 #pragma once
 
@@ -16,8 +16,9 @@ inline std::byte* pointer_to(Address address) {
   return reinterpret_cast<std::byte*>(address);
 }
 
-// From here on the compiler must take the values from private memory: somebody may be writing into the array.
-inline void settle_reads(const void* block) {
+// Forces the compiler to use the values in this private copy from here on instead of reading the array again: another
+// thread may write to the array meanwhile, and the values that are checked must be the values that are used.
+inline void pin_copy(const void* block) {
   asm volatile("" : : "r"(block) : "memory");
 }
 
@@ -32,7 +33,8 @@ inline void copy_line(std::byte* target, const std::byte* source) {
   __builtin_memcpy(target, source, kLine);
 }
 
-// Any size without a loop over bytes: blocks, and a last one that overlaps its neighbour.
+// Copies any number of bytes without a loop over single bytes: the last of its fixed-size copies overlaps the one
+// before.
 inline void copy_bytes(std::byte* target, const std::byte* source, int64_t n) {
   if (n >= kLine) {
     for (int64_t i = 0; i < n - kLine; i += kLine) copy_line(target + i, source + i);
@@ -61,16 +63,18 @@ struct Sized {
   int64_t unit;
   void operator()(std::byte* target, const std::byte* source) const { copy_bytes(target, source, unit); }
 };
-// Without it the compiler takes a function that only prefetches for one without effects, and drops its calls.
+// Without this statement the compiler assumes that a function that only prefetches has no effect, and removes its
+// calls.
 inline void keep_prefetches() {
   asm volatile("");
 }
 
+// Prefetches a line into L2.
 inline void prefetch(Address address) {
   __builtin_prefetch(pointer_to(address), 0, 2);
 }
 
-// The same into L1.
+// Prefetches a line into L1.
 inline void prefetch_near(Address address) {
   __builtin_prefetch(pointer_to(address), 0, 3);
 }

@@ -1,6 +1,6 @@
-// kernel_bytes_table.h: tables of at most 256 bytes, indexed by bytes (look-up tables, palettes): the whole table in
-// four registers. Included by kernels.cpp only, once for every instruction set level; AVX-512 with VBMI has it, which
-// level v4 does not promise, so the job says whether this processor does.
+// kernel_bytes_table.h: gathers of bytes by byte indices from lookup tables of at most 256 bytes (palettes, say), which
+// fit into four registers. Included by kernel_blocks.cpp only, once for every instruction set level. The code needs
+// AVX-512 with VBMI, which level v4 does not promise, so a job sets `byte_table` only if this processor has it.
 #pragma once
 
 #include "backends/cpu/kernels/kernel_vector.h"
@@ -14,17 +14,18 @@ namespace {
 
 struct ByteTable {
   alignas(64) uint8_t value[256];
-  uint8_t last;      // position
-  uint8_t from_end;  // added to negative values: the extent, modulo 256
+  uint8_t last;      // the last position
+  uint8_t from_end;  // added to negative indices: the extent, modulo 256
   uint8_t fill;
   bool is_signed;
   bool clips;
   bool fills;
 };
 
-// 64 indices from `source`, or those that are live.
+// The values of 64 indices. Lanes of `live` whose index lies outside get the fill value if the rule fills, else they
+// are added to `bad`.
 GS_VBMI inline __m512i look_up(const ByteTable& table, __m512i index, __mmask64 live, __mmask64& bad) {
-  asm volatile("" : "+v"(index));  // loaded once
+  asm volatile("" : "+v"(index));  // pinned in a register: the index that is checked is the index that is used
   if (table.is_signed) {
     index = _mm512_mask_add_epi8(index, _mm512_movepi8_mask(index), index,
                                  _mm512_set1_epi8(static_cast<char>(table.from_end)));
@@ -45,16 +46,16 @@ GS_VBMI inline __m512i look_up(const ByteTable& table, __m512i index, __mmask64 
 }
 
 GS_VBMI bool look_up_run(const ByteTable& given, const std::byte* source, std::byte* target, int64_t n, bool stream) {
-  const ByteTable table = given;  // an own copy: stores to the target do not change it
+  const ByteTable table = given;  // a local copy, which stores to the target cannot change
   __mmask64 bad = 0;
   int64_t k = 0;
-  const auto some = [&](int64_t count) GS_VBMI {
+  const auto look_up_part = [&](int64_t count) GS_VBMI {
     const __mmask64 live = ~uint64_t{0} >> (64 - count);
     _mm512_mask_storeu_epi8(target + k, live, look_up(table, _mm512_maskz_loadu_epi8(live, source + k), live, bad));
     k += count;
   };
   const auto head = static_cast<int64_t>(-address_of(target) & (kLine - 1));
-  if (stream && head > 0 && n > 0) some(head < n ? head : n);
+  if (stream && head > 0 && n > 0) look_up_part(head < n ? head : n);
   for (; k + kLine <= n; k += kLine) {
     const __m512i value = look_up(table, _mm512_loadu_si512(source + k), ~__mmask64{0}, bad);
     if (stream) {
@@ -63,7 +64,7 @@ GS_VBMI bool look_up_run(const ByteTable& given, const std::byte* source, std::b
       _mm512_storeu_si512(target + k, value);
     }
   }
-  if (k < n) some(n - k);
+  if (k < n) look_up_part(n - k);
   return bad == 0;
 }
 
@@ -78,7 +79,7 @@ bool run_byte_table(const Job& job, int64_t first, int64_t last) {
   table.clips = bounds == Bounds::clip;
   table.fills = bounds == Bounds::fill;
   table.fill = table.fills ? read<uint8_t>(job.fill) : uint8_t{0};
-  const bool judges = bounds == Bounds::raise || bounds == Bounds::deferred;
+  const bool forbids = bounds == Bounds::raise || bounds == Bounds::deferred;
 
   Walk walk;
   seek(job, walk, first);
@@ -90,7 +91,7 @@ bool run_byte_table(const Job& job, int64_t first, int64_t last) {
     __builtin_memcpy(table.value, values, static_cast<size_t>(index.extent));
     const bool good = look_up_run(table, index.data + offset_at(job, walk, kIndex),
                                   job.dense + offset_at(job, walk, kDense), n, job.stream);
-    if (!good && judges) return false;
+    if (!good && forbids) return false;
     advance(job, walk, n);
     left -= n;
   }

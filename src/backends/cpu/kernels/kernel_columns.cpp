@@ -1,28 +1,28 @@
-// kernel_columns.cpp: rows of columns. Compiled once for every instruction set level, in a namespace of its own; the
-// rules that kernels.cpp names hold here too.
+// kernel_columns.cpp: picks rows of columns. Compiled once for every instruction set level, in a namespace of its own,
+// under the rules that kernel_blocks.cpp states.
 #if defined(__AVX512F__)
 #include <immintrin.h>
 #endif
 
 #include "backends/column_kernels.h"
 #include "backends/cpu/kernels/kernel_bytes.h"
+#include "backends/cpu/tuning.h"
 
 namespace gs::cpu::GS_ISA {
 namespace {
 
-inline constexpr int64_t kPutsAhead = 16;
-inline constexpr int kGroup = 64;  // rows that are asked for while those before are copied
+inline constexpr int kGroup = 64;  // rows that are prefetched while the group before them is copied
 
 // ---- items
 
-// Addresses of the items of rows [i, i + n).
+// The addresses of the items of a group of rows.
 struct RowGroup {
   alignas(64) Address address[kGroup];
 };
 
 template <bool kChunked, class Count>
 inline void place(const std::byte* const* items, int64_t width, RowNumbers rows, int64_t i, Count n, RowGroup& group) {
-  const auto scale = static_cast<uint32_t>(width);  // a product of 32 bits each, which every instruction set has
+  const auto scale = static_cast<uint32_t>(width);  // both factors have 32 bits, which every instruction set multiplies
   for (int k = 0; k < n; ++k) {
     const std::byte* const base = kChunked ? items[rows.chunk[i + k]] : items[0];
     group.address[k] = address_of(base) + uint64_t{rows.row[i + k]} * scale;
@@ -45,7 +45,7 @@ inline int place_next(const std::byte* const* items, int64_t width, RowNumbers r
   return n;
 }
 
-// Copies items group by group, while those of the next group are on their way.
+// Copies items group by group, and prefetches the items of the next group meanwhile.
 template <bool kChunked, class Copy>
 void copy_ahead(const std::byte* const* items, int64_t width, RowNumbers rows, int64_t begin, int64_t end,
                 std::byte* target, Copy copy) {
@@ -58,7 +58,7 @@ void copy_ahead(const std::byte* const* items, int64_t width, RowNumbers rows, i
     const int ahead = place_next<kChunked>(items, width, rows, i + n, end, next);
     int k = 0;
     for (; k < ahead; ++k) {
-      copy.ask(next.address[k]);
+      copy.fetch(next.address[k]);
       copy(target + (i + k) * width, pointer_to(group.address[k]));
     }
     for (; k < n; ++k) copy(target + (i + k) * width, pointer_to(group.address[k]));
@@ -81,13 +81,13 @@ struct Item {
   void operator()(std::byte* __restrict target, const std::byte* __restrict source) const {
     __builtin_memcpy(target, source, kWidth);
   }
-  void ask(Address address) const { prefetch(address); }
+  void fetch(Address address) const { prefetch(address); }
 };
 
 struct LongItem {
   int64_t width;
   void operator()(std::byte* target, const std::byte* source) const { copy_bytes(target, source, width); }
-  void ask(Address address) const { prefetch_unit(address, width); }
+  void fetch(Address address) const { prefetch_unit(address, width); }
 };
 
 template <bool kChunked, int64_t kWidth>
@@ -127,9 +127,10 @@ inline uint64_t word_of(const BitSource* bits, RowNumbers rows, int64_t i, int64
 }
 
 #if defined(__AVX512F__)
-// Sixteen bits at a time, each out of the four bytes that it lies in, never behind the last byte.
+// Reads sixteen bits at a time, each out of four bytes that contain it, and never a byte after the last one.
 inline uint64_t full_word(const BitSource& bits, const uint32_t* row) {
-  constexpr __mmask16 kAll = 0xFFFF;  // the plain forms begin from a register that GCC 12 takes for uninitialised
+  // The unmasked intrinsics begin from a register that GCC 12 reports as uninitialised.
+  constexpr __mmask16 kAll = 0xFFFF;
   const Address data = bits.first >> 3;
   const __m512i offset = _mm512_set1_epi32(static_cast<int>(bits.first & 7));
   const __m512i last = _mm512_set1_epi32(static_cast<int>(bits.end - data - 4));
@@ -174,7 +175,7 @@ int64_t pick_words(const BitSource* bits, RowNumbers rows, int64_t begin, int64_
 
 // ---- some places only
 
-// Calls put(k, i) for every set bit i, k counting from `first`.
+// Calls put(k, i) for every bit i in [begin, end) that is set; k counts the calls from `first` on.
 template <class Put>
 inline void for_each_set(const uint64_t* places, int64_t begin, int64_t end, int64_t first, Put put) {
   for (int64_t w = begin / 64; w * 64 < end; ++w) {
@@ -194,7 +195,7 @@ void put_each(const std::byte* const* items, int64_t width, RowNumbers rows, int
   int64_t last = first;
   for_each_set(places, begin, end, first, [&](int64_t, int64_t) { ++last; });
   for_each_set(places, begin, end, first, [&](int64_t k, int64_t i) {
-    if (k + kPutsAhead < last) copy.ask(item(k + kPutsAhead));
+    if (k + kPutsAhead < last) copy.fetch(item(k + kPutsAhead));
     copy(target + i * width, pointer_to(item(k)));
   });
 }

@@ -1,5 +1,5 @@
 // kernel_combine.cpp: the arithmetic of reductions, unit by unit. Compiled once for every instruction set level, in a
-// namespace of its own; the rules that kernels.cpp names hold here too.
+// namespace of its own, under the rules that kernel_blocks.cpp states.
 #include "backends/cpu/kernels/job.h"
 #include "core/combine.h"
 
@@ -28,7 +28,7 @@ void combine_units(const Job& job, const Address* target, const Address* value, 
   }
 }
 
-// The usual geometry has its own loops: the shorter they are, the more targets are on their way at a time.
+// The usual geometry has loops of its own: the shorter a loop is, the more accesses to targets are in flight at a time.
 template <class T, Reduce kReduce, class Target, class Point>
 inline void combine_each(const Elements& elements, int n, Target target, Point point) {
   const std::byte* const values = elements.values;
@@ -53,8 +53,8 @@ void combine_elements(const Elements& elements, const uint32_t* position, const 
   combine_each<T, kReduce>(elements, n, [&](int j) { return elements.target(position[j], point[j]); }, picked);
 }
 
-// Counts are short where sums are short, unless there are so many points that a mean could overflow them: twice as many
-// records are in a near cache then.
+// A running total and the number of its values. The count has 32 bits where the sum has, so that twice as many records
+// fit into a near cache; `kMany` is for means of so many points that 32 bits could overflow.
 template <class T, bool kMany = false>
 struct TotalRecord {
   Wide<T> sum;
@@ -74,11 +74,11 @@ struct TotalRecord {
   }
 };
 
-// A NaN that no sum is, because all of them are canonical. A total that holds it has not met a value: it stands for a
-// target that is NaN, whose bytes stay, or that is not one of the values.
+// A NaN that no sum can be, because every NaN that is computed is canonical. No value was added yet to a total that
+// holds it. Its target is a NaN, whose bytes stay as they are, or is not one of the values (include_self is false).
 inline constexpr uint32_t kUntouched = 0x7FC00001;
 
-// A total of a narrow float alone. One that no value has met rounds to the bytes of its target.
+// A running total of narrow floats without a count. If no value is added to it, it rounds to the bytes of its target.
 template <class T>
 struct Total {
   float sum;
@@ -109,7 +109,7 @@ inline TotalRecord* record_of(const Window& totals, Address target) {
          static_cast<int64_t>(target - totals.first) / static_cast<int64_t>(sizeof(T));
 }
 
-// Into records that have begun.
+// Adds units to records that a sweep has initialised.
 template <class TotalRecord, class T, Reduce kReduce>
 void add_units(const Job& job, const Address* target, const Address* value, int n) {
   constexpr auto kSize = static_cast<int64_t>(sizeof(T));
@@ -138,11 +138,11 @@ void accumulate_units(const Job& job, const Address* target, const Address* valu
   }
 }
 
-// Targets that lie item by item: combine(record, position, value) for each point.
+// Calls use(record, position, value) for each point, where every target is a single item.
 template <class TotalRecord, class T, class Use>
 inline void for_each_record(const Elements& elements, const uint32_t* position, const uint32_t* point, int n, Use use) {
   auto* const record = record_of<TotalRecord, T>(elements.totals, elements.base);
-  // Records are longer than what they are of, and seldom in a near cache.
+  // Records are longer than items and seldom in a near cache, so they are prefetched.
   for (int j = 0; j < n; ++j) __builtin_prefetch(record + position[j], 1, 3);
   for (int j = 0; j < n; ++j) {
     const uint64_t k = point == nullptr ? static_cast<uint64_t>(j) : point[j];
@@ -162,10 +162,10 @@ template <class T, Reduce kReduce>
 void accumulate_elements(const Elements& elements, const uint32_t* position, const uint32_t* point, int n) {
   const std::byte* const to = pointer_to(elements.base);
   const bool self = elements.totals.include_self;
-  const bool looks = self && !elements.totals.begun;
+  const bool reads_target = self && !elements.totals.begun;
   for_each_record<TotalRecord<T>, T>(elements, position, point, n,
                                      [=](TotalRecord<T>& own, uint32_t place, const std::byte* value) {
-                                       if (looks && own.hits == 0)
+                                       if (reads_target && own.hits == 0)
                                          own.sum = widen_number(load_number<T>(to + uint64_t{place} * sizeof(T)));
                                        own.template add<kReduce>(value, self);
                                      });
@@ -201,11 +201,11 @@ void begin(const Window& totals, int64_t slots) {
   }
 }
 
-// Only sums of narrow floats are ever asked for with Keep::nothing.
+// Callers use Keep::nothing for sums of narrow floats only.
 template <class T, Reduce kReduce>
 inline constexpr bool kSumsSuffice = is_narrow<T> && kReduce == Reduce::add;
 
-// Calls use.operator()<T, kReduce>() for a reduction that the dtype has; else gives null.
+// Calls use.operator()<T, kReduce>() if the dtype supports the reduction; otherwise returns Result{}.
 template <class Result, class Use>
 struct Find {
   Reduce reduce;

@@ -1,6 +1,6 @@
-// kernel_elements.h: the fast path for small units with one contiguous index array: groups short enough that the
-// processor checks one while it still waits for the data of the one before. Included by kernels.cpp only, once for
-// every instruction set level.
+// kernel_elements.h: the fast path for small units with one contiguous index array: it works in groups so short that
+// the processor checks one group while it still waits for the data of the group before. Included by kernel_blocks.cpp
+// only, once for every instruction set level.
 #pragma once
 
 #include "backends/cpu/kernels/kernel_move.h"
@@ -17,34 +17,34 @@ struct ElementGroup {
   alignas(64) Address address[kGroup];
 };
 
-// The number of points, as a constant where the group is full.
+// The number of points of a full group, as a constant.
 struct FullElementGroup {
   constexpr operator int() const { return kGroup; }
 };
 
-// How an index becomes an address.
+// The numbers that turn an index into an address.
 struct ElementAddressing {
   int64_t extent;
-  int64_t from_end;  // the extent, or 0 where negative values are outside
+  int64_t from_end;  // the extent, or 0 where negative indices are outside
   uint32_t step;
   bool checked;
   Address fill;
-  alignas(64) Address along[kGroup];  // what the indexed side advances by from point to point
+  alignas(64) Address along[kGroup];  // bytes by which the indexed side has advanced at each point of a group
 };
 
-// With a mask the rule is `fill`, whatever it says of an index that is outside: lane.checked knows.
+// With a mask, kBounds is `fill` under every rule; lane.checked says whether an index outside is an error.
 template <class Index, Bounds kBounds, class Count>
 inline bool place_points(const ElementAddressing& lane, const std::byte* source, const std::byte* mask, Address base,
                          Count n, Address* __restrict address) {
   alignas(64) int64_t value[kGroup];
   alignas(64) int64_t keep[kGroup];
   for (int k = 0; k < n; ++k) value[k] = widen(read<Index>(source + k * static_cast<int64_t>(sizeof(Index))));
-  settle_reads(value);
+  pin_copy(value);
   if constexpr (kBounds == Bounds::fill) {
     for (int k = 0; k < n; ++k) keep[k] = -1;
     if (mask != nullptr) {
       for (int k = 0; k < n; ++k) keep[k] = -static_cast<int64_t>(read<uint8_t>(mask + k) != 0);
-      settle_reads(keep);
+      pin_copy(keep);
     }
   }
   const Narrow scale{lane.step};

@@ -1,5 +1,5 @@
-// kernel_move.h: how units are copied: by their size, past the caches or not, with what is needed next on its way.
-// Included by kernels.cpp only, once for every instruction set level.
+// kernel_move.h: copies units by their size, with or without streaming stores, and prefetches what is needed next.
+// Included by kernel_blocks.cpp only, once for every instruction set level.
 #pragma once
 
 #if defined(__SSE2__)
@@ -11,11 +11,9 @@
 namespace gs::cpu::GS_ISA {
 namespace {
 
-inline constexpr int64_t kAheadBytes = 16384;  // rows are fetched so far ahead
-
 // ---- bytes
 
-// `target` is aligned to a line.
+// `target` is aligned to a cache line.
 inline void stream_line(std::byte* target, const std::byte* source) {
 #if defined(__AVX512F__)
   _mm512_stream_si512(reinterpret_cast<__m512i*>(target), _mm512_loadu_si512(source));
@@ -40,7 +38,7 @@ inline void finish_streaming() {
 #endif
 }
 
-// Whole lines of the target bypass the caches, what is left at both ends does not.
+// Whole lines of the target are written with streaming stores, the rest at both ends with ordinary stores.
 void stream_bytes(std::byte* target, const std::byte* source, int64_t n) {
   const int64_t head = static_cast<int64_t>(-address_of(target) & (kLine - 1));
   if (n < head + kLine) return copy_bytes(target, source, n);
@@ -50,7 +48,7 @@ void stream_bytes(std::byte* target, const std::byte* source, int64_t n) {
   copy_bytes(target + i, source + i, n - i);
 }
 
-// The item at `fill` again and again, beginning with its byte `phase`.
+// Writes n bytes that repeat the item at `fill`, beginning with its byte `phase`. A null `fill` means zero bytes.
 void write_fill(std::byte* target, int64_t n, const std::byte* fill, int64_t item, int64_t phase) {
   if (fill == nullptr) {
     __builtin_memset(target, 0, static_cast<size_t>(n));
@@ -64,19 +62,19 @@ void write_fill(std::byte* target, int64_t n, const std::byte* fill, int64_t ite
 
 // ---- prefetch
 
-// The share of a run's table that corresponds to the points [k, k + group) of a run of n.
-inline void prefetch_share(Address table, int64_t bytes, int64_t k, int64_t group, int64_t n) {
+// Prefetches the share of `bytes` bytes at `source` that corresponds to the points [k, k + group) of a run of n points.
+inline void prefetch_share(Address source, int64_t bytes, int64_t k, int64_t group, int64_t n) {
   keep_prefetches();
   const int64_t lines = (bytes + kLine - 1) / kLine;
   const int64_t per_group = (lines * group + n - 1) / n;
   const int64_t first = k / group * per_group;
   const int64_t end = first + per_group < lines ? first + per_group : lines;
-  for (int64_t line = first; line < end; ++line) prefetch(table + static_cast<uint64_t>(line * kLine));
+  for (int64_t line = first; line < end; ++line) prefetch(source + static_cast<uint64_t>(line * kLine));
 }
 
 // ---- units of 1, 2, 4, 8 or 16 bytes; no address is 0
 
-// Prefetches the targets of the next block on the way.
+// Gathers n units into contiguous memory, and prefetches the units of the next block meanwhile.
 template <int kUnit>
 void gather_packed(std::byte* __restrict target, const Address* __restrict address, int n,
                    const Address* __restrict next, int next_n) {
@@ -97,7 +95,8 @@ struct FixedCopy {
   static constexpr int64_t unit = kUnit;
   void operator()(std::byte* target, const std::byte* source) const { __builtin_memcpy(target, source, kUnit); }
 };
-// Whole lines to an aligned target. A constant number of them is up to twice as fast where rows are short.
+// Writes whole lines to an aligned target with streaming stores. A constant number of lines is up to twice as fast
+// where rows are short.
 template <int64_t kUnit>
 struct FixedLines {
   static constexpr int64_t unit = kUnit;
@@ -113,7 +112,7 @@ struct Lines {
     for (; i < unit; i += kLine) stream_line(target + i, source + i);
   }
 };
-struct Streamed {  // any length, anywhere
+struct Streamed {  // a streaming copy of any length to any address
   int64_t unit;
   void operator()(std::byte* target, const std::byte* source) const { stream_bytes(target, source, unit); }
 };
@@ -123,7 +122,7 @@ inline Address dense_at(const Job& job, const PointBlock& block, int k) {
                     : block.dense + static_cast<uint64_t>(block.dense_offset[k]);
 }
 
-// Calls use(copy) with the form for this unit: a constant size where there is one.
+// Calls use(copy) with the copy for this unit, which has a constant size for the usual units.
 template <class Use>
 inline void with_copy(int64_t unit, Use use) {
   switch (unit) {
@@ -146,6 +145,7 @@ inline void with_copy(int64_t unit, Use use) {
   }
 }
 
+// As with_copy, for units of whole lines that are streamed to aligned targets.
 template <class Use>
 inline void with_lines(int64_t unit, Use use) {
   switch (unit) {

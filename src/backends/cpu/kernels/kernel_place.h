@@ -1,5 +1,6 @@
-// kernel_place.h: stage 1 of a kernel: reads the mask and the indices of a block once, into private memory, and turns
-// them into addresses on the indexed side. Included by kernels.cpp only, once for every instruction set level.
+// kernel_place.h: stage 1 of a kernel: reads the mask and the indices of a block once, into private memory, and
+// computes the addresses of its points on the indexed side. Included by kernel_blocks.cpp only, once for every
+// instruction set level.
 #pragma once
 
 #include "backends/cpu/kernels/kernel_walk.h"
@@ -8,29 +9,29 @@
 namespace gs::cpu::GS_ISA {
 namespace {
 
-inline constexpr int kMaxAhead = 64;  // rows that are fetched ahead of the one that is moved
+inline constexpr int kMaxAhead = 64;  // most rows that are prefetched ahead of the row that is moved
 
-// One block of points, ready to be moved. Address 0 means nowhere. Private arrays are aligned to lines: what is read
-// back from a vector store that straddles two of them costs three times as much.
+// A block of points that is placed. Address 0 means nowhere. Private arrays are aligned to cache lines: reading back a
+// vector store that straddles two lines costs three times as much.
 struct PointBlock {
   int n = 0;
-  bool run = false;  // the units on the indexed side lie side by side as well
+  bool run = false;  // the units on the indexed side are contiguous as well
   Address dense = 0;
-  alignas(64) Address address[kMaxBlock + kMaxAhead];  // behind the last one may follow the next block's first ones
-  alignas(64) int64_t dense_offset[kMaxBlock];         // only where the dense units are not packed
-  alignas(64) int64_t fill_offset[kMaxBlock];          // only for Nowhere::read_own and write
+  alignas(64) Address address[kMaxBlock + kMaxAhead];  // after the block's own, the first addresses of the next block
+  alignas(64) int64_t dense_offset[kMaxBlock];         // used only if the dense units are not packed
+  alignas(64) int64_t fill_offset[kMaxBlock];          // used only for Nowhere::read_own and Nowhere::write
 };
 
 struct PlacementScratch {
   alignas(64) int64_t position[kMaxBlock];
-  alignas(64) int64_t keep[kMaxBlock];  // all ones, or 0 for a point that is nowhere
+  alignas(64) int64_t keep[kMaxBlock];  // all bits set, or 0 for a point that is nowhere
   alignas(64) int64_t offset[kMaxBlock];
 };
 
-// Reading a block of indices in one burst leaves the memory idle while the block is moved, unless the bytes of later
-// ones are asked for now. In two steps: what comes from memory straight into L1 keeps the table's lines out of it (1.5
-// times slower from a table of 16 KiB), and from L2 alone indices wait behind the table's lines (1.4 times from 512
-// KiB).
+// Prefetches indices of later blocks. Without this the memory idles while a block is moved, because its indices are
+// read in one burst. The prefetches go in two steps: a line that comes from memory straight into L1 displaces lines of
+// the source array there (1.5 times slower for a source array of 16 KiB), and with prefetches into L2 alone the indices
+// wait behind lines of the source array (1.4 times slower for one of 512 KiB).
 inline void prefetch_ahead(Address source, int64_t bytes) {
   keep_prefetches();
   for (int64_t i = 0; i < bytes; i += kLine) {
@@ -71,13 +72,14 @@ void load_index(const Job& job, const Walk& walk, int array, IndexType type, int
   if (is_linear(job, operand)) {
     const std::byte* source = data + offset_at(job, walk, operand);
     const int64_t stride = stride_of(job, operand, job.rank - 1);
-    if (stride > 0 && stride <= 64) prefetch_ahead(address_of(source), n * stride);  // farther apart: a line each
+    // With a larger stride, every index has a line of its own.
+    if (stride > 0 && stride <= 64) prefetch_ahead(address_of(source), n * stride);
     kLoadLinear[static_cast<int>(type)](source, stride, n, scratch.position);
   } else {
     spread(job, walk, operand, n, scratch.offset);
     kLoadSpread[static_cast<int>(type)](data, scratch.offset, n, scratch.position);
   }
-  settle_reads(scratch.position);
+  pin_copy(scratch.position);
 }
 
 void load_mask(const Job& job, const Walk& walk, int n, PlacementScratch& scratch) {
@@ -95,16 +97,16 @@ void load_mask(const Job& job, const Walk& walk, int n, PlacementScratch& scratc
       scratch.keep[k] = -static_cast<int64_t>(read<uint8_t>(job.mask + scratch.offset[k]) != 0);
     }
   }
-  settle_reads(scratch.keep);
+  pin_copy(scratch.keep);
 }
 
 // ---- positions times step
 
-struct Shift {  // the step is a power of two
+struct Shift {  // for a step that is a power of two
   int bits;
   uint64_t operator()(int64_t position) const { return static_cast<uint64_t>(position) << bits; }
 };
-struct Narrow {  // both fit in 32 bits, which every instruction set multiplies quickly
+struct Narrow {  // for positions and a step of 32 bits, which every instruction set multiplies quickly
   uint32_t step;
   uint64_t operator()(int64_t position) const { return uint64_t{static_cast<uint32_t>(position)} * step; }
 };
@@ -113,7 +115,7 @@ struct WideScale {
   uint64_t operator()(int64_t position) const { return static_cast<uint64_t>(position) * static_cast<uint64_t>(step); }
 };
 
-// Calls use(scale) with the cheapest form that is right for every position of a checked axis.
+// Calls use(scale) with the cheapest multiplication that is exact for every position of a checked axis.
 template <class Use>
 inline auto with_scale(const JobIndex& index, bool checked, Use use) {
   if (index.step > 0 && (index.step & (index.step - 1)) == 0)
@@ -124,7 +126,7 @@ inline auto with_scale(const JobIndex& index, bool checked, Use use) {
   return use(WideScale{index.step});
 }
 
-// One pass for the usual rules: the sign of the result tells whether a position was outside.
+// Places the points in one pass, for the usual rules. The result is negative if a position lies outside.
 template <bool kFromEnd, class Scale>
 int64_t place_all(const int64_t* __restrict value, int n, int64_t extent, Scale scale, Address base,
                   Address* __restrict address) {
@@ -140,7 +142,7 @@ int64_t place_all(const int64_t* __restrict value, int n, int64_t extent, Scale 
 // ---- positions under any rule
 
 template <bool kFromEnd>
-bool settle_raise(int64_t* __restrict position, const int64_t* __restrict keep, int n, int64_t extent) {
+bool resolve_raise(int64_t* __restrict position, const int64_t* __restrict keep, int n, int64_t extent) {
   int64_t outside = 0;
   for (int k = 0; k < n; ++k) {
     if constexpr (kFromEnd) position[k] = from_end(position[k], extent);
@@ -150,7 +152,7 @@ bool settle_raise(int64_t* __restrict position, const int64_t* __restrict keep, 
 }
 
 template <bool kFromEnd>
-bool settle_fill(int64_t* __restrict position, int64_t* __restrict keep, int n, int64_t extent) {
+bool resolve_fill(int64_t* __restrict position, int64_t* __restrict keep, int n, int64_t extent) {
   for (int k = 0; k < n; ++k) {
     const int64_t place = kFromEnd ? from_end(position[k], extent) : position[k];
     const int64_t inside = ~(outside_mark(place, extent) >> 63);
@@ -161,16 +163,16 @@ bool settle_fill(int64_t* __restrict position, int64_t* __restrict keep, int n, 
 }
 
 template <bool kFromEnd>
-bool settle_clip(int64_t* __restrict position, int n, int64_t extent) {
+bool resolve_clip(int64_t* __restrict position, int n, int64_t extent) {
   for (int k = 0; k < n; ++k) {
     position[k] = clip(kFromEnd ? from_end(position[k], extent) : position[k], extent);
   }
   return true;
 }
 
-// `bits` are the values as read: a uint64 must not have been saturated before the modulo.
+// `bits` are the raw values, because saturating a uint64 before the modulo would change the remainder.
 template <bool kFromEnd, class Index>
-bool settle_wrap(int64_t* __restrict bits, int n, int64_t extent) {
+bool resolve_wrap(int64_t* __restrict bits, int n, int64_t extent) {
   constexpr bool from_the_end = kFromEnd && std::is_same_v<Index, int64_t>;
   int64_t outside = 0;
   for (int k = 0; k < n; ++k) {
@@ -185,16 +187,16 @@ bool settle_wrap(int64_t* __restrict bits, int n, int64_t extent) {
 }
 
 template <bool kFromEnd>
-bool settle(const JobIndex& index, Bounds bounds, int n, PlacementScratch& scratch) {
+bool resolve_positions(const JobIndex& index, Bounds bounds, int n, PlacementScratch& scratch) {
   int64_t* position = scratch.position;
-  const bool may_move = index.extent > 0;  // an empty axis has no position to clip or wrap to
-  if (bounds == Bounds::fill) return settle_fill<kFromEnd>(position, scratch.keep, n, index.extent);
-  if (bounds == Bounds::clip && may_move) return settle_clip<kFromEnd>(position, n, index.extent);
-  if (bounds == Bounds::wrap && may_move) {
-    if (index.type == IndexType::u64) return settle_wrap<kFromEnd, uint64_t>(position, n, index.extent);
-    return settle_wrap<kFromEnd, int64_t>(position, n, index.extent);
+  const bool has_positions = index.extent > 0;  // an empty axis has no position to clip or wrap to
+  if (bounds == Bounds::fill) return resolve_fill<kFromEnd>(position, scratch.keep, n, index.extent);
+  if (bounds == Bounds::clip && has_positions) return resolve_clip<kFromEnd>(position, n, index.extent);
+  if (bounds == Bounds::wrap && has_positions) {
+    if (index.type == IndexType::u64) return resolve_wrap<kFromEnd, uint64_t>(position, n, index.extent);
+    return resolve_wrap<kFromEnd, int64_t>(position, n, index.extent);
   }
-  const bool inside = settle_raise<kFromEnd>(position, scratch.keep, n, index.extent);
+  const bool inside = resolve_raise<kFromEnd>(position, scratch.keep, n, index.extent);
   return inside || bounds == Bounds::unchecked;
 }
 
@@ -212,7 +214,7 @@ void add_folded(const Job& job, const PlacementScratch& scratch, int n, Address*
 
 // ---- the block
 
-// The affine part of the indexed side, without the base that the caller has put in already.
+// Adds the affine part of the indexed side; the addresses already contain the base.
 void add_affine(const Job& job, const Walk& walk, int n, PlacementScratch& scratch, Address* __restrict address) {
   if (is_linear(job, kIndexed)) {
     const auto stride = static_cast<uint64_t>(stride_of(job, kIndexed, job.rank - 1));
@@ -224,7 +226,7 @@ void add_affine(const Job& job, const Walk& walk, int n, PlacementScratch& scrat
   }
 }
 
-// Private offsets of an operand for every point of the block, relative to its array.
+// Writes the offset of an operand at every point of the block, relative to its array, to private memory.
 void offsets(const Job& job, const Walk& walk, int operand, int n, int64_t* __restrict offset) {
   if (!is_linear(job, operand)) return spread(job, walk, operand, n, offset);
   const int64_t base = offset_at(job, walk, operand);
@@ -232,7 +234,7 @@ void offsets(const Job& job, const Walk& walk, int operand, int n, int64_t* __re
   for (int k = 0; k < n; ++k) offset[k] = add(base, multiply(k, stride));
 }
 
-// Any number of index arrays, any rule, mask, fold.
+// Places a block with any number of index arrays, any rule, mask and fold.
 bool place_general(const Job& job, const Walk& walk, int n, Address base, PlacementScratch& scratch,
                    PointBlock& block) {
   if (job.masked) {
@@ -245,8 +247,9 @@ bool place_general(const Job& job, const Walk& walk, int n, Address base, Placem
     const JobIndex& index = job.index[a];
     const bool bits = job.rule.bounds == Bounds::wrap && index.extent > 0 && index.type == IndexType::u64;
     load_index(job, walk, a, bits ? IndexType::i64 : index.type, n, scratch);
-    const bool accepted = job.rule.negative == Negative::from_end ? settle<true>(index, job.rule.bounds, n, scratch)
-                                                                  : settle<false>(index, job.rule.bounds, n, scratch);
+    const bool accepted = job.rule.negative == Negative::from_end
+                              ? resolve_positions<true>(index, job.rule.bounds, n, scratch)
+                              : resolve_positions<false>(index, job.rule.bounds, n, scratch);
     if (!accepted) return false;
     if (job.folds > 0) {
       if (index.extent > 0) add_folded(job, scratch, n, block.address);
@@ -281,6 +284,7 @@ bool place_general(const Job& job, const Walk& walk, int n, Address base, Placem
   return true;
 }
 
+// Returns true if the units at the n addresses are contiguous.
 bool is_run(const Address* __restrict address, int n, int64_t unit) {
   const auto step = static_cast<uint64_t>(unit);
   const Address first = address[0];
@@ -290,7 +294,7 @@ bool is_run(const Address* __restrict address, int n, int64_t unit) {
   return different == 0;
 }
 
-// Fills `block` with n points from `walk` on. False: the rule forbids an index.
+// Places the n points from `walk` on in `block`. Returns false if the rule forbids an index.
 bool place(const Job& job, const Walk& walk, int n, PlacementScratch& scratch, PointBlock& block) {
   block.n = n;
   if (job.packed) {

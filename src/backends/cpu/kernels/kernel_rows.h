@@ -1,6 +1,5 @@
-// kernel_rows.h: stage 2 of a gather: moves the units of a block whose addresses are known, rows first of all, while
-// rows farther on are fetched. Dispatches on sizes only. Included by kernels.cpp only, once for every instruction set
-// level.
+// kernel_rows.h: stage 2 of a gather: moves the units of a placed block, and prefetches rows farther on meanwhile. It
+// dispatches on sizes only. Included by kernel_blocks.cpp only, once for every instruction set level.
 #pragma once
 
 #include "backends/cpu/kernels/kernel_move.h"
@@ -8,13 +7,9 @@
 namespace gs::cpu::GS_ISA {
 namespace {
 
-inline constexpr int64_t kLongRow = 2048;    // longer rows are fetched as they are copied, in steps of kStep bytes
-inline constexpr int64_t kLongAhead = 4096;  // so far ahead, in the same row or at the beginning of the next
-inline constexpr int64_t kStep = 512;
-
 // ---- one row
 
-// Whole lines and what is left, each 512 bytes of which ask for their counterpart at `ahead` first.
+// Copies n bytes, whole lines first. Before each kStep bytes it prefetches the bytes at the same offset from `ahead`.
 template <bool kStream>
 inline void copy_ahead(std::byte* target, const std::byte* source, Address ahead, int64_t n) {
   const auto line = [&](int64_t i) {
@@ -36,15 +31,15 @@ inline void copy_ahead(std::byte* target, const std::byte* source, Address ahead
   copy_bytes(target + i, source + i, n - i);
 }
 
-// The lines of a row at any address.
+// Prefetches the lines of a row at any address.
 inline void prefetch_row(Address address, int64_t unit) {
   keep_prefetches();
   for (int64_t i = 0; i < unit; i += kLine) prefetch(address + static_cast<Address>(i));
-  // Rows of whole lines lie on them, or none does: for those the processor guesses right.
+  // Rows of whole lines are all aligned or all unaligned, so the processor predicts this branch well for them.
   if (unit % kLine != 0 || address % kLine != 0) prefetch(address + static_cast<Address>(unit - 1));
 }
 
-// A row, while the one at `ahead` is fetched; 0: none.
+// Copies a row and prefetches the row at `ahead` (0: none).
 template <class Copy>
 struct Short {
   Copy copy;
@@ -54,7 +49,8 @@ struct Short {
     copy(target, source);
   }
 };
-// Long rows: a whole one fetched at once would leave the memory idle while it is copied.
+// Copies a long row and prefetches in steps: prefetching a whole row at once would leave the memory idle while the row
+// is copied.
 template <bool kStream>
 struct Long {
   int64_t row;
@@ -65,7 +61,7 @@ struct Long {
     target += head;
     source += head;
     const int64_t n = row - head;
-    if (ahead == 0) ahead = address_of(source);  // fetched already: costs next to nothing
+    if (ahead == 0) ahead = address_of(source);  // no next row: prefetching cached lines again costs next to nothing
     if (n <= kLongAhead) return copy_ahead<kStream>(target, source, ahead, n);
     const int64_t own = (n - kLongAhead) / kLine * kLine;
     copy_ahead<kStream>(target, source, address_of(source + kLongAhead), own);
@@ -73,7 +69,7 @@ struct Long {
   }
 };
 
-// Calls use(copy) with the form for this unit. Streamed ones go to aligned lines, or are long.
+// Calls use(copy) with the copy for this unit. With kStream, the rows go to aligned whole lines or are long.
 template <bool kStream, class Use>
 inline void with_row(int64_t unit, Use use) {
   if (unit > kLongRow) return use(Long<kStream>{unit});
@@ -87,21 +83,21 @@ inline void with_row(int64_t unit, Use use) {
 
 // ---- the rows of a block
 
-// Rows are fetched so many rows ahead.
+// The number of rows by which prefetches run ahead.
 inline int rows_ahead(int64_t unit) {
   const int64_t rows = kAheadBytes / (unit < 1 ? 1 : unit);
   return static_cast<int>(rows < 1 || unit > kLongAhead ? 1 : rows < kMaxAhead ? rows : kMaxAhead);
 }
 
-// What lies beyond the last row of a block: the next block's first rows.
+// Appends the addresses of the next block's first rows to those of `block`, and zeros where there are no more rows.
 void look_ahead(PointBlock& block, const PointBlock* next, int rows) {
   const int there = next == nullptr ? 0 : next->n < rows ? next->n : rows;
   for (int k = 0; k < there; ++k) block.address[block.n + k] = next->address[k];
   for (int k = there; k < rows; ++k) block.address[block.n + k] = 0;
 }
 
-// Rows that all have a source, side by side. With ahead = 0 nothing is fetched. Not inlined: it is called from two
-// places.
+// Gathers rows that all have a source into contiguous memory. With ahead = 0 nothing is prefetched. Not inlined,
+// because two places call it.
 template <class Copy>
 [[gnu::noinline]] void gather_packed_rows(std::byte* target, const Address* address, int n, Copy copy, int ahead) {
   for (int k = 0; k < n; ++k, target += copy.unit()) {
@@ -109,7 +105,7 @@ template <class Copy>
   }
 }
 
-// The rows [first, last) of any block. Packed ones go to `target`.
+// Gathers the rows [first, last) of any block. Packed rows go to `target`.
 template <class Copy>
 [[gnu::noinline]] void gather_any_rows(const Job& job, const PointBlock& block, int first, int last, std::byte* target,
                                        Copy copy, int ahead) {
@@ -124,8 +120,8 @@ template <class Copy>
   }
 }
 
-// Packed rows go to `target`, which is the dense side or a private stage. `stream`: they lie on whole lines or are
-// long.
+// Packed rows go to `target`, which is the dense side or a private stage. `stream`: the rows are aligned whole lines,
+// or long.
 void gather_rows(const Job& job, const PointBlock& block, int first, int last, std::byte* target, bool stream,
                  int ahead) {
   if (job.packed && job.nowhere != Nowhere::write) {
@@ -150,12 +146,12 @@ void gather_rows(const Job& job, const PointBlock& block, int first, int last, s
 
 // ---- streams
 
-// Bytes on their way past the caches. What does not fill a line waits for the rows that follow it, so that only the
-// ends of a run are partial lines.
+// Bytes that are to be written with streaming stores. A partial line is kept until the rows that follow complete it, so
+// that only the ends of a run are written as partial lines.
 struct StagedBytes {
   alignas(64) std::byte bytes[kLine + kLongRow];
-  Address line = 0;   // where bytes[0] belongs
-  int64_t begin = 0;  // bytes [begin, end) are waiting
+  Address line = 0;   // address that bytes[0] will be written to
+  int64_t begin = 0;  // bytes [begin, end) are not yet written
   int64_t end = 0;
 };
 
@@ -207,7 +203,7 @@ void gather_elements(const Job& job, const PointBlock& block, const PointBlock* 
   stream_bytes(pointer_to(block.dense), stage, block.n * kUnit);
 }
 
-// The first rows of a block that no other block has fetched.
+// Prefetches the first rows of a block, which no earlier block has prefetched.
 void fetch_first(const Job& job, const PointBlock& block) {
   if (block.run) return;
   const int rows = rows_ahead(job.unit);

@@ -1,8 +1,8 @@
-// kernel_scatter.h: stage 2 of a kernel that writes to indexed addresses: picks the points of a block that belong to
-// this thread, then copies or combines their units. Included by kernels.cpp only, once for every instruction set level.
+// kernel_scatter.h: stage 2 of a scatter: picks the points of a placed block whose targets belong to this thread, then
+// copies or combines their units. Included by kernel_blocks.cpp only, once for every instruction set level.
 //
-// Every thread looks at all points, and writes only to its own range of addresses. So the points of one target are met
-// by one thread, in ascending order: the last duplicate wins and sums do not depend on the number of threads.
+// Every thread goes through all points and writes only to its own range of addresses. So one thread handles all points
+// of a target, in ascending order: the last duplicate wins, and sums do not depend on the number of threads.
 #pragma once
 
 #include "backends/cpu/kernels/kernel_move.h"
@@ -10,12 +10,10 @@
 namespace gs::cpu::GS_ISA {
 namespace {
 
-inline constexpr int kValuesAhead = 12;        // units whose values are asked for before they are needed
-inline constexpr int kTargetsAhead = 16;       // units whose targets are, where these are far away
-inline constexpr int64_t kSourceAhead = 2048;  // bytes of values that lie in order
 inline constexpr int kLanes = 8;
 
-// The own points of a block, in order. Room for a whole vector behind the last one.
+// The points of a block whose targets belong to this thread, in order. There is room for a whole vector after the last
+// point.
 struct OwnPoints {
   int n = 0;
   alignas(64) Address target[kMaxBlock + kLanes];
@@ -23,7 +21,7 @@ struct OwnPoints {
 };
 
 #if defined(__AVX512F__)
-// Lanes behind the end of the block hold address 0, which nobody owns.
+// Lanes after the end of the block hold address 0, which lies in no thread's range.
 void pick(const Job& job, PointBlock& block, OwnPoints& share) {
   const __m512i low = _mm512_set1_epi64(static_cast<long long>(job.own_low));
   const __m512i span = _mm512_set1_epi64(static_cast<long long>(job.own_high - job.own_low));
@@ -52,7 +50,7 @@ void pick(const Job& job, const PointBlock& block, OwnPoints& share) {
   for (int k = 0; k < block.n; ++k) {
     share.target[n] = block.address[k];
     share.value[n] = dense_at(job, block, k);
-    n += block.address[k] - job.own_low < span;  // no branch: which points are own is as good as random
+    n += block.address[k] - job.own_low < span;  // without a branch, which would be unpredictable
   }
   share.n = n;
 }
@@ -67,7 +65,8 @@ void scatter_units(const OwnPoints& share, int64_t unit, Copy copy) {
   }
 }
 
-// Finds the bit of a unit. Its distance from the first one is a multiple of its length, so a product divides.
+// Finds the bit of a unit. The distance of a unit from the first one is a multiple of its length, so the division is
+// exact: a shift, and a product with the inverse of the odd factor modulo 2^64.
 struct Marker {
   uint64_t* bits;
   Address first;
@@ -79,7 +78,7 @@ struct Marker {
     const auto unit = static_cast<uint64_t>(job.unit);
     shift = __builtin_ctzll(unit);
     const uint64_t odd = unit >> shift;
-    inverse = odd;  // modulo 8; each step doubles the bits that are right
+    inverse = odd;  // correct modulo 8; each step doubles the number of correct bits
     for (int i = 0; i < 5; ++i) inverse *= 2 - odd * inverse;
   }
   GS_INLINE void mark(Address target) {
@@ -103,7 +102,7 @@ void mark_block(const Job& job, const PointBlock& block) {
   marker.finish(job);
 }
 
-// Lines that will be written in part: those that are only written as a whole need not be read.
+// Prefetches the lines of a target that will be written in part. Lines that are streamed as a whole are never read.
 inline void prefetch_target(const Job& job, Address target) {
   if (job.whole_lines && job.stream) return;
   if (!job.stream) return prefetch_unit(target, job.unit);
@@ -112,8 +111,8 @@ inline void prefetch_target(const Job& job, Address target) {
   prefetch(target + static_cast<uint64_t>(job.unit) - 1);
 }
 
-// All units of a block whose values lie in order, which are needed once, so they pass by the caches. A unit is marked
-// while the memory is busy with the ones before.
+// Scatters all units of a block whose values lie in order. The values are used once, so their prefetches are
+// non-temporal. Each unit is marked while the memory is busy with the units before it.
 template <class Copy>
 void scatter_in_order(const Job& job, const PointBlock& block, Copy copy) {
   const int64_t unit = job.unit;
@@ -140,7 +139,7 @@ void scatter_in_order(const Job& job, const PointBlock& block, Copy copy) {
   marker.finish(job);
 }
 
-// Calls use(copy) with the form for the units of this job.
+// Calls use(copy) with the copy for the units of this job.
 template <class Use>
 inline void with_unit(const Job& job, Use use) {
   if (!job.stream) return with_copy(job.unit, use);
@@ -168,11 +167,12 @@ void scatter(const Job& job, PointBlock& block) {
   with_unit(job, [&](auto copy) { scatter_units(share, job.unit, copy); });
 }
 
-// The slots [first, last) that are not marked, in runs as long as they are.
+// Copies the slots [first, last) that are not marked from `base`, each run of neighbouring slots at once.
 void copy_unmarked(const Job& job, int64_t first, int64_t last) {
   const uint64_t* const bits = job.marks.bits;
   const auto is_marked = [bits](int64_t slot) { return bits != nullptr && (bits[slot / 64] >> (slot % 64) & 1) != 0; };
-  const auto next = [&](int64_t slot, bool marked) {  // that is, or is not
+  // The first slot from `slot` on that is marked, or that is not marked; `last` if there is none.
+  const auto next_slot = [&](int64_t slot, bool marked) {
     if (bits == nullptr) return last;
     while (slot < last) {
       const uint64_t word = (marked ? bits[slot / 64] : ~bits[slot / 64]) >> (slot % 64);
@@ -184,8 +184,8 @@ void copy_unmarked(const Job& job, int64_t first, int64_t last) {
     }
     return last;
   };
-  for (int64_t begin = is_marked(first) ? next(first, false) : first; begin < last;) {
-    const int64_t end = next(begin, true);
+  for (int64_t begin = is_marked(first) ? next_slot(first, false) : first; begin < last;) {
+    const int64_t end = next_slot(begin, true);
     const int64_t bytes = (end - begin) * job.unit;
     std::byte* const target = pointer_to(job.marks.first) + begin * job.unit;
     const std::byte* const source = job.base + begin * job.unit;
@@ -194,7 +194,7 @@ void copy_unmarked(const Job& job, int64_t first, int64_t last) {
     } else {
       copy_bytes(target, source, bytes);
     }
-    begin = next(end, false);
+    begin = next_slot(end, false);
   }
 }
 

@@ -1,5 +1,6 @@
-// kernel_scatter_elements.h: the fast path of scatters for small units with one contiguous index array: positions and
-// points as 32-bit numbers, picked by position. Included by kernels.cpp only, once for every instruction set level.
+// kernel_scatter_elements.h: the fast path of scatters for small units with one contiguous index array: it handles
+// positions and points as 32-bit numbers and picks a thread's own points by position. Included by kernel_blocks.cpp
+// only, once for every instruction set level.
 #pragma once
 
 #include "backends/cpu/kernels/kernel_elements.h"
@@ -7,25 +8,26 @@
 namespace gs::cpu::GS_ISA {
 namespace {
 
-// Points whose own ones are known before the first of them is written to. More would wait for the memory in turns with
-// it; 1024 are 1.6 times slower than 256 for 4 Mi float32 into 4 MiB.
+// A thread picks its own points out of so many points before it writes the first of them. With more points, picking and
+// the memory would wait for each other in turns; 1024 are 1.6 times slower than 256 for 4 Mi float32 into 4 MiB.
 inline constexpr int kPoints = 256;
 inline constexpr int kLanes32 = 16;
-inline constexpr uint32_t kNowhere32 = UINT32_MAX;  // of a point that is dropped; no axis here is as long
+// The position of a point that is dropped. Every axis on this path is shorter.
+inline constexpr uint32_t kNowhere32 = UINT32_MAX;
 
-// Room for a whole vector behind the last one.
+// The own points of a thread. There is room for a whole vector after the last point.
 struct Picked {
   alignas(64) uint32_t position[kPoints + kLanes32];
   alignas(64) uint32_t point[kPoints + kLanes32];
 };
 
-// Positions of a group of points in private memory; false if the rule forbids an index.
+// Resolves the indices of a group of points to positions in private memory. Returns false if the rule forbids an index.
 template <class Index, Bounds kBounds, class Count>
 inline bool group_positions(const ElementAddressing& lane, const std::byte* source, Count n,
                             uint32_t* __restrict position) {
   alignas(64) int64_t value[kGroup];
   for (int k = 0; k < n; ++k) value[k] = widen(read<Index>(source + k * static_cast<int64_t>(sizeof(Index))));
-  settle_reads(value);
+  pin_copy(value);
   int64_t outside = 0;
   for (int k = 0; k < n; ++k) {
     const int64_t place = from_end(value[k], lane.from_end);
@@ -45,7 +47,7 @@ template <class Index, Bounds kBounds>
 bool positions(const ElementAddressing& lane, const std::byte* source, int n, uint32_t* position) {
   const bool good = n == kGroup ? group_positions<Index, kBounds>(lane, source, FullElementGroup{}, position)
                                 : group_positions<Index, kBounds>(lane, source, n, position);
-  settle_reads(position);
+  pin_copy(position);
   return good;
 }
 
@@ -60,7 +62,8 @@ PositionReader positions_for(IndexType type) {
   return forms[static_cast<int>(type)];
 }
 
-// Appends the points first, first + 1, .. whose position lies in [low, low + span) to the m that are there already.
+// Appends those of the points first, first + 1, .. whose position lies in [low, low + span) to the m points that are
+// picked already. Returns the new number of picked points.
 #if defined(__AVX512F__)
 int pick_positions(const uint32_t* from, int n, int first, uint32_t low, uint32_t span, Picked& picked, int m) {
   const __m512i lowest = _mm512_set1_epi32(static_cast<int>(low));
@@ -119,7 +122,7 @@ ApplyElements write_for(int64_t unit) {
   }
 }
 
-// The positions of one run that lie in the address range of this thread: [low, low + span).
+// The positions of one run whose targets lie in the address range of this thread: [low, low + span).
 struct Own {
   bool all;
   uint32_t low;
@@ -127,7 +130,7 @@ struct Own {
 };
 
 Own own_positions(const Job& job, Address base, int64_t extent, uint64_t step) {
-  const auto below = [&](Address limit) -> int64_t {  // how many positions lie below an address
+  const auto below = [&](Address limit) -> int64_t {  // the number of positions whose targets lie below `limit`
     if (limit <= base) return 0;
     const uint64_t count = (limit - base + step - 1) / step;
     return count > static_cast<uint64_t>(extent) ? extent : static_cast<int64_t>(count);
@@ -155,7 +158,7 @@ bool scatter_elements(const Job& job, int64_t first, int64_t last) {
   elements.along = static_cast<uint64_t>(stride_of(job, kIndexed, inner));
   elements.totals = job.totals;
   const bool drops = bounds == Bounds::fill;
-  const bool one_value = !job.packed;  // for a whole run: written out once for every point of a block
+  const bool one_value = !job.packed;  // a run scatters one value, which is repeated for the points of a block
   const int64_t value_step = one_value ? 0 : job.unit;
   alignas(64) std::byte repeated[kPoints * 16];
 
@@ -176,7 +179,7 @@ bool scatter_elements(const Job& job, int64_t first, int64_t last) {
     const Own own = job.own_all ? Own{true, 0, static_cast<uint32_t>(index.extent)}
                                 : own_positions(job, elements.base, index.extent, elements.step);
     const bool picks = !own.all || drops;
-    int waiting = 0;  // points since the last ones were written
+    int waiting = 0;  // points since the last write
     int m = 0;
     for (int64_t k = 0; k < n; k += kGroup) {
       const int count = n - k < kGroup ? static_cast<int>(n - k) : kGroup;

@@ -1,11 +1,11 @@
-// kernel_vector.h: gathers of 4 and 8 bytes by 32-bit positions: one load a unit, packed into registers. A mask,
-// padding and a bad index are lanes that are left out of the result. Included by kernels.cpp only, once for every
-// instruction set level; AVX-512 has it.
+// kernel_vector.h: gathers of 4- and 8-byte units by 32-bit positions, with one load per unit, packed into registers.
+// Lanes of masked points and of indices outside get the fill value instead of a loaded one. Included by
+// kernel_blocks.cpp only, once for every instruction set level; only levels with AVX-512 contain the code.
 #pragma once
 
 #include "backends/cpu/kernels/kernel_vector_place.h"
 
-// GCC 12 takes the undefined operands inside of its own intrinsics for ours (its bug 105593).
+// GCC 12 warns about undefined operands inside of its own intrinsics as if they were ours (GCC bug 105593).
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
@@ -19,7 +19,8 @@ namespace {
 
 inline constexpr bool kHasVectors = true;
 
-// Which lines a group reads: those of neighbours once, none of units side by side, which the processor foresees.
+// Lists the lines that a group reads, for prefetches. Neighbouring points on one line give one entry. Contiguous units
+// give none, because the processor prefetches them itself.
 template <int kUnit>
 inline void list_lines(VectorGroup& group) {
   constexpr int kShift = kUnit == 4 ? 4 : 3;
@@ -37,18 +38,18 @@ inline void list_lines(VectorGroup& group) {
     group.lines += __builtin_popcount(other);
     before = line;
   }
-  settle_reads(group.wanted);
+  pin_copy(group.wanted);
 }
 
-// Fetches sixteen of them, from `first` on.
+// Prefetches sixteen of the listed lines, from `first` on.
 template <int kUnit>
 GS_INLINE void fetch_lines(const VectorGroup& group, int64_t first) {
   const int64_t end = first + kVectorStep < group.lines ? first + kVectorStep : group.lines;
   for (int64_t j = first; j < end; ++j) prefetch(address_of(group.table) + uint64_t{group.wanted[j]} * kUnit);
 }
 
-// 16 bytes of units, one after the other into its lane: where the table is cached, in half the time of a gather
-// instruction.
+// Loads 16 bytes of units, one unit after the other into its lane. Where the source array is cached, this takes half
+// the time of a gather instruction.
 template <int kUnit>
 inline __m128i load_units(const std::byte* table, const uint32_t* position) {
   const auto place = [&](int i) { return table + uint64_t{position[i]} * kUnit; };
@@ -71,8 +72,8 @@ inline __m512i load_line(const std::byte* table, const uint32_t* position) {
   return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 }
 
-// All moves are inline and have copies of what they need: read again behind streaming stores it took three times as
-// long where the table is in L2.
+// All moves are inline and hold the fields that they need in local copies: reading the fields again after streaming
+// stores took three times as long where the source array is in L2.
 template <int kUnit, class Count>
 GS_INLINE void move_all(const VectorGroup& group, const VectorGroup* next, Count n) {
   std::byte* const target = group.target;
@@ -86,7 +87,7 @@ GS_INLINE void move_all(const VectorGroup& group, const VectorGroup* next, Count
   }
 }
 
-// The same where some points are nowhere, or the last line is not whole.
+// As move_all, for groups with points that are nowhere or with a last line that is not whole.
 template <int kUnit>
 GS_INLINE void move_inside(const VectorAddressing& lanes, const VectorGroup& group, const VectorGroup* next) {
   for (int64_t i = 0; i < group.n; i += kVectorStep) {
@@ -111,7 +112,7 @@ GS_INLINE void move_inside(const VectorAddressing& lanes, const VectorGroup& gro
   }
 }
 
-// Fetches the lines of the next group on the way.
+// Moves a group and prefetches the lines of the next group meanwhile.
 template <int kUnit>
 GS_INLINE void move_vectors(const VectorAddressing& lanes, const VectorGroup& group, const VectorGroup* next) {
   int64_t fetched = (group.n + kVectorStep - 1) / kVectorStep * kVectorStep;
@@ -131,33 +132,34 @@ GS_INLINE void move_vectors(const VectorAddressing& lanes, const VectorGroup& gr
   for (; next != nullptr && fetched < kGroup; fetched += kVectorStep) fetch_lines<kUnit>(*next, fetched);
 }
 
-// The one copy that is not inline: what still waits in the end.
+// Moves the group that is left at the end. It is the only move that is not inlined.
 template <int kUnit>
 void move_last(const VectorAddressing& lanes, const VectorGroup& group) {
   move_vectors<kUnit>(lanes, group, nullptr);
 }
 
-// Points up to the first whole line of a streamed result.
+// The number of points before the first whole line of a streamed result.
 template <int kUnit>
 inline int64_t points_before_line(const VectorRun& run) {
   const auto head = static_cast<int64_t>(-address_of(run.target) & (kLine - 1)) / kUnit;
   return head < run.n ? head : run.n;
 }
 
-// False if there is a bad index.
+// Gathers runs at constant strides from each other. Returns false if there is a bad index.
 template <class Index, int kUnit>
 bool vector_runs(const VectorAddressing& given, const VectorRuns& given_runs) {
-  const VectorAddressing lanes =
-      given;  // own copies: the compiler must not think that stores to the target change them
+  // Local copies: otherwise the compiler has to assume that stores to the target change them.
+  const VectorAddressing lanes = given;
   const VectorRuns runs = given_runs;
   VectorRun run = runs.run;
   const auto index_bytes = run.n * static_cast<int64_t>(sizeof(Index));
   VectorGroup groups[2];
   VectorGroup* group = &groups[0];
   VectorGroup* waiting = &groups[1];
-  // Short rows of indices that do not follow each other are asked for as a whole.
+  // Short runs of indices that are not contiguous with each other are prefetched as a whole.
   const bool apart = runs.count > 1 && index_bytes < kShortRunBytes && runs.index_stride != index_bytes;
-  const int64_t lines = (runs.span + kLine - 1) / kLine;  // of the next run's table, shared by the groups of this one
+  // The groups of this run share the prefetches of the next run's source array.
+  const int64_t lines = (runs.span + kLine - 1) / kLine;
   const int64_t share = lines == 0 ? 0 : (lines * kGroup + run.n - 1) / run.n;
   bool good = true;
   for (int64_t r = 0; r < runs.count; ++r) {
@@ -166,14 +168,15 @@ bool vector_runs(const VectorAddressing& given, const VectorRuns& given_runs) {
       prefetch_unit(address_of(run.index) + static_cast<uint64_t>(kRunsAhead * runs.index_stride), index_bytes);
     }
     const Address next_table = address_of(run.table) + static_cast<uint64_t>(runs.table_stride);
-    int64_t asked = 0;
+    int64_t prefetched = 0;
     int64_t n = stream ? points_before_line<kUnit>(run) : 0;
     for (int64_t k = 0; k < run.n; k += n, n = 0) {
       const int64_t left = run.n - k;
       if (n == 0) n = left >= kGroup ? kGroup : left >= kVectorStep ? left / kVectorStep * kVectorStep : left;
       if (!apart) prefetch_ahead(address_of(run.index) + static_cast<uint64_t>(k) * sizeof(Index), n * sizeof(Index));
-      for (const int64_t end = asked + share < lines ? asked + share : lines; asked < end; ++asked) {
-        prefetch(next_table + static_cast<uint64_t>(asked * kLine));
+      for (const int64_t end = prefetched + share < lines ? prefetched + share : lines; prefetched < end;
+           ++prefetched) {
+        prefetch(next_table + static_cast<uint64_t>(prefetched * kLine));
       }
       group->n = n;
       group->table = run.table;
@@ -198,7 +201,7 @@ bool vector_runs(const VectorAddressing& given, const VectorRuns& given_runs) {
     run.target += runs.target_stride;
   }
   if (lanes.ahead) move_last<kUnit>(lanes, *waiting);
-  return good || !lanes.judges;
+  return good || !lanes.forbids;
 }
 
 using RunVectors = bool (*)(const VectorAddressing&, const VectorRuns&);
@@ -220,10 +223,10 @@ bool run_vectors(const Job& job, int64_t first, int64_t last) {
   VectorAddressing lanes;
   lanes.extent = index.extent;
   lanes.from_end = job.rule.negative == Negative::from_end ? index.extent : 0;
-  // A limit for 32-bit lanes is read from one half of the 64-bit one.
+  // 32-bit lanes use the upper half of `lowest` and the lower half of `highest` as their limits.
   lanes.lowest = bounds == Bounds::clip ? 0 : INT64_MIN;
   lanes.highest = bounds == Bounds::clip ? index.extent - 1 : -1;
-  lanes.judges = bounds == Bounds::raise || bounds == Bounds::deferred;
+  lanes.forbids = bounds == Bounds::raise || bounds == Bounds::deferred;
   lanes.ahead = job.ahead == Ahead::points;
   lanes.shift = __builtin_ctzll(static_cast<uint64_t>(index.step / job.unit));
   lanes.moving = stride_of(job, kIndexed, inner) != 0;

@@ -1,10 +1,10 @@
-// kernel_vector_place.h: indices of 4- and 8-byte units, checked and narrowed to 32-bit positions sixteen at a time, in
-// registers. Included by kernels.cpp only, once for every instruction set level; AVX-512 has it.
+// kernel_vector_place.h: resolves indices of 4- and 8-byte units to 32-bit positions, sixteen at a time, in registers.
+// Included by kernel_blocks.cpp only, once for every instruction set level; only levels with AVX-512 contain the code.
 #pragma once
 
 #include "backends/cpu/kernels/kernel_elements.h"
 
-// GCC 12 takes the undefined operands inside of its own intrinsics for ours (its bug 105593).
+// GCC 12 warns about undefined operands inside of its own intrinsics as if they were ours (GCC bug 105593).
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
@@ -18,16 +18,16 @@ namespace {
 
 inline constexpr int kVectorStep = 16;  // points in a register of 32-bit positions
 
-// What the points of a job have in common.
+// The values that all points of a job have in common.
 struct VectorAddressing {
   int64_t extent;
-  int64_t from_end;  // the extent, or 0 where negative values are outside
-  int64_t lowest;    // every position is limited to these two: to the ends of the axis, or not at all
+  int64_t from_end;  // the extent, or 0 where negative indices are outside
+  int64_t lowest;    // every position is limited to [lowest, highest]: to the ends of the axis, or not at all
   int64_t highest;
-  bool judges;  // an index outside is an error
-  bool ahead;   // lines are fetched a group before units are read from them
-  int shift;    // of positions, to units
-  bool moving;  // the indexed side advances by a unit from point to point
+  bool forbids;  // an index outside is an error
+  bool ahead;    // lines are prefetched one group before their units are read
+  int shift;     // a position shifted left by this is a number of units
+  bool moving;   // the indexed side advances by one unit from point to point
   __m512i fill;
 };
 
@@ -40,7 +40,7 @@ struct VectorRun {
   int64_t n;
 };
 
-// Runs of one matrix, which follow each other by constant strides.
+// Runs of one matrix, at constant strides from each other.
 struct VectorRuns {
   VectorRun run;
   int64_t count = 1;
@@ -48,12 +48,13 @@ struct VectorRuns {
   int64_t mask_stride = 0;
   int64_t table_stride = 0;
   int64_t target_stride = 0;
-  int64_t span = 0;     // so many bytes of the next run's table are fetched on the way
-  bool stream = false;  // where targets lie at multiples of a unit
+  int64_t span = 0;     // bytes of the next run's source array that are prefetched meanwhile
+  bool stream = false;  // use streaming stores where a target is a multiple of the unit
 };
 
-// From here on the compiler must take the indices from the register: somebody may be writing into the array.
-inline void settle_register(__m512i& value) {
+// Forces the compiler to use the indices in this register from here on instead of reading the array again, which
+// another thread may write to meanwhile.
+inline void pin_register(__m512i& value) {
   asm volatile("" : "+v"(value));
 }
 
@@ -74,12 +75,13 @@ inline __m512i load_narrow(const std::byte* source, __mmask16 live) {
   }
 }
 
-// Eight positions under the rule as 32-bit numbers, the largest for those that do not fit. A negative value is a large
-// unsigned one, so the smaller of it and its sum with the extent is the one that counts from the right end.
+// Eight positions under the rule as 32-bit numbers; a position that does not fit becomes UINT32_MAX. A negative index
+// is a large unsigned number, so the unsigned minimum of the index and its sum with the extent is the position that
+// counts from the end. An index below -extent stays a large number, which is outside.
 template <class Index>
 inline __m256i positions_64(const VectorAddressing& lanes, const std::byte* source, __mmask8 live) {
   __m512i value = _mm512_maskz_loadu_epi64(live, source);
-  settle_register(value);
+  pin_register(value);
   if constexpr (std::is_signed_v<Index>) {
     value = _mm512_min_epu64(value, _mm512_add_epi64(value, _mm512_set1_epi64(lanes.from_end)));
     value = _mm512_max_epi64(value, _mm512_set1_epi64(lanes.lowest));
@@ -87,7 +89,7 @@ inline __m256i positions_64(const VectorAddressing& lanes, const std::byte* sour
   return _mm512_cvtusepi64_epi32(_mm512_min_epu64(value, _mm512_set1_epi64(lanes.highest)));
 }
 
-// Sixteen of them; those outside are any number.
+// Sixteen positions. The lanes in `outside` hold arbitrary numbers.
 template <class Index>
 inline __m512i positions_16(const VectorAddressing& lanes, const std::byte* source, __mmask16 live,
                             __mmask16& outside) {
@@ -98,7 +100,7 @@ inline __m512i positions_16(const VectorAddressing& lanes, const std::byte* sour
     value = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
   } else {
     value = load_narrow<Index>(source, live);
-    settle_register(value);
+    pin_register(value);
     if constexpr (std::is_signed_v<Index>) {
       value = _mm512_min_epu32(value, _mm512_add_epi32(value, _mm512_set1_epi32(static_cast<int>(lanes.from_end))));
       value = _mm512_max_epi32(value, _mm512_set1_epi32(static_cast<int>(lanes.lowest >> 32)));
@@ -117,21 +119,21 @@ GS_INLINE void store_line(std::byte* target, __m512i value, bool stream) {
   }
 }
 
-// A group of points whose positions, in units of the table, are known.
+// A group of points whose positions are resolved, as numbers of units in the source array.
 struct VectorGroup {
-  alignas(64) uint32_t at[kGroup];  // 0 for a point that is nowhere: a unit that may be read
+  alignas(64) uint32_t at[kGroup];  // 0 for a point that is nowhere, because unit 0 may be read
   __mmask16 inside[kGroup / kVectorStep];
   bool all_inside = false;
-  bool in_order = false;  // the units lie side by side
+  bool in_order = false;  // the units are contiguous
   bool stream = false;
   int64_t n = 0;
   const std::byte* table = nullptr;
   std::byte* target = nullptr;
-  alignas(64) uint32_t wanted[kGroup + kVectorStep];  // a unit of each line that is to be fetched
+  alignas(64) uint32_t wanted[kGroup + kVectorStep];  // one unit of each line that is to be prefetched
   int lines = 0;
 };
 
-// What the indexed side has advanced by at sixteen points.
+// The units by which the indexed side has advanced at sixteen points, and what sixteen points later adds to them.
 struct Along {
   __m512i value;
   __m512i step;
@@ -152,7 +154,7 @@ inline __m512i place_16(const VectorAddressing& lanes, const std::byte* source, 
   return position;
 }
 
-// Whether the units of a group lie side by side. The two ends tell nearly always that they do not.
+// Returns true if the units of a group are contiguous. Comparing the two ends rejects nearly all groups that are not.
 inline bool are_in_order(const VectorGroup& group) {
   if (!group.all_inside || group.at[group.n - 1] - group.at[0] != static_cast<uint32_t>(group.n - 1)) return false;
   __m512i expected = _mm512_add_epi32(_mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0),
@@ -165,7 +167,7 @@ inline bool are_in_order(const VectorGroup& group) {
   return other == 0;
 }
 
-// Points [k, k + n) of a run without a mask, n a multiple of 16; false if any is outside.
+// Places the points [k, k + n) of a run without a mask; n is a multiple of 16. Returns false if an index lies outside.
 template <class Index, class Count>
 GS_INLINE bool place_whole(const VectorAddressing& lanes, const VectorRun& run, int64_t k, Count n,
                            VectorGroup& group) {
@@ -183,13 +185,13 @@ GS_INLINE bool place_whole(const VectorAddressing& lanes, const VectorRun& run, 
     const auto outside = static_cast<__mmask16>(~group.inside[i / kVectorStep]);
     _mm512_mask_store_epi32(group.at + i, outside, _mm512_setzero_si512());
   }
-  settle_reads(group.at);
+  pin_copy(group.at);
   group.all_inside = any == 0;
   group.in_order = are_in_order(group);
   return any == 0;
 }
 
-// Points [k, k + n) of a run, n up to kGroup; false if any that the mask wants is outside.
+// Places the points [k, k + n) of a run, n <= kGroup. Returns false if an index that is not masked lies outside.
 template <class Index>
 inline bool place_some(const VectorAddressing& lanes, const VectorRun& run, int64_t k, int64_t n, VectorGroup& group) {
   Along along = along_from(lanes, k);
@@ -207,7 +209,7 @@ inline bool place_some(const VectorAddressing& lanes, const VectorRun& run, int6
     group.inside[i / kVectorStep] = static_cast<__mmask16>(wanted & ~outside);
     _mm512_store_si512(group.at + i, _mm512_maskz_mov_epi32(group.inside[i / kVectorStep], position));
   }
-  settle_reads(group.at);
+  pin_copy(group.at);
   group.all_inside = group.in_order = false;
   return bad == 0;
 }

@@ -1,5 +1,5 @@
-// kernel_walk.h: where a kernel stands in the iteration space, and the byte offsets of a block of points.
-// Included by kernels.cpp only, once for every instruction set level.
+// kernel_walk.h: tracks the coordinates that a kernel has reached, and computes byte offsets of a block of points.
+// Included by kernel_blocks.cpp only, once for every instruction set level.
 #pragma once
 
 #include "backends/cpu/kernels/kernel_bytes.h"
@@ -18,14 +18,14 @@ inline int64_t stride_of(const Job& job, int operand, int axis) {
   return job.stride[axis * job.operands + operand];
 }
 
-// Coordinates of the next point.
+// The coordinates of the next point.
 struct Walk {
   int64_t at[kMaxRank];
 };
 
 void seek(const Job& job, Walk& walk, int64_t flat) {
   for (int d = job.rank - 1; d >= 0; --d) {
-    walk.at[d] = flat == 0 ? 0 : flat % job.extent[d];  // small calls begin at 0, and a division is long for them
+    walk.at[d] = flat == 0 ? 0 : flat % job.extent[d];  // small calls begin at 0, and a division would be slow for them
     flat = flat == 0 ? 0 : flat / job.extent[d];
   }
 }
@@ -35,7 +35,7 @@ void advance(const Job& job, Walk& walk, int64_t points) {
   for (int d = job.rank - 1; d >= 0 && carry > 0; --d) {
     walk.at[d] += carry;
     if (walk.at[d] < job.extent[d]) return;
-    if (walk.at[d] == job.extent[d]) {  // the usual end of a run
+    if (walk.at[d] == job.extent[d]) {  // the usual case: the points end exactly with a run
       walk.at[d] = 0;
       carry = 1;
       continue;
@@ -51,12 +51,12 @@ int64_t offset_at(const Job& job, const Walk& walk, int operand) {
   return offset;
 }
 
-// True if the operand's offsets in any block are base + k * (stride along the innermost axis).
+// Returns true if the operand's offsets in every block are base + k * (its stride along the innermost axis).
 inline bool is_linear(const Job& job, int operand) {
   return !job.general && (!job.short_runs || job.flat[operand]);
 }
 
-// The offsets of n points from `walk` on, whatever the strides: an odometer over the outer axes.
+// Computes the offsets of n points from `from` on for any strides, by an odometer over the outer axes.
 void spread(const Job& job, const Walk& from, int operand, int n, int64_t* __restrict offset) {
   const int last = job.rank - 1;
   const int64_t step = stride_of(job, operand, last);

@@ -1,11 +1,11 @@
-// bodies.h: the list of all kernel bodies. Its order gives them their numbers, in the core and in the modules that run
-// them.
+// bodies.h: lists all kernel bodies; the order of the list gives the bodies their numbers, in the core and in the
+// modules that run them.
 //
-// How a module makes kernels of a family (one source file for each family, so that they build in parallel):
+// A module makes the kernels of a family like this (one source file for each family, so that they build in parallel):
 //   template <class Body> __global__ void run(const __grid_constant__ Body body);  // body(Thread) or body(Warp)
 //   a table of void (*)(int64_t blocks, const void* body, stream), filled from for_each_body(Family(), ..)
-// A family's first number is first_number<Family>(). Adding a body: write its struct, with kName and kVariant, and put
-// it into the list of its family. Nothing else knows it.
+// A family's first number is first_number(Family()). To add a body, write its struct with kName and kVariant and put it
+// into the list of its family. No other list names the body.
 #pragma once
 
 #include <cstddef>
@@ -59,7 +59,7 @@ using RunBodies = Joined<IntegerRuns, FloatRuns, ByteFloatRuns>::type;
 using AllBodies = Joined<MoveBodies, ScatterBodies, AtomicBodies, RunBodies, ColumnBodies>::type;
 inline constexpr int kBodies = AllBodies::kCount;
 
-// What every GPU takes as the parameters of a kernel.
+// The bytes that every GPU accepts as parameters of a kernel.
 inline constexpr std::size_t kMostBytes = 4096;
 
 // Calls use.operator()<Body>(number) for every body of a list, numbered from `first` on.
@@ -84,7 +84,7 @@ constexpr int kernel_number() {
   return kNumber;
 }
 
-// The number of a family's first body.
+// The number of the first body of a family.
 template <class First, class... Rest>
 constexpr int first_number(BodyList<First, Rest...>) {
   return kernel_number<First>();
@@ -93,11 +93,11 @@ constexpr int first_number(BodyList<>) {
   return 0;
 }
 
-// Whether a body is run by whole warps.
+// True for a body that is run by whole warps.
 template <class Body>
 inline constexpr bool kByWarps = std::is_invocable_v<const Body&, Warp>;
 
-// Equal in two modules that were built from the same list.
+// A checksum that is equal in two modules built from the same list.
 constexpr uint64_t bodies_checksum() {
   uint64_t sum = 0xCBF29CE484222325u;
   const auto mix = [&](uint64_t value) { sum = (sum ^ value) * 0x100000001B3u; };

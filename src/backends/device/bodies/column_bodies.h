@@ -1,5 +1,5 @@
-// column_bodies.h: the bodies that pick rows of columns by their numbers: all columns of one size in one launch, then
-// what lies between offsets.
+// column_bodies.h: the bodies that pick rows of columns by row numbers: fixed-width columns together in one launch,
+// then the rows of columns with offsets.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace gs::device {
 
-// A value for each lane of a warp, kept from one call of Warp::each to the next.
+// One value for each lane of a warp, kept from one call of Warp::each to the next.
 template <class Value>
 struct LaneValues {
 #ifdef __CUDA_ARCH__
@@ -22,18 +22,18 @@ struct LaneValues {
 #endif
 };
 
-// A row of a piece. No piece: there is none.
+// A row of a piece; without a piece, the row is missing.
 struct RowPlace {
   int64_t row = 0;
   int32_t piece = -1;
   GS_HD bool exists() const { return piece >= 0; }
 };
 
-// The pieces that rows are numbered through.
+// The pieces of a source, whose rows are numbered consecutively.
 struct PieceList {
   int32_t count = 0;
   int64_t second = INT64_MAX;      // number of the first row of piece 1
-  const int64_t* begin = nullptr;  // the same of each piece, where there are more than two
+  const int64_t* begin = nullptr;  // number of the first row of each piece, if there are more than two
 
   GS_HD RowPlace find(uint64_t number) const {
     if (number == kMissingRow) return {};
@@ -41,7 +41,7 @@ struct PieceList {
     if (begin == nullptr) return row < second ? RowPlace{row, 0} : RowPlace{row - second, 1};
     int32_t low = 0;
     int32_t high = count - 1;
-    while (low < high) {  // the last piece that begins at or before the row
+    while (low < high) {  // finds the last piece that begins at or before the row
       const int32_t middle = (low + high + 1) / 2;
       if (begin[middle] <= row) {
         low = middle;
@@ -53,7 +53,8 @@ struct PieceList {
   }
 };
 
-// `width` bytes in loads of `unit` bytes, which divides the width and all addresses. No source: zeros.
+// Copies `width` bytes in accesses of sizeof(Unit) bytes, which divides the width and all addresses. Without a source
+// it writes zeros.
 template <class Unit>
 GS_HD inline void copy_units(std::byte* target, const std::byte* source, int64_t width) {
 #ifdef __CUDA_ARCH__
@@ -84,30 +85,31 @@ GS_HD inline void copy_item(std::byte* target, const std::byte* source, int64_t 
   }
 }
 
-// Addresses of row 0 of a piece: of its items, or of its bits (byte address times 8, plus the number of the bit).
+// Addresses of row 0 of a piece: of its item, or of its bit (the byte's address times 8, plus the number of the bit).
 struct PieceColumn {
   uint64_t items = 0;
-  uint64_t valid = 0;  // 0: every row is
+  uint64_t valid = 0;  // 0: every row is valid
 };
 
 struct Column {
   PieceColumn piece[2];
-  std::byte* target = nullptr;  // null: nothing but the validity is wanted
-  uint32_t* valid = nullptr;    // null: it is not wanted
+  std::byte* target = nullptr;  // null: only the validity is written
+  uint32_t* valid = nullptr;    // null: the validity is not written
   int32_t width = 0;            // bytes of an item, at most 16; 0: bits
-  int32_t unit = 1;             // copy_item
+  int32_t unit = 1;             // bytes of one access (copy_item)
 };
 
 inline constexpr int kColumns = 60;
 
-// Rows of many columns. A warp has 32 rows; their numbers stay in registers. Whole words of 64 bits are written.
+// Picks rows of many columns. A warp handles 32 rows and keeps their numbers in registers. Bits are written in whole
+// words of 64 bits.
 struct PickColumns {
   static constexpr const char* kName = "pick columns";
   static constexpr uint64_t kVariant = 0;
 
   RowList rows;
   PieceList pieces;
-  const PieceColumn* all = nullptr;  // of more than two pieces: those of one column after the other
+  const PieceColumn* all = nullptr;  // if there are more than two pieces: all pieces of a column, column by column
   int32_t count = 0;
   Column column[kColumns];
 
@@ -157,7 +159,7 @@ struct PickColumns {
   }
 };
 
-// Rows of a column of long items: neighbouring threads copy neighbouring units.
+// Picks rows of one column of long items; neighbouring threads copy neighbouring units.
 struct PickLong {
   static constexpr const char* kName = "pick long";
   static constexpr uint64_t kVariant = 0;
@@ -169,7 +171,7 @@ struct PickLong {
   std::byte* target = nullptr;
   int64_t width = 0;
   int32_t unit = 1;
-  int64_t units = 0;  // of an item
+  int64_t units = 0;  // units of one item
   Divider by_units;
 
   GS_HD void operator()(Thread thread) const {
@@ -189,7 +191,7 @@ struct PickLong {
 
 inline constexpr int kWordLists = 200;
 
-// How many of the first `bits` bits of each list are 0. The bits behind them are 0 as well.
+// Counts the zeros among the first `bits` bits of each list of words. The bits after them are 0 and are not counted.
 struct CountNulls {
   static constexpr const char* kName = "count nulls";
   static constexpr uint64_t kVariant = 0;
@@ -215,20 +217,20 @@ struct CountNulls {
   }
 };
 
-// The offsets of a piece from its row 0 on.
+// The offsets of a piece, from its row 0 on.
 struct PieceSpans {
   const std::byte* offsets = nullptr;
-  uint64_t base = 0;   // address, or number, of what offset 0 names
-  int64_t reach = 0;   // largest offset; negative: what the offset behind the last row says
+  uint64_t base = 0;   // address, or row number, that offset 0 stands for
+  int64_t reach = 0;   // the largest valid offset; negative: the offset after the last row is the largest
   int64_t length = 0;  // rows
 };
 
 struct SpanColumn {
   PieceSpans piece[2];
-  const uint32_t* valid = nullptr;  // of the result; null: all rows are
-  int64_t* length = nullptr;        // of each row of the result
-  uint64_t* start = nullptr;        // where it begins: base + offset * item
-  uint64_t* long_rows = nullptr;    // gets the lengths of rows that are `most` or longer, in units of 2^32 and more
+  const uint32_t* valid = nullptr;  // validity of the result; null: all rows are valid
+  int64_t* length = nullptr;        // length of each row of the result
+  uint64_t* start = nullptr;        // beginning of each row: base + offset * item
+  uint64_t* long_rows = nullptr;    // sum of (length >> 32) + 1 over the rows of length `most` or longer
   int64_t item = 1;
   int32_t width = 4;  // bytes of an offset
   int32_t number = 0;
@@ -236,8 +238,8 @@ struct SpanColumn {
 
 inline constexpr int kSpans = 34;
 
-// How long the rows of columns of strings or lists are, and where they begin. Each offset is read once: what is kept is
-// what was checked.
+// Finds the lengths and beginnings of the rows of string and list columns. Each offset is read once for a row, so that
+// the offset that is checked is the offset that is used.
 struct FindSpans {
   static constexpr const char* kName = "find spans";
   static constexpr uint64_t kVariant = 0;
@@ -245,8 +247,8 @@ struct FindSpans {
   RowList rows;
   PieceList pieces;
   const PieceSpans* all = nullptr;
-  Status* wrong = nullptr;  // by the number of the column: offsets are not in order
-  uint64_t most = 0;        // so long may all rows be without a sum beyond 64 bits
+  Status* wrong = nullptr;  // gets the numbers of columns whose offsets are not in order
+  uint64_t most = 0;        // if all rows are shorter, the sum of their lengths fits into 64 bits
   int32_t count = 0;
   SpanColumn column[kSpans];
 
@@ -291,12 +293,12 @@ struct OffsetColumn {
 
 inline constexpr int kOffsetColumns = 200;
 
-// Sums of lengths as offsets of 32 bits.
+// Stores sums of lengths as offsets of 32 bits.
 struct NarrowOffsets {
   static constexpr const char* kName = "narrow offsets";
   static constexpr uint64_t kVariant = 0;
 
-  int64_t offsets = 0;  // in each column
+  int64_t offsets = 0;  // offsets of each column
   int32_t count = 0;
   OffsetColumn column[kOffsetColumns];
 
@@ -307,13 +309,13 @@ struct NarrowOffsets {
   }
 };
 
-// The rows of a result by where they end: sum[i] is where row i begins, sum[count] where the last one ends.
+// The rows of a result by their bounds: row i begins at sum[i], and the last row ends at sum[count].
 struct RowSpans {
   const int64_t* sum = nullptr;
   const uint64_t* start = nullptr;
   int64_t count = 0;
 
-  // The row that has this place.
+  // The row that contains a place.
   GS_HD int64_t row_at(int64_t place) const {
     int64_t low = 0;
     int64_t high = count - 1;
@@ -329,8 +331,8 @@ struct RowSpans {
   }
 };
 
-// What the spans hold, side by side. A thread writes eight bytes, whichever rows they belong to, so that neither long
-// nor short rows keep others waiting. The target has room for a whole number of them.
+// Copies the spans one after the other. A thread writes eight bytes, which may belong to several rows, so that neither
+// long nor short rows delay other threads. The target has room for a whole number of eight bytes.
 struct CopySpans {
   static constexpr const char* kName = "copy spans";
   static constexpr uint64_t kVariant = 0;
@@ -358,7 +360,7 @@ struct CopySpans {
   }
 };
 
-// Numbers of the rows of a child that lists consist of.
+// The row numbers, in a child column, of the elements of lists.
 struct SpanRows {
   static constexpr const char* kName = "span rows";
   static constexpr uint64_t kVariant = 0;

@@ -1,4 +1,4 @@
-// divider.h: division by a number that is known before a launch, as a multiplication and a shift.
+// divider.h: divides by a number that is known before a launch, with a multiplication and a shift.
 #pragma once
 
 #include <bit>
@@ -8,7 +8,7 @@
 
 namespace gs::device {
 
-// Exact for every dividend in [0, 2^63). Those below 2^31 take the short way.
+// Exact for every dividend in [0, 2^63). Dividends below 2^31 take a shorter way, in 32 bits.
 struct Divider {
   uint64_t magic = 1;
   uint32_t short_magic = 1;
@@ -24,7 +24,7 @@ struct Divider {
     if (by < uint64_t{1} << 31) {
       short_shift = shift;
       short_magic = static_cast<uint32_t>((((uint64_t{1} << shift) - by) << 32) / by) + 1;
-    } else {  // no quotient but 0 that way
+    } else {  // every quotient of the shorter way is 0
       short_shift = 31;
       short_magic = 0;
     }

@@ -1,4 +1,4 @@
-// elements.h: gathers of small units along a contiguous axis: every thread makes a word of the result.
+// elements.h: the body that gathers small units along a contiguous axis; every thread writes one word of the result.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,21 @@
 
 namespace gs::device {
 
-// For plans of the kinds `elements` and `axis`, where all addresses are multiples of the unit. A row of the result is
-// cut where its addresses are multiples of a word, so that all pieces but its first and last are stored as one.
+// For plans of the kinds `elements` and `axis` whose addresses are all multiples of the unit. A row of the result is
+// cut where its addresses are multiples of a word, so that every part but the first and the last is stored as a whole
+// word.
 template <int kUnit>
 struct MoveElements {
   static constexpr const char* kName = "elements";
   static constexpr uint64_t kVariant = kUnit;
-  static constexpr int kEach = kUnit == 1 ? 8 : 16 / kUnit;  // more indices than 8 need too many registers
+  static constexpr int kEach = kUnit == 1 ? 8 : 16 / kUnit;  // more than 8 indices per thread need too many registers
   static constexpr int kBytes = kEach * kUnit;
 
   PackedPlan table = {};
   Status* status = nullptr;  // null: the rule forbids nothing
   int64_t row = 0;           // points of the innermost axis
-  int64_t pieces = 0;        // of a row
-  int64_t work = 0;          // pieces of all rows
+  int64_t pieces = 0;        // words that one row may touch
+  int64_t work = 0;          // words of all rows
   Divider by_pieces = {};
 
   GS_HD void operator()(Thread thread) const {
@@ -56,7 +57,7 @@ struct MoveElements {
     const int64_t step = table.number(table.array_at(0) + 2);
     const int64_t advance = table.stride(kIndexed, table.rank - 1);
     Word<kUnit> words[kEach] = {};
-    if (whole && table.mask == nullptr) {  // the usual case: all loads are asked for before one is waited for
+    if (whole && table.mask == nullptr) {  // the usual case: all loads are issued before the first result is used
       const int64_t size = table.number(table.array_at(0) + 1);
       const int64_t from_end = table.from_end_of(0);
       bool inside = true;
@@ -103,7 +104,7 @@ struct MoveElements {
     store_stream<kBytes>(target, all);
   }
 
-  // One load of up to 16 bytes for several indices, where all are there and lie well.
+  // Loads several indices with one load of up to 16 bytes, if all of them exist and are aligned to it.
   GS_HD void load_indices(const std::byte* index, int64_t begin, int64_t first, int64_t last, uint64_t* bits) const {
     const auto form = static_cast<uint32_t>(table.word(table.array_at(0) + 3));
     const int size = 1 << (form & 3);

@@ -1,5 +1,4 @@
-// memory_access.h: words of 1 to 16 bytes on their way between memory and registers, with what the caches are told
-// about them.
+// memory_access.h: loads and stores words of 1 to 16 bytes, with cache hints, and loads indices of any type.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +22,7 @@ struct alignas(16) Pair {
   uint64_t high = 0;
 };
 
-// What a word of so many bytes is, here and for the device's intrinsics.
+// The type of a word of so many bytes: our own, and the one that the device's intrinsics take.
 template <int kBytes>
 struct WordOf;
 #define GS_WORD(kBytes, Ours, Native) \
@@ -70,9 +69,9 @@ __device__ typename WordOf<kBytes>::native_type to_native(Word<kBytes> word) {
 }
 #endif
 
-// On a device every address is a multiple of kBytes.
+// On a device, every address that is passed to these functions must be a multiple of kBytes.
 
-// Memory that is read by many and that no thread of the launch writes to.
+// Loads from memory that many threads read and no thread of the launch writes to.
 template <int kBytes>
 GS_HD inline Word<kBytes> load_shared(const std::byte* at) {
 #ifdef __CUDA_ARCH__
@@ -84,7 +83,7 @@ GS_HD inline Word<kBytes> load_shared(const std::byte* at) {
 #endif
 }
 
-// The same, read once: not worth a place in the caches.
+// As load_shared, for memory that is read once, so that it is not worth a place in the caches.
 template <int kBytes>
 GS_HD inline Word<kBytes> load_stream(const std::byte* at) {
 #ifdef __CUDA_ARCH__
@@ -94,7 +93,7 @@ GS_HD inline Word<kBytes> load_stream(const std::byte* at) {
 #endif
 }
 
-// Memory that the launch writes to.
+// Loads from memory that the launch writes to.
 template <int kBytes>
 GS_HD inline Word<kBytes> load_plain(const std::byte* at) {
 #ifdef __CUDA_ARCH__
@@ -126,9 +125,9 @@ GS_HD inline bool is_aligned(const std::byte* at, int bytes) {
   return (reinterpret_cast<uintptr_t>(at) & static_cast<uintptr_t>(bytes - 1)) == 0;
 }
 
-// A value at any address, byte by byte. The accesses are volatile on a device, so that no compiler may merge them with
-// the aligned access of another branch: nvcc 13.0 did for all GPUs before Blackwell, and there a misaligned access ends
-// the context. `.ci/check_unaligned` counts these accesses in the PTX.
+// Loads or stores a value at any address, byte by byte. The accesses are volatile on a device, so that no compiler may
+// merge them with the aligned access of another branch: nvcc 13.0 did so for all GPUs before Blackwell, and a
+// misaligned access ends the context there. `.ci/check_unaligned` counts these accesses in the PTX.
 template <class T>
 GS_HD inline T load_bytes(const std::byte* at) {
   T value;
@@ -154,13 +153,14 @@ GS_HD inline void store_bytes(std::byte* at, T value) {
 #endif
 }
 
-// Shared memory at any address.
+// As load_shared, at any address.
 template <int kBytes>
 GS_HD inline Word<kBytes> load_anywhere(const std::byte* at) {
   return is_aligned(at, kBytes) ? load_shared<kBytes>(at) : load_bytes<Word<kBytes>>(at);
 }
 
-// An index in a register, which stays what it is whatever others do to the array: what is checked is what is used.
+// Pins an index in a register, so that the value that is checked is the value that is used, even if another thread
+// writes to the array meanwhile.
 GS_HD inline uint64_t pinned(uint64_t bits) {
 #ifdef __CUDA_ARCH__
   asm volatile("" : "+l"(bits));
@@ -170,10 +170,10 @@ GS_HD inline uint64_t pinned(uint64_t bits) {
   return bits;
 }
 
-// How an index is read: its type, and whether its address may be any.
+// The form of an index array is its IndexType, plus this bit if its addresses may be unaligned.
 inline constexpr uint32_t kAnyAddress = 8;
 
-// Its bytes as they lie there: nothing is done with them, so that nobody waits for the load.
+// The bytes of an index as they lie in memory. No instruction uses them here, so that no thread waits for the load.
 GS_HD inline uint64_t load_raw_index(uint32_t form, const std::byte* at) {
   const int size = 1 << (form & 3);
   uint64_t bits = 0;
@@ -190,7 +190,7 @@ GS_HD inline uint64_t load_raw_index(uint32_t form, const std::byte* at) {
   return pinned(bits);
 }
 
-// The value of such bytes in 64 bits, sign-extended where the type has a sign.
+// The value of such bytes in 64 bits, sign-extended if the type is signed.
 GS_HD inline uint64_t extended_index(uint32_t form, uint64_t bits) {
   const int unused = 64 - (8 << (form & 3));
   const bool has_sign = (form & 4) == 0;

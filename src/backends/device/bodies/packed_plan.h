@@ -1,5 +1,5 @@
-// packed_plan.h: a plan as kernels read it: one block of words, part of their parameters unless it is too long for
-// that.
+// packed_plan.h: the form in which kernels read a plan: one array of words, which is part of the kernel's parameters
+// unless it is too long for them.
 #pragma once
 
 #include <cstddef>
@@ -12,17 +12,17 @@
 
 namespace gs::device {
 
-// What was found at a point so far.
+// What is resolved of a point so far.
 struct PointState {
   int64_t dense = 0;
-  int64_t indexed = 0;  // kNowhere: nothing, because of the mask or an index
-  uint64_t raw = 0;     // the index of the first array
-  uint8_t mask = 1;     // 0: nothing is there
+  int64_t indexed = 0;  // kNowhere: the point is nowhere, because of the mask or an index
+  uint64_t raw = 0;     // the bytes of the index of the first array
+  uint8_t mask = 1;     // 0: the point is masked
 };
 
 struct PackedPlan {
-  static constexpr int kWords = 112;    // a rank of 10 with one index array, of 6 with six
-  static constexpr int kAxisWords = 3;  // the divider and the extent, then a stride for every operand
+  static constexpr int kWords = 112;    // enough for rank 13 with one index array, or rank 6 with six
+  static constexpr int kAxisWords = 3;  // a divider and the extent; a stride for every operand follows
   static constexpr int kArrayWords = 4;
 
   std::byte* dense = nullptr;
@@ -32,7 +32,7 @@ struct PackedPlan {
   int64_t item = 1;
   int64_t unit = 1;
   int64_t count = 0;
-  const uint64_t* far = nullptr;  // where the words lie if not here
+  const uint64_t* far = nullptr;  // the words of the plan if `words` is too short for them
   int32_t rank = 0;
   int32_t operands = 0;
   int32_t arrays = 0;
@@ -52,14 +52,15 @@ struct PackedPlan {
     return by;
   }
 
-  // Where the strides of an axis begin, and an index array: its address, extent, step and form.
+  // The number of the word where the strides of an axis begin, where an index array begins (its address, extent, step
+  // and form), and where a fold axis begins (a divider, its extent and stride).
   GS_HD int axis_at(int axis) const { return axis * (kAxisWords + operands) + kAxisWords; }
   GS_HD int array_at(int a) const { return rank * (kAxisWords + operands) + a * kArrayWords; }
   GS_HD int fold_at(int f) const { return array_at(arrays) + f * kArrayWords; }
   GS_HD int64_t extent(int axis) const { return number(axis_at(axis) - 1); }
   GS_HD int64_t stride(int operand, int axis) const { return number(axis_at(axis) + operand); }
 
-  // visit(where the strides of the axis begin, coordinate) for the first `axes` axes, which `flat` counts.
+  // Calls visit(axis_at(axis), coordinate) for the first `axes` axes; `flat` is the flat position among these axes.
   template <class Visit>
   GS_HD void walk(int64_t flat, int axes, Visit&& visit) const {
     for (int axis = axes - 1; axis > 0; --axis) {
@@ -71,7 +72,7 @@ struct PackedPlan {
     if (axes > 0) visit(axis_at(0), flat);
   }
 
-  // The index of array `a` at its byte offset, and its value.
+  // The bytes of the index of array `a` at a byte offset, and the value of such bytes.
   GS_HD uint64_t raw_index(int a, int64_t offset) const {
     const int at = array_at(a);
     return load_raw_index(static_cast<uint32_t>(word(at + 3)), reinterpret_cast<const std::byte*>(word(at)) + offset);
@@ -80,20 +81,21 @@ struct PackedPlan {
     return extended_index(static_cast<uint32_t>(word(array_at(a) + 3)), raw);
   }
 
-  // Byte offset of one operand at a point: those that not every point needs are found one by one.
+  // The byte offset of one operand at a point, for operands that not every point needs.
   GS_HD int64_t offset_of(int operand, int64_t flat) const {
     int64_t offset = 0;
     walk(flat, rank, [&](int at, int64_t c) { offset += c * number(at + operand); });
     return offset;
   }
 
-  // What a negative index of array `a` has added to it.
+  // The number that is added to a negative index of array `a`.
   GS_HD int64_t from_end_of(int a) const {
     const int at = array_at(a);
     const bool counts = rule.negative == Negative::from_end && (word(at + 3) & 4) == 0;
     return counts ? number(at + 1) : 0;
   }
-  // The position that the bits of array `a` stand for, or kNowhere. Most lie inside, where no rule matters.
+  // The position that the index `bits` of array `a` resolves to, or kNowhere. Most indices lie inside, where the bounds
+  // policy does not matter.
   GS_HD int64_t position(int a, uint64_t bits) const {
     const int at = array_at(a);
     const int64_t size = number(at + 1);
@@ -103,7 +105,7 @@ struct PackedPlan {
     if ((word(at + 3) & 7) == static_cast<uint64_t>(IndexType::u64)) return resolve(bits, size, rule);
     return resolve(static_cast<int64_t>(bits), size, rule);
   }
-  // Bytes on the indexed side for that.
+  // The byte offset of a position on the indexed side.
   GS_HD int64_t step_to(int a, int64_t position) const {
     if (folds == 0) return position * number(array_at(a) + 2);
     int64_t offset = 0;
@@ -116,8 +118,8 @@ struct PackedPlan {
     return offset;
   }
 
-  // First half of finding a point: asks for its first index, so that several points can be on their
-  // way: it does nothing with what it loads.
+  // First half of resolving a point: loads its mask and its first index, but does not use them, so that the loads of
+  // several points can be in flight.
   GS_HD PointState look(int64_t flat) const {
     PointState spot;
     int64_t mask_offset = 0;
@@ -133,7 +135,7 @@ struct PackedPlan {
     return spot;
   }
 
-  // Second half: the place on the indexed side. False where an index is outside and may not be.
+  // Second half: computes the point's offset on the indexed side. Returns false at a bad index.
   GS_HD bool settle(int64_t flat, PointState& spot) const {
     if (spot.mask == 0) {
       spot.indexed = kNowhere;

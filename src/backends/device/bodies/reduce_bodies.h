@@ -1,5 +1,5 @@
-// reduce_bodies.h: scatters that combine: all values of one target in ascending order by one thread, or by atomics
-// where no order can be told from the result.
+// reduce_bodies.h: the bodies of scatters that combine: one thread takes all values of a target in ascending order, or
+// atomics combine them where the result does not depend on the order.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ namespace gs::device {
 struct Combination {
   PackedPlan table = {};
   Slots slots = {};
-  Sorted sorted = {};  // without keys: no two points meet
+  Sorted sorted = {};  // without keys: no two points have the same target
   Status* status = nullptr;
-  int64_t items = 1;  // of a unit
+  int64_t items = 1;  // items of one unit
   int64_t work = 0;   // items of all points
   Divider by_items = {};
   Reduce reduce = Reduce::add;
@@ -26,12 +26,13 @@ struct Combination {
   bool aligned = true;  // all addresses are multiples of the item
 };
 
-// The first point of a run of equal targets combines the whole run, each item of the unit by a thread of its own.
+// The thread of the first point in a run of equal targets combines the whole run. Each item of the unit has a thread of
+// its own.
 template <class T>
 struct CombineRuns : Combination {
   static constexpr const char* kName = "runs";
   static constexpr uint64_t kVariant = sizeof(T);
-  static constexpr int kAhead = 4;  // values that are asked for together
+  static constexpr int kAhead = 4;  // values that a thread loads together
 
   GS_HD void operator()(Thread thread) const {
     for (int64_t w = thread.number; w < work; w += thread.count) {
@@ -48,7 +49,7 @@ struct CombineRuns : Combination {
     return table.mask == nullptr || load_shared<1>(table.mask + table.offset_of(kMask, i)) != 0;
   }
 
-  // In the wide type, which ends in the same bytes as the dtype itself where that would do.
+  // Combines in the wide type. Where combining in the dtype itself is correct, both give equal bytes.
   GS_HD void combine_run(int64_t i, int64_t at) const {
     const int64_t offset = sorted.keys != nullptr ? slots.offset(sorted.slot(i)) : table.offset_of(kIndexed, i);
     std::byte* target = table.indexed + offset + at;
@@ -77,7 +78,7 @@ struct CombineRuns : Combination {
     return combined<Reduce::add>(total, value);
   }
 
-  // In ascending order. There is one at least.
+  // Calls use(value) for all values of a run in ascending order. There is at least one value.
   template <class Use>
   GS_HD void for_each_value(int64_t i, int64_t at, Use&& use) const {
     const std::byte* values = table.dense + at;
@@ -112,7 +113,7 @@ struct CombineRuns : Combination {
   }
 };
 
-// Sums, minima and maxima of integers, where all orders give the same bytes.
+// Combines sums, minima and maxima of integers, whose bytes do not depend on the order of the values.
 template <class T>
 struct CombineAtomically : Combination {
   static constexpr const char* kName = "atomics";

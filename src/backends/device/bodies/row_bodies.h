@@ -1,4 +1,4 @@
-// row_bodies.h: the bodies that turn maps and masks into numbers of rows, which columns are picked by (columns.h).
+// row_bodies.h: the bodies that turn maps and masks into row numbers, by which columns are picked (column_bodies.h).
 #pragma once
 
 #include <bit>
@@ -14,7 +14,7 @@
 
 namespace gs::device {
 
-// A value of another library's memory, which need not be aligned.
+// Loads a value from another library's memory, which need not be aligned.
 template <class Value>
 GS_HD inline Value load_value(const std::byte* at) {
 #ifdef __CUDA_ARCH__
@@ -22,7 +22,7 @@ GS_HD inline Value load_value(const std::byte* at) {
   return load_bytes<Value>(at);
 #else
   auto value = load_bytes<Value>(at);
-  asm volatile("" : "+r"(value));  // what is checked is what is used
+  asm volatile("" : "+r"(value));  // pinned: the value that is checked is the value that is used
   return value;
 #endif
 }
@@ -42,9 +42,9 @@ GS_HD inline int count_bits(uint32_t word) {
 
 inline constexpr uint64_t kMissingRow = ~uint64_t{0};
 
-// The number of a row among all rows of the source for each row of a result, in 32 bits wherever those suffice.
+// For each row of a result, the number of its row among all rows of the source, in 32 bits if those suffice.
 struct RowList {
-  uint32_t* narrow = nullptr;  // one of the two
+  uint32_t* narrow = nullptr;  // exactly one of `narrow` and `wide` is set
   uint64_t* wide = nullptr;
   int64_t count = 0;
 
@@ -62,7 +62,8 @@ struct RowList {
   }
 };
 
-// Which values of a map or mask are null: those whose bit, or whose byte, is 0. Neither: none is.
+// The values of a map or mask that are not null: those whose bit, or whose byte, is not 0. With neither bits nor bytes,
+// no value is null.
 struct Presence {
   uint64_t bits = 0;  // address of the first bit
   const std::byte* bytes = nullptr;
@@ -74,8 +75,8 @@ struct Presence {
   }
 };
 
-// The values of a map become numbers of rows: in `rows`, or, for a scatter, the last place + 1 of the map that names a
-// row in `winner`, which was cleared.
+// Resolves the values of a map to row numbers, which go to `rows`. For a scatter, `winner`, which holds zeros before,
+// gets for each row the last place of the map that names this row, plus one.
 struct ResolveMap {
   static constexpr const char* kName = "resolve map";
   static constexpr uint64_t kVariant = 0;
@@ -84,16 +85,16 @@ struct ResolveMap {
   int64_t stride = 0;
   Presence present;
   int64_t count = 0;
-  int64_t before = 0;  // places of the map in front of these
-  int64_t size = 0;    // rows of the table
+  int64_t before = 0;  // places of the map before this part
+  int64_t size = 0;    // rows that the map may name
   int64_t from_end = 0;
   RowList rows;
   RowList winner;
-  Status* bad = nullptr;   // null: nobody asks
-  Status* null = nullptr;  // null: no value is
+  Status* bad = nullptr;   // a null pointer: values outside are not reported
+  Status* null = nullptr;  // a null pointer: the map has no nulls
   IndexType type = IndexType::i64;
   bool to_winner = false;
-  bool any_row = false;  // a number outside is row 0
+  bool any_row = false;  // a value outside resolves to row 0
 
   template <class Index>
   GS_HD int64_t position(int64_t i) const {
@@ -140,7 +141,7 @@ struct ResolveMap {
   }
 };
 
-// Winners become numbers, in the same memory: the row of the source that came last, or the row of the target itself.
+// Replaces winners by row numbers, in place: the last row of the source that goes to a row, or the target's own row.
 struct ReplaceRows {
   static constexpr const char* kName = "replace rows";
   static constexpr uint64_t kVariant = 0;
@@ -158,8 +159,8 @@ struct ReplaceRows {
   }
 };
 
-// A mask of bits, or of bytes, becomes words of 32 bits, those of null values 0. The words hold what parts in front of
-// this one left there.
+// Packs a mask of bits or bytes into words of 32 bits; the bits of null values are 0. The bits are or-ed into the
+// words, which already hold those of the mask's earlier parts.
 struct PackMask {
   static constexpr const char* kName = "mask words";
   static constexpr uint64_t kVariant = 0;
@@ -182,7 +183,7 @@ struct PackMask {
   }
 };
 
-// How many bits are set in each word.
+// Counts the bits that are set in each word.
 struct CountWords {
   static constexpr const char* kName = "count words";
   static constexpr uint64_t kVariant = 0;
@@ -196,20 +197,20 @@ struct CountWords {
   }
 };
 
-// What a mask says about rows becomes numbers.
+// Turns the words of a mask into row numbers.
 struct MaskRows {
   static constexpr const char* kName = "mask rows";
   static constexpr uint64_t kVariant = 0;
 
   enum class MaskUse : uint8_t {
-    filter,   // the true rows one after the other
+    filter,   // the numbers of the true rows, one after the other
     scatter,  // the k-th true row is row k of the source
     scalar,   // every true row is row 0 of the source
-    choose,   // a true row is that of the first table, any other that of the second
+    choose,   // a true row comes from the first table, any other row from the second
   };
 
   const uint32_t* words = nullptr;
-  const int64_t* before = nullptr;  // true rows in front of each word; not for `scalar` and `choose`
+  const int64_t* before = nullptr;  // true rows before each word; unused by `scalar` and `choose`
   int64_t count = 0;
   RowList rows;
   uint64_t second = 0;  // number of row 0 of the second table
@@ -234,7 +235,7 @@ struct MaskRows {
   }
 };
 
-// Numbers of the elements of lists of one size.
+// The row numbers of the elements of fixed-size lists.
 struct ElementRows {
   static constexpr const char* kName = "element rows";
   static constexpr uint64_t kVariant = 0;

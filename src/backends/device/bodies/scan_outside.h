@@ -1,4 +1,4 @@
-// scan_outside.h: looks at every index of a plan before anything is moved.
+// scan_outside.h: the body that checks every index of a plan without moving anything.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace gs::device {
 
-// Reports the points with an index outside; the table is that of the space of the indices.
+// Reports the points with a bad index. `table` is the plan packed over its index space.
 struct ScanOutside {
   static constexpr const char* kName = "scan";
   static constexpr uint64_t kVariant = 0;

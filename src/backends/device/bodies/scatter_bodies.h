@@ -1,4 +1,4 @@
-// scatter_bodies.h: which point writes where several meet at one target: the last one, by marks or by sorting.
+// scatter_bodies.h: the bodies by which the last of several duplicates writes its target: by marks or by sorting.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace gs::device {
 
-// Leaves the number of its last point, plus one, at every slot that has one; `winner` is all zero before.
+// Stores at every slot the number of the slot's last point, plus one. `winner` holds zeros before the launch.
 template <class Winner>
 struct MarkWinners {
   static constexpr const char* kName = "mark winners";
@@ -34,7 +34,7 @@ struct MarkWinners {
   }
 };
 
-// The slot and the number of every point, to be sorted by slot; points that go nowhere come last.
+// Writes the slot and the number of every point, which are then sorted by slot. Points that are nowhere sort last.
 struct MakeKeys {
   static constexpr const char* kName = "make keys";
   static constexpr uint64_t kVariant = 0;
@@ -57,12 +57,12 @@ struct MakeKeys {
   }
 };
 
-// Points in the order of their slots, those of one slot in theirs.
+// The points in the order of their slots; the points of one slot are in ascending order.
 struct Sorted {
   const uint64_t* keys = nullptr;
   const uint64_t* points = nullptr;
   int64_t count = 0;
-  uint64_t nowhere = 0;  // keys from here on are none
+  uint64_t nowhere = 0;  // keys from this one on are not slots
 
   GS_HD bool is_there(int64_t i) const { return keys[i] < nowhere; }
   GS_HD bool begins(int64_t i) const { return i == 0 || keys[i - 1] != keys[i]; }
@@ -80,8 +80,8 @@ struct WriteLast {
   PackedPlan table = {};
   Slots slots = {};
   Sorted sorted = {};
-  int64_t words = 0;  // of a unit
-  int64_t work = 0;
+  int64_t words = 0;  // words of one unit
+  int64_t work = 0;   // words of all units
   Divider by_words = {};
 
   GS_HD void operator()(Thread thread) const {
@@ -95,15 +95,15 @@ struct WriteLast {
   }
 };
 
-// The lowest point whose slot an earlier point has: that is the second of a run.
+// Finds the lowest point whose slot an earlier point has: it is the second point of a run of equal slots.
 struct FindRepeats {
   static constexpr const char* kName = "find repeats";
   static constexpr uint64_t kVariant = 0;
 
   Sorted sorted = {};
-  Status* status = nullptr;   // gets all seconds
-  int64_t second = -1;        // a known one, of which ..
-  uint64_t* first = nullptr;  // .. the point before is wanted
+  Status* status = nullptr;   // the second points of all runs are reported here
+  int64_t second = -1;        // the second point of one run, known from an earlier launch
+  uint64_t* first = nullptr;  // gets the first point of that run
 
   GS_HD void operator()(Thread thread) const {
     for (int64_t i = thread.number; i + 1 < sorted.count; i += thread.count) {

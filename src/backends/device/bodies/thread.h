@@ -1,9 +1,10 @@
-// thread.h: what the body of a device kernel sees of its surroundings, the same on a GPU and on the CPU in its place.
+// thread.h: the threads, warps, atomics and statuses that kernel bodies use, on a GPU and on the emulated GPU.
 //
-// A body is a plain struct of parameters with one of two calls:
+// A body is a plain struct of parameters with one of two call operators:
 //   GS_HD void operator()(Thread thread) const;   independent threads
-//   GS_HD void operator()(Warp warp) const;       32 lanes in step: what differs between them is written as each(lane)
-// Bodies stride over their work by the size of the grid, so any grid is right. They may not rely on an order of blocks.
+//   GS_HD void operator()(Warp warp) const;       32 lanes in step; code that differs per lane is passed to each()
+// Bodies stride over their work by the size of the grid, so any grid is correct. They must not rely on an order of
+// blocks.
 #pragma once
 
 #include <cstdint>
@@ -15,20 +16,20 @@ namespace gs::device {
 inline constexpr int kBlockThreads = 256;
 inline constexpr int kLanes = 32;
 
-// One of `count` threads of a launch, numbered across blocks; neighbours in a warp have neighbouring numbers.
+// One of `count` threads of a launch, numbered across blocks. Neighbouring lanes of a warp have neighbouring numbers.
 struct Thread {
   int64_t number = 0;
   int64_t count = 1;
 };
 
-// One of `count` warps. On the host a warp is one thread that plays all lanes one after the other.
+// One of `count` warps. On the host a warp is one thread that runs all lanes one after the other.
 class Warp {
  public:
   GS_HD Warp(int64_t number, int64_t count) : number_(number), count_(count) {}
   GS_HD int64_t number() const { return number_; }
   GS_HD int64_t count() const { return count_; }
 
-  // use(lane) for all lanes.
+  // Calls use(lane) for all lanes.
   template <class Use>
   GS_HD void each(Use&& use) const {
 #ifdef __CUDA_ARCH__
@@ -38,7 +39,7 @@ class Warp {
 #endif
   }
 
-  // Bit `lane` of the answer is that of ask(lane); every lane gets it.
+  // Bit `lane` of the result is ask(lane); every lane gets the result.
   template <class Ask>
   GS_HD uint32_t ballot(Ask&& ask) const {
 #ifdef __CUDA_ARCH__
@@ -50,7 +51,7 @@ class Warp {
 #endif
   }
 
-  // The sum of ask(lane) over all lanes; every lane gets it.
+  // The sum of ask(lane) over all lanes; every lane gets the sum.
   template <class Ask>
   GS_HD int64_t sum(Ask&& ask) const {
 #ifdef __CUDA_ARCH__
@@ -63,7 +64,7 @@ class Warp {
     return total;
   }
 
-  // use() on one lane.
+  // Calls use() on one lane.
   template <class Use>
   GS_HD void once(Use&& use) const {
 #ifdef __CUDA_ARCH__
@@ -81,7 +82,8 @@ class Warp {
   int64_t count_;
 };
 
-// Atomic on a GPU. The reference backend runs the threads of a launch one after the other. Each gives what was there.
+// These functions are atomic on a GPU. The reference backend runs the threads of a launch one after the other, so plain
+// accesses suffice there. Each function returns the previous value.
 GS_HD inline uint64_t atomic_max(uint64_t* target, uint64_t value) {
 #ifdef __CUDA_ARCH__
   return atomicMax(reinterpret_cast<unsigned long long*>(target), static_cast<unsigned long long>(value));
@@ -112,8 +114,8 @@ GS_HD inline uint64_t atomic_add(uint64_t* target, uint64_t value) {
 #endif
 }
 
-// Bad points of a launch. Zero: none. `lowest` holds ~flat, so that memory of zeros is a clean status and the lowest
-// position is a maximum.
+// The bad points of a launch: their number, and the lowest of their flat positions. `lowest` holds ~flat, so that
+// zeroed memory is a clean status and the lowest flat position is found by a maximum.
 struct Status {
   uint64_t lowest = 0;
   uint64_t count = 0;
@@ -123,7 +125,7 @@ struct Status {
   GS_HD void report(int64_t flat) {
     const uint64_t mark = ~static_cast<uint64_t>(flat);
 #ifdef __CUDA_ARCH__
-    // A plain read first: once the lowest position is there, nobody queues for the word.
+    // A plain read comes first: once a position at least as low is stored, threads no longer contend for the word.
     if (*const_cast<volatile uint64_t*>(&lowest) >= mark) {
       atomic_add(&count, 1);
       return;

@@ -1,4 +1,4 @@
-// units.h: moves of whole units, in words of 1 to 16 bytes: neighbouring threads move neighbouring words.
+// units.h: the body that moves whole units in words of 1 to 16 bytes; neighbouring threads move neighbouring words.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace gs::device {
 
-// The word of the padding that belongs at a byte of a unit: one item after the other.
+// The word of padding that belongs at byte `at_byte` of a unit. The padding repeats one item.
 template <int kWord>
 GS_HD Word<kWord> padding(const PackedPlan& table, int64_t flat, int64_t at_byte) {
   Word<kWord> word = {};
@@ -32,20 +32,21 @@ GS_HD Word<kWord> padding(const PackedPlan& table, int64_t flat, int64_t at_byte
   return word;
 }
 
-// Words of all units, counted through: the division by the words of a unit gives the point. A unit of a gigabyte is as
-// good as many small ones, and threads of a warp share the index of their unit in one load. `Winner`: a scatter where
-// only the last point of a target writes (scatter.h); void: every point does.
+// Numbers the words of all units consecutively: the division of a word's number by the words of a unit gives the point.
+// So one unit of a gigabyte keeps as many threads busy as many small units, and the threads of a warp share the index
+// of their unit in one load. `Winner`: a scatter in which only the last point of a target writes (scatter_bodies.h);
+// with void every point writes.
 template <int kWord, class Winner>
 struct MoveUnits {
   static constexpr bool kWins = !std::is_void_v<Winner>;
   static constexpr const char* kName = kWins ? "winners" : "units";
   static constexpr uint64_t kVariant = kWord + (kWins ? 100 * sizeof(std::conditional_t<kWins, Winner, int>) : 0);
-  static constexpr int kInFlight = kWord == 16 ? 2 : 4;  // words of a thread that are asked for together
+  static constexpr int kInFlight = kWord == 16 ? 2 : 4;  // words that a thread loads together
 
   PackedPlan table = {};
   Direction direction = Direction::gather;
   Status* status = nullptr;  // null: the rule forbids nothing
-  int64_t words = 0;         // of a unit
+  int64_t words = 0;         // words of one unit
   int64_t work = 0;          // words of all units
   Divider by_words = {};
   const Winner* winner = nullptr;
@@ -92,7 +93,7 @@ struct MoveUnits {
   }
 
  private:
-  // Whether this word is to be moved.
+  // Resolves the point of word `w`. Returns true if the word is to be moved.
   GS_HD bool find(int64_t w, PointState& spot) const {
     const int64_t flat = by_words.divide(w);
     if (!table.settle(flat, spot)) {

@@ -1,0 +1,34 @@
+// form.h: decides in which form a kernel moves the points of a job. plan_form.h decides it for a plan as a whole.
+#pragma once
+
+#include <string>
+
+#include "backends/cpu/kernels/job.h"
+#include "backends/cpu/tuning.h"
+
+namespace gs::cpu {
+
+// Whether units of so many bytes are moved by one load and one store.
+bool is_element(int64_t unit);
+
+// The form of a job whose layout, rule and operands are set; `prepare` uses it.
+Form form_of_job(const Plan& plan, const Tuning& tuning, const Job& job);
+
+// Whether a job has small units, one contiguous index array, offsets that are products of two 32-bit numbers, and one
+// fill value for all points.
+bool has_elements_form(const Plan& plan, const Job& job);
+
+// What decides the form of a scatter besides its job.
+struct ScatterForm {
+  bool owns_all = true;     // the thread writes every target, not a range of addresses
+  bool in_pieces = false;   // threads share the bytes of each unit
+  bool reduces = false;     // values are combined with their targets
+  bool has_totals = false;  // in running totals
+  bool has_kernel = true;   // the reduction has a kernel for elements
+};
+Form form_of_scatter(const Plan& plan, const Job& job, const ScatterForm& scatter);
+
+// What explain calls the form.
+std::string form_name(const Plan& plan, Form form);
+
+}  // namespace gs::cpu

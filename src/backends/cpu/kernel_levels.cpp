@@ -1,0 +1,47 @@
+// kernel_levels.cpp: see kernel_levels.h.
+#include "backends/cpu/kernel_levels.h"
+
+namespace gs::cpu {
+
+Run kernels(std::string_view level) {
+  if (level == "baseline") return baseline::run;
+#ifdef GS_HAVE_X86_LEVELS
+  if (level == "v3") return v3::run;
+  if (level == "v4") return v4::run;
+#endif
+  return nullptr;
+}
+
+const char* level_of(Run run) {
+#ifdef GS_HAVE_X86_LEVELS
+  if (run == v3::run) return v3::level();
+  if (run == v4::run) return v4::level();
+#endif
+  return run == baseline::run ? baseline::level() : "";
+}
+
+Appliers appliers_of([[maybe_unused]] Run run) {
+#ifdef GS_HAVE_X86_LEVELS
+  if (run == v3::run) return {v3::applier, v3::element_applier, v3::sweeper, v3::record_bytes};
+  if (run == v4::run) return {v4::applier, v4::element_applier, v4::sweeper, v4::record_bytes};
+#endif
+  return {baseline::applier, baseline::element_applier, baseline::sweeper, baseline::record_bytes};
+}
+
+ColumnKernels columns_of([[maybe_unused]] Run run) {
+#ifdef GS_HAVE_X86_LEVELS
+  if (run == v3::run) return v3::columns();
+  if (run == v4::run) return v4::columns();
+#endif
+  return baseline::columns();
+}
+
+ShortGather short_gather_of([[maybe_unused]] Run run, IndexType type, int64_t unit) {
+#ifdef GS_HAVE_X86_LEVELS
+  if (run == v3::run) return v3::short_gather(type, unit);
+  if (run == v4::run) return v4::short_gather(type, unit);
+#endif
+  return baseline::short_gather(type, unit);
+}
+
+}  // namespace gs::cpu

@@ -1,0 +1,31 @@
+// plan_form.cpp: see plan_form.h.
+#include "backends/cpu/plan_form.h"
+
+#include "backends/cpu/column_tiles.h"
+#include "backends/cpu/prepare.h"
+
+namespace gs::cpu {
+namespace {
+
+// Whether the plan is a gather of a few small units along one axis under the default rule.
+bool is_short_gather(const Plan& plan, const Tuning& tuning, const Job& job) {
+  if (job.scatter || job.general || job.form == Form::blocks || job.rank != 1) return false;
+  if (plan.kind != PlanKind::elements || plan.masked || !(plan.rule == Rule{}) || !has_elements_form(plan, job))
+    return false;
+  const IndexArray& index = plan.index[0];
+  if (index.step != plan.unit || (index.type != IndexType::i64 && index.type != IndexType::i32)) return false;
+  return plan.space.count() > 0 && cut(plan, tuning, 2).threads == 1;
+}
+
+}  // namespace
+
+Form form_of(const Plan& plan, const Tuning& tuning, Direction direction) {
+  if (column_tile_width(plan, tuning, direction) > 0) return Form::column_tiles;
+  Prepared prepared;
+  Buffers no_memory;
+  no_memory.index.resize(plan.index.size(), nullptr);
+  prepare(plan, no_memory, direction, tuning, prepared);
+  return is_short_gather(plan, tuning, prepared.job) ? Form::short_gather : prepared.job.form;
+}
+
+}  // namespace gs::cpu

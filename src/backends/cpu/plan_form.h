@@ -1,0 +1,11 @@
+// plan_form.h: decides in which form the CPU backend runs a plan. Calls, small calls and explain all use this decision.
+#pragma once
+
+#include "backends/cpu/form.h"
+
+namespace gs::cpu {
+
+// The form of a plan that moves as one: of a gather, or of a scatter whose points have different targets.
+Form form_of(const Plan& plan, const Tuning& tuning, Direction direction);
+
+}  // namespace gs::cpu

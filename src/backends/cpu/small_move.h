@@ -1,0 +1,14 @@
+// small_move.h: moves of so few points that deciding how to run them would take longer than the move.
+#pragma once
+
+#include <memory>
+
+#include "backends/backend.h"
+#include "backends/cpu/prepare.h"
+
+namespace gs::cpu {
+
+// A move whose decisions are made. Null if threads may pay or there is nothing to move.
+std::unique_ptr<SmallMove> small_move_with(Run kernels, const Tuning& tuning, const Plan& plan, Direction direction);
+
+}  // namespace gs::cpu

@@ -1,0 +1,45 @@
+// table_tuning.h: every measured number that decides how table operators run on the host.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace gs {
+
+// The thresholds that a backend may set for its machine.
+struct TableTuning {
+  int64_t far_column_bytes = 2 << 20;  // larger columns are far and are prefetched (GS_FAR_COLUMN_BYTES)
+  int64_t serial_rows = 16 * 1024;     // fewer rows of one column run on one thread (GS_SERIAL_ROWS)
+};
+
+namespace table {
+
+// ---- threads
+inline constexpr int64_t kLeastBytes = 128 * 1024;  // smaller columns of results run on one thread
+inline constexpr int64_t kLeastViews = 64 * 1024;   // fewer views are adjusted on one thread
+inline constexpr int64_t kBlockRows = 4096;         // a block of rows, whose lengths one thread sums
+inline constexpr int64_t kLeastBlocks = 2;          // so many blocks of rows, or fewer, run on one thread
+inline constexpr int64_t kRowsPerPoll = 64 * 1024;  // Ctrl-C is polled every so many rows
+
+// ---- forms of a selection
+inline constexpr int64_t kSparse = 4;  // an overlay is used if at most one row in so many is replaced
+inline constexpr int64_t kLongRun =
+    16;  // a mask is stored as ranges if its runs of true rows are at least so long on average
+
+// ---- copies and prefetches
+inline constexpr int64_t kMostBitsPerRow = 32;  // most bits that are copied for each row of the result
+inline constexpr int64_t kMostAhead = 4096;     // most bytes that are prefetched for an item or a range
+inline constexpr int64_t kRangesAhead = 16;     // ranges are prefetched this many ranges ahead
+inline constexpr int64_t kGroup = 64;           // rows that are prefetched while the rows before them are copied
+inline constexpr int64_t kShort = 32;           // rows of up to so many bytes are copied as exactly so many bytes
+
+// ---- small tables, whose call keeps the interpreter lock
+inline constexpr int64_t kFewRows = 1024;
+inline constexpr int64_t kShortRow = 4096;  // most bytes or values of a short row
+inline constexpr std::size_t kFewChunks = 8;
+
+// ---- memory
+inline constexpr int64_t kMostShared = 64 * 1024;  // one allocation holds so many bytes and their reference count
+
+}  // namespace table
+}  // namespace gs
