@@ -1,9 +1,9 @@
-# common.sh: what the scripts of this folder share; sourced, never run.
+# common.sh: functions that the scripts of this folder share; it is sourced, never run.
 
-# The compiler that CMake will pick.
+# The compiler that CMake uses.
 cxx=${CXX:-c++}
 
-# Catch2 comes from the system: Debian has no Python package of it.
+# Catch2 is a package of the system, because there is no Python package of it.
 have_catch2() {
   local probe='#if !__has_include(<catch2/catch_test_macros.hpp>) && !__has_include(<catch2/catch.hpp>)
 #error no Catch2
@@ -24,12 +24,12 @@ need_catch2() {
   return 1
 }
 
-# make_venv <folder>: a virtual environment, kept when it is there already.
+# make_venv <folder>: creates a virtual environment unless it exists already.
 make_venv() {
   [ -x "$1/bin/python" ] || "${PYTHON:-python3}" -m venv "$1"
 }
 
-# timed <title> <command...>: runs the command and notes its time for print_times. A failure ends the script as ever.
+# timed <title> <command...>: runs the command and records its time for print_times. A failure ends the script (set -e).
 times=()
 timed() {
   local title=$1 started=$SECONDS

@@ -1,4 +1,4 @@
-"""kernel_names.py: what the checks of kernels call them: the body, or the function of CUB."""
+"""kernel_names.py: short names of kernels for the checks: the kernel body, or the function of CUB."""
 
 import re
 import subprocess
