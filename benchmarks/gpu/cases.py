@@ -23,7 +23,7 @@ class Workload:
     expected: Callable[..., Any]  # the right result, by plain torch
     touch: Touch | None = None
     constants: dict[str, Any] = field(default_factory=dict)
-    stream_bytes: int = 0  # read and written in order by anybody who does this: indices, results
+    stream_bytes: int = 0  # bytes read and written in order by every implementation: indices, results
     in_place: bool = False  # `out` begins as a copy of the source
 
 

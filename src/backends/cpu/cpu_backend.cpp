@@ -112,17 +112,20 @@ class Cpu final : public HostBackend {
 
 }  // namespace
 
-Outcome move_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers& given, Direction direction,
+Outcome move_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers, Direction direction,
                   const RunOptions& options) {
-  if (given.base != nullptr) {
-    const std::optional<Outcome> outcome = begin_with_base(run, tuning, plan, given, options);
+  if (buffers.base != nullptr) {
+    const std::optional<Outcome> outcome = begin_with_base(run, tuning, plan, buffers, options);
     if (outcome) return *outcome;
+    Buffers filled = buffers;
+    filled.base = nullptr;
+    return move_with(run, tuning, plan, filled, direction, options);
   }
-  Buffers buffers = given;
-  buffers.base = nullptr;
   if (plan.space.count() == 0) return Outcome::done;
   if (may_meet(plan, direction)) return scatter_with(run, tuning, plan, buffers, options);
-  const Form form = form_of(plan, tuning, direction);
+  Prepared prepared;
+  prepare(plan, buffers, direction, tuning, prepared);
+  const Form form = form_of(plan, tuning, direction, prepared.job);
   if (form == Form::column_tiles) {
     return gather_column_tiles(run, tuning, plan, buffers, column_tile_width(plan, tuning, direction), options);
   }
@@ -132,8 +135,6 @@ Outcome move_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers
         gather.run(buffers.dense, buffers.indexed, buffers.index[0], plan.space.count(), plan.index[0].extent);
     return good ? Outcome::done : Outcome::bad_index;
   }
-  Prepared prepared;
-  prepare(plan, buffers, direction, tuning, prepared);
   if (prepared.job.count <= tuning.min_chunk_points && plan.bytes_moved() <= tuning.min_chunk_bytes) {
     return run(prepared.job, 0, prepared.job.count) ? Outcome::done : Outcome::bad_index;
   }

@@ -19,13 +19,17 @@ bool is_short_gather(const Plan& plan, const Tuning& tuning, const Job& job) {
 
 }  // namespace
 
-Form form_of(const Plan& plan, const Tuning& tuning, Direction direction) {
+Form form_of(const Plan& plan, const Tuning& tuning, Direction direction, const Job& job) {
   if (column_tile_width(plan, tuning, direction) > 0) return Form::column_tiles;
+  return is_short_gather(plan, tuning, job) ? Form::short_gather : job.form;
+}
+
+Form form_of(const Plan& plan, const Tuning& tuning, Direction direction) {
   Prepared prepared;
   Buffers no_memory;
   no_memory.index.resize(plan.index.size(), nullptr);
   prepare(plan, no_memory, direction, tuning, prepared);
-  return is_short_gather(plan, tuning, prepared.job) ? Form::short_gather : prepared.job.form;
+  return form_of(plan, tuning, direction, prepared.job);
 }
 
 }  // namespace gs::cpu

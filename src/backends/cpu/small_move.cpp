@@ -17,7 +17,7 @@ class Small final : public SmallMove {
     prepared_.job.stream = false;  // a short result stays in the caches, and its address is not known yet
     count_ = prepared_.job.count;
     extent_ = plan_.index[0].extent;
-    if (form_of(plan_, tuning, direction) == Form::short_gather) {
+    if (form_of(plan_, tuning, direction, prepared_.job) == Form::short_gather) {
       short_ = short_gather_of(kernels, plan_.index[0].type, plan_.unit);
     }
   }

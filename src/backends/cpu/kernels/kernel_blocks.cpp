@@ -71,16 +71,6 @@ bool run_blocks(const Job& job, int64_t first, int64_t last) {
   return accepted;
 }
 
-// A level without vectors runs their forms block by block, which is right for every job.
-bool run_form(const Job& job, int64_t first, int64_t last) {
-  switch (job.form) {
-    case Form::elements: return job.scatter ? scatter_elements(job, first, last) : run_elements(job, first, last);
-    case Form::vectors: return kHasVectors ? run_vectors(job, first, last) : run_blocks(job, first, last);
-    case Form::byte_table: return kHasVectors ? run_byte_table(job, first, last) : run_blocks(job, first, last);
-    default: return run_blocks(job, first, last);
-  }
-}
-
 }  // namespace
 
 const char* level() {
@@ -93,7 +83,12 @@ bool run(const Job& job, int64_t first, int64_t last) {
     if (job.stream) finish_streaming();
     return true;
   }
-  const bool accepted = run_form(job, first, last);
+  // A level without vectors runs their forms block by block, which is right for every job.
+  const bool accepted = kHasVectors && job.form == Form::byte_table ? run_byte_table(job, first, last)
+                        : kHasVectors && job.form == Form::vectors  ? run_vectors(job, first, last)
+                        : job.form != Form::elements                ? run_blocks(job, first, last)
+                        : job.scatter                               ? scatter_elements(job, first, last)
+                                                                    : run_elements(job, first, last);
   if (job.stream) finish_streaming();
   return accepted;
 }
