@@ -326,7 +326,7 @@ TEST_CASE("column tiles, with batches, odd widths, every unit and rule") {
         setup.tuning.l2_bytes = 2 * rows * (random.chance(50) ? 64 : 128);
         if (random.chance(50)) setup.tuning.stream_bytes = 1;
         const int64_t slab = cpu::column_tile_width(plan, setup.tuning, Direction::gather);
-        if (wanted >= rows && !spec.masked && slab == 0) FAIL("no slabs for a plan that is made for them");
+        if (wanted >= rows && !spec.masked && slab == 0) FAIL("no tiles for a plan that is made for them");
         if (!agrees(test, Direction::gather, level, setup)) {
           FAIL("level " << level << ", unit " << unit << ", rows " << rows << ", columns " << columns << ", wanted "
                         << wanted << ", batches " << batches << ", slab " << slab << ", threads " << threads);

@@ -48,6 +48,13 @@ TEST_CASE("a call that threads share is not short") {
   REQUIRE(form_of(take_plan(tuning.serial_points), true) == Form::vectors);
 }
 
+TEST_CASE("a long call is not short, whatever threshold the user sets") {
+  cpu::Tuning tuning;
+  tuning.serial_points = tuning.serial_points_far = INT64_MAX;
+  REQUIRE(cpu::form_of(take_plan(16), tuning, Direction::gather) == Form::short_gather);
+  REQUIRE(cpu::form_of(take_plan(1 << 20), tuning, Direction::gather) == Form::elements);
+}
+
 TEST_CASE("explain names the form of a plan for every level") {
   for (const char* level : {"baseline", "v3", "v4"}) {
     const cpu::Run run = cpu::kernels(level);

@@ -160,7 +160,7 @@ TEST_CASE("a mask says what the system says") {
   REQUIRE((mask.count() == before.count() - 1 && !mask.has(here.back())));
 }
 
-TEST_CASE("a mask is looked at again, but once as long as a AffinityScope lives") {
+TEST_CASE("a mask is looked at again, but once as long as an AffinityScope lives") {
   using gs::host::Affinity;
   on_own_thread([](const std::vector<int>& all) {
     if (all.size() < 2) {

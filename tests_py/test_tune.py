@@ -58,7 +58,7 @@ def test_it_runs():
     done = child_process.start(TUNE, env={"GS_NUM_THREADS": "2"})
     assert done.returncode == 0, done.stderr
     text, lines = done.stdout, done.stdout.splitlines()
-    tables = 2 if importlib.util.find_spec("pyarrow") else 0
+    tables = 1 if importlib.util.find_spec("pyarrow") else 0
     assert len([line for line in lines if re.match(r"GS_\w+: .* \d+\.\d\d, .* \d+\.\d\d$", line)]) == 5 + tables
     assert "prefetch from" in text and "--quick" in text
 

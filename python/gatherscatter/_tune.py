@@ -51,7 +51,7 @@ class Threshold:
 
     @property
     def unit(self) -> str:
-        return next((unit for unit in ("points", "rows") if unit in self.name), "bytes")
+        return "points" if "points" in self.name else "bytes"
 
 
 @dataclass
@@ -132,14 +132,6 @@ THRESHOLDS = (
         "prefetch from a column of a table of",
         _sizes(512 * Ki, 256 * Mi),
         lambda size: (size // 4, 1, Mi),
-        table=True,
-    ),
-    Threshold(
-        "serial_rows",
-        "several threads for a column of",
-        _sizes(2 * Ki, Mi),
-        lambda size: (64 * Ki, 1, size),
-        threads=True,
         table=True,
     ),
 )

@@ -1,4 +1,4 @@
-// table_tuning.h: every measured number that decides how table operators run on the host.
+// table_tuning.h: the measured numbers that decide how table operators run on the host.
 #pragma once
 
 #include <cstddef>
@@ -6,15 +6,15 @@
 
 namespace gs {
 
-// The thresholds that a backend may set for its machine.
+// The threshold that a backend may set for its machine.
 struct TableTuning {
   int64_t far_column_bytes = 2 << 20;  // larger columns are far and are prefetched (GS_FAR_COLUMN_BYTES)
-  int64_t serial_rows = 16 * 1024;     // fewer rows of one column run on one thread (GS_SERIAL_ROWS)
 };
 
 namespace table {
 
 // ---- threads
+inline constexpr int64_t kLeastRows = 16 * 1024;    // rows of one column in a work chunk; fewer run on one thread
 inline constexpr int64_t kLeastBytes = 128 * 1024;  // smaller columns of results run on one thread
 inline constexpr int64_t kLeastViews = 64 * 1024;   // fewer views are adjusted on one thread
 inline constexpr int64_t kBlockRows = 4096;         // a block of rows, whose lengths one thread sums

@@ -28,10 +28,6 @@ bool joins_unit(const Plan& plan) {
   return space.stride(kDense, last) == plan.unit && space.stride(kIndexed, last) == plan.unit;
 }
 
-bool is_element(int64_t unit) {
-  return unit == 1 || unit == 2 || unit == 4 || unit == 8 || unit == 16;
-}
-
 PlanKind classify(const Plan& plan) {
   if (plan.index.empty()) return PlanKind::copy;
   const Space& space = plan.space;
@@ -46,6 +42,10 @@ PlanKind classify(const Plan& plan) {
 }
 
 }  // namespace
+
+bool is_element(int64_t unit) {
+  return unit == 1 || unit == 2 || unit == 4 || unit == 8 || unit == 16;
+}
 
 void Space::coalesce() {
   if (std::find(extent_.begin(), extent_.end(), 0) != extent_.end()) {

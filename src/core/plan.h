@@ -89,6 +89,9 @@ enum class PlanKind : uint8_t {
 
 const char* kind_name(PlanKind kind);
 
+// Whether units of so many bytes are moved by one load and one store.
+bool is_element(int64_t unit);
+
 struct Plan {
   Space space;       // canonical iteration space
   int64_t item = 1;  // bytes of one element; the fill value has this size

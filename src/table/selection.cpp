@@ -61,7 +61,7 @@ Picks Selection::picks() const {
 }
 
 void Selection::positions(const Sharing& sharing, int64_t* target) const {
-  parallel_for(sharing, count_, 64, sharing.serial_rows(), [&](int64_t begin, int64_t end) {
+  parallel_for(sharing, count_, 64, kLeastRows, [&](int64_t begin, int64_t end) {
     if (picks_.by_rows()) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t number = parts_[static_cast<int>(picks_.rows.chunk_of(i))].begin + picks_.rows.row[i];
@@ -105,7 +105,7 @@ Selection Selection::gather(const Sharing& sharing, const std::vector<MapPart>& 
   fault.from_end = negative == Negative::from_end;
   const Extent table{self.total_, fault.from_end ? self.total_ : 0};
   if (self.total_ == 0) {
-    parallel_for(sharing, count, 64, sharing.serial_rows(), [&](int64_t begin, int64_t end) {
+    parallel_for(sharing, count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
       Fault own;
       for_each_entry(map, begin, end, table, own, [](const MapPositions&, int64_t, int64_t) {});
       const std::lock_guard guard(lock);
@@ -119,7 +119,7 @@ Selection Selection::gather(const Sharing& sharing, const std::vector<MapPart>& 
   self.make_rows(count);
   if (bounds == RowBounds::nullify) self.valid_ = Scratch<uint64_t>(words_for(count));
   const PieceFinder places(self.parts_, self.total_);
-  parallel_for(sharing, count, 64, sharing.serial_rows(), [&](int64_t begin, int64_t end) {
+  parallel_for(sharing, count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
     if (bounds == RowBounds::nullify) {
       std::memset(&self.valid_[begin / 64], 0, static_cast<std::size_t>(words_for(end - begin)) * 8);
     }
@@ -164,7 +164,7 @@ void Selection::replace_most(const Sharing& sharing, const uint64_t* replaced, i
                              const SourceRow& source) {
   make_rows(count);
   const PieceFinder places(parts_, total_);
-  parallel_for(sharing, count, Overlay::kBlock, sharing.serial_rows(), [&](int64_t begin, int64_t end) {
+  parallel_for(sharing, count, Overlay::kBlock, kLeastRows, [&](int64_t begin, int64_t end) {
     int64_t before = before_[begin / Overlay::kBlock];
     for (int64_t at = begin; at < end; at += 64) {
       int64_t number[64];
@@ -193,7 +193,7 @@ void Selection::replace(const Sharing& sharing, Scratch<uint64_t> replaced, int6
   row_ = Scratch<uint32_t>(ones);
   chunk_ = Scratch<uint32_t>(ones);
   const PieceFinder places(parts_, total_);
-  parallel_for(sharing, count, Overlay::kBlock, sharing.serial_rows(), [&](int64_t begin, int64_t end) {
+  parallel_for(sharing, count, Overlay::kBlock, kLeastRows, [&](int64_t begin, int64_t end) {
     int64_t k = before_[begin / Overlay::kBlock];
     for_each_set(replaced_.get(), begin, end, [&](int64_t row) {
       const int64_t number = source(row, k);
@@ -228,7 +228,7 @@ struct LastEntries {
     Scratch<Number> position(count);
     Fault fault;
     std::mutex lock;  // protects fault
-    parallel_for(sharing, count, 64, sharing.serial_rows(), [&](int64_t begin, int64_t end) {
+    parallel_for(sharing, count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
       Fault own;
       for_each_entry(map, begin, end, Extent{rows, rows}, own, [&](const MapPositions& group, int64_t at, int64_t n) {
         for (int64_t k = 0; k < n; ++k) position[at + k] = static_cast<Number>(group.at[k]);
@@ -239,7 +239,7 @@ struct LastEntries {
     fault.report(rows, count);
     // Each work chunk covers a part of the target's rows and reads the whole map in order, so the last entry for a row
     // is the one that remains.
-    const int64_t part = std::max(sharing.serial_rows(), rows / sharing.options.threads + 1);
+    const int64_t part = std::max(kLeastRows, rows / sharing.options.threads + 1);
     parallel_for(sharing, rows, 64, part, [&](int64_t begin, int64_t end) {
       std::memset(&bits[begin / 64], 0, static_cast<std::size_t>(words_for(end - begin)) * 8);
       for (int64_t i = 0; i < count; ++i) {
@@ -314,7 +314,7 @@ Selection Selection::filter(const Sharing& sharing, const std::vector<MaskPart>&
   if (words.runs() * kLongRun > words.ones()) {
     self.make_rows(words.ones());
     const Scratch<int64_t> before = counts_before(bits, self.total_);
-    parallel_for(sharing, self.total_, Overlay::kBlock, sharing.serial_rows(), [&](int64_t begin, int64_t end) {
+    parallel_for(sharing, self.total_, Overlay::kBlock, kLeastRows, [&](int64_t begin, int64_t end) {
       int64_t at = before[begin / Overlay::kBlock];
       for_each_set(bits, begin, end, [&](int64_t row) { places.write(self.row_arrays(), &row, 1, at++); });
     });
@@ -348,7 +348,7 @@ Selection Selection::of_numbers(const Sharing& sharing, const std::vector<int64_
   self.valid_ = Scratch<uint64_t>(words_for(count));
   const PieceFinder places(self.parts_, self.total_);
   std::atomic<int64_t> present = 0;
-  parallel_for(sharing, count, 64, sharing.serial_rows(), [&](int64_t begin, int64_t end) {
+  parallel_for(sharing, count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
     for (int64_t at = begin; at < end; at += 64) {
       const int64_t n = std::min<int64_t>(end - at, 64);
       int64_t row[64];

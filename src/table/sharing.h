@@ -12,7 +12,6 @@ struct CallInterrupted {};
 struct Sharing {
   const HostBackend& backend;
   RunOptions options;
-  int64_t serial_rows() const { return backend.table_tuning().serial_rows; }
 };
 
 // Calls work(begin, end) for work chunks of [0, count) that begin at multiples of `grain` and have about `least`

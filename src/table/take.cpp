@@ -126,7 +126,7 @@ Buffer RowTaker::bits(const SmallVector<BitSource, 2>& sources, const Pieces& pi
     rows = {picks.among_all, nullptr};
   }
   std::atomic<int64_t> found = 0;
-  parallel_for(sharing_, picks.count, 64, sharing_.serial_rows(), [&](int64_t begin, int64_t end) {
+  parallel_for(sharing_, picks.count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
     if (picks.by_rows()) {
       found += sharing_.backend.columns().bits(source, rows, begin, end, mask, words);
       return;
@@ -160,7 +160,7 @@ Buffer RowTaker::items(const SmallVector<const std::byte*, 2>& base, const Piece
   int64_t source_bytes = 0;
   for (const Piece& piece : pieces) source_bytes += piece.length * width;
   const bool far = source_bytes > near_bytes_ && width <= kMostAhead;
-  const int64_t least = std::clamp<int64_t>(kLeastBytes / width, 1, sharing_.serial_rows());
+  const int64_t least = std::clamp<int64_t>(kLeastBytes / width, 1, kLeastRows);
   const int64_t grain = picks.overlay != nullptr ? Overlay::kBlock : 64;
   parallel_for(sharing_, picks.count, grain, least, [&](int64_t begin, int64_t end) {
     if (picks.by_rows()) {
@@ -190,7 +190,7 @@ Buffer RowTaker::items_or_zeros(const SmallVector<const std::byte*, 2>& base, co
   Buffer out = items(base, pieces, width, picks);
   if (picks.valid == nullptr) return out;
   auto* const data = const_cast<std::byte*>(out.data);  // allocated above and not shared yet
-  parallel_for(sharing_, picks.count, 64, sharing_.serial_rows(), [&](int64_t begin, int64_t end) {
+  parallel_for(sharing_, picks.count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       if (!picks.exists(i)) std::memset(data + i * width, 0, static_cast<std::size_t>(width));
     }

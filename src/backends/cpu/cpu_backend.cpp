@@ -100,8 +100,7 @@ class Cpu final : public HostBackend {
             {"serial_points", tuning_.serial_points},
             {"serial_points_far", tuning_.serial_points_far},
             {"serial_row_bytes", tuning_.serial_row_bytes},
-            {"far_column_bytes", tuning_.table.far_column_bytes},
-            {"serial_rows", tuning_.table.serial_rows}};
+            {"far_column_bytes", tuning_.table.far_column_bytes}};
   }
 
  private:

@@ -3,10 +3,6 @@
 
 namespace gs::cpu {
 
-bool is_element(int64_t unit) {
-  return unit > 0 && unit <= 16 && (unit & (unit - 1)) == 0;
-}
-
 bool has_elements_form(const Plan& plan, const Job& job) {
   // One value for a whole run.
   const bool one_value = job.scatter && job.stride[(job.rank - 1) * job.operands + kDense] == 0;

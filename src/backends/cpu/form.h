@@ -8,9 +8,6 @@
 
 namespace gs::cpu {
 
-// Whether units of so many bytes are moved by one load and one store.
-bool is_element(int64_t unit);
-
 // The form of a job whose layout, rule and operands are set; `prepare` uses it.
 Form form_of_job(const Plan& plan, const Tuning& tuning, const Job& job);
 

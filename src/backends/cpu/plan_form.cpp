@@ -14,7 +14,10 @@ bool is_short_gather(const Plan& plan, const Tuning& tuning, const Job& job) {
     return false;
   const IndexArray& index = plan.index[0];
   if (index.step != plan.unit || (index.type != IndexType::i64 && index.type != IndexType::i32)) return false;
-  return plan.space.count() > 0 && cut(plan, tuning, 2).threads == 1;
+  // At most as many points as one thread takes by default, even if the user sets a higher threshold: a longer call
+  // needs prefetches, and polls for Ctrl-C.
+  const int64_t count = plan.space.count();
+  return count > 0 && count < kSerialPoints && cut(plan, tuning, 2).threads == 1;
 }
 
 }  // namespace

@@ -36,7 +36,6 @@ Tuning host_tuning(const host::HostInfo& host) {
   const bool far_is_set = std::getenv("GS_FAR_TABLE_BYTES") != nullptr;
   tuning.table.far_column_bytes =
       bytes_from("GS_FAR_COLUMN_BYTES", far_is_set ? tuning.far_bytes : times(host.l2_bytes, kFarColumnsPerL2));
-  tuning.table.serial_rows = points_from("GS_SERIAL_ROWS", tuning.table.serial_rows);
   const bool llc_is_set = std::getenv("GS_LLC_BYTES") != nullptr;
   const int64_t stream_bytes = llc_is_set ? std::max<int64_t>(host.llc_bytes / kStreamPartOfLlc, 1) : kStreamBytes;
   tuning.stream_bytes = bytes_from("GS_STREAM_BYTES", stream_bytes);

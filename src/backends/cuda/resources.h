@@ -87,7 +87,7 @@ class StatusWords {
     Far* far;
     device::Status* near;
   };
-  struct InFlight {
+  struct PendingPair {
     StatusPair word;
     cudaEvent_t event;
   };
@@ -99,7 +99,7 @@ class StatusWords {
   std::mutex mutex_;
   std::vector<PairArrays> arrays_;
   std::vector<StatusPair> free_;
-  std::deque<InFlight> in_flight_;
+  std::deque<PendingPair> in_flight_;
 };
 
 // Memory that is allocated and released in stream order. Without memory pools (some virtual GPUs) every allocation and

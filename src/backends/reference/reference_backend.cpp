@@ -9,6 +9,7 @@
 
 #include "backends/device/queue.h"
 #include "backends/devices.h"
+#include "host/host_info.h"
 
 namespace gs::reference {
 namespace {
@@ -95,6 +96,7 @@ class Reference final : public HostBackend {
     }
     return Outcome::done;
   }
+  TableTuning table_tuning() const override { return {2 * host::info().l2_bytes}; }
   std::unique_ptr<device::Machine> new_machine() const override { return reference::new_machine(); }
 };
 
