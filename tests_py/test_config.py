@@ -250,6 +250,23 @@ def test_every_threshold_can_be_set(value):
     assert answer["plan"]["threads"] == (answer["threads"] if value == 1 else 1)
 
 
+@pytest.mark.parametrize("value", [1, 2**63 - 1])
+def test_columns_are_right_on_both_sides_of_their_threshold(value):
+    """With prefetching from all columns, or from none, the rows are those of pyarrow."""
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    code = """
+import json, numpy as np, pyarrow as pa, gatherscatter as gs
+n = 5000
+texts = [None if k % 7 == 0 else "x" * (k % 50) for k in range(n)]
+columns = {"i": pa.array(range(n), pa.int32()), "t": pa.array(texts), "l": pa.array([[k] * (k % 4) for k in range(n)])}
+table, rows = pa.table(columns), np.random.default_rng(1).integers(0, n, 3 * n)
+chunks = pa.concat_tables([table, table.slice(17)])
+same = all(gs.table.gather(source, rows).equals(source.take(rows).combine_chunks()) for source in (table, chunks))
+print(json.dumps([same, gs.show_config()["far_column_bytes"]]))
+"""
+    assert child_process.run_json(code, env={"GS_FAR_COLUMN_BYTES": str(value)}) == [True, value]
+
+
 def test_every_form_of_a_gather_says_its_name():
     code = """
 import json, numpy as np, gatherscatter as gs

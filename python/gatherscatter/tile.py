@@ -199,8 +199,8 @@ def tile_scatter(
     result = _core.scatter_points(
         "tile_scatter", array, points, 0, source, bounds, "out_of_bounds", None, True, "last", mask, array
     )
-    # The result is a plan if `gatherscatter.plan` made the call.
-    return result if isinstance(result, _core.Plan) else None  # type: ignore[return-value]
+    # Users get None. Only `gatherscatter.plan` gets a plan from its own call, so the signature does not say it.
+    return result if isinstance(result, _core.Plan) else None  # type: ignore[return-value]  # see above
 
 
 def check_hints(op: str, check_bounds: Any, latency: Any) -> None:
