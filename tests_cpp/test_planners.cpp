@@ -9,7 +9,6 @@
 #include "core/checked.h"
 #include "core/error.h"
 #include "plans/plans.h"
-#include "plans/tiles.h"
 #include "reference.h"
 
 using namespace gs;
@@ -286,30 +285,4 @@ TEST_CASE("what a scatter reads may be broadcast, and along an axis it may be la
   REQUIRE_THROWS_AS(strides({2, 7}, Fit::leading), ShapeError);
   REQUIRE_THROWS_AS(strides({1, 3, 2}, Fit::broadcast), ShapeError);
   REQUIRE_THROWS_AS(strides({1, 2}, Fit::exact), ShapeError);
-}
-
-TEST_CASE("tiles cover every element of the result once, in row-major order", "[planners]") {
-  Array input({6, 9});
-  Index index({4, 7}, 6, 16);
-  Array result({4, 7});
-  for (const Dims& tile : {Dims{1, 1}, Dims{3, 2}, Dims{4, 7}, Dims{9, 3}, Dims{2, 100}}) {
-    std::vector<int> visits(result.value.size());
-    int64_t before = -1;
-    const int64_t count = tile_count(index.view.extent, tile);
-    for (int64_t number = 0; number < count; ++number) {
-      const Tile box = tile_at(input.view, index.view, result.view, 0, tile, number);
-      const int64_t corner = (box.result.data - result.view.data) / 4;
-      REQUIRE(corner > before);
-      before = corner;
-      REQUIRE(box.input.data == input.view.data + 4 * (corner % 7));  // equal columns, and the axis from its start
-      REQUIRE(box.input.extent[0] == 6);
-      REQUIRE((box.index.extent == box.result.extent));
-      for (int64_t i = 0; i < box.result.extent[0]; ++i) {
-        for (int64_t j = 0; j < box.result.extent[1]; ++j) ++visits[static_cast<std::size_t>(corner + i * 7 + j)];
-      }
-    }
-    REQUIRE(visits == std::vector<int>(visits.size(), 1));
-  }
-  REQUIRE_THROWS_AS(tile_count({4, 7}, {4}), ShapeError);
-  REQUIRE_THROWS_AS(tile_count({4, 7}, {4, 0}), ShapeError);
 }

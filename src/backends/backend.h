@@ -19,7 +19,8 @@ namespace gs {
 
 namespace device {
 class Machine;
-}
+class Receipt;
+}  // namespace device
 
 enum class Outcome { done, bad_index, interrupted };
 
@@ -65,6 +66,14 @@ class Backend {
   // alone. The dtype must support the reduction, and the strides of the indexed side must be multiples of the item.
   virtual Outcome reduce(const Plan& plan, const Buffers& buffers, const Combine& combine,
                          const RunOptions& options) const = 0;
+
+  // Whether calls may return before their work is done, in the order in which they were submitted. Then the next two
+  // are as `move` and `reduce` without waiting for the status: their receipt is null if the rule forbids nothing.
+  virtual bool is_asynchronous() const { return false; }
+  virtual std::shared_ptr<device::Receipt> move_later(const Plan& plan, const Buffers& buffers,
+                                                      Direction direction) const;
+  virtual std::shared_ptr<device::Receipt> reduce_later(const Plan& plan, const Buffers& buffers,
+                                                        const Combine& combine) const;
 
   // Returns true if the rule forbids any index. Writes nothing.
   virtual bool any_outside(const Plan& plan, const Buffers& buffers, const RunOptions& options) const = 0;

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "bindings/execute.h"
+#include "bindings/python_context.h"
 #include "table/arrow_abi.h"
 #include "table/frame.h"
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string>
 
+#include "bindings/arguments.h"
 #include "bindings/keywords.h"
 #include "core/error.h"
 
@@ -47,7 +48,7 @@ py::object one_as_planned(py::handle op, py::handle index, IndexType type) {
 
 }  // namespace
 
-py::object as_planned(const Request& request, py::handle indices, const std::vector<IndexType>& types) {
+py::object as_planned(const OperatorRequest& request, py::handle indices, const std::vector<IndexType>& types) {
   if (types.empty()) return py::reinterpret_borrow<py::object>(indices);
   if (request.planner != Planner::at_points || request.coordinates) {
     return one_as_planned(request.op, indices, types[0]);
@@ -86,7 +87,8 @@ void resolve_wide(Request& request, Operands& operands) {
   }
 }
 
-py::object value_as_written(const Request& request, const Operands& operands, const Plan& plan, const BadIndex& bad) {
+py::object value_as_written(const OperatorRequest& request, const Operands& operands, const Plan& plan,
+                            const BadIndex& bad) {
   int a = 0;
   while (a + 1 < plan.index.size() && plan.index[a].axis != bad.axis) ++a;
   const Operand& operand = operand_of(request, operands, a);

@@ -3,13 +3,15 @@
 // holds all values as they were written (gatherscatter._wide).
 #pragma once
 
-#include "bindings/run.h"
+#include <vector>
+
+#include "bindings/operands.h"
 
 namespace gs {
 
 // Converts indices given as a Python int, list or tuple, which have no dtype of their own, to the dtype that the plan
 // was made for. Arrays are returned unchanged.
-py::object as_planned(const Request& request, py::handle indices, const std::vector<IndexType>& types);
+py::object as_planned(const OperatorRequest& request, py::handle indices, const std::vector<IndexType>& types);
 
 // Whether an index operand has values beyond int64.
 bool has_wide(const Operands& operands);
@@ -20,7 +22,8 @@ bool has_wide(const Operands& operands);
 void resolve_wide(Request& request, Operands& operands);
 
 // Returns the value of a bad index as it was written; null if the index array holds the exact value.
-py::object value_as_written(const Request& request, const Operands& operands, const Plan& plan, const BadIndex& bad);
+py::object value_as_written(const OperatorRequest& request, const Operands& operands, const Plan& plan,
+                            const BadIndex& bad);
 
 // Throws `error` again. If it is an OutOfBoundsError of a map and `values` is not null, the bad index in it is replaced
 // by the value in `values`, the map as it was written.

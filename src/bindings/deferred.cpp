@@ -6,7 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "bindings/execute.h"
+#include "bindings/device_call.h"
+#include "bindings/python_context.h"
 #include "bindings/python_errors.h"
 
 namespace gs {
@@ -27,37 +28,23 @@ List& list() {
   return pending;
 }
 
-// Makes the copies of a finished call be released on the legacy default stream, because the call's own stream may have
-// been destroyed since.
-void release_on_default_stream(Pending& done) {
-  done.operands.each([](Role, Operand& operand) {
-    if (operand.location && operand.location->copy) operand.location->copy->stream = dlpack::kLegacyStream;
-  });
-}
-
-// Searches the index arrays of a finished call for the bad index and raises its error. If the arrays have changed
-// since, the search may find nothing; then the error has the position from the status, and no value.
+// Searches the index arrays of a finished call for the bad index and raises its error.
 [[noreturn]] void raise_deferred_error(const Pending& done, const device::Status& status) {
-  const Plan& plan = done.check.plan;
-  std::optional<BadIndex> bad;
+  std::optional<LocatedIndex> located;
   {
     DeviceCall call(done.operands.device_call->device(), dlpack::kLegacyStream);
     run_work(false,
-             [&](const RunOptions& options) { bad = call.queue().first_outside(plan, done.check.buffers, options); });
+             [&](const RunOptions& options) { located = locate(done.check, status.first(), call.queue(), options); });
     call.release_streams();
   }
-  if (bad) raise_out_of_bounds(done.op, plan, *bad, Moment::later);
-  const int64_t point = done.check.is_reversed ? plan.space.count() - 1 - status.first() : status.first();
-  const IndexArray& array = plan.index[0];
-  const int64_t flat = index_position(plan, point * plan.unit_items());
-  raise_out_of_bounds(done.op, plan, {flat, 1, array.extent, array.axis, array.type, 0}, Moment::later_and_changed);
+  raise_out_of_bounds(done.op, done.check.plan, located->bad,
+                      located->is_current ? Moment::later : Moment::later_and_changed);
 }
 
 }  // namespace
 
-void add_deferred_check(const Request& request, const Operands& operands) {
-  list().push_back(
-      std::make_unique<Pending>(Pending{request.op, std::move(*operands.device_call->deferred_check), operands}));
+void add_deferred_check(const OperatorRequest& request, const Operands& operands, DeferredCheck&& check) {
+  list().push_back(std::make_unique<Pending>(Pending{request.op, std::move(check), operands}));
 }
 
 void keep_until_done(const Operands& operands) {
@@ -84,9 +71,7 @@ void raise_deferred(bool all, int device) {
     if (receipt.is_lasting()) {  // the receipt of a captured graph stays in the list, because each replay checks again
       const device::Status status = pending[i]->check.receipt->status();
       if (pending[i]->op && !status.is_clean()) {
-        const DeferredCheck& check = pending[i]->check;
-        const Pending bad{
-            pending[i]->op, {nullptr, check.plan, check.buffers, check.is_reversed}, pending[i]->operands};
+        const Pending bad = *pending[i];  // the list may change while the error is raised
         raise_deferred_error(bad, status);
       }
       ++i;
@@ -98,7 +83,8 @@ void raise_deferred(bool all, int device) {
     pending.erase(pending.begin() + static_cast<std::ptrdiff_t>(i));
     device::Status status;
     run_work(!all, [&](const RunOptions&) { status = done.check.receipt->status(); });
-    release_on_default_stream(done);
+    // The call's own stream may have been destroyed since.
+    done.operands.device_call->release_on_default_stream();
     if (done.op && !status.is_clean()) raise_deferred_error(done, status);
     if (all) i = 0;  // the GIL was released, so other threads may have changed the list
   }

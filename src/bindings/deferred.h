@@ -1,13 +1,13 @@
 // deferred.h: declares the deferred checks: errors of calls that returned before their indices were checked.
 #pragma once
 
-#include "bindings/device_call.h"
-#include "bindings/run.h"
+#include "bindings/operands.h"
+#include "calls/deferred_check.h"
 
 namespace gs {
 
 // Keeps the operands and the deferred check of a call until its receipt has been read.
-void add_deferred_check(const Request& request, const Operands& operands);
+void add_deferred_check(const OperatorRequest& request, const Operands& operands, DeferredCheck&& check);
 // Keeps the operands alive until all work enqueued so far is done. This is needed if their library does not track
 // that a stream uses them.
 void keep_until_done(const Operands& operands);
@@ -16,8 +16,5 @@ void keep_until_done(const Operands& operands);
 // not ready. `device` restricts this to one device; -1 means all devices.
 void raise_deferred(bool all, int device = -1);
 std::size_t pending_calls();
-
-// Adds the functions that `gatherscatter.cuda` uses.
-void bind_device(py::module_& module);
 
 }  // namespace gs

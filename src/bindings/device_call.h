@@ -1,40 +1,17 @@
-// device_call.h: determines where the arrays of one call are and which backend runs it: the host backend, or a queue
-// over one stream of a GPU.
+// device_call.h: holds one stream of a GPU for the duration of a call, with the memory and the streams that it uses.
 #pragma once
 
+#include <pybind11/pybind11.h>
+
 #include <memory>
-#include <optional>
 #include <vector>
 
-#include "backends/backend.h"
 #include "backends/device/queue.h"
 #include "backends/devices.h"
-#include "bindings/from_python.h"
+#include "bindings/dlpack.h"
 
 namespace gs {
 
-struct Operands;
-struct Request;
-
-// The location of an operand that is not in plain host memory.
-struct DeviceLocation {
-  dlpack::Device device{};
-  py::object adapter;  // gatherscatter._device.DeviceAdapter, for arrays of all libraries but torch
-  // The stream that orders the uses of the memory. None: its library has made the stream of the call wait for them.
-  std::optional<uintptr_t> stream;
-  bool is_copy = false;                        // the memory is a copy of a host array
-  std::shared_ptr<dlpack::StreamMemory> copy;  // memory of a private copy that outlives the call
-};
-
-// What is needed to read a deferred check later, and to report its error.
-struct DeferredCheck {
-  std::unique_ptr<device::Receipt> receipt;
-  Plan plan;
-  Buffers buffers;
-  bool is_reversed = false;  // the points ran in reverse order
-};
-
-// One stream of a GPU, for the duration of a call.
 class DeviceCall {
  public:
   DeviceCall(int device, uintptr_t stream);
@@ -50,10 +27,12 @@ class DeviceCall {
   // work of this call.
   void wait_for(uintptr_t stream);
   void release_streams();
-  std::optional<DeferredCheck> deferred_check;  // set under Bounds::deferred
-  bool is_synchronized = false;                 // the call has waited for its last launch
-  // Memory for the duration of the call.
+  // Memory until the next release_streams, and memory for as long as this object exists. The latter is released on the
+  // stream of the call, or on the legacy default stream after release_on_default_stream, which is for an object that
+  // may live longer than the stream.
   std::byte* temporary(int64_t bytes);
+  std::byte* lasting(int64_t bytes);
+  void release_on_default_stream();
   // Throws if the stream is being captured into a CUDA graph; `what` names the operation that cannot be captured.
   void must_not_capture(const char* what) const;
 
@@ -62,37 +41,12 @@ class DeviceCall {
   uintptr_t stream_;
   device::Queue queue_;
   std::vector<std::unique_ptr<device::Temporary>> temporaries_;
+  std::vector<std::unique_ptr<dlpack::StreamMemory>> lasting_;
   std::vector<uintptr_t> awaited_streams_;
   bool has_pending_work_ = false;
 };
 
 // The module that runs device kernels for this process, loaded at its first use. DTypeError if there is none.
 const Devices& loaded_devices();
-
-// Chooses the device and the stream of a call, after its arguments were adopted and before they are borrowed. Raises
-// errors of earlier calls on a GPU. A call on host arrays costs one check of each operand.
-void choose_device(Operands& operands);
-// Called before the first launch: makes the call's stream wait for those of the operands, and copies host indices,
-// masks and values to the device. Returns whether that changed strides that a plan was made for.
-bool copy_host_operands(const Request& request, Operands& operands);
-// Called after the last launch: makes the operands' streams wait for the call's, and keeps memory that is still in use.
-void release_streams(const Request& request, const Operands& operands);
-
-// A private copy of the fill value in host memory. Its items have no dtype, because only the bytes are moved and
-// pickling must not change the byte order. Waits for the GPU if the fill value is there.
-Operand own_fill(const Operands& operands);
-
-// The backend that runs the call.
-const Backend& backend_of(const Operands& operands);
-// Whether the call returns before its indices have been checked.
-bool defers(const Operands& operands, const Plan& plan);
-// Throws if the call has to wait for the device while its stream is being captured.
-void check_may_wait(const Operands& operands, const Plan& plan);
-// The operand whose library allocates the result.
-const Operand& prototype_of(const Operands& operands);
-
-// Makes the library of `adapter` allocate an array on its GPU. Returns the array and the address of its memory.
-std::pair<py::object, std::byte*> make_array_on_device(const py::object& adapter, const ElementType& type,
-                                                       const Dims& shape);
 
 }  // namespace gs

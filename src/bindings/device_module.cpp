@@ -1,7 +1,10 @@
 // device_module.cpp: binds the functions for GPUs that are not operators: mask positions, device facts, synchronize.
+#include "bindings/device_module.h"
+
 #include "backends/devices.h"
 #include "bindings/deferred.h"
-#include "bindings/execute.h"
+#include "bindings/device_operands.h"
+#include "bindings/python_context.h"
 #include "bindings/python_errors.h"
 #include "core/checked.h"
 #include "core/error.h"

@@ -5,7 +5,7 @@
 #include "bindings/dlpack.h"
 #include "bindings/from_python.h"
 #include "bindings/python_errors.h"
-#include "bindings/to_python.h"
+#include "bindings/tuples.h"
 #include "core/error.h"
 
 namespace gs::dlpack {

@@ -1,122 +1,45 @@
-// execute.cpp: implements the steps that gathers and scatters share: buffers, copies, checks of `out`, interrupts.
+// execute.cpp: runs the calls of src/calls on operands, raises their errors and returns their results.
 #include "bindings/execute.h"
 
-#include "bindings/overlap.h"
-#include "core/checked.h"
+#include <string>
+#include <utility>
+
+#include "bindings/arguments.h"
+#include "bindings/big_integers.h"
+#include "bindings/device_operands.h"
+#include "bindings/python_context.h"
+#include "bindings/python_errors.h"
+#include "bindings/to_python.h"
+#include "calls/gather.h"
+#include "calls/overlap.h"
+#include "calls/scatter.h"
 #include "core/error.h"
+#include "plans/checks.h"
 
 namespace gs {
 namespace {
 
-thread_local bool was_signalled = false;
-
-}  // namespace
-
-bool keeps_lock(const Plan& plan) {
-  return plan.bytes_moved() <= kKeepLockBytes && plan.index_space.count() <= kKeepLockBytes / 8;
+[[noreturn]] void raise_duplicate(const Plan& plan, const Duplicate& found) {
+  const auto position = [&](int64_t flat) { return to_string(unravel(index_position(plan, flat), plan.index_shape)); };
+  throw ShapeError("duplicate indices: positions " + position(found.first) + " and " + position(found.second) +
+                   " write to the same element, which duplicates='error' forbids");
 }
 
-bool& signalled() {
-  return was_signalled;
-}
-
-bool interrupted() {
-  // PyErr_CheckSignals reports a signal only once, so the answer is kept.
-  if (!was_signalled) was_signalled = Unlocked::locked([] { return PyErr_CheckSignals() != 0; });
-  return was_signalled;
-}
-
-Buffers buffers_of(const Request& request, const Operands& operands, std::byte* dense, std::byte* indexed) {
-  Buffers buffers;
-  buffers.dense = dense;
-  buffers.indexed = indexed;
-  buffers.mask = operands.mask.view.data;
-  buffers.fill = operands.fill.view.data;
-  if (request.coordinates) {
-    const IndexView& all = operands.indices[0].view;
-    const int last = all.rank() - 1;
-    for (int64_t a = 0; a < all.extent[last]; ++a) buffers.index.push_back(all.data + a * all.stride[last]);
-  } else {
-    for (const Operand& index : operands.indices) buffers.index.push_back(index.view.data);
-  }
-  return buffers;
-}
-
-Outcome run_copy(const Backend& backend, const ArrayView& source, const ArrayView& target, const RunOptions& options) {
-  Extras extras;
-  extras.dense = &target;
-  const Plan plan = elementwise(source, target.extent, extras);
-  Buffers buffers;
-  buffers.dense = target.data;
-  buffers.indexed = source.data;
-  return backend.move(plan, buffers, Direction::gather, options);
-}
-
-void copy_view(const Backend& backend, const ArrayView& source, const ArrayView& target) {
-  const RunOptions options{thread_count(),
-                           nullptr};  // not interruptible: a copy into the caller's array is never left half done
-  if (bytes_of(target) < kKeepLockBytes) {
-    run_copy(backend, source, target, options);
-  } else {
-    const Unlocked unlocked;
-    run_copy(backend, source, target, options);
+// Raises the error of a call that was not completed; otherwise orders the streams of its operands behind it.
+void finish(const OperatorRequest& request, const Operands& operands, CallResult&& result) {
+  switch (result.ending) {
+    case Ending::done: return release_streams(request, operands, std::move(result));
+    case Ending::bad_index: {
+      const py::object written = value_as_written(request, operands, *result.plan, *result.bad);
+      raise_out_of_bounds(request.op, *result.plan, *result.bad, Moment::now, written);
+    }
+    case Ending::duplicate: raise_duplicate(*result.plan, *result.duplicate);
+    case Ending::interrupted: throw py::error_already_set();  // set by the poll
+    case Ending::unstable: throw std::runtime_error("the index array kept changing while it was used");
   }
 }
 
-ArrayView contiguous_view(std::byte* data, const Dims& extent, int64_t item) {
-  return {data, item, extent, contiguous_strides(extent, item)};
-}
-
-TemporaryCopy::TemporaryCopy(const Backend& owner, const ArrayView& like)
-    : backend(owner), view(contiguous_view(nullptr, like.extent, like.item)) {
-  view.data = backend.allocate(bytes_of(like));
-}
-
-TemporaryCopy::~TemporaryCopy() {
-  if (view.data != nullptr) backend.release(view.data);
-}
-
-int64_t bytes_of(const ArrayView& view) {
-  return checked_mul(checked_count(view.extent), view.item);
-}
-
-void Detached::copy_if_overlapping(Operand& operand, const ArrayView& target) {
-  if (!operand.given || !overlap(operand.view, target)) return;
-  if (operands.device_call) {  // the operand owns the copy, because a deferred check may read it after the call
-    DeviceCall& call = *operands.device_call;
-    operand.location = std::make_shared<DeviceLocation>(*operand.location);
-    operand.location->copy =
-        std::make_shared<dlpack::StreamMemory>(call.device(), call.stream(), bytes_of(operand.view));
-    const ArrayView own = contiguous_view(operand.location->copy->data, operand.view.extent, operand.view.item);
-    copy_view(call.queue(), operand.view, own);
-    static_cast<ArrayView&>(operand.view) = own;
-    return;
-  }
-  copies_.emplace_back(host_backend(), operand.view);
-  copy_view(host_backend(), operand.view, copies_.back().view);
-  static_cast<ArrayView&>(operand.view) = copies_.back().view;
-}
-
-void Detached::detach(const ArrayView& target, bool input_too) {
-  if (input_too) copy_if_overlapping(operands.input, target);
-  for (Operand& index : operands.indices) copy_if_overlapping(index, target);
-  copy_if_overlapping(operands.source, target);
-  copy_if_overlapping(operands.mask, target);
-  copy_if_overlapping(operands.fill, target);
-}
-
-Outcome move_checked(const Operands& operands, bool is_checked, const Plan& plan, const Buffers& buffers,
-                     Direction direction, const RunOptions& options) {
-  if (!operands.device_call) return host_backend().move(plan, buffers, direction, options);
-  DeviceCall& call = *operands.device_call;
-  if (is_checked) {
-    call.queue().move_later(plan, buffers, direction);
-    return Outcome::done;
-  }
-  call.is_synchronized = plan.can_fail();
-  return call.queue().move(plan, buffers, direction, options);
-}
-
+// Throws if `out` is read-only, has another dtype than the input, or overlaps itself.
 void check_out(const Operands& operands) {
   const Operand& out = operands.out;
   const bool in_place =
@@ -129,10 +52,40 @@ void check_out(const Operands& operands) {
   if (overlaps_itself(out.view)) throw ShapeError(what + " overlaps itself: several of its elements share one address");
 }
 
+// Returns the object that the caller passed as `out`, after marking it as written in the library that owns it.
 py::object return_out(const Operands& operands) {
   const py::object& out = operands.out.original ? operands.out.original : operands.out.object;
   if (operands.out.library != Library::numpy) dlpack::mark_written(out);
   return out;
+}
+
+}  // namespace
+
+py::object execute_gather(const OperatorRequest& request, const Plan& plan, const Operands& operands) {
+  PythonContext context(operands.device_call);
+  const Views views = views_of(operands);
+  if (operands.out.given) {
+    check_out(operands);
+    finish(request, operands, run_gather_into(context, request, plan, views));
+    return return_out(operands);
+  }
+  Result result(operands, plan.result_shape);
+  finish(request, operands, run_gather(context, request, plan, views, result.data()));
+  return result.take();
+}
+
+py::object execute_scatter(const OperatorRequest& request, Operands& operands, const Plan* planned) {
+  if (copy_host_operands(request, operands)) planned = nullptr;
+  PythonContext context(operands.device_call);
+  const Views views = views_of(operands);
+  if (operands.out.given) {
+    check_out(operands);
+    finish(request, operands, run_scatter_into(context, request, views));
+    return return_out(operands);
+  }
+  Result result(operands, operands.input.view.extent);
+  finish(request, operands, run_scatter(context, request, planned, views, result.data()));
+  return result.take();
 }
 
 }  // namespace gs

@@ -209,8 +209,7 @@ PyObject* try_fast_path(const Operator& self, const Call& call) {
     if (parsed.source != nullptr || parsed.out != nullptr || !is_plain_array(input) || !is_plain_array(parsed.index)) {
       return nullptr;
     }
-    Request request = parsed.form.request();
-    request.op = py::reinterpret_borrow<py::object>(self.name);
+    const OperatorRequest request{parsed.form.request(), py::reinterpret_borrow<py::object>(self.name)};
     return run_plain(request, input, parsed.index).release().ptr();
   } catch (const py::error_already_set&) {
     set_python_error("gatherscatter");  // restores the Python error

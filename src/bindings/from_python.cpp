@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "bindings/device_call.h"
+#include "bindings/device_location.h"
 #include "bindings/from_python.h"
 #include "bindings/gil.h"
 #include "bindings/torch_modes.h"

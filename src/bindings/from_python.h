@@ -29,7 +29,7 @@ struct ElementType {
   std::string name() const;
 };
 
-struct DeviceLocation;  // device_call.h
+struct DeviceLocation;  // device_location.h
 
 struct Operand {
   py::object object;    // keeps the memory alive

@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "bindings/from_python.h"
 #include "core/error.h"
 
 namespace gs {

@@ -5,9 +5,11 @@
 
 #include <string>
 
-#include "bindings/run.h"
+#include "calls/request.h"
 
 namespace gs {
+
+namespace py = pybind11;
 
 // The text of an object for a message, shortened if it is long.
 std::string shown(const py::handle& object);

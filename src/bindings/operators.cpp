@@ -53,7 +53,7 @@ PyObject* call(const char* function, PyObject* const* a, Py_ssize_t count, Py_ss
     return nullptr;
   }
   return guarded(name_of(a[0]), [&] {
-    Request request;
+    OperatorRequest request;
     request.op = py::reinterpret_borrow<py::object>(a[0]);
     try {
       return body(request);
@@ -68,14 +68,14 @@ PyObject* call(const char* function, PyObject* const* a, Py_ssize_t count, Py_ss
   });
 }
 
-void set_points(Request& request, PyObject* indices, PyObject* batch_dims) {
+void set_points(OperatorRequest& request, PyObject* indices, PyObject* batch_dims) {
   request.planner = Planner::at_points;
   request.coordinates = !PyTuple_Check(indices);
   request.batch_dims = parse_count(batch_dims, "batch_dims");
 }
 
-void set_scatter(Request& request, PyObject* bounds, PyObject* negative, PyObject* reduce, PyObject* include_self,
-                 PyObject* duplicates) {
+void set_scatter(OperatorRequest& request, PyObject* bounds, PyObject* negative, PyObject* reduce,
+                 PyObject* include_self, PyObject* duplicates) {
   request.direction = Direction::scatter;
   request.rule = parse_rule(bounds, negative, Direction::scatter);
   const ScatterKeywords words = parse_scatter_keywords(reduce, parse_bool(include_self, "include_self"), duplicates);
@@ -85,7 +85,7 @@ void set_scatter(Request& request, PyObject* bounds, PyObject* negative, PyObjec
 
 // take_axis(op, input, indices, axis, batch_dims, bounds, negative, fill, mask, out)
 PyObject* take_axis_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
-  return call("take_axis", a, count, 10, [&](Request& request) {
+  return call("take_axis", a, count, 10, [&](OperatorRequest& request) {
     request.planner = Planner::take_axis;
     request.axis = parse_axis(a[kAxis]);
     request.batch_dims = parse_count(a[4], "batch_dims");
@@ -96,7 +96,7 @@ PyObject* take_axis_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
 
 // along_axis(op, input, index, axis, match, bounds, negative, fill, mask, out)
 PyObject* along_axis_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
-  return call("along_axis", a, count, 10, [&](Request& request) {
+  return call("along_axis", a, count, 10, [&](OperatorRequest& request) {
     request.planner = Planner::along_axis;
     request.axis = parse_axis(a[kAxis]);
     request.match = parse_match(a[4]);
@@ -107,7 +107,7 @@ PyObject* along_axis_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
 
 // gather_tiled(op, input, index, axis, tile)
 PyObject* gather_tiled_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
-  return call("gather_tiled", a, count, 5, [&](Request& request) {
+  return call("gather_tiled", a, count, 5, [&](OperatorRequest& request) {
     if (!PyTuple_Check(a[4])) throw DTypeError("tile must be a tuple of integers");
     request.planner = Planner::along_axis;
     request.axis = parse_int(a[kAxis], "axis");
@@ -121,7 +121,7 @@ PyObject* gather_tiled_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
 
 // at_points(op, array, indices, batch_dims, bounds, negative, fill, mask, out)
 PyObject* at_points_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
-  return call("at_points", a, count, 9, [&](Request& request) {
+  return call("at_points", a, count, 9, [&](OperatorRequest& request) {
     set_points(request, a[2], a[3]);
     request.rule = parse_rule(a[4], a[5], Direction::gather);
     return run(request, {a[1], a[2], a[6], a[7], a[8]});
@@ -131,7 +131,7 @@ PyObject* at_points_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
 // scatter_axis(op, input, indices, axis, batch_dims, src, bounds, negative, reduce, include_self, duplicates, mask,
 // out)
 PyObject* scatter_axis_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
-  return call("scatter_axis", a, count, 13, [&](Request& request) {
+  return call("scatter_axis", a, count, 13, [&](OperatorRequest& request) {
     request.planner = Planner::take_axis;
     request.axis = parse_axis(a[kAxis]);
     request.batch_dims = parse_count(a[4], "batch_dims");
@@ -142,11 +142,10 @@ PyObject* scatter_axis_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
 
 // scatter_along(op, input, index, axis, match, src, bounds, negative, reduce, include_self, duplicates, mask, out)
 PyObject* scatter_along_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
-  return call("scatter_along", a, count, 13, [&](Request& request) {
+  return call("scatter_along", a, count, 13, [&](OperatorRequest& request) {
     request.planner = Planner::along_axis;
     request.axis = parse_axis(a[kAxis]);
     request.match = parse_match(a[4]);
-    if (request.match == Match::prefix) request.fit = Fit::leading;
     set_scatter(request, a[6], a[7], a[8], a[9], a[10]);
     return run(request, {a[1], a[2], Py_None, a[11], a[12], a[5]});
   });
@@ -154,7 +153,7 @@ PyObject* scatter_along_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
 
 // scatter_points(op, array, indices, batch_dims, src, bounds, negative, reduce, include_self, duplicates, mask, out)
 PyObject* scatter_points_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
-  return call("scatter_points", a, count, 12, [&](Request& request) {
+  return call("scatter_points", a, count, 12, [&](OperatorRequest& request) {
     set_points(request, a[2], a[3]);
     set_scatter(request, a[5], a[6], a[7], a[8], a[9]);
     return run(request, {a[1], a[2], Py_None, a[10], a[11], a[4]});
@@ -163,7 +162,7 @@ PyObject* scatter_points_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
 
 // scatter_masked(op, input, mask, src, out)
 PyObject* scatter_masked_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
-  return call("scatter_masked", a, count, 5, [&](Request& request) {
+  return call("scatter_masked", a, count, 5, [&](OperatorRequest& request) {
     request.planner = Planner::elementwise;
     request.direction = Direction::scatter;
     return run(request, {a[1], Py_None, Py_None, a[2], a[4], a[3]});

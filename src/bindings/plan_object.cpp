@@ -5,14 +5,17 @@
 #include <utility>
 
 #include "backends/backend.h"
+#include "bindings/arguments.h"
 #include "bindings/big_integers.h"
+#include "bindings/device_operands.h"
 #include "bindings/execute.h"
 #include "bindings/keywords.h"
 #include "bindings/python_errors.h"
-#include "bindings/to_python.h"
+#include "bindings/thread_limits.h"
+#include "bindings/tuples.h"
+#include "calls/tiles.h"
 #include "core/error.h"
 #include "plans/checks.h"
-#include "plans/tiles.h"
 
 namespace gs {
 namespace {
@@ -60,7 +63,7 @@ void request_plan() {
   planning = true;
 }
 
-PlanObject::PlanObject(const Request& request, const Plan& plan, const Operands& operands)
+PlanObject::PlanObject(const OperatorRequest& request, const Plan& plan, const Operands& operands)
     : plan_(plan), device_(operands.device_call ? operands.device_call->device() : -1) {
   parts_.request = request;
   parts_.input = Signature(operands.input);
@@ -139,9 +142,9 @@ py::object PlanObject::call(py::handle input, py::handle indices, py::handle sou
     adopt_all(parts_.request, {input, own_indices, py::none(), mask, out, source}, operands);
     check(operands);
     operands.fill = parts_.fill;
-    std::optional<Request> own;  // a copy, because resolve_wide may change its bounds
+    std::optional<OperatorRequest> own;  // a copy, because resolve_wide may change its bounds
     if (has_wide(operands)) resolve_wide(own.emplace(parts_.request), operands);
-    const Request& request = own ? *own : parts_.request;
+    const OperatorRequest& request = own ? *own : parts_.request;
     if (request.direction == Direction::scatter) {
       const bool on_copy = !operands.out.given && !parts_.out.given;
       return execute_scatter(request, operands, on_copy && !own ? &plan_ : nullptr);
@@ -155,12 +158,12 @@ py::object PlanObject::call(py::handle input, py::handle indices, py::handle sou
                                                    same_strides(plan_.result_shape, operands.out.view.stride,
                                                                 contiguous_strides(plan_.result_shape, plan_.item)));
     const bool runs = as_planned && !moved && !own;
-    return runs ? execute(request, plan_, operands) : execute(request, make_plan(request, operands), operands);
+    return execute_gather(request, runs ? plan_ : make_plan(request, operands), operands);
   });
 }
 
 py::object PlanObject::scatter(const Combine& combine, Duplicates duplicates, const RawOperands& raw) const {
-  Request request = parts_.request;
+  OperatorRequest request = parts_.request;
   if (parts_.request.direction == Direction::gather) request.op = py::str("Plan.scatter");
   request.direction = Direction::scatter;
   request.tile.clear();
@@ -224,7 +227,7 @@ PlanObject PlanObject::restored(const py::dict& state) {
   PlanObject object;
   object.parts_ = from_state(state);
   Operands operands = object.parts_.operands();
-  Request& request = object.parts_.request;
+  OperatorRequest& request = object.parts_.request;
   const bool scatters = request.direction == Direction::scatter;
   if (scatters) set_number(request, operands);
   object.plan_ = scatters ? make_scatter_plan(request, operands) : make_plan(request, operands);
@@ -233,15 +236,8 @@ PlanObject PlanObject::restored(const py::dict& state) {
 }
 
 bool PlanObject::equals(const PlanObject& other) const {
-  const bool same_request =
-      parts_.request.op.equal(other.parts_.request.op) && parts_.request.planner == other.parts_.request.planner &&
-      parts_.request.axis == other.parts_.request.axis &&
-      parts_.request.batch_dims == other.parts_.request.batch_dims &&
-      parts_.request.match == other.parts_.request.match && parts_.request.rule == other.parts_.request.rule &&
-      parts_.request.coordinates == other.parts_.request.coordinates &&
-      parts_.request.direction == other.parts_.request.direction &&
-      parts_.request.combine == other.parts_.request.combine &&
-      parts_.request.duplicates == other.parts_.request.duplicates && parts_.request.tile == other.parts_.request.tile;
+  const bool same_request = parts_.request.op.equal(other.parts_.request.op) &&
+                            static_cast<const Request&>(parts_.request) == other.parts_.request;
   if (!same_request || !(parts_.input == other.parts_.input) || !(parts_.mask == other.parts_.mask) ||
       !(parts_.out == other.parts_.out) || !(parts_.source == other.parts_.source)) {
     return false;
@@ -259,7 +255,7 @@ py::ssize_t PlanObject::hash() const {
       py::make_tuple(parts_.request.op, static_cast<int>(parts_.request.planner), to_tuple(plan_.result_shape)));
 }
 
-py::object make_plan_object(const Request& request, const Plan& plan, const Operands& operands) {
+py::object make_plan_object(const OperatorRequest& request, const Plan& plan, const Operands& operands) {
   return py::cast(PlanObject(request, plan, operands));
 }
 

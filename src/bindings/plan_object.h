@@ -13,7 +13,7 @@ namespace gs {
 // The C++ class of `_core.Plan`.
 class PlanObject {
  public:
-  PlanObject(const Request& request, const Plan& plan, const Operands& operands);
+  PlanObject(const OperatorRequest& request, const Plan& plan, const Operands& operands);
 
   py::object call(py::handle input, py::handle indices, py::handle source, py::handle mask, py::handle out) const;
   // Like `call`, for plain arrays of exactly the planned geometry. Returns a new reference, or null without a Python
@@ -46,7 +46,7 @@ class PlanObject {
 };
 
 void bind_plan(py::module_& module);
-py::object make_plan_object(const Request& request, const Plan& plan, const Operands& operands);
+py::object make_plan_object(const OperatorRequest& request, const Plan& plan, const Operands& operands);
 
 // `plan_of` sets a flag of its thread, and the next operator call returns its plan instead of running. consume_planning
 // returns the flag and clears it, so that operators that Python code of the arguments calls run normally. request_plan

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <string>
 
-#include "bindings/to_python.h"
+#include "bindings/tuples.h"
 #include "core/error.h"
 
 namespace gs {
@@ -144,7 +144,7 @@ Operands PlanParts::operands() const {
 }
 
 py::dict to_state(const PlanParts& parts) {
-  const Request& request = parts.request;
+  const OperatorRequest& request = parts.request;
   py::list indices;
   for (const Signature& index : parts.indices) indices.append(signature_state(index));
   py::dict state;
@@ -179,7 +179,7 @@ PlanParts from_state(const py::dict& state) {
                           std::to_string(kPlanStateVersion) + ": make the plan again");
   }
   PlanParts parts;
-  Request& request = parts.request;
+  OperatorRequest& request = parts.request;
   request.op = reader.get("op");
   if (!py::isinstance<py::str>(request.op)) StateReader::refuse("op");
   if (request.name() == nullptr) throw py::error_already_set();  // not valid UTF-8
@@ -194,8 +194,6 @@ PlanParts from_state(const py::dict& state) {
   request.combine.reduce = reader.word<Reduce>("reduce", kReduceNames);
   request.combine.include_self = reader.boolean("include_self");
   request.duplicates = reader.word<Duplicates>("duplicates", kDuplicatesNames);
-  const bool scatters = request.direction == Direction::scatter;
-  if (scatters && request.planner == Planner::along_axis && request.match == Match::prefix) request.fit = Fit::leading;
 
   parts.input = reader.signature("input");
   for (const py::handle index : py::list(reader.get("indices"))) {

@@ -5,14 +5,14 @@
 
 #include <vector>
 
-#include "bindings/run.h"
+#include "bindings/operands.h"
 #include "bindings/signature.h"
 
 namespace gs {
 
 // All that a plan is made of, without the memory of the call that it was made for.
 struct PlanParts {
-  Request request;
+  OperatorRequest request;
   Signature input, mask, out, source;
   std::vector<Signature> indices;
   Operand fill;

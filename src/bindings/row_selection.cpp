@@ -1,10 +1,10 @@
 // row_selection.cpp: resolves maps and masks of any library to selections, and takes rows by them.
 #include "bindings/arrow_table.h"
 #include "bindings/big_integers.h"
-#include "bindings/device_call.h"
+#include "bindings/device_operands.h"
 #include "bindings/numpy_api.h"
 #include "bindings/python_errors.h"
-#include "bindings/run.h"
+#include "calls/attempt.h"
 #include "core/error.h"
 #include "table/device/device_take.h"
 #include "table/selection.h"

@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "bindings/execute.h"
 #include "bindings/small_call.h"
+#include "calls/attempt.h"
+#include "calls/make_plan.h"
 
 namespace gs {
 namespace {
@@ -115,7 +116,6 @@ PyObject* SmallCall::scatter(const PlainArray& input, const PlainArray& index, c
 Request CallForm::request() const {
   Request request;
   request.direction = direction;
-  if (direction == Direction::scatter && match == Match::prefix) request.fit = Fit::leading;
   request.planner = planner;
   request.match = match;
   if (has_axis) request.axis = axis;
@@ -129,19 +129,15 @@ const SmallCall& SmallCalls::find(const CallForm& form, const PlainArray& input,
   Entry& entry = entries_[slot % entries_.size()];
   if (!(entry.geometry == geometry && entry.form == form)) {
     entry.geometry = Geometry();  // stays empty if make_plan throws
-    Operands operands;
-    set(operands.input.view, input);
-    operands.indices.resize(1);
-    IndexView& view = operands.indices[0].view;
+    Views views;
+    set(views.input, input);
+    views.indices.resize(1);
+    IndexView& view = views.indices[0];
     set(view, index);
     view.type = index.type;
-    if (form.direction == Direction::scatter) {
-      ArrayView& source = operands.source.view;
-      source = contiguous_view(nullptr, view.extent, input.item);
-      operands.source.given = true;
-    }
-    entry.call = SmallCall(make_plan(form.request(), operands), form.direction);
-    const bool is_long = form.direction == Direction::scatter && bytes_of(operands.input.view) > kKeepLockBytes;
+    if (form.direction == Direction::scatter) views.source = contiguous_view(nullptr, view.extent, input.item);
+    entry.call = SmallCall(make_plan(form.request(), views), form.direction);
+    const bool is_long = form.direction == Direction::scatter && bytes_of(views.input) > kKeepLockBytes;
     if (is_long || (form.direction == Direction::scatter && !entry.call.has_shape(index))) entry.call = SmallCall();
     entry.form = form;
     entry.geometry = geometry;

@@ -8,7 +8,7 @@
 
 #include "backends/backend.h"
 #include "bindings/plain_array.h"
-#include "bindings/run.h"
+#include "calls/request.h"
 
 namespace gs {
 

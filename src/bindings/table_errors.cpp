@@ -2,6 +2,7 @@
 #include <stdexcept>
 
 #include "bindings/arrow_table.h"
+#include "bindings/from_python.h"
 #include "bindings/python_errors.h"
 #include "core/error.h"
 #include "table/take.h"

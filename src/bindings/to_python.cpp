@@ -3,7 +3,9 @@
 // NumPy's header first
 #include <tuple>
 
+#include "bindings/device_operands.h"
 #include "bindings/to_python.h"
+#include "bindings/tuples.h"
 #include "core/checked.h"
 #include "core/error.h"
 #include "host/memory_pool.h"
@@ -61,13 +63,15 @@ py::object allocate_ndarray(const Operand& source, const Dims& shape) {
   return object;
 }
 
-}  // namespace
-
-py::tuple to_tuple(const Dims& dims) {
-  py::tuple tuple(static_cast<std::size_t>(dims.size()));
-  for (int axis = 0; axis < dims.size(); ++axis) tuple[static_cast<std::size_t>(axis)] = dims[axis];
-  return tuple;
+// Makes the library of `adapter` allocate an array on its GPU. Returns the array and the address of its memory.
+std::pair<py::object, std::byte*> make_array_on_device(const py::object& adapter, const ElementType& type,
+                                                       const Dims& shape) {
+  const py::object made = adapter.attr("make")(to_tuple(shape), type.descr ? type.descr : py::str(type.name()));
+  const auto pair = py::cast<py::tuple>(made);
+  return {pair[0], reinterpret_cast<std::byte*>(pair[1].cast<uintptr_t>())};
 }
+
+}  // namespace
 
 Result::Result(const Operands& operands, const Dims& shape) : prototype_(prototype_of(operands)) {
   if (operands.device_call) {

@@ -3,11 +3,9 @@
 
 #include <pybind11/pybind11.h>
 
-#include "bindings/run.h"
+#include "bindings/operands.h"
 
 namespace gs {
-
-py::tuple to_tuple(const Dims& dims);
 
 // A fresh C-contiguous array that has not been returned to the caller yet.
 class Result {

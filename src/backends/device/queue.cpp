@@ -64,7 +64,7 @@ Outcome Queue::move(const Plan& plan, const Buffers& buffers, Direction directio
                       [&](Status* status) { device::move(*machine_, plan, buffers, direction, status); });
 }
 
-std::unique_ptr<Receipt> Queue::move_later(const Plan& plan, const Buffers& buffers, Direction direction) const {
+std::shared_ptr<Receipt> Queue::move_later(const Plan& plan, const Buffers& buffers, Direction direction) const {
   StatusScope scope(*machine_, plan);
   device::move(*machine_, plan, buffers, direction, scope.status());
   return scope.later();
@@ -76,7 +76,7 @@ Outcome Queue::reduce(const Plan& plan, const Buffers& buffers, const Combine& c
                       [&](Status* status) { device::reduce(*machine_, plan, buffers, combine, status); });
 }
 
-std::unique_ptr<Receipt> Queue::reduce_later(const Plan& plan, const Buffers& buffers, const Combine& combine) const {
+std::shared_ptr<Receipt> Queue::reduce_later(const Plan& plan, const Buffers& buffers, const Combine& combine) const {
   StatusScope scope(*machine_, plan);
   device::reduce(*machine_, plan, buffers, combine, scope.status());
   return scope.later();

@@ -18,11 +18,12 @@ class Queue final : public Backend {
 
   const char* name() const override { return machine_->name(); }
   Outcome move(const Plan& plan, const Buffers& buffers, Direction direction, const RunOptions& options) const override;
-  // As `move`, without waiting for the status. Returns null if the rule forbids nothing.
-  std::unique_ptr<Receipt> move_later(const Plan& plan, const Buffers& buffers, Direction direction) const;
+  bool is_asynchronous() const override { return true; }
+  std::shared_ptr<Receipt> move_later(const Plan& plan, const Buffers& buffers, Direction direction) const override;
   Outcome reduce(const Plan& plan, const Buffers& buffers, const Combine& combine,
                  const RunOptions& options) const override;
-  std::unique_ptr<Receipt> reduce_later(const Plan& plan, const Buffers& buffers, const Combine& combine) const;
+  std::shared_ptr<Receipt> reduce_later(const Plan& plan, const Buffers& buffers,
+                                        const Combine& combine) const override;
 
   bool any_outside(const Plan& plan, const Buffers& buffers, const RunOptions& options) const override;
   std::optional<BadIndex> first_outside(const Plan& plan, const Buffers& buffers,

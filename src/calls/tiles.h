@@ -1,8 +1,9 @@
-// tiles.h: cuts an elementwise gather along an axis into tiles of the result.
+// tiles.h: cuts an elementwise gather along an axis into tiles of the result, and runs it tile by tile.
 #pragma once
 
-#include "core/plan.h"
-#include "plans/plans.h"
+#include "calls/call_context.h"
+#include "calls/call_result.h"
+#include "calls/views.h"
 
 namespace gs {
 
@@ -18,5 +19,9 @@ struct Tile {
 // The tile with this number in row-major order. The caller has checked that the operands fit together.
 Tile tile_at(const ArrayView& input, const IndexView& index, const ArrayView& result, int axis, const Dims& tile,
              int64_t number);
+
+// Gathers tile by tile into `result`, fresh contiguous memory. `plan` is the plan of the whole gather.
+CallResult run_tiled_gather(CallContext& call, const Request& request, const Plan& plan, const Views& views,
+                            std::byte* result);
 
 }  // namespace gs

@@ -1,0 +1,62 @@
+// python_context.h: runs the work of a call without the GIL, with Python's signals and the thread limits of the
+// context.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "bindings/device_call.h"
+#include "bindings/gil.h"
+#include "bindings/thread_limits.h"
+#include "calls/call_context.h"
+#include "host/affinity.h"
+
+namespace gs {
+
+namespace py = pybind11;
+
+// Whether a signal handler has raised an exception. Backends poll it on the calling thread, which does not hold the
+// GIL.
+bool interrupted();
+// Whether the current call of this thread was interrupted: a signal handler has raised an exception, which is thrown
+// once the thread holds the GIL again.
+bool& signalled();
+
+// Runs work(options) with or without the GIL. Throws the exception that a signal handler has raised meanwhile.
+template <class Work>
+void run_work(bool keep_lock, Work&& work) {
+  RunOptions options;
+  options.threads = thread_count();
+  signalled() = false;
+  if (keep_lock) {
+    work(options);
+  } else {
+    options.interrupted = interrupted;
+    const Unlocked unlocked;
+    const host::AffinityScope affinity;
+    work(options);
+  }
+  if (signalled()) throw py::error_already_set();
+}
+
+// The context of one call from Python, on the host or on a GPU. After an interrupt, Python's exception is set, and the
+// caller of this context throws it.
+class PythonContext final : public CallContext {
+ public:
+  explicit PythonContext(std::shared_ptr<DeviceCall> call = nullptr) : call_(std::move(call)) {}
+  PythonContext(const PythonContext&) = delete;
+  PythonContext& operator=(const PythonContext&) = delete;
+  ~PythonContext() override;
+
+  const Backend& backend() const override;
+  bool is_interrupted() const override { return signalled(); }
+  void about_to_wait(const char* reason) override;
+  std::byte* allocate(int64_t bytes) override;
+
+ private:
+  void run_erased(Lock lock, void (*work)(void*, const RunOptions&), void* context) override;
+  std::shared_ptr<DeviceCall> call_;  // null: the host
+  std::vector<std::byte*> host_memory_;
+};
+
+}  // namespace gs

@@ -1,0 +1,73 @@
+// attempt.h: runs the part of a call that reads indices, and repeats it while another thread changes them.
+#pragma once
+
+#include <optional>
+
+#include "calls/call_context.h"
+#include "calls/call_result.h"
+
+namespace gs {
+
+// A call of up to this many bytes takes less time than a release of the lock.
+inline constexpr int64_t kKeepLockBytes = 32 * 1024;
+bool keeps_lock(const Plan& plan);
+// The lock for a run of this plan that writes `bytes_written` besides the moved ones.
+Lock lock_for(const Backend& backend, const Plan& plan, int64_t bytes_written = 0);
+
+// Another thread may change a bad index between the run that reports it and the search for it. If the search finds no
+// bad index, the run is repeated, at most this many times in all.
+inline constexpr int kTries = 8;
+
+struct Attempt {
+  const Plan& plan;
+  const Buffers& buffers;
+  Lock lock = Lock::kept;
+  bool checks_first =
+      false;  // all indices are checked before the first write, so that a bad one leaves nothing half written
+  bool forbids_duplicates = false;
+  bool is_repeatable = true;  // false: a repetition after a write would combine values twice
+};
+
+// Checks what `attempt` asks for, then calls move(options), which returns an Outcome. Locates the bad index of a move
+// that reports one.
+template <class Move>
+CallResult run_attempts(CallContext& call, const Attempt& attempt, Move&& move) {
+  const Backend& backend = call.backend();
+  const Plan& plan = attempt.plan;
+  CallResult result;
+  for (int tries = 0; tries < kTries; ++tries) {
+    Outcome outcome = Outcome::done;
+    bool has_written = false;
+    call.run(attempt.lock, [&](const RunOptions& options) {
+      if (attempt.checks_first && plan.can_fail() && backend.any_outside(plan, attempt.buffers, options)) {
+        outcome = Outcome::bad_index;
+      }
+      if (outcome == Outcome::done && attempt.forbids_duplicates && !call.is_interrupted()) {
+        result.duplicate = backend.first_duplicate(plan, attempt.buffers, options);
+      }
+      if (outcome == Outcome::done && !result.duplicate && !call.is_interrupted()) {
+        has_written = true;
+        outcome = move(options);
+      }
+      // A search that is interrupted has an incomplete result, which is not used.
+      if (outcome == Outcome::bad_index && !call.is_interrupted()) {
+        result.bad = backend.first_outside(plan, attempt.buffers, options);
+      }
+    });
+    if (call.is_interrupted()) {
+      result.ending = Ending::interrupted;
+      return result;
+    }
+    if (result.bad || result.duplicate) {
+      result.ending = result.bad ? Ending::bad_index : Ending::duplicate;
+      result.plan = plan;
+      return result;
+    }
+    if (outcome == Outcome::done) return result;
+    if (has_written && !attempt.is_repeatable) break;
+  }
+  result.ending = Ending::unstable;
+  return result;
+}
+
+}  // namespace gs

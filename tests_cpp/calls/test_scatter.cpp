@@ -1,0 +1,270 @@
+// test_scatter.cpp: checks scatters with races, interrupts, failed allocations, duplicates and overlap.
+#include "call_double.h"
+#include "calls/attempt.h"
+#include "calls/make_plan.h"
+#include "calls/scatter.h"
+
+namespace gs::test {
+namespace {
+
+using Values = std::vector<int64_t>;
+
+// A scatter of int64 values along axis 0, by int64 indices.
+struct Put {
+  Values input{10, 11, 12, 13, 14, 15, 16, 17};
+  Values indices{3, 0, -1, 3, 5};
+  Values source{1, 2, 3, 4, 5};
+  Values out = Values(8, -100);
+  Request request;
+  ScriptedBackend backend;
+
+  Put() {
+    request.axis = 0;
+    request.direction = Direction::scatter;
+  }
+  void add() {
+    request.combine.reduce = Reduce::add;
+    request.combine.number = Number::i64;
+  }
+  Views views() {
+    Views views;
+    views.input = view_of(input.data(), 8);
+    views.indices.resize(1);
+    views.indices[0] = index_of(indices.data(), static_cast<int64_t>(indices.size()));
+    views.source = view_of(source.data(), static_cast<int64_t>(source.size()));
+    return views;
+  }
+  Values expected() const {
+    Values values = input;
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      int64_t& target = values[static_cast<std::size_t>(indices[i] < 0 ? indices[i] + 8 : indices[i])];
+      if (request.combine.reduce == Reduce::add) {
+        target += source[i];
+      } else {
+        target = source[i];
+      }
+    }
+    return values;
+  }
+  CallResult run(TestContext& context) {
+    return run_scatter(context, request, nullptr, views(), reinterpret_cast<std::byte*>(out.data()));
+  }
+  CallResult run_into(TestContext& context) {  // `out` is another array than the input
+    Views all = views();
+    all.out = view_of(out.data(), 8);
+    return run_scatter_into(context, request, all);
+  }
+  CallResult run_in_place(TestContext& context) {
+    Views all = views();
+    all.out = all.input;
+    return run_scatter_into(context, request, all);
+  }
+};
+
+TEST_CASE("a scatter that ends gives what a loop gives") {
+  Put put;
+  if (GENERATE(false, true)) put.add();
+  const Values expected = put.expected();
+  TestContext context(put.backend);
+  CHECK(put.run(context).ending == Ending::done);
+  CHECK(put.out == expected);
+  put.out.assign(8, 0);
+  CHECK(put.run_into(context).ending == Ending::done);
+  CHECK(put.out == expected);
+  CHECK(put.run_in_place(context).ending == Ending::done);
+  CHECK(put.input == expected);
+}
+
+TEST_CASE("a given plan is run as it is") {
+  Put put;
+  const Values expected = put.expected();
+  const Views views = put.views();
+  const Plan plan = make_scatter_plan(put.request, views);
+  TestContext context(put.backend);
+  CHECK(run_scatter(context, put.request, &plan, views, reinterpret_cast<std::byte*>(put.out.data())).ending ==
+        Ending::done);
+  CHECK(put.out == expected);
+}
+
+TEST_CASE("a bad index of a scatter is located before anything is written") {
+  Put put;
+  if (GENERATE(false, true)) put.add();
+  put.indices[4] = 8;
+  const Values input = put.input;
+  TestContext context(put.backend);
+  for (const CallResult& result : {put.run_into(context), put.run_in_place(context)}) {
+    REQUIRE(result.ending == Ending::bad_index);
+    CHECK(result.bad->flat == 4);
+    CHECK(result.bad->count == 1);
+  }
+  CHECK(put.out == Values(8, -100));
+  CHECK(put.input == input);
+}
+
+TEST_CASE("duplicates: the last, the first, or an error that writes nothing") {
+  Put put;
+  TestContext context(put.backend);
+  put.request.duplicates = Duplicates::first;
+  CHECK(put.run(context).ending == Ending::done);
+  CHECK(put.out[3] == 1);
+  put.request.duplicates = Duplicates::last;
+  CHECK(put.run(context).ending == Ending::done);
+  CHECK(put.out[3] == 4);
+  put.request.duplicates = Duplicates::error;
+  const Values input = put.input;
+  const CallResult result = put.run_in_place(context);
+  REQUIRE(result.ending == Ending::duplicate);
+  CHECK(result.duplicate->first == 0);
+  CHECK(result.duplicate->second == 3);
+  CHECK(put.input == input);
+  put.indices[3] = 4;
+  CHECK(put.run_in_place(context).ending == Ending::done);
+}
+
+TEST_CASE("a bad index is reported before a duplicate") {
+  Put put;
+  put.request.duplicates = Duplicates::error;
+  put.indices[4] = 99;
+  TestContext context(put.backend);
+  CHECK(put.run(context).ending == Ending::bad_index);
+}
+
+TEST_CASE("an index that turns bad between its check and its use is never used") {
+  Put put;
+  const bool adds = GENERATE(false, true);
+  if (adds) put.add();
+  const Values expected = put.expected();
+  const Step use = adds ? Step::reduce : Step::move;
+  int times = 0;
+  put.backend.before = [&](Step step) {
+    if (step == use && times++ == 0) put.indices[2] = int64_t{1} << 60;
+    if (step == Step::first_outside) put.indices[2] = -1;
+  };
+  TestContext context(put.backend);
+  SECTION("into fresh memory, the call is repeated") {
+    CHECK(put.run(context).ending == Ending::done);
+    CHECK(put.out == expected);
+  }
+  SECTION("in place, only a scatter without reduction can be repeated") {
+    const CallResult result = put.run_in_place(context);
+    CHECK(result.ending == (adds ? Ending::unstable : Ending::done));
+    if (!adds) CHECK(put.input == expected);
+  }
+}
+
+TEST_CASE("an index array that never stands still ends a scatter after all tries") {
+  Put put;
+  put.backend.before = [&](Step step) { put.indices[2] = step == Step::first_outside ? 1 : 99; };
+  TestContext context(put.backend);
+  CHECK(put.run(context).ending == Ending::unstable);
+  CHECK(context.locks.size() == static_cast<std::size_t>(kTries));
+}
+
+TEST_CASE("a scatter can be interrupted in every phase") {
+  Put put;
+  const bool adds = GENERATE(false, true);
+  if (adds) put.add();
+  put.request.duplicates = adds ? Duplicates::last : Duplicates::error;
+  if (!adds) put.indices[3] = 4;
+  const bool has_bad_index = GENERATE(false, true);
+  if (has_bad_index) put.indices[1] = 50;
+  const Step at = GENERATE(Step::any_outside, Step::first_duplicate, Step::move, Step::reduce, Step::first_outside);
+  put.backend.before = [&](Step step) { TestContext::interrupt = TestContext::interrupt || step == at; };
+  const Values input = put.input;
+  TestContext context(put.backend);
+  const CallResult result = put.run_in_place(context);
+  const std::vector<Step>& steps = put.backend.steps;
+  const bool is_reached = std::find(steps.begin(), steps.end(), at) != steps.end();
+  CHECK((result.ending == Ending::interrupted) == is_reached);
+  if (is_reached) CHECK(steps.back() == at);
+  if (at == Step::any_outside || at == Step::first_duplicate || has_bad_index) {
+    CHECK((put.input == input) == (is_reached || has_bad_index));
+  }
+}
+
+TEST_CASE("a scatter into an array that overlaps its arguments gives what copies of them give") {
+  Values memory(40);
+  for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<int64_t>(i) % 8;
+  const bool adds = GENERATE(false, true);
+  const int64_t source_at = GENERATE(0, 6, 12);
+  const int64_t index_at = GENERATE(3, 9, 30);
+  const int64_t input_at = GENERATE(8, 10, 20);
+  Put put;
+  if (adds) put.add();
+  Views views;
+  views.input = view_of(memory.data() + input_at, 8);
+  views.indices.resize(1);
+  views.indices[0] = index_of(memory.data() + index_at, 5);
+  views.source = view_of(memory.data() + source_at, 5);
+  views.out = view_of(memory.data() + 8, 8);
+  const Values before = memory;
+  Values expected = before;
+  for (int64_t i = 0; i < 8; ++i)
+    expected[static_cast<std::size_t>(8 + i)] = before[static_cast<std::size_t>(input_at + i)];
+  for (int64_t i = 0; i < 5; ++i) {
+    int64_t& target = expected[static_cast<std::size_t>(8 + before[static_cast<std::size_t>(index_at + i)])];
+    const int64_t value = before[static_cast<std::size_t>(source_at + i)];
+    target = adds ? target + value : value;
+  }
+  {
+    TestContext context(put.backend);
+    CHECK(run_scatter_into(context, put.request, views).ending == Ending::done);
+  }
+  CHECK(memory == expected);
+  CHECK(put.backend.live_blocks == 0);
+}
+
+TEST_CASE("a reduction into items that are not whole strides apart goes through a copy") {
+  // int64 values 12 bytes apart.
+  Put put;
+  put.add();
+  std::vector<std::byte> memory(8 * 12 + 8);
+  const Values expected = put.expected();
+  Views views = put.views();
+  views.out = ArrayView{memory.data(), 8, Dims{8}, Dims{12}};
+  {
+    TestContext context(put.backend);
+    CHECK(run_scatter_into(context, put.request, views).ending == Ending::done);
+  }
+  for (std::size_t i = 0; i < 8; ++i) {
+    int64_t value = 0;
+    std::memcpy(&value, memory.data() + 12 * i, 8);
+    CHECK(value == expected[i]);
+  }
+  CHECK(put.backend.live_blocks == 0);
+}
+
+TEST_CASE("a scatter whose memory runs out leaves the caller's array untouched and releases everything") {
+  const bool adds = GENERATE(false, true);
+  const bool overlaps = GENERATE(false, true);
+  Put put;
+  if (adds) put.add();
+  put.request.duplicates = overlaps ? Duplicates::first : Duplicates::last;
+  Values memory(24, 7);
+  const Values before = memory;
+  Views views = put.views();
+  views.input = view_of(memory.data(), 8);
+  views.out = view_of(memory.data() + (overlaps ? 4 : 12), 8);
+  if (overlaps) {  // and the source
+    views.source = view_of(memory.data() + 6, 5);
+  }
+  put.backend.steps.reserve(64);
+  Ending ending = Ending::unstable;
+  const int failures = fail_each_allocation(
+      [&] {
+        TestContext context(put.backend);
+        context.locks.reserve(64);
+        ending = run_scatter_into(context, put.request, views).ending;
+      },
+      [&] {
+        CHECK(put.backend.live_blocks == 0);
+        CHECK(memory == before);
+        put.backend.steps.clear();
+      });
+  CHECK(ending == Ending::done);
+  CHECK(failures >= (overlaps ? 2 : 0));
+  if (!adds && !overlaps) CHECK(memory != before);
+}
+
+}  // namespace
+}  // namespace gs::test
