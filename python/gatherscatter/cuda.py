@@ -5,7 +5,8 @@ from __future__ import annotations
 from operator import index as _index
 from typing import Any
 
-from gatherscatter import _core, _device
+from gatherscatter import _core
+from gatherscatter._libraries import devices as _devices
 
 __all__ = ["devices", "is_available", "synchronize", "why_not"]
 
@@ -41,7 +42,7 @@ def why_not() -> str | None:
     >>> isinstance(gs.cuda.why_not(), (str, type(None)))
     True
     """
-    return _device.load() or None
+    return _devices.load() or None
 
 
 def devices() -> tuple[str, ...]:

@@ -12,12 +12,12 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from gatherscatter import _core
+from gatherscatter._ops.keywords import Negative, RowBounds, Validate
 from gatherscatter._table import segments
 from gatherscatter._table.frames import frame_of, partner_of, rows_of
 from gatherscatter._table.labels import aligned, mask_for
 from gatherscatter._table.maps import check_vouched, gathered, map_of, scattered
 from gatherscatter._table.messages import require_word
-from gatherscatter._types import Negative, RowBounds, Validate
 
 __all__ = ["boolean_mask_scatter", "copy_if_else", "filter", "gather", "scatter", "segmented_gather"]
 

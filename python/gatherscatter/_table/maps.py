@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from gatherscatter import _core
+from gatherscatter._libraries.of_python import Wide, unchecked
 from gatherscatter._table.messages import counted
 from gatherscatter._table.ranges import as_map, within
-from gatherscatter._wide import Wide, unchecked
 from gatherscatter.errors import DataTypeError, IndexTypeError, InvalidArgument, shown
 
 __all__ = ["Read", "check_vouched", "gathered", "integer", "is_null_type", "map_of", "mask_of", "scattered"]

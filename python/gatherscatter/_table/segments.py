@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gatherscatter import _core
+from gatherscatter._libraries.of_python import cut, fits, in_full, unchecked
 from gatherscatter._table.frames import ArrowFrame, frame_of
 from gatherscatter._table.maps import integer, is_null_type
-from gatherscatter._wide import cut, fits, in_full, unchecked
 from gatherscatter.errors import DataTypeError, IndexTypeError, InvalidArgument, OutOfBoundsError, shown
 
 __all__ = ["lists_of", "picked", "positions_of"]

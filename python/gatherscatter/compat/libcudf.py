@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from gatherscatter import _core
-from gatherscatter._integers import integer
 from gatherscatter._table import segments
 from gatherscatter._table.maps import map_of, mask_of, scattered
 from gatherscatter._table.messages import counted
+from gatherscatter._values.integers import integer
 from gatherscatter.compat import _libcudf_tables as tables
 from gatherscatter.errors import DataTypeError, InvalidArgument, LogicError, OutOfBoundsError
 

@@ -6,10 +6,10 @@ import sys
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
-from gatherscatter._implicit_cast import dtype_name
-from gatherscatter._integers import integer, is_integer, one_integer
+from gatherscatter._ops.gather import gather as _gather
+from gatherscatter._values.implicit_cast import dtype_name
+from gatherscatter._values.integers import integer, is_integer, one_integer
 from gatherscatter.compat._strict import INTEGERS, Dtypes, array_like, check_index_dtype
-from gatherscatter.gather import gather as _gather
 
 __all__ = ["gather"]
 
