@@ -16,7 +16,7 @@ from gatherscatter._ops.keywords import Negative, RowBounds, Validate
 from gatherscatter._table import segments
 from gatherscatter._table.frames import frame_of, partner_of, rows_of
 from gatherscatter._table.labels import aligned, mask_for
-from gatherscatter._table.maps import check_vouched, gathered, map_of, scattered
+from gatherscatter._table.maps import check_map_fits, gathered, map_of, scattered
 from gatherscatter._table.messages import require_word
 
 __all__ = ["boolean_mask_scatter", "copy_if_else", "filter", "gather", "scatter", "segmented_gather"]
@@ -123,7 +123,7 @@ def gather(
     require_word(op, "negative", negative, ("from_end", "out_of_bounds"))
     frame = frame_of(op, "source", source, validate)
     numbers, valid = map_of(op, gather_map)
-    check_vouched(op, bounds, numbers)
+    check_map_fits(op, bounds, numbers)
 
     def taken(frame: Any) -> Any:
         rows = gathered(op, numbers, valid, frame, bounds, negative)
@@ -218,7 +218,7 @@ def scatter(
         return frame.take(rows, other)
 
     numbers, valid = map_of(op, indices if scatter_map is None else scatter_map)
-    check_vouched(op, bounds, numbers)
+    check_map_fits(op, bounds, numbers)
     if frame.lazy:
         return frame.later(lambda whole: written(frame_of(op, "target", whole, validate)), False)
     return written(frame)

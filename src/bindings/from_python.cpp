@@ -204,9 +204,11 @@ void locate_tensor(Operand& operand) {
 
 // Unpacks what gatherscatter._arrays returned for an object whose type the binding does not read itself.
 void unpack_adopted(Operand& operand) {
-  static PyObject* const adapter_type = python_part("gatherscatter._libraries.devices", "DeviceAdapter").release().ptr();
-  static PyObject* const values_type = python_part("gatherscatter._libraries.devices", "Values").release().ptr();
-  static PyObject* const wide_type = python_part("gatherscatter._libraries.of_python", "Wide").release().ptr();
+  static PyObject* const adapter_type =
+      python_part("gatherscatter._libraries.device_adapter", "DeviceAdapter").release().ptr();
+  static PyObject* const values_type =
+      python_part("gatherscatter._libraries.of_python", "LiteralArray").release().ptr();
+  static PyObject* const wide_type = python_part("gatherscatter._libraries.of_python", "BigIntegers").release().ptr();
   if (reinterpret_cast<PyObject*>(Py_TYPE(operand.object.ptr())) == values_type) {
     operand.object = operand.object.attr("array");
     operand.is_value = true;

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from gatherscatter import _core
+from gatherscatter._libraries import of_jax, of_numpy, of_torch
 from gatherscatter._libraries.columns import is_column, is_frame, is_scalar, scalar_of, values_of
-from gatherscatter._libraries.devices import Values, back_to, borrowable, capsule_of, has_interface
-from gatherscatter._libraries.of_jax import back_like
-from gatherscatter._libraries.of_python import NUMPYS_OPERATORS, Wide, exceeds_int64, integers_in
-from gatherscatter._libraries.of_torch import has_plain_memory, refusal, unnamed_dtype
-from gatherscatter._libraries.recognise import is_ndarray, library_of, needs_step, no_array, pretends
+from gatherscatter._libraries.devices import borrowable
+from gatherscatter._libraries.of_dlpack import back_to, import_dlpack
+from gatherscatter._libraries.of_python import (
+    NUMPYS_OPERATORS,
+    BigIntegers,
+    LiteralArray,
+    exceeds_int64,
+    integers_in,
+)
+from gatherscatter._libraries.recognise import has_interface, is_ndarray, library_of, needs_step, no_array, pretends
 from gatherscatter.errors import type_name
 
 Wrap = Callable[[Any], Any]
@@ -34,7 +39,7 @@ def adopt(op: str, role: str, obj: Any) -> tuple[Any, Wrap | None]:
         A NumPy array, a torch tensor or a `_core.DLPackArray` on the argument's memory, and a function that converts
         such a result into an array of the argument's library (None where no conversion is needed). For an array on a
         GPU the first element is a `DeviceAdapter`, which holds that function itself. For Python numbers and lists it
-        may be a `Values` or a `Wide`.
+        may be a `LiteralArray` or `BigIntegers`.
 
     Raises
     ------
@@ -42,16 +47,15 @@ def adopt(op: str, role: str, obj: Any) -> tuple[Any, Wrap | None]:
         If the object is not an array.
     """
     if is_ndarray(obj):
-        return _adopt_subclass(op, role, obj), None
-    torch = sys.modules.get("torch")
-    if pretends(obj, np.ndarray) or (torch is not None and pretends(obj, torch.Tensor)):
+        return of_numpy.adopt(op, role, obj), None
+    if pretends(obj, np.ndarray) or of_torch.imitates_tensor(obj):
         raise TypeError(
             f"{op}: {role} is of type {type_name(obj)}, expected an array: its __class__ is an array type, but its "
             "type does not derive from it"
         )
-    if torch is not None and isinstance(obj, torch.Tensor):
-        return _adopt_torch(op, role, obj)
-    if isinstance(obj, Values | Wide):
+    if of_torch.is_tensor(obj):
+        return of_torch.adopt(op, role, obj)
+    if isinstance(obj, LiteralArray | BigIntegers):
         return obj, None
     if library_of(obj, TABLES):
         return _adopt_column(op, role, obj), None
@@ -61,7 +65,7 @@ def adopt(op: str, role: str, obj: Any) -> tuple[Any, Wrap | None]:
     if on_device is not None:
         return on_device, None
     if type(obj).__module__.partition(".")[0] in ("jax", "jaxlib"):
-        return _adopt_jax(op, role, obj)
+        return of_jax.adopt(op, role, obj)
     if isinstance(obj, _core.DLPackArray):
         return obj, None
     if hasattr(obj, "__dlpack__"):
@@ -73,24 +77,6 @@ def adopt(op: str, role: str, obj: Any) -> tuple[Any, Wrap | None]:
     raise no_array(op, role, obj)
 
 
-def written(tensor: Any) -> None:
-    """Increment the version counter of a torch tensor after a write.
-
-    Torch then raises an error when it computes a gradient from values that were saved before the write.
-    """
-    torch = sys.modules.get("torch")
-    if torch is None or not isinstance(tensor, torch.Tensor) or tensor.is_inference():
-        return
-    bump = getattr(torch.autograd.graph, "increment_version", None)
-    if bump is not None:
-        bump(tensor)
-
-
-def import_dlpack(obj: Any) -> _core.DLPackArray:
-    """Import an array of any library through the DLPack protocol."""
-    return _core.DLPackArray.from_capsule(capsule_of(obj))
-
-
 def has_values(array: Any) -> bool:
     """Whether the values of an array can be read.
 
@@ -100,14 +86,9 @@ def has_values(array: Any) -> bool:
         return True
     if is_container(array):
         return False
-    jax, torch = sys.modules.get("jax"), sys.modules.get("torch")
-    if pretends(array, np.ndarray) or (torch is not None and pretends(array, torch.Tensor)):
+    if pretends(array, np.ndarray) or of_torch.imitates_tensor(array) or of_jax.is_tracer(array):
         return False
-    if jax is not None and isinstance(array, jax.core.Tracer):
-        return False
-    if torch is None or not isinstance(array, torch.Tensor):
-        return True
-    return has_plain_memory(array)
+    return not of_torch.is_tensor(array) or of_torch.has_plain_memory(array)
 
 
 def must_have_values(op: str, role: str, array: Any) -> None:
@@ -161,18 +142,7 @@ def _is_table(op: str, role: str, obj: Any) -> TypeError:
     return no_array(op, role, obj, "tables and their columns belong to gatherscatter.table (gs.table)")
 
 
-def _adopt_subclass(op: str, role: str, obj: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    if isinstance(obj, (np.ma.MaskedArray, np.matrix)):
-        raise TypeError(
-            f"{op}: {role} is a {type_name(obj)}; use NumPy's calls, such as gatherscatter.take, take_along_axis, put "
-            "or put_along_axis, which treat it as NumPy does, or pass its .data"
-        )
-    if isinstance(obj, np.memmap) or role != "input":
-        return obj.view(np.ndarray)
-    return obj
-
-
-def _adopt_literal(op: str, role: str, obj: Any) -> np.ndarray[Any, Any] | Wide:
+def _adopt_literal(op: str, role: str, obj: Any) -> np.ndarray[Any, Any] | BigIntegers:
     if role == "out" or (role == "input" and not isinstance(obj, np.generic)):
         raise no_array(op, role, obj)
     array = np.asarray(obj)
@@ -181,55 +151,6 @@ def _adopt_literal(op: str, role: str, obj: Any) -> np.ndarray[Any, Any] | Wide:
         return array if found is None else found
     # NumPy gives an empty list a floating dtype. An empty list is a valid index, so it becomes an integer array.
     return array.astype(np.intp) if role == "index" and array.size == 0 and not isinstance(obj, np.generic) else array
-
-
-def _adopt_torch(op: str, role: str, obj: Any) -> tuple[Any, Wrap | None]:
-    torch = sys.modules["torch"]
-    if not has_plain_memory(obj):
-        raise refusal(op, role, obj)
-    # The extension module passes a plain tensor only where this version of torch has no DLPack exchange table.
-    if type(obj) is torch.Tensor or type(obj) is torch.nn.Parameter:
-        if obj.device.type != "cpu":
-            error = ValueError if role == "out" else TypeError
-            raise error(
-                f"{op}: {role} is a tensor on device {obj.device}; this version of torch has no DLPack exchange table, "
-                "which tensors outside of host memory need"
-            )
-        if obj.is_conj() or obj.is_neg():
-            raise TypeError(
-                f"{op}: {role} is a tensor with a lazy conjugate or negative bit; pass tensor.resolve_conj() or "
-                ".resolve_neg()"
-            )
-        forward_mode = torch.autograd.forward_ad
-        if forward_mode._current_level >= 0 and forward_mode.unpack_dual(obj).tangent is not None:
-            raise TypeError(
-                f"{op}: {role} is a dual tensor of forward-mode differentiation, which is not supported yet"
-            )
-        if obj.requires_grad and torch.is_grad_enabled():
-            raise RuntimeError(
-                f"{op}: {role} is a tensor that requires grad; gradients are not supported yet. Pass tensor.detach(), "
-                "or call under torch.no_grad()"
-            )
-        if unnamed_dtype(obj):
-            raise refusal(op, role, obj)
-        return import_dlpack(obj.detach()), torch.from_dlpack
-    raise TypeError(
-        f"{op}: {role} is of type {type_name(obj)}, a subclass of torch.Tensor; pass a plain torch.Tensor on its memory"
-    )
-
-
-def _adopt_jax(op: str, role: str, obj: Any) -> tuple[Any, Wrap | None]:
-    jax = sys.modules["jax"]
-    if isinstance(obj, jax.core.Tracer) or not isinstance(obj, jax.Array):
-        raise TypeError(f"{op}: {role} is a JAX tracer (inside jit, grad or vmap); only concrete arrays have memory")
-    if role == "out":
-        raise TypeError(f"{op}: cannot write to a JAX array, which is immutable")
-    devices = obj.devices()
-    if len(devices) != 1 or any(device.platform != "cpu" for device in devices):
-        raise TypeError(f"{op}: {role} is a JAX array on {obj.sharding}; only one CPU or GPU is supported")
-    if jax.dtypes.issubdtype(obj.dtype, jax.dtypes.extended):
-        raise no_array(op, role, obj, "jax.random.key_data(x) gives an array of numbers")
-    return np.asarray(obj), back_like(jax, obj)
 
 
 def _adopt_column(op: str, role: str, obj: Any) -> np.ndarray[Any, Any]:

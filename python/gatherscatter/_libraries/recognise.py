@@ -1,4 +1,4 @@
-"""recognise.py: detection of arguments that are not arrays, and messages with the call that converts them."""
+"""recognise.py: what kind of object an argument is, and messages for arguments that are not arrays."""
 
 from __future__ import annotations
 
@@ -9,7 +9,17 @@ import numpy as np
 
 from gatherscatter.errors import name_of, type_name
 
-__all__ = ["hint", "is_masked_array", "is_ndarray", "library_of", "needs_step", "no_array", "pretends"]
+__all__ = [
+    "dtype_name",
+    "has_interface",
+    "hint",
+    "is_masked_array",
+    "is_ndarray",
+    "library_of",
+    "needs_step",
+    "no_array",
+    "pretends",
+]
 
 # The module or the full name of a type, and the call that makes an array of it. The first match is used, so a longer
 # name must precede its prefixes.
@@ -88,3 +98,14 @@ def pretends(obj: Any, cls: type) -> bool:
 def is_masked_array(obj: Any) -> bool:
     """Whether the type of an object, not its ``__class__``, is a masked array of NumPy or a subclass of it."""
     return issubclass(type(obj), np.ma.MaskedArray)
+
+
+def has_interface(obj: Any) -> bool:
+    """Whether an object describes memory of a GPU by ``__cuda_array_interface__``, as numba and others do."""
+    return isinstance(getattr(obj, "__cuda_array_interface__", None), dict)
+
+
+def dtype_name(array: Any) -> str:
+    """Name of an array's dtype without the name of its library: ``int64``, ``bfloat16``, ``float8_e4m3fn``."""
+    dtype = array.dtype
+    return dtype.name if isinstance(dtype, np.dtype) else str(dtype).rpartition(".")[2]

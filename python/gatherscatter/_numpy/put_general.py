@@ -10,7 +10,8 @@ import numpy as np
 
 from gatherscatter import _core
 from gatherscatter._libraries.adopt import plain_values
-from gatherscatter._libraries.devices import Values, is_on_device, reshaped, truth_of
+from gatherscatter._libraries.devices import is_on_device, reshaped, truth_of
+from gatherscatter._libraries.of_python import LiteralArray
 from gatherscatter._libraries.recognise import hint, is_masked_array, is_ndarray
 from gatherscatter._numpy.rules import (
     NUMPYS_MODES,
@@ -244,8 +245,8 @@ def _repeated(op: str, values: Any, shape: tuple[int, ...]) -> Any:
         if own == shape[len(shape) - len(own) :]:
             return values
     count = math.prod(shape)
-    if isinstance(values, Values):
-        return Values(_repeated(op, values.array, shape))
+    if isinstance(values, LiteralArray):
+        return LiteralArray(_repeated(op, values.array, shape))
     if is_ndarray(values):
         rounds = np.broadcast_to(values.reshape(-1), (-(-count // values.size), values.size))
         return rounds.reshape(-1)[:count].reshape(shape)

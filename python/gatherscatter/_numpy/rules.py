@@ -9,10 +9,12 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from gatherscatter import _core
-from gatherscatter._libraries.adopt import adopt, import_dlpack, must_have_values
+from gatherscatter._libraries.adopt import adopt, must_have_values
 from gatherscatter._libraries.columns import is_column, values_of
-from gatherscatter._libraries.devices import DeviceAdapter, as_numpy, has_interface, is_on_device, truth_of
-from gatherscatter._libraries.recognise import hint, is_ndarray
+from gatherscatter._libraries.device_adapter import DeviceAdapter
+from gatherscatter._libraries.devices import is_on_device, truth_of
+from gatherscatter._libraries.of_dlpack import as_numpy, import_dlpack
+from gatherscatter._libraries.recognise import has_interface, hint, is_ndarray
 from gatherscatter._ops.keywords import Mode, Negative
 from gatherscatter.errors import ShapeMismatchError, shown
 

@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gatherscatter import _core
+from gatherscatter._libraries.of_python import is_integer
 from gatherscatter._ops.keywords import Bounds, Negative
 from gatherscatter._values.fill import as_fill
-from gatherscatter._values.integers import is_integer, one_integer
+from gatherscatter._values.integers import one_integer
 from gatherscatter.errors import shown
 
 ArrayT = TypeVar("ArrayT")

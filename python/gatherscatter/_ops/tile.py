@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from gatherscatter import _core
 from gatherscatter._libraries.adopt import must_have_values, plain_values
-from gatherscatter._libraries.of_python import exceeds_int64, fits, integers_in
-from gatherscatter._libraries.recognise import hint
+from gatherscatter._libraries.of_python import exceeds_int64, fits_int64, integers_in
+from gatherscatter._libraries.recognise import dtype_name, hint
 from gatherscatter._ops.keywords import Bounds, ScatterBounds
-from gatherscatter._values.implicit_cast import dtype_name, implicit_cast
+from gatherscatter._values.implicit_cast import implicit_cast
 from gatherscatter._values.source import zero_item
 from gatherscatter.errors import TileTypeError, TileValueError, shown
 
@@ -266,7 +266,7 @@ def one_way_value(op: str, what: str, value: Any, array: Any, shape: Shape) -> A
 
 def _index_array(op: str, index: Any) -> Any:
     if isinstance(index, int) and not isinstance(index, bool):
-        return np.asarray(index) if fits(index) else integers_in(index)
+        return np.asarray(index) if fits_int64(index) else integers_in(index)
     if isinstance(index, list | tuple):
         array = np.asarray(index)
         if array.size == 0:

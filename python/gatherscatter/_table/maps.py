@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from gatherscatter import _core
-from gatherscatter._libraries.of_python import Wide, unchecked
+from gatherscatter._libraries.of_python import BigIntegers, as_int, unchecked_text
 from gatherscatter._table.messages import counted
 from gatherscatter._table.ranges import as_map, within
 from gatherscatter.errors import DataTypeError, IndexTypeError, InvalidArgument, shown
 
-__all__ = ["Read", "check_vouched", "gathered", "integer", "is_null_type", "map_of", "mask_of", "scattered"]
+__all__ = ["Read", "check_map_fits", "gathered", "is_null_type", "item_of_map", "map_of", "mask_of", "scattered"]
 
 # Result of a reader: integers (or bools), and which of them are not null; None if the values hold this themselves.
 Read = tuple[Any, Any]
@@ -55,10 +54,10 @@ def scattered(op: str, rows: Any, valid: Any, frame: Any, other: Any, one_row: b
     return _core.Selection.scatter(op, rows, valid, frame.lengths, other.lengths, one_row, frame.device)
 
 
-def check_vouched(op: str, bounds: str, rows: Any) -> None:
+def check_map_fits(op: str, bounds: str, rows: Any) -> None:
     """Raise IndexTypeError for ``bounds="unchecked"`` if the map holds numbers that no integer type can hold."""
-    if bounds == "unchecked" and type(rows) in (Wide, range):
-        raise IndexTypeError(f"{op}: {unchecked('the map')}")
+    if bounds == "unchecked" and type(rows) in (BigIntegers, range):
+        raise IndexTypeError(f"{op}: {unchecked_text('the map')}")
 
 
 def mask_of(op: str, given: Any) -> Read:
@@ -84,28 +83,24 @@ def is_null_type(kind: type) -> bool:
     return kind is type(None) or kind.__name__ == "NAType"
 
 
-def integer(value: Any, refuse: Callable[[Any], Exception]) -> int:
-    """An integer of Python or an array library as an int; for any other value raise the error that `refuse` returns."""
-    if type(value) is int:
-        return value
-    try:
-        if type(value) not in BOOLS:
-            return operator.index(value)
-    except TypeError:
-        pass
-    raise refuse(value)
+def item_of_map(value: Any, refuse: Callable[[Any], Exception]) -> int:
+    """An item of a list as an int, also a 0-d array; for any other value raise the error that `refuse` returns."""
+    number = as_int(value, arrays=True)
+    if number is None:
+        raise refuse(value)
+    return number
 
 
 def _numbers(values: Sequence[Any], refuse: Callable[[Any], Exception]) -> Any:
-    """Integers as an array of int64, or of uint64 if int64 cannot hold them, or as `Wide` if neither can."""
+    """Integers as an array of int64, or of uint64 if int64 cannot hold them, or as `BigIntegers` if neither can."""
     if set(map(type, values)) != {int}:
-        values = [integer(value, refuse) for value in values]
+        values = [item_of_map(value, refuse) for value in values]
     for dtype in (np.int64, np.uint64):
         try:
             return np.array(values, dtype)
         except OverflowError:
             pass
-    return Wide(list(values), (len(values),))
+    return BigIntegers(list(values), (len(values),))
 
 
 def _sequence(op: str, given: Sequence[Any], bools: bool) -> Read:

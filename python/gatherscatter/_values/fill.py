@@ -2,46 +2,24 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from gatherscatter._libraries.adopt import has_values, import_dlpack, is_table
+from gatherscatter._libraries import of_dlpack, of_numpy, of_torch
+from gatherscatter._libraries.adopt import has_values, is_table
 from gatherscatter._libraries.columns import is_scalar, scalar_of
-from gatherscatter._libraries.devices import as_numpy, has_interface, is_on_device, stand_in
-from gatherscatter._libraries.of_torch import unnamed_dtype
-from gatherscatter._libraries.recognise import is_ndarray, no_array
+from gatherscatter._libraries.devices import is_on_device, stand_in
+from gatherscatter._libraries.numbers import Numbers
+from gatherscatter._libraries.of_dlpack import as_numpy, import_dlpack
+from gatherscatter._libraries.recognise import has_interface, is_ndarray, no_array
 from gatherscatter.errors import is_large, shown
 
-__all__ = ["Numbers", "as_fill", "numbers_of"]
+__all__ = ["array_like_of", "as_fill", "numbers_of"]
 
 
 class _Misfit(Exception):
     """The dtype cannot hold the value."""
-
-
-@dataclass(frozen=True)
-class Numbers:
-    """The numbers that a dtype can hold, and a function that makes an item of it.
-
-    Attributes
-    ----------
-    category : type
-        ``bool``, ``int``, ``float`` or ``complex``.
-    low, high : Any
-        Limits of an integer or floating dtype; None for bool and complex.
-    make : callable
-        Takes a Python number, returns a 0-d array of the dtype; a number that does not fit is converted by the rules of
-        the library.
-    """
-
-    category: type
-    low: Any
-    high: Any
-    make: Callable[[Any], Any]
 
 
 def numbers_of(like: Any) -> Numbers | None:
@@ -57,16 +35,15 @@ def numbers_of(like: Any) -> Numbers | None:
     TypeError
         If the library cannot make a value of that dtype.
     """
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(like, torch.Tensor):
-        return _torch_numbers(torch, like)
+    if of_torch.is_tensor(like):
+        return of_torch.numbers(like)
     if isinstance(like.dtype, np.dtype):
-        numbers = _numpy_numbers(like.dtype)
+        numbers = of_numpy.numbers(like.dtype)
         if numbers is None or is_ndarray(like):
             return numbers
         make = numbers.make
         return Numbers(numbers.category, numbers.low, numbers.high, lambda value: _in_library_of(like, make(value)))
-    return _namespace_numbers(like)
+    return of_dlpack.numbers(like)
 
 
 def as_fill(op: str, like: Any, fill_value: Any, what: str = "fill_value") -> Any:
@@ -143,9 +120,8 @@ def _plain_number(value: Any, what: str) -> Any:
         return value
     if getattr(value, "ndim", None) != 0 or getattr(getattr(value, "dtype", None), "kind", None) in ("m", "M"):
         return value
-    if getattr(value, "requires_grad", False) and sys.modules["torch"].is_grad_enabled():
-        raise RuntimeError(f"{what} is a tensor that requires grad, and its gradient would be lost; pass its .detach()")
-    if hasattr(value, "requires_grad") and unnamed_dtype(value):
+    of_torch.refuse_gradient(what, value)
+    if of_torch.is_tensor(value) and of_torch.unnamed_dtype(value):
         raise TypeError(f"{what} has dtype {value.dtype}, which has no numbers")
     return value.item()
 
@@ -165,7 +141,7 @@ def _number(numbers: Numbers, fill_value: Any, what: str = "fill_value") -> Any:
             raise _Misfit
         return numbers.make(bool(value))
     if numbers.category is int:
-        return numbers.make(_integer(numbers, value))
+        return numbers.make(_integral(numbers, value))
     try:
         made = numbers.make(value)
     except OverflowError:  # an integer beyond the range of every float
@@ -182,7 +158,7 @@ def _number(numbers: Numbers, fill_value: Any, what: str = "fill_value") -> Any:
     return made
 
 
-def _integer(numbers: Numbers, value: Any) -> int:
+def _integral(numbers: Numbers, value: Any) -> int:
     if value != value or abs(value) == np.inf or value != int(value) or not numbers.low <= int(value) <= numbers.high:
         raise _Misfit
     return int(value)
@@ -195,92 +171,6 @@ def _represents(held: Any, wanted: Any) -> bool:
     if wanted == 0 or abs(wanted) == np.inf:
         return bool(held == wanted)
     return bool(abs(held) < np.inf and (held == 0 or (held < 0) == (wanted < 0)))
-
-
-def _float_limits(info: Any) -> tuple[Any, Any]:
-    """The limits within which a value rounds to a finite one: up to half a spacing beyond the largest finite value."""
-    kind = np.longdouble if getattr(info, "dtype", None) == np.dtype(np.longdouble) else float
-    slack = 1 + kind(info.eps) / 4
-    low, high = kind(info.min), kind(info.max)
-    with np.errstate(all="ignore"):
-        return (low * slack, high * slack) if high * slack < np.inf else (low, high)
-
-
-def _numpy_numbers(dtype: np.dtype[Any]) -> Numbers | None:
-    def make(value: Any) -> np.ndarray[Any, Any]:
-        with np.errstate(all="ignore"):
-            return np.array(value, dtype)
-
-    if dtype.kind == "b":
-        return Numbers(bool, None, None, make)
-    if dtype.kind in "iu":
-        info = np.iinfo(dtype)
-        return Numbers(int, int(info.min), int(info.max), make)
-    if dtype.kind == "f" and issubclass(dtype.type, np.floating):
-        return Numbers(float, *_float_limits(np.finfo(dtype)), make)
-    if dtype.kind == "c" and issubclass(dtype.type, np.complexfloating):
-        return Numbers(complex, None, None, make)
-    if dtype.kind in "VfciuO" and not issubclass(dtype.type, np.void | np.object_):
-        return _extension_numbers(dtype, make)
-    return None
-
-
-def _extension_numbers(dtype: np.dtype[Any], make: Callable[[Any], Any]) -> Numbers | None:
-    """The numbers of a dtype that another package adds to NumPy, such as bfloat16, float8 and int4 of ml_dtypes."""
-    category = type(np.zeros((), dtype).item())
-    package: Any = sys.modules.get(dtype.type.__module__.partition(".")[0])
-    if category is int and hasattr(package, "iinfo"):
-        info = package.iinfo(dtype)
-        return Numbers(int, int(info.min), int(info.max), make)
-    if category is float and hasattr(package, "finfo"):
-        return Numbers(float, *_float_limits(package.finfo(dtype)), make)
-    if category in (bool, complex):
-        return Numbers(category, None, None, make)
-    return None
-
-
-def _torch_numbers(torch: Any, like: Any) -> Numbers:
-    dtype = like.dtype
-
-    # The value is made in the widest dtype of its category and then cast, because torch.full refuses a value beyond the
-    # range that rounds into it. It lies in host memory also for a tensor on a GPU: the binding copies it to the GPU
-    # without waiting.
-    def make_from(widest: Any) -> Callable[[Any], Any]:
-        return lambda value: torch.tensor(value, dtype=widest, device="cpu").to(dtype)
-
-    if dtype is torch.bool:
-        return Numbers(bool, None, None, make_from(torch.bool))
-    if like.is_complex():
-        return Numbers(complex, None, None, make_from(torch.complex128))
-    try:
-        if like.is_floating_point():
-            return Numbers(float, *_float_limits(torch.finfo(dtype)), make_from(torch.float64))
-        info = torch.iinfo(dtype)
-    except (TypeError, RuntimeError):
-        step = "; pass tensor.view(torch.uint8)" if unnamed_dtype(like) else ""
-        raise TypeError(f"torch cannot make a value of dtype {dtype}{step}") from None
-    return Numbers(int, int(info.min), int(info.max), make_from(dtype))
-
-
-def _namespace_numbers(like: Any) -> Numbers:
-    """The numbers of a dtype of any other library that follows the array-API standard."""
-    try:
-        xp = like.__array_namespace__()
-        dtype = like.dtype
-        categories = {"bool": bool, "integral": int, "real floating": float, "complex floating": complex}
-        category = next(kind for name, kind in categories.items() if xp.isdtype(dtype, name))
-    except (AttributeError, StopIteration, TypeError):
-        raise TypeError(f"cannot make a value of dtype {like.dtype} for {type(like).__name__}") from None
-
-    def make(value: Any) -> Any:
-        return xp.full((), value, dtype=dtype, device=like.device)
-
-    if category is int:
-        info = xp.iinfo(dtype)
-        return Numbers(int, int(info.min), int(info.max), make)
-    if category is float:
-        return Numbers(float, *_float_limits(xp.finfo(dtype)), make)
-    return Numbers(category, None, None, make)
 
 
 def _in_library_of(like: Any, made: np.ndarray[Any, Any]) -> Any:
@@ -334,7 +224,7 @@ def _fill_fields(made: np.ndarray[Any, Any], value: Any) -> None:
 
 
 def _item(dtype: np.dtype[Any], value: Any) -> np.ndarray[Any, Any]:
-    numbers = _numpy_numbers(dtype)
+    numbers = of_numpy.numbers(dtype)
     made: np.ndarray[Any, Any] = _without_numbers(dtype, value) if numbers is None else _number(numbers, value)
     return made
 

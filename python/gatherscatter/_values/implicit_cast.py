@@ -11,26 +11,21 @@ bytes, an array of the same dtype, or one value of its own kind that loses nothi
 from __future__ import annotations
 
 import re
-import sys
 from typing import Any
 
 import numpy as np
 
+from gatherscatter._libraries import of_torch
 from gatherscatter._libraries.adopt import must_have_values
 from gatherscatter._libraries.devices import is_on_device
+from gatherscatter._libraries.recognise import dtype_name
 from gatherscatter._values.fill import as_fill, numbers_of
 from gatherscatter.errors import TileTypeError, TileValueError, shown
 
-__all__ = ["dtype_name", "implicit_cast"]
+__all__ = ["implicit_cast"]
 
 _LITERALS: dict[type, int] = {bool: 0, int: 1, float: 2, complex: 3}
 _NUMBER = re.compile(r"(bool|int|uint|float|bfloat|complex)(\d*)")
-
-
-def dtype_name(array: Any) -> str:
-    """Name of an array's dtype without the name of its library: ``int64``, ``bfloat16``, ``float8_e4m3fn``."""
-    dtype = array.dtype
-    return dtype.name if isinstance(dtype, np.dtype) else str(dtype).rpartition(".")[2]
 
 
 def implicit_cast(op: str, what: str, value: Any, array: Any) -> Any:
@@ -100,7 +95,10 @@ def _is_typed(value: Any) -> bool:
 
 
 def _typed(op: str, what: str, value: Any, array: Any) -> Any:
-    value = _with_plain_memory(op, what, value)
+    if of_torch.is_tensor(value):
+        must_have_values(op, what, value)
+        of_torch.refuse_gradient(f"{op}: {what}", value)
+        value = of_torch.resolved(value)
     source, target = dtype_name(value), dtype_name(array)
     if source == target and _same_dtype(value, array):
         return _converted(value, array)
@@ -109,18 +107,6 @@ def _typed(op: str, what: str, value: Any, array: Any) -> Any:
     if source == target or not _widens(source, target):
         raise _refusal(op, what, f"of dtype {source}", array)
     return _converted(value, array)
-
-
-def _with_plain_memory(op: str, what: str, value: Any) -> Any:
-    torch = sys.modules.get("torch")
-    if torch is None or not isinstance(value, torch.Tensor):
-        return value
-    must_have_values(op, what, value)
-    if value.requires_grad and torch.is_grad_enabled():
-        raise RuntimeError(
-            f"{op}: {what} is a tensor that requires grad, and its gradient would be lost; pass its .detach()"
-        )
-    return value.resolve_conj().resolve_neg()
 
 
 def _same_dtype(value: Any, array: Any) -> bool:
@@ -151,31 +137,18 @@ def _widens(source: str, target: str) -> bool:
 
 
 def _converted(value: Any, array: Any) -> Any:
-    torch = sys.modules.get("torch")
-    if is_on_device(value) and not (torch is not None and isinstance(value, torch.Tensor)):
+    if is_on_device(value) and not of_torch.is_tensor(value):
         is_same = _same_dtype(value, array) and dtype_name(value) == dtype_name(array)
         return value if is_same else _cast_on_device(value, array)
-    if torch is not None and isinstance(array, torch.Tensor):
-        if isinstance(value, torch.Tensor):
-            return value.to(array.dtype)
-        return _as_torch(torch, np.asarray(value), array)
-    if torch is not None and isinstance(value, torch.Tensor):
-        if dtype_name(value) == dtype_name(array) and _NUMBER.fullmatch(dtype_name(value)) is None:
-            return value  # a narrow float: NumPy cannot read it, and its bytes need no conversion
-        if value.dtype is torch.bfloat16:
-            if dtype_name(array) == "bfloat16":
-                return value
-            value = value.to(torch.float32)
+    if of_torch.is_tensor(array):
+        return of_torch.cast_to(array, value)
+    if of_torch.is_tensor(value):
+        name = dtype_name(value)
+        if name == dtype_name(array) and (name == "bfloat16" or _NUMBER.fullmatch(name) is None):
+            return value  # a bfloat16 or a narrow float: NumPy cannot read it, and its bytes need no conversion
+        if name == "bfloat16":
+            value = value.float()
     return np.asarray(value).astype(array.dtype, copy=False)
-
-
-def _as_torch(torch: Any, value: np.ndarray[Any, Any], array: Any) -> Any:
-    native = value.astype(value.dtype.newbyteorder("="), copy=False)
-    if dtype_name(native) == dtype_name(array):
-        return native
-    if native.dtype.kind not in "biufc":
-        native = native.astype(np.float32)
-    return torch.from_numpy(native.copy()).to(array.dtype)
 
 
 def _cast_on_device(value: Any, array: Any) -> Any:

@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-from operator import index
 from typing import Any
 
 import numpy as np
 
 from gatherscatter._libraries.adopt import is_container, must_have_values
-from gatherscatter._libraries.devices import has_interface, is_on_device
+from gatherscatter._libraries.devices import is_on_device
+from gatherscatter._libraries.of_python import as_int, is_integer
 from gatherscatter.errors import shown
 
-__all__ = ["integer", "is_integer", "one_integer"]
-
-
-def is_integer(value: Any) -> bool:
-    """Whether a value is an integer and not an array.
-
-    Integers of Python and NumPy, Python's bool and objects with ``__index__`` are integers.
-    """
-    if isinstance(value, int | np.integer):
-        return True
-    return hasattr(type(value), "__index__") and not isinstance(value, np.bool_) and not _is_array(value)
+__all__ = ["integer", "one_integer"]
 
 
 def integer(op: str, what: str, value: Any) -> int:
     """Convert an integer to int; refuse bools and arrays."""
-    if type(value) is int:
-        return value
-    if isinstance(value, bool) or not is_integer(value):
+    number = as_int(value)
+    if number is None:
         raise TypeError(f"{op}: {what} is {shown(value)}, expected an integer")
-    return index(value)
+    return number
 
 
 def one_integer(op: str, what: str, value: Any) -> int:
@@ -52,7 +41,3 @@ def one_integer(op: str, what: str, value: Any) -> int:
     if array.size != 1:
         raise ValueError(f"{op}: {what} has {array.size} elements, expected 1")
     return int(array.reshape(-1)[0])
-
-
-def _is_array(value: Any) -> bool:
-    return hasattr(value, "__array__") or hasattr(value, "__dlpack__") or has_interface(value)

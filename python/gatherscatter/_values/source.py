@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
 
+from gatherscatter._libraries import of_torch
 from gatherscatter._libraries.adopt import has_values, is_table, must_have_values, plain_values
-from gatherscatter._libraries.devices import Values, has_interface, is_on_device
+from gatherscatter._libraries.devices import is_on_device
+from gatherscatter._libraries.of_python import LiteralArray
+from gatherscatter._libraries.recognise import has_interface
 from gatherscatter._values.fill import array_like_of, as_fill
 from gatherscatter.errors import shown
 
@@ -75,16 +77,13 @@ def as_source(op: str, like: Any, source: Any, what: str = "src") -> Any:
         return like  # the items are references: `_core` refuses such a target for any source
     if _is_nested(like, source):
         values = _array_of_list(op, like, source, what)
-        return Values(values) if on_device else values
+        return LiteralArray(values) if on_device else values
     return _item(op, like, source, what)
 
 
 def zero_item(like: Any) -> Any:
     """One item of zero bytes, of exactly the dtype of `like`."""
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(like, torch.Tensor):
-        return torch.zeros(like.dtype.itemsize, dtype=torch.uint8).view(like.dtype)[0]
-    return np.zeros((), like.dtype)
+    return of_torch.zero_item(like) if of_torch.is_tensor(like) else np.zeros((), like.dtype)
 
 
 def _is_array_without_rank(source: Any) -> bool:
@@ -124,8 +123,7 @@ def _array_of_list(op: str, like: Any, values: Any, what: str) -> Any:
             result[i] = _item(op, result, leaf, what)
         return result.reshape(shape)
     items = [_item(op, like, leaf, what) for leaf in leaves]
-    torch = sys.modules.get("torch")
-    library = torch if torch is not None and isinstance(like, torch.Tensor) else like.__array_namespace__()
+    library = of_torch.namespace() if of_torch.is_tensor(like) else like.__array_namespace__()
     return library.reshape(library.stack(items), shape) if items else library.empty(shape, dtype=like.dtype)
 
 

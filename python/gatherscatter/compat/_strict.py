@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from gatherscatter._libraries.adopt import must_have_values
-from gatherscatter._libraries.recognise import no_array
+from gatherscatter._libraries.recognise import dtype_name, no_array
 from gatherscatter._values.fill import array_like_of
-from gatherscatter._values.implicit_cast import dtype_name
 
 __all__ = ["INTEGERS", "Dtypes", "array_like", "check_index_dtype", "item_bytes"]
 
