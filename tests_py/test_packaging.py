@@ -2,9 +2,12 @@
 
 import importlib.metadata
 import inspect
+import pickle
 import re
 import subprocess
 from pathlib import Path
+
+import numpy as np
 
 import gatherscatter as gs
 from gatherscatter import _core
@@ -30,6 +33,32 @@ def test_everything_public_exists_and_is_documented():
         thing = getattr(gs, name)
         if inspect.isroutine(thing) or inspect.isclass(thing):
             assert inspect.getdoc(thing), name
+
+
+def test_no_public_function_hides_a_module():
+    """`gatherscatter.gather` is a function, so a module of that name could not be reached as an attribute."""
+    folder = Path(gs.__file__).parent
+    functions = [name for name in gs.__all__ if not inspect.ismodule(getattr(gs, name))]
+    assert {"gather", "scatter", "plan"} <= {*functions}
+    assert not [name for name in functions if (folder / f"{name}.py").exists() or (folder / name).is_dir()]
+
+
+def test_public_objects_name_a_public_module():
+    """Pickles name the module of a function or class, so it must not change when files move."""
+    for name in gs.__all__:
+        thing = getattr(gs, name)
+        if inspect.ismodule(thing) or name == "__version__":
+            continue
+        assert thing.__module__ == ("gatherscatter.errors" if name == "OutOfBoundsError" else "gatherscatter"), name
+        assert pickle.loads(pickle.dumps(thing)) is thing, name
+
+
+def test_plans_name_a_public_module_in_pickles():
+    plan = gs.plan(gs.take, np.arange(3.0), np.array([2, 0]))
+    stored = pickle.dumps(plan, protocol=0)
+    assert b"cgatherscatter\nPlan\n" in stored
+    earlier = stored.replace(b"cgatherscatter\nPlan\n", b"cgatherscatter.plan\nPlan\n")  # of earlier versions
+    assert pickle.loads(stored) == pickle.loads(earlier) == plan
 
 
 def test_operators_have_a_runnable_example():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,11 @@ from gatherscatter._numpy.rules import is_foreign, rule_of
 from gatherscatter._numpy.take_general import compress_anything, take_anything, take_anything_along_axis
 from gatherscatter._ops.keywords import Bounds, Mode, Negative
 from gatherscatter.errors import OutOfBoundsError
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from gatherscatter._ops.keywords import GatherKeywords, TakeKeywords
 
 __all__ = ["compress", "take", "take_along_axis"]
 
@@ -44,11 +49,7 @@ def take(
     axis: int | None = None,
     out: Any = None,
     mode: Mode = "raise",
-    *,
-    bounds: Bounds | None = None,
-    negative: Negative | None = None,
-    fill_value: Any = None,
-    mask: Any = None,
+    **keywords: Unpack[TakeKeywords],
 ) -> npt.NDArray[Any]: ...
 @overload
 def take(
@@ -57,11 +58,7 @@ def take(
     axis: int | None = None,
     out: Any = None,
     mode: Mode = "raise",
-    *,
-    bounds: Bounds | None = None,
-    negative: Negative | None = None,
-    fill_value: Any = None,
-    mask: Any = None,
+    **keywords: Unpack[TakeKeywords],
 ) -> npt.NDArray[_Scalar]: ...
 @overload
 def take(
@@ -70,11 +67,7 @@ def take(
     axis: int | None = None,
     out: Any = None,
     mode: Mode = "raise",
-    *,
-    bounds: Bounds | None = None,
-    negative: Negative | None = None,
-    fill_value: Any = None,
-    mask: Any = None,
+    **keywords: Unpack[TakeKeywords],
 ) -> _Array: ...
 @operator_lane("take")
 def take(
@@ -170,39 +163,15 @@ def take(
 
 @overload
 def take_along_axis(
-    arr: _Nested,
-    indices: Any,
-    axis: int | None = -1,
-    *,
-    bounds: Bounds = "raise",
-    negative: Negative = "from_end",
-    fill_value: Any = None,
-    mask: Any = None,
-    out: Any = None,
+    arr: _Nested, indices: Any, axis: int | None = -1, **keywords: Unpack[GatherKeywords[Any]]
 ) -> npt.NDArray[Any]: ...
 @overload
 def take_along_axis(
-    arr: npt.NDArray[_Scalar],
-    indices: Any,
-    axis: int | None = -1,
-    *,
-    bounds: Bounds = "raise",
-    negative: Negative = "from_end",
-    fill_value: Any = None,
-    mask: Any = None,
-    out: Any = None,
+    arr: npt.NDArray[_Scalar], indices: Any, axis: int | None = -1, **keywords: Unpack[GatherKeywords[Any]]
 ) -> npt.NDArray[_Scalar]: ...
 @overload
 def take_along_axis(
-    arr: _Array,
-    indices: Any,
-    axis: int | None = -1,
-    *,
-    bounds: Bounds = "raise",
-    negative: Negative = "from_end",
-    fill_value: Any = None,
-    mask: Any = None,
-    out: Any = None,
+    arr: _Array, indices: Any, axis: int | None = -1, **keywords: Unpack[GatherKeywords[Any]]
 ) -> _Array: ...
 @operator_lane("take_along_axis")
 def take_along_axis(

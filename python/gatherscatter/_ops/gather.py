@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,11 @@ from gatherscatter._ops.keywords import Bounds, Negative
 from gatherscatter._values.fill import as_fill
 from gatherscatter._values.integers import one_integer
 from gatherscatter.errors import shown
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from gatherscatter._ops.keywords import GatherKeywords
 
 ArrayT = TypeVar("ArrayT")
 ScalarT = TypeVar("ScalarT", bound=np.generic)
@@ -33,48 +38,11 @@ def gather(
     input: npt.NDArray[ScalarT],
     dim: int | np.integer[Any],
     index: Any,
-    *,
-    bounds: Bounds = ...,
-    negative: Negative = ...,
-    fill_value: Any = ...,
-    mask: Any = ...,
-    out: npt.NDArray[ScalarT] | None = ...,
+    **keywords: Unpack[GatherKeywords[npt.NDArray[ScalarT]]],
 ) -> npt.NDArray[ScalarT]: ...
 @overload
 def gather(
-    input: ArrayT,
-    dim: int | np.integer[Any],
-    index: Any,
-    *,
-    bounds: Bounds = ...,
-    negative: Negative = ...,
-    fill_value: Any = ...,
-    mask: Any = ...,
-    out: ArrayT | None = ...,
-) -> ArrayT: ...
-@overload
-def gather(
-    input: npt.NDArray[ScalarT],
-    *,
-    dim: int | np.integer[Any],
-    index: Any,
-    bounds: Bounds = ...,
-    negative: Negative = ...,
-    fill_value: Any = ...,
-    mask: Any = ...,
-    out: npt.NDArray[ScalarT] | None = ...,
-) -> npt.NDArray[ScalarT]: ...
-@overload
-def gather(
-    input: ArrayT,
-    *,
-    dim: int | np.integer[Any],
-    index: Any,
-    bounds: Bounds = ...,
-    negative: Negative = ...,
-    fill_value: Any = ...,
-    mask: Any = ...,
-    out: ArrayT | None = ...,
+    input: ArrayT, dim: int | np.integer[Any], index: Any, **keywords: Unpack[GatherKeywords[ArrayT]]
 ) -> ArrayT: ...
 @overload
 def gather(
@@ -83,26 +51,11 @@ def gather(
     axis: Any,
     /,
     batch_dims: int = ...,
-    *,
-    bounds: Bounds = ...,
-    negative: Negative = ...,
-    fill_value: Any = ...,
-    mask: Any = ...,
-    out: npt.NDArray[ScalarT] | None = ...,
+    **keywords: Unpack[GatherKeywords[npt.NDArray[ScalarT]]],
 ) -> npt.NDArray[ScalarT]: ...
 @overload
 def gather(
-    input: ArrayT,
-    indices: Any,
-    axis: Any,
-    /,
-    batch_dims: int = ...,
-    *,
-    bounds: Bounds = ...,
-    negative: Negative = ...,
-    fill_value: Any = ...,
-    mask: Any = ...,
-    out: ArrayT | None = ...,
+    input: ArrayT, indices: Any, axis: Any, /, batch_dims: int = ..., **keywords: Unpack[GatherKeywords[ArrayT]]
 ) -> ArrayT: ...
 @overload
 def gather(
@@ -112,25 +65,11 @@ def gather(
     *,
     axis: Any,
     batch_dims: int = ...,
-    bounds: Bounds = ...,
-    negative: Negative = ...,
-    fill_value: Any = ...,
-    mask: Any = ...,
-    out: npt.NDArray[ScalarT] | None = ...,
+    **keywords: Unpack[GatherKeywords[npt.NDArray[ScalarT]]],
 ) -> npt.NDArray[ScalarT]: ...
 @overload
 def gather(
-    input: ArrayT,
-    indices: Any,
-    /,
-    *,
-    axis: Any,
-    batch_dims: int = ...,
-    bounds: Bounds = ...,
-    negative: Negative = ...,
-    fill_value: Any = ...,
-    mask: Any = ...,
-    out: ArrayT | None = ...,
+    input: ArrayT, indices: Any, /, *, axis: Any, batch_dims: int = ..., **keywords: Unpack[GatherKeywords[ArrayT]]
 ) -> ArrayT: ...
 @overload
 def gather(
@@ -139,24 +78,11 @@ def gather(
     indices: Any,
     axis: Any,
     batch_dims: int = ...,
-    bounds: Bounds = ...,
-    negative: Negative = ...,
-    fill_value: Any = ...,
-    mask: Any = ...,
-    out: npt.NDArray[ScalarT] | None = ...,
+    **keywords: Unpack[GatherKeywords[npt.NDArray[ScalarT]]],
 ) -> npt.NDArray[ScalarT]: ...
 @overload
 def gather(
-    input: ArrayT,
-    *,
-    indices: Any,
-    axis: Any,
-    batch_dims: int = ...,
-    bounds: Bounds = ...,
-    negative: Negative = ...,
-    fill_value: Any = ...,
-    mask: Any = ...,
-    out: ArrayT | None = ...,
+    input: ArrayT, *, indices: Any, axis: Any, batch_dims: int = ..., **keywords: Unpack[GatherKeywords[ArrayT]]
 ) -> ArrayT: ...
 @overload
 def gather(
@@ -165,24 +91,11 @@ def gather(
     input_indices: Any,
     axis: Any,
     batch_dims: int = ...,
-    bounds: Bounds = ...,
-    negative: Negative = ...,
-    fill_value: Any = ...,
-    mask: Any = ...,
-    out: npt.NDArray[ScalarT] | None = ...,
+    **keywords: Unpack[GatherKeywords[npt.NDArray[ScalarT]]],
 ) -> npt.NDArray[ScalarT]: ...
 @overload
 def gather(
-    input: ArrayT,
-    *,
-    input_indices: Any,
-    axis: Any,
-    batch_dims: int = ...,
-    bounds: Bounds = ...,
-    negative: Negative = ...,
-    fill_value: Any = ...,
-    mask: Any = ...,
-    out: ArrayT | None = ...,
+    input: ArrayT, *, input_indices: Any, axis: Any, batch_dims: int = ..., **keywords: Unpack[GatherKeywords[ArrayT]]
 ) -> ArrayT: ...
 @_core.operator_lane("gather")
 def gather(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,11 @@ from gatherscatter import _core
 from gatherscatter._ops.keywords import Bounds, Duplicates, Negative, Reduce, ScatterBounds
 from gatherscatter._values.fill import as_fill
 from gatherscatter._values.source import as_source
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from gatherscatter._ops.keywords import GatherKeywords, ScatterKeywords
 
 __all__ = ["gather_nd", "scatter_nd"]
 
@@ -23,24 +28,11 @@ def gather_nd(
     input: npt.NDArray[ScalarT],
     indices: Any,
     batch_dims: int = 0,
-    *,
-    bounds: Bounds = "raise",
-    negative: Negative = "from_end",
-    fill_value: Any = None,
-    mask: Any = None,
-    out: npt.NDArray[ScalarT] | None = None,
+    **keywords: Unpack[GatherKeywords[npt.NDArray[ScalarT]]],
 ) -> npt.NDArray[ScalarT]: ...
 @overload
 def gather_nd(
-    input: ArrayT,
-    indices: Any,
-    batch_dims: int = 0,
-    *,
-    bounds: Bounds = "raise",
-    negative: Negative = "from_end",
-    fill_value: Any = None,
-    mask: Any = None,
-    out: ArrayT | None = None,
+    input: ArrayT, indices: Any, batch_dims: int = 0, **keywords: Unpack[GatherKeywords[ArrayT]]
 ) -> ArrayT: ...
 def gather_nd(
     input: Any,
@@ -124,29 +116,11 @@ def scatter_nd(
     indices: Any,
     updates: Any,
     batch_dims: int = 0,
-    *,
-    reduce: Reduce | None = None,
-    include_self: bool = True,
-    duplicates: Duplicates = "last",
-    bounds: ScatterBounds = "raise",
-    negative: Negative = "from_end",
-    mask: Any = None,
-    out: npt.NDArray[ScalarT] | None = None,
+    **keywords: Unpack[ScatterKeywords[npt.NDArray[ScalarT]]],
 ) -> npt.NDArray[ScalarT]: ...
 @overload
 def scatter_nd(
-    input: ArrayT,
-    indices: Any,
-    updates: Any,
-    batch_dims: int = 0,
-    *,
-    reduce: Reduce | None = None,
-    include_self: bool = True,
-    duplicates: Duplicates = "last",
-    bounds: ScatterBounds = "raise",
-    negative: Negative = "from_end",
-    mask: Any = None,
-    out: ArrayT | None = None,
+    input: ArrayT, indices: Any, updates: Any, batch_dims: int = 0, **keywords: Unpack[ScatterKeywords[ArrayT]]
 ) -> ArrayT: ...
 def scatter_nd(
     input: Any,

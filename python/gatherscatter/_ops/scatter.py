@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,11 @@ from gatherscatter import _core
 from gatherscatter._ops.keywords import Duplicates, Negative, Reduce, ScatterBounds
 from gatherscatter._values.integers import one_integer
 from gatherscatter._values.source import as_source
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from gatherscatter._ops.keywords import ScatterKeywords
 
 __all__ = ["scatter"]
 
@@ -24,29 +29,11 @@ def scatter(
     dim: int | np.integer[Any],
     index: Any,
     src: Any,
-    *,
-    reduce: Reduce | None = None,
-    include_self: bool = True,
-    duplicates: Duplicates = "last",
-    bounds: ScatterBounds = "raise",
-    negative: Negative = "from_end",
-    mask: Any = None,
-    out: npt.NDArray[ScalarT] | None = None,
+    **keywords: Unpack[ScatterKeywords[npt.NDArray[ScalarT]]],
 ) -> npt.NDArray[ScalarT]: ...
 @overload
 def scatter(
-    input: ArrayT,
-    dim: int | np.integer[Any],
-    index: Any,
-    src: Any,
-    *,
-    reduce: Reduce | None = None,
-    include_self: bool = True,
-    duplicates: Duplicates = "last",
-    bounds: ScatterBounds = "raise",
-    negative: Negative = "from_end",
-    mask: Any = None,
-    out: ArrayT | None = None,
+    input: ArrayT, dim: int | np.integer[Any], index: Any, src: Any, **keywords: Unpack[ScatterKeywords[ArrayT]]
 ) -> ArrayT: ...
 @_core.operator_lane("scatter")
 def scatter(

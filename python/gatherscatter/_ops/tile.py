@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,11 @@ from gatherscatter._ops.keywords import Bounds, ScatterBounds
 from gatherscatter._values.implicit_cast import implicit_cast
 from gatherscatter._values.source import zero_item
 from gatherscatter.errors import TileTypeError, TileValueError, shown
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from gatherscatter._ops.keywords import TileKeywords
 
 __all__ = ["tile_gather", "tile_scatter"]
 
@@ -30,26 +35,10 @@ _MASK_DTYPE = re.compile("bool")
 
 @overload
 def tile_gather(
-    array: npt.NDArray[Scalar],
-    indices: Any,
-    /,
-    *,
-    mask: Any = None,
-    padding_value: Any = 0,
-    check_bounds: bool = True,
-    latency: int | None = None,
+    array: npt.NDArray[Scalar], indices: Any, /, **keywords: Unpack[TileKeywords]
 ) -> npt.NDArray[Scalar]: ...
 @overload
-def tile_gather(
-    array: Array,
-    indices: Any,
-    /,
-    *,
-    mask: Any = None,
-    padding_value: Any = 0,
-    check_bounds: bool = True,
-    latency: int | None = None,
-) -> Array: ...
+def tile_gather(array: Array, indices: Any, /, **keywords: Unpack[TileKeywords]) -> Array: ...
 def tile_gather(
     array: Any,
     indices: Any,
