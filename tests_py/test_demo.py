@@ -164,7 +164,7 @@ def test_demo_stops_at_a_wrong_table(monkeypatch, flight_tables, operator, job, 
 
     right = getattr(gs.table, operator)
     monkeypatch.setattr(gs.table, operator, wrong)
-    with pytest.raises(demo.Different, match=task):
+    with pytest.raises(demo.ResultMismatch, match=task):
         getattr(demo_flights, job)(*tables, rounds=1)
 
 
@@ -175,7 +175,7 @@ def test_demo_notices_a_join_that_is_not_a_merge(flight_tables):
     found = planes["tailnum"].to_pandas().to_frame().reset_index().set_index("tailnum")["index"]
     rows = flights["tailnum"].to_pandas().map(found).fillna(-1).to_numpy().astype(np.int64)
     demo_flights.check_merge("planes", flights, planes, ["tailnum"], rows)
-    with pytest.raises(demo.Different, match="merge"):  # a row that does not exist gave the last one
+    with pytest.raises(demo.ResultMismatch, match="merge"):  # a row that does not exist gave the last one
         demo_flights.check_merge("planes", flights, planes, ["tailnum"], rows % len(planes))
 
 
@@ -193,9 +193,9 @@ def test_demo_sees_every_difference_between_tables(kind):
         pa.table({"a": pa.array([1, 2, 3], pa.int32()), "b": ["x", None, "z"]}),
         table.slice(0, 2),
     ]
-    assert library.same(library.own(table), library.own(table.slice(0)))
+    assert library.equals(library.own(table), library.own(table.slice(0)))
     for other in others:
-        assert not library.same(library.own(table), library.own(other))
+        assert not library.equals(library.own(table), library.own(other))
 
 
 def test_demo_stops_at_a_wrong_result(monkeypatch):
@@ -211,7 +211,7 @@ def test_demo_stops_at_a_wrong_result(monkeypatch):
 
     right = gs.tile_gather
     monkeypatch.setattr(gs, "tile_gather", wrong)
-    with pytest.raises(demo.Different, match="shifted digits"):
+    with pytest.raises(demo.ResultMismatch, match="shifted digits"):
         demo.move(images, rounds=1)
 
 
@@ -224,7 +224,7 @@ def test_demo_stops_at_a_wrong_scatter(monkeypatch, operator, task):
 
     rng = np.random.default_rng(3)
     images, labels = rng.integers(0, 17, (60, 8, 8)).astype(np.float32), rng.integers(0, 10, 60)
-    classified = demo.Classified(images, labels, predicted=labels[::-1], confidence=np.ones(60))
+    classified = demo.Classification(images, labels, predicted=labels[::-1], confidence=np.ones(60))
     run = {
         "confusion matrix": lambda: demo.confuse(classified, rounds=1),
         "class means": lambda: demo.average(images, labels, rounds=1),
@@ -240,7 +240,7 @@ def test_demo_stops_at_a_wrong_scatter(monkeypatch, operator, task):
 
     right = getattr(gs, operator)
     monkeypatch.setattr(gs, operator, wrong)
-    with pytest.raises(demo.Different, match=task):
+    with pytest.raises(demo.ResultMismatch, match=task):
         run()
 
 

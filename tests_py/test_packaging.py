@@ -1,5 +1,6 @@
 """test_packaging.py: the files that an installed package must contain, and imports that it must not need."""
 
+import ast
 import importlib.metadata
 import inspect
 import pickle
@@ -59,6 +60,35 @@ def test_plans_name_a_public_module_in_pickles():
     assert b"cgatherscatter\nPlan\n" in stored
     earlier = stored.replace(b"cgatherscatter\nPlan\n", b"cgatherscatter.plan\nPlan\n")  # of earlier versions
     assert pickle.loads(stored) == pickle.loads(earlier) == plan
+
+
+# What the modules of the package may import, by folder; errors.py and the extension module are open to all.
+LAYERS = {
+    "_libraries": set(),
+    "_values": {"_libraries"},
+    "_ops": {"_libraries", "_values"},
+    "_numpy": {"_libraries", "_values", "_ops"},
+    "_settings": {"_values", "_version"},
+    "_table": {"_libraries"},
+    "table": {"_table", "_ops"},
+    "cuda": {"_libraries"},
+    "compat": {"_libraries", "_values", "_ops", "_settings", "_table"},
+    "errors": set(),
+}
+
+
+def test_modules_import_lower_layers_only():
+    folder = Path(gs.__file__).parent
+    seen = set()
+    for path in folder.rglob("*.py"):
+        layer = path.relative_to(folder).parts[0].removesuffix(".py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if layer in LAYERS and isinstance(node, ast.ImportFrom) and node.module.startswith("gatherscatter"):
+                names = [node.module] if "." in node.module else [f"gatherscatter.{each.name}" for each in node.names]
+                above = {name.split(".")[1] for name in names} - LAYERS[layer] - {layer, "errors", "_core"}
+                assert not above, f"{path.relative_to(folder)}:{node.lineno} imports {above}"
+                seen.add(layer)
+    assert seen == {*LAYERS} - {"errors"}
 
 
 def test_operators_have_a_runnable_example():

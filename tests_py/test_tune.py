@@ -11,7 +11,7 @@ from gatherscatter._cli import tune
 
 
 def found(gains, present=4):
-    return tune.Found(tune.THRESHOLDS[0], present, dict(zip((1, 2, 4, 8, 16), gains, strict=True)))
+    return tune.Measurement(tune.THRESHOLDS[0], present, dict(zip((1, 2, 4, 8, 16), gains, strict=True)))
 
 
 @pytest.mark.parametrize(

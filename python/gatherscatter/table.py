@@ -346,7 +346,7 @@ def segmented_gather(
     frame, back = segments.lists_of(op, source, validate)
     given = aligned(op, source, ("source", "gather_map_list"), gather_map_list)
     positions = segments.positions_of(op, frame, given, validate)
-    return back(segments.picked(op, frame, positions, bounds))
+    return back(segments.gathered_elements(op, frame, positions, bounds))
 
 
 def copy_if_else(lhs: Any, rhs: Any, boolean_mask: Any, *, validate: Validate = "basic") -> Any:

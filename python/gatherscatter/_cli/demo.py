@@ -18,7 +18,7 @@ import numpy.typing as npt
 import gatherscatter as gs
 
 if TYPE_CHECKING:
-    from gatherscatter._cli.demo_flights import Job
+    from gatherscatter._cli.demo_flights import TableTask
 
 Array = npt.NDArray[Any]
 
@@ -31,7 +31,7 @@ PACKAGES = {"sklearn": "scikit-learn"}  # package names of modules, where the tw
 ENLARGED = 2  # factor by which digits are enlarged before they are pasted
 
 
-class Different(RuntimeError):
+class ResultMismatch(RuntimeError):
     """A result differs from the result of plain NumPy or of a table library, which stops the demo."""
 
 
@@ -47,7 +47,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Classified:
+class Classification:
     images: Array
     labels: Array
     predicted: Array
@@ -55,18 +55,18 @@ class Classified:
 
 
 @dataclass(frozen=True)
-class Shown:
+class PictureData:
     """The data that the picture shows."""
 
     moved: dict[str, Array]  # name of the motion -> images, the originals first
-    classified: Classified
+    classified: Classification
     accuracy: float
     confusion: Array  # [true, predicted]
     means: Array  # one image per class
     sheet: Array
     lookup: dict[str, float]  # call -> seconds
     lookup_size: str
-    flights: list[Job]  # empty if the tables were left out
+    flights: list[TableTask]  # empty if the tables were left out
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -97,14 +97,14 @@ def enumerated(names: Sequence[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def same(task: str, ours: Array, plain: Array) -> Array:
-    """Return `ours` if its shape, dtype and bytes equal those of `plain`, else raise `Different`."""
+def require_equal(task: str, ours: Array, plain: Array) -> Array:
+    """Return `ours` if its shape, dtype and bytes equal those of `plain`, else raise `ResultMismatch`."""
     if ours.shape != plain.shape or ours.dtype != plain.dtype or ours.tobytes() != plain.tobytes():
-        raise Different(f"{task}: the result differs from plain NumPy")
+        raise ResultMismatch(f"{task}: the result differs from plain NumPy")
     return ours
 
 
-def race(rounds: int, *calls: Callable[[], object]) -> list[float]:
+def time_interleaved(rounds: int, *calls: Callable[[], object]) -> list[float]:
     """Median seconds of each call. The rounds are interleaved, so that other load of the machine affects all calls."""
     seconds: list[list[float]] = [[] for _ in calls]
     for _ in range(rounds + 1):
@@ -115,7 +115,7 @@ def race(rounds: int, *calls: Callable[[], object]) -> list[float]:
     return [statistics.median(times[1:]) for times in seconds]  # the first round warms up
 
 
-def classify(images: Array, labels: Array, rounds: int) -> tuple[Row, Classified, float]:
+def classify(images: Array, labels: Array, rounds: int) -> tuple[Row, Classification, float]:
     """Classify digits by their k nearest neighbours.
 
     Votes are gathered along an axis, their weights with batch_dims, and confidences along a dim.
@@ -128,8 +128,8 @@ def classify(images: Array, labels: Array, rounds: int) -> tuple[Row, Classified
     neighbours = np.argsort(distances, axis=1, kind="stable")[:, :NEIGHBOURS]
     known = labels[train]
 
-    votes = same("votes", gs.gather(known, neighbours, axis=0), known[neighbours])
-    near = same(
+    votes = require_equal("votes", gs.gather(known, neighbours, axis=0), known[neighbours])
+    near = require_equal(
         "distances of the neighbours",
         gs.gather(distances, neighbours, axis=1, batch_dims=1),
         np.take_along_axis(distances, neighbours, axis=1),
@@ -140,7 +140,8 @@ def classify(images: Array, labels: Array, rounds: int) -> tuple[Row, Classified
     )
     predicted = shares.argmax(axis=1)
     winner = predicted[:, None]
-    confidence = same("confidences", gs.gather(shares, 1, winner), np.take_along_axis(shares, winner, axis=1))[:, 0]
+    expected = np.take_along_axis(shares, winner, axis=1)
+    confidence = require_equal("confidences", gs.gather(shares, 1, winner), expected)[:, 0]
 
     def ours() -> None:
         gs.gather(known, neighbours, axis=0)
@@ -157,12 +158,12 @@ def classify(images: Array, labels: Array, rounds: int) -> tuple[Row, Classified
         "classify digits, 3 gathers",
         f"{len(test)} by {len(train)}, k = {NEIGHBOURS}",
         f"{accuracy:.1%} right",
-        *race(rounds, ours, plain),
+        *time_interleaved(rounds, ours, plain),
     )
-    return row, Classified(images[test], labels[test], predicted, confidence), accuracy
+    return row, Classification(images[test], labels[test], predicted, confidence), accuracy
 
 
-def confuse(classified: Classified, rounds: int) -> tuple[Row, Array]:
+def confuse(classified: Classification, rounds: int) -> tuple[Row, Array]:
     """Count how often each true digit was classified as each digit, by a scatter that adds ones."""
     true, predicted = classified.labels, classified.predicted
 
@@ -175,9 +176,10 @@ def confuse(classified: Classified, rounds: int) -> tuple[Row, Array]:
         np.add.at(counts, (true, predicted), 1)
         return counts
 
-    counts = same("confusion matrix", ours(), plain())
+    counts = require_equal("confusion matrix", ours(), plain())
     wrong = int(counts.sum() - counts.trace())
-    return Row("confusion matrix", f"{len(true)} digits", f"{wrong} wrong", *race(rounds, ours, plain)), counts
+    times = time_interleaved(rounds, ours, plain)
+    return Row("confusion matrix", f"{len(true)} digits", f"{wrong} wrong", *times), counts
 
 
 def average(images: Array, labels: Array, rounds: int) -> tuple[Row, Array]:
@@ -195,8 +197,8 @@ def average(images: Array, labels: Array, rounds: int) -> tuple[Row, Array]:
     def plain() -> Array:
         return np.stack([pixels[labels == digit].mean(axis=0) for digit in range(CLASSES)])
 
-    means = same("class means", ours(), plain())
-    row = Row("class means", f"{len(images)} images", f"{CLASSES} means", *race(rounds, ours, plain))
+    means = require_equal("class means", ours(), plain())
+    row = Row("class means", f"{len(images)} images", f"{CLASSES} means", *time_interleaved(rounds, ours, plain))
     return row, means.reshape(CLASSES, *images.shape[1:])
 
 
@@ -230,10 +232,10 @@ def paste(images: Array, rounds: int) -> tuple[Row, Array]:
 
     ours()
     plain()
-    same("pasted digits", mine, theirs)
+    require_equal("pasted digits", mine, theirs)
     outside = ink & ((row < 0) | (row >= high) | (column < 0) | (column >= wide))
     cut = f"{outside.sum() / ink.sum():.0%} cut off"
-    return Row("pasted digits", f"{len(digits)} on {high} x {wide}", cut, *race(rounds, ours, plain)), mine
+    return Row("pasted digits", f"{len(digits)} on {high} x {wide}", cut, *time_interleaved(rounds, ours, plain)), mine
 
 
 def motions(side: int) -> dict[str, tuple[Array, Array]]:
@@ -265,9 +267,9 @@ def move(images: Array, rounds: int) -> tuple[list[Row], dict[str, Array]]:
         def plain(row: Array = row, column: Array = column, inside: Array = inside) -> Array:
             return np.where(inside, images[:, row.clip(0, side - 1), column.clip(0, side - 1)], PADDING)
 
-        moved[name] = same(f"{name} digits", ours(), plain())
-        size = f"{len(images)} images of {CANVAS} x {CANVAS}"
-        rows.append(Row(f"{name} digits", size, f"{1 - inside.mean():.0%} padding", *race(rounds, ours, plain)))
+        moved[name] = require_equal(f"{name} digits", ours(), plain())
+        size, padding = f"{len(images)} images of {CANVAS} x {CANVAS}", f"{1 - inside.mean():.0%} padding"
+        rows.append(Row(f"{name} digits", size, padding, *time_interleaved(rounds, ours, plain)))
     return rows, moved
 
 
@@ -293,9 +295,9 @@ def look_up(count: int, wanted: int, width: int, rounds: int) -> tuple[Row, dict
     expected = table[rows]
     for name, call in calls.items():
         out.fill(np.nan)
-        same(f"row lookup by {name}", np.asarray(call()), expected)
+        require_equal(f"row lookup by {name}", np.asarray(call()), expected)
     del expected
-    seconds = dict(zip(calls, race(rounds, *calls.values()), strict=True))
+    seconds = dict(zip(calls, time_interleaved(rounds, *calls.values()), strict=True))
     size = f"{_count(wanted)} of {_count(count)} x {width} float32"
     row = Row("look up rows", size, f"{out.nbytes / 2**20:.0f} MiB", seconds["gs.gather"], seconds["np.take"])
     return row, seconds
@@ -339,7 +341,7 @@ def aligned(head: tuple[str, ...], lines: Sequence[tuple[str, ...]], left: int) 
     )
 
 
-def flight_jobs(quick: bool, rounds: int) -> list[Job]:
+def flight_jobs(quick: bool, rounds: int) -> list[TableTask]:
     """Run and print the table tasks; print only a message if a required package is missing."""
     from gatherscatter._cli import demo_flights
 
@@ -377,7 +379,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     print(table_text([classified_row, confusion_row, means_row, *moved_rows, pasted_row, lookup_row]))
     flights = flight_jobs(arguments.quick, rounds)
-    shown = Shown(moved, classified, accuracy, confusion, means, sheet, lookup, lookup_row.size, flights)
+    shown = PictureData(moved, classified, accuracy, confusion, means, sheet, lookup, lookup_row.size, flights)
     demo_picture.draw(shown, arguments.output)
     others = "with NumPy"
     if flights:

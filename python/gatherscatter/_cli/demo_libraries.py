@@ -15,7 +15,7 @@ class Library(Protocol):
     """One table library.
 
     `own` converts tables and columns of pyarrow to those of the library. `new_rows` converts rows that are to be
-    written into `target`; `rows` converts a map, in which null means no row. `same` compares names, types, nulls,
+    written into `target`; `rows` converts a map, in which null means no row. `equals` compares names, types, nulls,
     labels and values.
     """
 
@@ -24,7 +24,7 @@ class Library(Protocol):
     def own(self, data: Any) -> Any: ...
     def new_rows(self, table: Any, target: Any) -> Any: ...
     def rows(self, rows: Any) -> Any: ...
-    def same(self, left: Any, right: Any) -> bool: ...
+    def equals(self, left: Any, right: Any) -> bool: ...
     def without_labels(self, table: Any) -> Any: ...
     def is_null(self, column: Any) -> Any: ...
     def take(self, table: Any, rows: Any) -> Any: ...
@@ -49,7 +49,7 @@ class Arrow:
     def rows(self, rows: Any) -> Any:
         return rows
 
-    def same(self, left: Any, right: Any) -> bool:
+    def equals(self, left: Any, right: Any) -> bool:
         alike = not hasattr(left, "schema") or left.schema.equals(right.schema, check_metadata=True)
         return alike and bool(left.equals(right))
 
@@ -98,7 +98,7 @@ class Polars:
     def rows(self, rows: Any) -> Any:
         return self.pl.from_arrow(rows).cast(self.pl.get_index_type())
 
-    def same(self, left: Any, right: Any) -> bool:
+    def equals(self, left: Any, right: Any) -> bool:
         alike = left.schema == right.schema if hasattr(left, "schema") else left.dtype == right.dtype
         return alike and bool(left.equals(right, null_equal=True))
 
@@ -139,7 +139,7 @@ class Pandas:
     def rows(self, rows: Any) -> Any:
         return (rows.fill_null(-1) if rows.null_count else rows).to_numpy()  # -1 is no label: reindex() gives nulls
 
-    def same(self, left: Any, right: Any) -> bool:
+    def equals(self, left: Any, right: Any) -> bool:
         check = self.testing.assert_frame_equal if left.ndim == 2 else self.testing.assert_series_equal
         try:
             check(left, right, check_exact=True)

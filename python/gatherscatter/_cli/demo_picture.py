@@ -12,8 +12,8 @@ from matplotlib.figure import Figure, SubFigure
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from gatherscatter._cli.demo import Array, Classified, Shown
-    from gatherscatter._cli.demo_flights import Job
+    from gatherscatter._cli.demo import Array, Classification, PictureData
+    from gatherscatter._cli.demo_flights import TableTask
 
 INK, OURS, THEIRS, WRONG, PADDING, PAPER = "#14213d", "#e4572e", "#9aa5b8", "#c1121f", "#fde8c9", "#fbfbfd"
 GREYS = LinearSegmentedColormap.from_list("ink", ["#ffffff", "#c9d3e6", "#4a6094", INK]).with_extremes(under=PADDING)
@@ -52,7 +52,7 @@ def _moved(part: SubFigure, moved: dict[str, Array]) -> None:
     part.subplots_adjust(left=0.11, right=0.98, top=0.92, bottom=0.02)
 
 
-def _chosen(classified: Classified) -> Array:
+def _chosen(classified: Classification) -> Array:
     """Choose digits in descending order of confidence, with at most two wrongly classified ones at the end."""
     right = np.flatnonzero(classified.predicted == classified.labels)
     wrong = np.flatnonzero(classified.predicted != classified.labels)[:2]
@@ -61,7 +61,7 @@ def _chosen(classified: Classified) -> Array:
     return np.concatenate([by_confidence[steps], wrong])
 
 
-def _classified(part: SubFigure, classified: Classified, accuracy: float) -> None:
+def _classified(part: SubFigure, classified: Classification, accuracy: float) -> None:
     _heading(part, f"gather: five nearest neighbours vote, {accuracy:.1%} are right")
     chosen = _chosen(classified)
     grid = part.subplots(
@@ -128,7 +128,7 @@ def _pasted(part: SubFigure, sheet: Array) -> None:
     part.subplots_adjust(left=0.03, right=0.97, top=0.87, bottom=0.06)
 
 
-def _tables(part: SubFigure, library: str, jobs: list[Job]) -> None:
+def _tables(part: SubFigure, library: str, jobs: list[TableTask]) -> None:
     """Draw our time for each job as a share of the library's own time, which is the grey bar behind it."""
     _heading(part, f"tables of {library}: our time, its own is 1")
     axes = part.subplots()
@@ -146,7 +146,7 @@ def _tables(part: SubFigure, library: str, jobs: list[Job]) -> None:
     part.subplots_adjust(left=0.36, right=0.98, top=0.84, bottom=0.05)
 
 
-def draw(shown: Shown, path: Path) -> None:
+def draw(shown: PictureData, path: Path) -> None:
     """Write the picture in the format that the suffix of the path names. Without flights it has one band fewer."""
     heights = [6.2, 3.2, 2.3][: 3 if shown.flights else 2]
     figure = Figure(figsize=(14, sum(heights)), facecolor=PAPER)

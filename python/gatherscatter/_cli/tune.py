@@ -55,7 +55,7 @@ class Threshold:
 
 
 @dataclass
-class Found:
+class Measurement:
     threshold: Threshold
     present: int
     gains: dict[int, float] = field(default_factory=dict)  # size: time without / time with
@@ -195,8 +195,8 @@ def _process(settings: dict[str, int]) -> Iterator[Callable[[str], str]]:
         writer.close()
 
 
-def measure(threshold: Threshold, present: int, quick: bool) -> Found:
-    found = Found(threshold, present)
+def measure(threshold: Threshold, present: int, quick: bool) -> Measurement:
+    found = Measurement(threshold, present)
     besides = dict.fromkeys(threshold.besides, NEVER)
     sizes, rounds = (threshold.sizes[:2], 2) if quick else (threshold.sizes, ROUNDS)
     with (
@@ -221,7 +221,7 @@ def size_text(size: int, unit: str) -> str:
     return f"{size} {'B' if unit == 'bytes' else unit}"
 
 
-def report(results: list[Found]) -> str:
+def report(results: list[Measurement]) -> str:
     rows = [("technique, used from a size", "now", "measured", "would gain")]
     for found in results:
         unit = found.threshold.unit
@@ -237,7 +237,7 @@ def report(results: list[Found]) -> str:
     return "\n".join(lines)
 
 
-def curves(results: list[Found]) -> str:
+def curves(results: list[Measurement]) -> str:
     lines = ["time without / time with, by size:"]
     for found in results:
         gains = ", ".join(f"{size_text(size, found.threshold.unit)} {gain:.2f}" for size, gain in found.gains.items())

@@ -1,4 +1,4 @@
-"""Arguments whose type the extension module does not recognise: access to their memory, conversion of results."""
+"""adopt.py: arguments whose type the extension module does not recognise: access to their memory, conversion of results."""
 
 from __future__ import annotations
 

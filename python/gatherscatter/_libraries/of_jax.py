@@ -53,9 +53,8 @@ def borrowable(op: str, role: str, obj: Any) -> DeviceAdapter | None:
     def wrap(result: Any) -> Any:
         return back(jax.dlpack.from_dlpack(result))
 
-    return DeviceAdapter(
-        int(obj.__dlpack_device__()[1]), None, lambda stream: import_on_stream(obj, stream), None, wrap
-    )
+    device = int(obj.__dlpack_device__()[1])
+    return DeviceAdapter(device, None, lambda stream: import_on_stream(obj, stream), None, wrap)
 
 
 def _back_like(jax: Any, obj: Any) -> Callable[[Any], Any]:

@@ -12,7 +12,7 @@ from typing import Any
 __all__ = ["decorated"]
 
 
-class Steps(Generator[Any, Any, Any]):
+class ScopedSteps(Generator[Any, Any, Any]):
     """A generator or coroutine that runs each step with the context variable set to the value in `cell`.
 
     After each step the new value of the variable is stored in `cell`, and the value outside of the steps is restored.
@@ -36,7 +36,7 @@ class Steps(Generator[Any, Any, Any]):
     def throw(self, *error: Any) -> Any:
         return self._step(self._steps.throw, *error)
 
-    def __await__(self) -> Steps:
+    def __await__(self) -> ScopedSteps:
         return self
 
 
@@ -61,13 +61,13 @@ def decorated(
                 step = items.asend(None)  # codespell:ignore asend
                 while True:
                     try:
-                        item = await Steps(step, variable, cell)
+                        item = await ScopedSteps(step, variable, cell)
                     except StopAsyncIteration:
                         return
                     try:
                         step = items.asend((yield item))  # codespell:ignore asend
                     except GeneratorExit:
-                        await Steps(items.aclose(), variable, cell)
+                        await ScopedSteps(items.aclose(), variable, cell)
                         raise
                     except BaseException as error:
                         step = items.athrow(error)
@@ -78,7 +78,7 @@ def decorated(
         @wraps(function)
         def items(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
             with inside() as value:
-                return (yield from Steps(function(*args, **kwargs), variable, [value]))
+                return (yield from ScopedSteps(function(*args, **kwargs), variable, [value]))
 
         return items
     if inspect.iscoroutinefunction(function):
@@ -86,7 +86,7 @@ def decorated(
         @wraps(function)
         async def awaited(*args: Any, **kwargs: Any) -> Any:
             with inside() as value:
-                return await Steps(function(*args, **kwargs), variable, [value])
+                return await ScopedSteps(function(*args, **kwargs), variable, [value])
 
         return awaited
 

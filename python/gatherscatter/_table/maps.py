@@ -13,14 +13,23 @@ from gatherscatter._table.messages import counted
 from gatherscatter._table.ranges import as_map, within
 from gatherscatter.errors import DataTypeError, IndexTypeError, InvalidArgument, shown
 
-__all__ = ["Read", "check_map_fits", "gathered", "is_null_type", "item_of_map", "map_of", "mask_of", "scattered"]
+__all__ = [
+    "ValuesAndValidity",
+    "check_map_fits",
+    "gathered",
+    "is_null_type",
+    "item_of_map",
+    "map_of",
+    "mask_of",
+    "scattered",
+]
 
 # Result of a reader: integers (or bools), and which of them are not null; None if the values hold this themselves.
-Read = tuple[Any, Any]
+ValuesAndValidity = tuple[Any, Any]
 BOOLS = {bool, np.bool_}
 
 
-def map_of(op: str, given: Any) -> Read:
+def map_of(op: str, given: Any) -> ValuesAndValidity:
     """The row numbers of a map and, if its library stores nulls apart from the values, which of them are not null.
 
     A range that exceeds int64 is returned unchanged; `ranges.within` converts it before the selection is made.
@@ -60,7 +69,7 @@ def check_map_fits(op: str, bounds: str, rows: Any) -> None:
         raise IndexTypeError(f"{op}: {unchecked_text('the map')}")
 
 
-def mask_of(op: str, given: Any) -> Read:
+def mask_of(op: str, given: Any) -> ValuesAndValidity:
     """The bools of a mask and, if its library stores nulls apart from the values, which of them are not null.
 
     Raises
@@ -103,7 +112,7 @@ def _numbers(values: Sequence[Any], refuse: Callable[[Any], Exception]) -> Any:
     return BigIntegers(list(values), (len(values),))
 
 
-def _sequence(op: str, given: Sequence[Any], bools: bool) -> Read:
+def _sequence(op: str, given: Sequence[Any], bools: bool) -> ValuesAndValidity:
     kinds = set(map(type, given))
     nulls = {kind for kind in kinds if is_null_type(kind)}
     valid = None
@@ -126,24 +135,24 @@ def _sequence(op: str, given: Sequence[Any], bools: bool) -> Read:
     return _numbers(given, refuse), valid
 
 
-def _array(op: str, given: Any, bools: bool) -> Read:
+def _array(op: str, given: Any, bools: bool) -> ValuesAndValidity:
     kind = given.dtype.kind
     if kind == "O" or (kind == "b" and not bools):
         raise _of_dtype(op, given.dtype, bools)
     return given, None
 
 
-def _masked(op: str, given: Any, bools: bool) -> Read:
+def _masked(op: str, given: Any, bools: bool) -> ValuesAndValidity:
     return _array(op, np.asarray(given.data), bools)[0], ~np.ma.getmaskarray(given)
 
 
-def _range(op: str, given: Any, bools: bool) -> Read:
+def _range(op: str, given: Any, bools: bool) -> ValuesAndValidity:
     if given and bools:
         raise DataTypeError(f"{op}: the mask holds {shown(given[0])}, expected bools; None is null")
     return as_map(op, given), None
 
 
-def _column(op: str, given: Any, bools: bool) -> Read:
+def _column(op: str, given: Any, bools: bool) -> ValuesAndValidity:
     """A column that `_core.Selection` reads itself. Arrow's null type fits any type, so such a column becomes an array
     whose entries are all null."""
     kind = str(getattr(given, "dtype", None) or getattr(given, "type", "")).rpartition(".")[2].lower()
@@ -154,7 +163,7 @@ def _column(op: str, given: Any, bools: bool) -> Read:
     return given, None
 
 
-def _relation(op: str, given: Any, bools: bool) -> Read:
+def _relation(op: str, given: Any, bools: bool) -> ValuesAndValidity:
     columns = given.fetchnumpy()
     if len(columns) != 1:
         raise InvalidArgument(
@@ -164,7 +173,7 @@ def _relation(op: str, given: Any, bools: bool) -> Read:
     return _masked(op, values, bools) if isinstance(values, np.ma.MaskedArray) else _array(op, values, bools)
 
 
-def _pandas(op: str, given: Any, bools: bool) -> Read:
+def _pandas(op: str, given: Any, bools: bool) -> ValuesAndValidity:
     """The values of a Series, an Index or an array of pandas by position; labels are ignored."""
     dtype = given.dtype
     if isinstance(dtype, np.dtype):
@@ -177,7 +186,7 @@ def _pandas(op: str, given: Any, bools: bool) -> Read:
     return values.to_numpy(dtype=dtype.numpy_dtype, na_value=False if bools else 0), np.asarray(~given.isna())
 
 
-def _frame(op: str, given: Any, bools: bool) -> Read:
+def _frame(op: str, given: Any, bools: bool) -> ValuesAndValidity:
     raise _wrong(op, f"the {'mask' if bools else 'map'} is a DataFrame", bools)
 
 
@@ -194,7 +203,7 @@ def _wrong(op: str, found: str, bools: bool) -> Exception:
     return IndexTypeError(f"{op}: {found}, expected integers{hint}")
 
 
-_readers: dict[type, Callable[[str, Any, bool], Read] | None] = {
+_readers: dict[type, Callable[[str, Any, bool], ValuesAndValidity] | None] = {
     np.ndarray: _array,
     list: _sequence,
     tuple: _sequence,
@@ -215,7 +224,7 @@ _BY_NAME = {
 }
 
 
-def _reader_of(given: Any) -> Callable[[str, Any, bool], Read] | None:
+def _reader_of(given: Any) -> Callable[[str, Any, bool], ValuesAndValidity] | None:
     """The reader of an object, found by the nearest base class of its type that has one; None if there is none."""
     kind = type(given)
     read = _known(kind) or (_column if _is_column(given) else None)
@@ -224,7 +233,7 @@ def _reader_of(given: Any) -> Callable[[str, Any, bool], Read] | None:
     return read
 
 
-def _known(kind: type) -> Callable[[str, Any, bool], Read] | None:
+def _known(kind: type) -> Callable[[str, Any, bool], ValuesAndValidity] | None:
     for base in kind.__mro__:
         read = _readers.get(base) or _BY_NAME.get((base.__module__.partition(".")[0], base.__name__))
         if read is not None:

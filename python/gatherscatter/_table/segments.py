@@ -14,7 +14,7 @@ from gatherscatter._table.frames import ArrowFrame, frame_of
 from gatherscatter._table.maps import is_null_type, item_of_map
 from gatherscatter.errors import DataTypeError, IndexTypeError, InvalidArgument, OutOfBoundsError, shown
 
-__all__ = ["lists_of", "picked", "positions_of"]
+__all__ = ["gathered_elements", "lists_of", "positions_of"]
 
 
 def lists_of(op: str, source: Any, validate: str) -> tuple[ArrowFrame, Any]:
@@ -45,10 +45,8 @@ def positions_of(op: str, frame: ArrowFrame, given: Any, validate: str) -> Posit
         beyond: list[int] = []
         given = [_checked(op, at, row, beyond) for at, row in enumerate(given)]
         if beyond:
-            rows, given = (
-                given,
-                [None if row is None else [n if n is None else clip_to_int64(n) for n in row] for row in given],
-            )
+            rows = given
+            given = [None if row is None else [n if n is None else clip_to_int64(n) for n in row] for row in rows]
         given = _made_by(op, frame, given)
     inner = _of_pandas(op, "gather_map_list", given)
     maps = frame_of(op, "gather_map_list", given if inner is None else inner, validate)
@@ -57,7 +55,7 @@ def positions_of(op: str, frame: ArrowFrame, given: Any, validate: str) -> Posit
     return Positions(maps.table, rows)
 
 
-def picked(op: str, frame: ArrowFrame, positions: Positions, bounds: str) -> _core.ArrowTable:
+def gathered_elements(op: str, frame: ArrowFrame, positions: Positions, bounds: str) -> _core.ArrowTable:
     """The elements of each list at its positions."""
     if bounds == "unchecked" and positions.rows is not None:
         raise IndexTypeError(f"{op}: {unchecked_text('gather_map_list')}")

@@ -18,7 +18,7 @@ from gatherscatter.errors import is_large, shown
 __all__ = ["array_like_of", "as_fill", "numbers_of"]
 
 
-class _Misfit(Exception):
+class _DoesNotFit(Exception):
     """The dtype cannot hold the value."""
 
 
@@ -97,7 +97,7 @@ def as_fill(op: str, like: Any, fill_value: Any, what: str = "fill_value") -> An
         if type(fill_value) is int and fill_value == 0:
             return None
         return _in_library_of(like, _without_numbers(like.dtype, fill_value))
-    except _Misfit:
+    except _DoesNotFit:
         if is_scalar(fill_value):
             return as_fill(op, like, scalar_of(op, what, fill_value), what)
         dtype = str(like.dtype) if isinstance(like.dtype, np.dtype) else like.dtype
@@ -128,24 +128,24 @@ def _plain_number(value: Any, what: str) -> Any:
 
 def _number(numbers: Numbers, fill_value: Any, what: str = "fill_value") -> Any:
     if isinstance(fill_value, np.ma.MaskedArray):
-        raise _Misfit
+        raise _DoesNotFit
     value: Any = _plain_number(fill_value, what)
     # Python has no type for a long double, so that one is not converted.
     if not isinstance(value, bool | int | float | complex | np.longdouble | np.clongdouble):
-        raise _Misfit
+        raise _DoesNotFit
     is_complex = isinstance(value, complex | np.clongdouble)
     if is_complex and numbers.category is not complex:
-        raise _Misfit
+        raise _DoesNotFit
     if numbers.category is bool:
         if value not in (0, 1):
-            raise _Misfit
+            raise _DoesNotFit
         return numbers.make(bool(value))
     if numbers.category is int:
         return numbers.make(_integral(numbers, value))
     try:
         made = numbers.make(value)
     except OverflowError:  # an integer beyond the range of every float
-        raise _Misfit from None
+        raise _DoesNotFit from None
     held = made.item()
     with np.errstate(all="ignore"):
         if numbers.category is complex:
@@ -154,13 +154,13 @@ def _number(numbers: Numbers, fill_value: Any, what: str = "fill_value") -> Any:
             within = abs(value) == np.inf or value != value or numbers.low <= value <= numbers.high
             fits = within and _represents(held, value)
     if not fits:
-        raise _Misfit
+        raise _DoesNotFit
     return made
 
 
 def _integral(numbers: Numbers, value: Any) -> int:
     if value != value or abs(value) == np.inf or value != int(value) or not numbers.low <= int(value) <= numbers.high:
-        raise _Misfit
+        raise _DoesNotFit
     return int(value)
 
 
@@ -196,9 +196,9 @@ def _without_numbers(dtype: np.dtype[Any], value: Any) -> np.ndarray[Any, Any]:
         elif dtype.kind in "SUV":
             made[()] = _text(dtype, value)
         else:
-            raise _Misfit
+            raise _DoesNotFit
     except (TypeError, ValueError, OverflowError):
-        raise _Misfit from None
+        raise _DoesNotFit from None
     return made
 
 
@@ -207,11 +207,11 @@ def _fill_fields(made: np.ndarray[Any, Any], value: Any) -> None:
     assert dtype.names is not None
     if isinstance(value, np.void):
         if value.dtype != dtype:
-            raise _Misfit
+            raise _DoesNotFit
         made[()] = value
         return
     if not isinstance(value, tuple) or len(value) != len(dtype.names):
-        raise _Misfit
+        raise _DoesNotFit
     for name, part in zip(dtype.names, value, strict=True):
         field = dtype[name]
         if field.subdtype is None:
@@ -234,23 +234,23 @@ def _moment(dtype: np.dtype[Any], value: Any) -> Any:
     kind = np.datetime64 if dtype.kind == "M" else np.timedelta64
     if not isinstance(value, np.generic):
         if isinstance(value, bool | int | float | complex | str | bytes):
-            raise _Misfit
+            raise _DoesNotFit
         value = kind(value)
     if not isinstance(value, kind):
-        raise _Misfit
+        raise _DoesNotFit
     moment = value.astype(dtype)
     same_unit_back = moment.astype(value.dtype)
     if not (np.isnat(value) and np.isnat(moment)) and same_unit_back != value:
-        raise _Misfit
+        raise _DoesNotFit
     return moment
 
 
 def _text(dtype: np.dtype[Any], value: Any) -> Any:
     if dtype.kind == "U":
         if not isinstance(value, str) or 4 * len(value) > dtype.itemsize:
-            raise _Misfit
+            raise _DoesNotFit
         return value
     raw = value.tobytes() if dtype.kind == "V" and isinstance(value, np.void) else value
     if not isinstance(raw, bytes) or len(raw) > dtype.itemsize:
-        raise _Misfit
+        raise _DoesNotFit
     return np.void(raw.ljust(dtype.itemsize, b"\0")) if dtype.kind == "V" else raw
