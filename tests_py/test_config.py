@@ -138,13 +138,13 @@ def test_slips_go_through_logging():
 
 
 def test_every_setting_that_the_documents_name_is_known():
-    from gatherscatter import _environment
+    from gatherscatter._settings import environment
 
     root = child_process.HERE.parent
     texts = [root / "README.md", *(root / "docs").glob("*.md")]
     named = {name for text in texts for name in re.findall(r"`(GS_[A-Z0-9_]+)", text.read_text())}
     others = {"GS_CUDA", "GS_CUDA_ARCHITECTURES", "GS_NUM_THREAD"}
-    assert {name for name in named - others if not name.startswith("GS_PTX_")} == {*_environment.SETTINGS}
+    assert {name for name in named - others if not name.startswith("GS_PTX_")} == {*environment.SETTINGS}
 
 
 def processor_levels():

@@ -117,16 +117,16 @@ def test_demo_without_a_table_library_says_so_and_goes_on(tmp_path, missing):
 
 @pytest.mark.parametrize(("names", "text"), [(["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")])
 def test_names_are_enumerated(names, text):
-    from gatherscatter import demo
+    from gatherscatter._cli import demo
 
     assert demo.enumerated(names) == text
 
 
 @pytest.fixture(scope="module")
 def flight_tables():
-    from gatherscatter import _demo_flights
+    from gatherscatter._cli import demo_flights
 
-    return _demo_flights.read(quick=True)
+    return demo_flights.read(quick=True)
 
 
 def test_flights_are_what_the_package_holds(flight_tables):
@@ -150,11 +150,11 @@ def test_flights_are_what_the_package_holds(flight_tables):
 )
 @pytest.mark.parametrize("kind", ["pyarrow", "polars", "pandas"])
 def test_demo_stops_at_a_wrong_table(monkeypatch, flight_tables, operator, job, task, kind):
-    from gatherscatter import _demo_flights, demo
+    from gatherscatter._cli import demo, demo_flights
 
     flights, planes, weather = flight_tables
     tables = {"planes_of": (flights, planes), "weather_of": (flights, weather)}.get(job, (flights,))
-    assert set(getattr(_demo_flights, job)(*tables, rounds=1).seconds) == {"pyarrow", "polars", "pandas"}
+    assert set(getattr(demo_flights, job)(*tables, rounds=1).seconds) == {"pyarrow", "polars", "pandas"}
 
     def wrong(*arguments, **keywords):
         result = right(*arguments, **keywords)
@@ -164,27 +164,27 @@ def test_demo_stops_at_a_wrong_table(monkeypatch, flight_tables, operator, job, 
 
     right = getattr(gs.table, operator)
     monkeypatch.setattr(gs.table, operator, wrong)
-    with pytest.raises(demo.Different, match=task):
-        getattr(_demo_flights, job)(*tables, rounds=1)
+    with pytest.raises(demo.ResultMismatch, match=task):
+        getattr(demo_flights, job)(*tables, rounds=1)
 
 
 def test_demo_notices_a_join_that_is_not_a_merge(flight_tables):
-    from gatherscatter import _demo_flights, demo
+    from gatherscatter._cli import demo, demo_flights
 
     flights, planes, _ = flight_tables
     found = planes["tailnum"].to_pandas().to_frame().reset_index().set_index("tailnum")["index"]
     rows = flights["tailnum"].to_pandas().map(found).fillna(-1).to_numpy().astype(np.int64)
-    _demo_flights.check_merge("planes", flights, planes, ["tailnum"], rows)
-    with pytest.raises(demo.Different, match="merge"):  # a row that does not exist gave the last one
-        _demo_flights.check_merge("planes", flights, planes, ["tailnum"], rows % len(planes))
+    demo_flights.check_merge("planes", flights, planes, ["tailnum"], rows)
+    with pytest.raises(demo.ResultMismatch, match="merge"):  # a row that does not exist gave the last one
+        demo_flights.check_merge("planes", flights, planes, ["tailnum"], rows % len(planes))
 
 
 @pytest.mark.parametrize("kind", ["pyarrow", "polars", "pandas"])
 def test_demo_sees_every_difference_between_tables(kind):
     pa = pytest.importorskip("pyarrow")
-    from gatherscatter import _demo_libraries
+    from gatherscatter._cli import demo_libraries
 
-    (library,) = (one for one in _demo_libraries.installed() if one.name == kind)
+    (library,) = (one for one in demo_libraries.installed() if one.name == kind)
     table = pa.table({"a": [1, 2, 3], "b": ["x", None, "z"]})
     others = [
         pa.table({"a": [1, 2, 4], "b": ["x", None, "z"]}),
@@ -193,13 +193,13 @@ def test_demo_sees_every_difference_between_tables(kind):
         pa.table({"a": pa.array([1, 2, 3], pa.int32()), "b": ["x", None, "z"]}),
         table.slice(0, 2),
     ]
-    assert library.same(library.own(table), library.own(table.slice(0)))
+    assert library.equals(library.own(table), library.own(table.slice(0)))
     for other in others:
-        assert not library.same(library.own(table), library.own(other))
+        assert not library.equals(library.own(table), library.own(other))
 
 
 def test_demo_stops_at_a_wrong_result(monkeypatch):
-    from gatherscatter import demo
+    from gatherscatter._cli import demo
 
     images = np.arange(2 * 8 * 8, dtype=np.float32).reshape(2, 8, 8)
     assert len(demo.move(images, rounds=1)[0]) == 3
@@ -211,7 +211,7 @@ def test_demo_stops_at_a_wrong_result(monkeypatch):
 
     right = gs.tile_gather
     monkeypatch.setattr(gs, "tile_gather", wrong)
-    with pytest.raises(demo.Different, match="shifted digits"):
+    with pytest.raises(demo.ResultMismatch, match="shifted digits"):
         demo.move(images, rounds=1)
 
 
@@ -220,11 +220,11 @@ def test_demo_stops_at_a_wrong_result(monkeypatch):
     [("scatter", "confusion matrix"), ("scatter", "class means"), ("tile_scatter", "pasted digits")],
 )
 def test_demo_stops_at_a_wrong_scatter(monkeypatch, operator, task):
-    from gatherscatter import demo
+    from gatherscatter._cli import demo
 
     rng = np.random.default_rng(3)
     images, labels = rng.integers(0, 17, (60, 8, 8)).astype(np.float32), rng.integers(0, 10, 60)
-    classified = demo.Classified(images, labels, predicted=labels[::-1], confidence=np.ones(60))
+    classified = demo.Classification(images, labels, predicted=labels[::-1], confidence=np.ones(60))
     run = {
         "confusion matrix": lambda: demo.confuse(classified, rounds=1),
         "class means": lambda: demo.average(images, labels, rounds=1),
@@ -240,7 +240,7 @@ def test_demo_stops_at_a_wrong_scatter(monkeypatch, operator, task):
 
     right = getattr(gs, operator)
     monkeypatch.setattr(gs, operator, wrong)
-    with pytest.raises(demo.Different, match=task):
+    with pytest.raises(demo.ResultMismatch, match=task):
         run()
 
 

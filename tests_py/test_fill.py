@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gatherscatter as gs
-from gatherscatter._fill import as_fill
+from gatherscatter._values.fill import as_fill
 
 INF, NAN = float("inf"), float("nan")
 

@@ -8,7 +8,7 @@ import pytest
 
 import child_process
 import gatherscatter as gs
-from gatherscatter import _torch_tensors as torch_tensors
+from gatherscatter._libraries import of_torch
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
@@ -277,7 +277,7 @@ def test_an_answer_of_a_mode_is_not_kept():
 import torch
 from torch.overrides import TorchFunctionMode
 import gatherscatter as gs
-import gatherscatter._torch_tensors as questions
+import gatherscatter._libraries.of_torch as questions
 
 class Lies(TorchFunctionMode):
     def __torch_function__(self, function, types, args=(), kwargs=None):
@@ -343,7 +343,7 @@ def test_every_other_dtype_comes_back_as_it_is():
 
 @pytest.mark.filterwarnings("ignore")  # torch warns that some of them are deprecated
 def test_the_quick_question_is_never_more_generous_than_the_long_one():
-    assert torch_tensors._core.is_plain(torch.arange(4.0)) and torch_tensors._core.is_plain(torch.zeros(2, 3).T)
+    assert of_torch._core.is_plain(torch.arange(4.0)) and of_torch._core.is_plain(torch.zeros(2, 3).T)
     strange = [
         cut(torch.arange(4.0), 8),
         torch.ones(6).to_sparse(),
@@ -355,10 +355,10 @@ def test_the_quick_question_is_never_more_generous_than_the_long_one():
         3,
     ]
     seen = []
-    torch.func.vmap(lambda x: seen.append(torch_tensors._core.is_plain(x)) or x)(torch.ones(3, 2))
-    torch.func.grad(lambda x: seen.append(torch_tensors._core.is_plain(x)) or x.sum())(torch.ones(3))
+    torch.func.vmap(lambda x: seen.append(of_torch._core.is_plain(x)) or x)(torch.ones(3, 2))
+    torch.func.grad(lambda x: seen.append(of_torch._core.is_plain(x)) or x.sum())(torch.ones(3))
     assert seen == [False, False]
-    assert [torch_tensors._core.is_plain(x) for x in strange] == [False] * 6 + [True, False]
+    assert [of_torch._core.is_plain(x) for x in strange] == [False] * 6 + [True, False]
 
 
 def test_a_plain_tensor_is_not_asked_by_python(monkeypatch):
@@ -367,7 +367,7 @@ def test_a_plain_tensor_is_not_asked_by_python(monkeypatch):
 
     x, i = torch.arange(100.0), torch.arange(100)
     for name in ("_has_storage", "short_storage"):
-        monkeypatch.setattr(torch_tensors, name, fail)
+        monkeypatch.setattr(of_torch, name, fail)
     gs.put(x, i, 1.0)
     gs.gather(x, 0, i, fill_value=2.5)
     gs.tile_gather(x, i, padding_value=2.5)

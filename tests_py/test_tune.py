@@ -7,11 +7,11 @@ import pytest
 
 import child_process
 import gatherscatter as gs
-from gatherscatter import _tune
+from gatherscatter._cli import tune
 
 
 def found(gains, present=4):
-    return _tune.Found(_tune.THRESHOLDS[0], present, dict(zip((1, 2, 4, 8, 16), gains, strict=True)))
+    return tune.Measurement(tune.THRESHOLDS[0], present, dict(zip((1, 2, 4, 8, 16), gains, strict=True)))
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ def found(gains, present=4):
         ((0.5, 1.1, 0.6, 1.5, 2.0), 8),  # one outlier upwards, before the threshold
         ((0.5, 1.5, 0.95, 1.5, 2.0), 2),  # one outlier downwards, after the threshold
         ((1.1, 1.2, 1.3, 1.4, 1.5), 1),
-        ((0.9, 0.8, 0.7, 0.6, 0.5), _tune.NEVER),
+        ((0.9, 0.8, 0.7, 0.6, 0.5), tune.NEVER),
     ],
 )
 def test_where_the_threshold_is_put(gains, measured):
@@ -37,15 +37,15 @@ def test_only_what_is_clearly_better_is_advised():
     assert clearly.measured == 8 and clearly.gain == pytest.approx(2) and clearly.is_clear
     lower = found((0.5, 1.44, 1.2, 1.5, 2.0))
     assert lower.measured == 2 and lower.gain == pytest.approx(1.44)
-    text = _tune.report([present, clearly])
+    text = tune.report([present, clearly])
     assert text.count("export ") == 1 and text.endswith("export GS_FAR_TABLE_BYTES=8")
-    assert _tune.report([present, slightly]).endswith("Nothing would be clearly better.")
-    assert "no size" in _tune.report([found((0.9, 0.8, 0.7, 0.6, 0.5))])
+    assert tune.report([present, slightly]).endswith("Nothing would be clearly better.")
+    assert "no size" in tune.report([found((0.9, 0.8, 0.7, 0.6, 0.5))])
 
 
 def test_every_threshold_is_one_of_the_configuration():
     config = gs.show_config()
-    for threshold in _tune.THRESHOLDS:
+    for threshold in tune.THRESHOLDS:
         assert threshold.name in config
         child_process.start("import gatherscatter", env={threshold.variable: "1"}).check_returncode()
 

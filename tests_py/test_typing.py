@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import os
 import subprocess
 import sys
@@ -49,3 +51,46 @@ def test_a_wrong_type_is_noticed(mypy, tmp_path):
 
 def test_the_package_says_that_it_is_typed():
     assert (PACKAGE / "py.typed").exists() and (PACKAGE / "_core.pyi").exists()
+
+
+def keyword_types():
+    """For each TypedDict of keywords its fields, as (name, type)."""
+    tree = ast.parse((PACKAGE / "_ops" / "keywords.py").read_text(encoding="utf-8"))
+    classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    return {
+        node.name: {field.target.id: ast.unparse(field.annotation) for field in node.body if hasattr(field, "target")}
+        for node in classes
+    }
+
+
+def functions_with_shared_keywords():
+    """(name, TypedDict of an overload, keyword-only parameters of the function itself), for each overload."""
+    for path in sorted([*(PACKAGE / "_ops").glob("*.py"), *(PACKAGE / "_numpy").glob("*.py")]):
+        nodes = [n for n in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(n, ast.FunctionDef)]
+        own = {node.name: {arg.arg: ast.unparse(arg.annotation) for arg in node.args.kwonlyargs} for node in nodes}
+        for node in nodes:
+            if any(ast.unparse(decorator) == "overload" for decorator in node.decorator_list) and node.args.kwarg:
+                unpacked = ast.unparse(node.args.kwarg.annotation).removeprefix("Unpack[").partition("[")[0]
+                yield node.name, unpacked.removesuffix("]"), own[node.name]
+
+
+def test_overloads_have_the_keywords_of_the_functions():
+    """A type checker sees the TypedDict only, and Python the function only."""
+    types, seen = keyword_types(), set()
+    for name, keywords, own in functions_with_shared_keywords():
+        if name == "gather":  # the keywords that select its form are parameters of the overloads
+            own = {key: kind for key, kind in own.items() if key not in ("axis", "indices", "input_indices")}
+        expected = {key: "Any" if key == "out" else kind for key, kind in types[keywords].items()}
+        assert own == expected, name
+        seen.add(name)
+    assert seen == {"gather", "gather_nd", "scatter", "scatter_nd", "take", "take_along_axis", "tile_gather"}
+
+
+def test_public_functions_name_their_keywords():
+    """At run time no signature hides keywords in **keywords; `plan` and `explain` pass theirs on to an operator."""
+    for name in gs.__all__:
+        if callable(getattr(gs, name)) and name not in ("plan", "explain"):
+            kinds = {parameter.kind for parameter in inspect.signature(getattr(gs, name)).parameters.values()}
+            assert inspect.Parameter.VAR_KEYWORD not in kinds, name
+    keywords = [*inspect.signature(gs.scatter).parameters][4:]
+    assert keywords == ["reduce", "include_self", "duplicates", "bounds", "negative", "mask", "out"]

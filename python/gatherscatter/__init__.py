@@ -5,19 +5,22 @@ The words "gather" and "scatter" have the meaning of array indexing here, not th
 
 # All submodules are imported at once. Loading them lazily needs a module-level __getattr__, which makes every `gs.take`
 # a third slower.
+import sys as _sys
+
 from gatherscatter import compat, cuda, table
-from gatherscatter._config import show_config, trim
-from gatherscatter._environment import check_environment as _check_environment
-from gatherscatter._threads import get_num_threads, set_num_threads, thread_limit
+from gatherscatter._numpy.put import place, put, put_along_axis, putmask
+from gatherscatter._numpy.take import compress, take, take_along_axis
+from gatherscatter._ops import plan as _plan_module
+from gatherscatter._ops.gather import gather
+from gatherscatter._ops.nd import gather_nd, scatter_nd
+from gatherscatter._ops.plan import Plan, explain, plan
+from gatherscatter._ops.scatter import scatter
+from gatherscatter._ops.tile import tile_gather, tile_scatter
+from gatherscatter._settings.config import show_config, trim
+from gatherscatter._settings.environment import check_environment as _check_environment
+from gatherscatter._settings.threads import get_num_threads, set_num_threads, thread_limit
 from gatherscatter._version import __version__
 from gatherscatter.errors import OutOfBoundsError
-from gatherscatter.gather import gather
-from gatherscatter.nd import gather_nd, scatter_nd
-from gatherscatter.numpy_api import compress, take, take_along_axis
-from gatherscatter.numpy_put import place, put, put_along_axis, putmask
-from gatherscatter.plan import Plan, explain, plan
-from gatherscatter.scatter import scatter
-from gatherscatter.tile import tile_gather, tile_scatter
 
 _check_environment()
 
@@ -49,3 +52,12 @@ __all__ = [
     "tile_scatter",
     "trim",
 ]
+
+# Public functions and classes name the module in which users find them, so pickles of them do not depend on folders.
+for _name in __all__:
+    _public = globals()[_name]
+    if getattr(_public, "__module__", "").startswith("gatherscatter._"):
+        _public.__module__ = __name__
+
+# Pickles of plans from before the modules were moved name this module.
+_sys.modules["gatherscatter.plan"] = _plan_module

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 import gatherscatter as gs
-from gatherscatter import _tune, demo
+from gatherscatter._cli import demo, tune
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -18,7 +18,7 @@ def _parser() -> argparse.ArgumentParser:
     about = "classify, move and look up real data, compare every result with NumPy, draw a picture"
     demo.add_arguments(commands.add_parser("demo", help=about, description=f"{about.capitalize()}."))
     about = "measure the sizes from which prefetching, streaming stores and threads save time on this machine"
-    _tune.add_arguments(commands.add_parser("tune", help=about, description=f"{about.capitalize()}."))
+    tune.add_arguments(commands.add_parser("tune", help=about, description=f"{about.capitalize()}."))
     commands.add_parser("info", help="show version, instruction set, threads, caches, CUDA")
     return parser
 
@@ -28,7 +28,7 @@ def main(argv: list[str] | None = None) -> int:
     if arguments.command == "demo":
         return demo.run(arguments)
     if arguments.command == "tune":
-        return _tune.run(arguments)
+        return tune.run(arguments)
     facts = gs.show_config()
     width = max(map(len, facts))
     for name, value in facts.items():

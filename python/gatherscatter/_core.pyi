@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import disjoint_base
 
-from gatherscatter._types import Bounds, Duplicates, Negative, Reduce, ScatterBounds
+from gatherscatter._ops.keywords import Bounds, Duplicates, Negative, Reduce, ScatterBounds
 
 @final
 class DLPackArray:

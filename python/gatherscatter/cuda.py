@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from operator import index as _index
 from typing import Any
 
-from gatherscatter import _core, _device
+from gatherscatter import _core
+from gatherscatter._libraries import devices as _devices
+from gatherscatter._libraries.of_python import as_int as _as_int
+from gatherscatter.errors import shown as _shown
 
 __all__ = ["devices", "is_available", "synchronize", "why_not"]
 
@@ -41,7 +43,7 @@ def why_not() -> str | None:
     >>> isinstance(gs.cuda.why_not(), (str, type(None)))
     True
     """
-    return _device.load() or None
+    return _devices.load() or None
 
 
 def devices() -> tuple[str, ...]:
@@ -91,9 +93,9 @@ def synchronize(device: Any = None) -> None:
     >>> import gatherscatter as gs
     >>> gs.cuda.synchronize()
     """
-    if isinstance(device, bool):
-        raise TypeError("synchronize: device is a bool, expected an integer")
-    number = -1 if device is None else _index(device)
+    number = -1 if device is None else _as_int(device, arrays=True)
+    if number is None:
+        raise TypeError(f"synchronize: device is {_shown(device)}, expected an integer")
     count = len(devices())
     if device is not None and not 0 <= number < max(count, 1):
         raise ValueError(f"synchronize: there is no device {number}; the number of usable GPUs is {count}")

@@ -12,12 +12,12 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from gatherscatter import _core
+from gatherscatter._ops.keywords import Negative, RowBounds, Validate
 from gatherscatter._table import segments
 from gatherscatter._table.frames import frame_of, partner_of, rows_of
 from gatherscatter._table.labels import aligned, mask_for
-from gatherscatter._table.maps import check_vouched, gathered, map_of, scattered
+from gatherscatter._table.maps import check_map_fits, gathered, map_of, scattered
 from gatherscatter._table.messages import require_word
-from gatherscatter._types import Negative, RowBounds, Validate
 
 __all__ = ["boolean_mask_scatter", "copy_if_else", "filter", "gather", "scatter", "segmented_gather"]
 
@@ -123,7 +123,7 @@ def gather(
     require_word(op, "negative", negative, ("from_end", "out_of_bounds"))
     frame = frame_of(op, "source", source, validate)
     numbers, valid = map_of(op, gather_map)
-    check_vouched(op, bounds, numbers)
+    check_map_fits(op, bounds, numbers)
 
     def taken(frame: Any) -> Any:
         rows = gathered(op, numbers, valid, frame, bounds, negative)
@@ -218,7 +218,7 @@ def scatter(
         return frame.take(rows, other)
 
     numbers, valid = map_of(op, indices if scatter_map is None else scatter_map)
-    check_vouched(op, bounds, numbers)
+    check_map_fits(op, bounds, numbers)
     if frame.lazy:
         return frame.later(lambda whole: written(frame_of(op, "target", whole, validate)), False)
     return written(frame)
@@ -346,7 +346,7 @@ def segmented_gather(
     frame, back = segments.lists_of(op, source, validate)
     given = aligned(op, source, ("source", "gather_map_list"), gather_map_list)
     positions = segments.positions_of(op, frame, given, validate)
-    return back(segments.picked(op, frame, positions, bounds))
+    return back(segments.gathered_elements(op, frame, positions, bounds))
 
 
 def copy_if_else(lhs: Any, rhs: Any, boolean_mask: Any, *, validate: Validate = "basic") -> Any:

@@ -43,7 +43,7 @@ py::object one_as_planned(py::handle op, py::handle index, IndexType type) {
   const bool is_written = PyList_CheckExact(raw) || PyTuple_CheckExact(raw) || PyLong_CheckExact(raw);
   if (!is_written) return py::reinterpret_borrow<py::object>(index);
   const std::string dtype = (index_is_signed(type) ? "i" : "u") + std::to_string(index_size(type));
-  return python_part("gatherscatter._wide", "as_planned")(op, index, dtype);
+  return python_part("gatherscatter._libraries.of_python", "as_plan_index")(op, index, dtype);
 }
 
 }  // namespace
@@ -69,7 +69,8 @@ bool has_wide(const Operands& operands) {
 void resolve_wide(Request& request, Operands& operands) {
   if (!has_wide(operands)) return;
   if (request.rule.bounds == Bounds::unchecked) {
-    throw DTypeError(python_part("gatherscatter._wide", "unchecked")("the index").cast<std::string>());
+    throw DTypeError(
+        python_part("gatherscatter._libraries.of_python", "unchecked_text")("the index").cast<std::string>());
   }
   if (request.rule.bounds == Bounds::deferred) request.rule.bounds = Bounds::raise;
   if (request.rule.bounds != Bounds::wrap) return;
@@ -107,7 +108,7 @@ py::object value_as_written(const OperatorRequest& request, const Operands& oper
 void raise_with_written_value(py::error_already_set& error, const py::object& values) {
   const py::object type = python_part("gatherscatter.errors", "OutOfBoundsError");
   if (!values || !error.matches(type)) throw error;
-  const py::object full = python_part("gatherscatter._wide", "in_full")(error.value(), values);
+  const py::object full = python_part("gatherscatter._libraries.of_python", "with_full_index")(error.value(), values);
   PyErr_SetObject(type.ptr(), full.ptr());
   throw py::error_already_set();
 }

@@ -66,7 +66,7 @@ void DeviceCall::must_not_capture(const char* what) const {
 
 const Devices& loaded_devices() {
   if (devices() == nullptr) {
-    const py::object why = python_part("gatherscatter._device", "load")();
+    const py::object why = python_part("gatherscatter._libraries.devices", "load")();
     if (devices() == nullptr) {
       throw DTypeError("an array lies on a CUDA device, and gatherscatter cannot reach it: " + why.cast<std::string>());
     }

@@ -222,7 +222,7 @@ uintptr_t torch_stream(int device) {
 
 void mark_written(py::handle tensor) {
   static PyObject* const written =
-      py::object(py::module_::import("gatherscatter._arrays").attr("written")).release().ptr();
+      py::object(py::module_::import("gatherscatter._libraries.of_torch").attr("count_write")).release().ptr();
   if (!py::reinterpret_steal<py::object>(PyObject_CallOneArg(written, tensor.ptr()))) throw py::error_already_set();
 }
 

@@ -88,7 +88,7 @@ void check_gradients(Role role, const py::object& tensor) {
 // Throws the error for a tensor that torch's C interface did not confirm. With `has_header`, the exchange table gave a
 // header for it, so the tensor may still be valid; then nothing is thrown.
 void check_memory(Role role, const py::object& tensor, bool has_header) {
-  const py::object problem = python_part("gatherscatter._torch_tensors", "problem_of")(tensor, has_header);
+  const py::object problem = python_part("gatherscatter._libraries.of_torch", "problem_of")(tensor, has_header);
   if (problem.is_none()) return;
   const auto [kind, words] = problem.cast<std::pair<py::object, std::string>>();
   const std::string message = std::string(role_name(role)) + " " + words;
@@ -204,9 +204,11 @@ void locate_tensor(Operand& operand) {
 
 // Unpacks what gatherscatter._arrays returned for an object whose type the binding does not read itself.
 void unpack_adopted(Operand& operand) {
-  static PyObject* const adapter_type = python_part("gatherscatter._device", "DeviceAdapter").release().ptr();
-  static PyObject* const values_type = python_part("gatherscatter._device", "Values").release().ptr();
-  static PyObject* const wide_type = python_part("gatherscatter._wide", "Wide").release().ptr();
+  static PyObject* const adapter_type =
+      python_part("gatherscatter._libraries.device_adapter", "DeviceAdapter").release().ptr();
+  static PyObject* const values_type =
+      python_part("gatherscatter._libraries.of_python", "LiteralArray").release().ptr();
+  static PyObject* const wide_type = python_part("gatherscatter._libraries.of_python", "BigIntegers").release().ptr();
   if (reinterpret_cast<PyObject*>(Py_TYPE(operand.object.ptr())) == values_type) {
     operand.object = operand.object.attr("array");
     operand.is_value = true;
@@ -322,7 +324,7 @@ void adopt(py::handle op, Role role, py::handle object, Operand& operand) {
     locate_tensor(operand);
     return;
   } else {
-    static PyObject* const hook = python_part("gatherscatter._arrays", "adopt").release().ptr();
+    static PyObject* const hook = python_part("gatherscatter._libraries.adopt", "adopt").release().ptr();
     const py::object word = py::str(role_name(role));
     const auto answer = py::reinterpret_steal<py::object>(
         call_python([&] { return PyObject_CallFunctionObjArgs(hook, op.ptr(), word.ptr(), object.ptr(), nullptr); }));

@@ -148,15 +148,16 @@ class ArrowFrame(Frame):
 
     def adopt(self, op: str, source: Any, kind: Kind, full: bool) -> Any:
         arrow = isinstance(kind, type) and issubclass(kind, ArrowFrame)
-        return self.near(op, kind(op, source, full) if arrow else ArrowFrame(op, Exported(op, source), full))
+        other = kind(op, source, full) if arrow else ArrowFrame(op, ArrowExport(op, source), full)
+        return self.on_own_device(op, other)
 
     def one_row(self, op: str, values: list[Any]) -> Any:
-        return self.near(op, ArrowFrame(op, arrow_scalars.one_row(op, self.table, values), False))
+        return self.on_own_device(op, ArrowFrame(op, arrow_scalars.one_row(op, self.table, values), False))
 
     def of_array(self, op: str, role: str, values: np.ndarray[Any, Any]) -> Any:
-        return self.near(op, ArrowFrame(op, arrow_scalars.column_of(op, role, self.table, values), False))
+        return self.on_own_device(op, ArrowFrame(op, arrow_scalars.column_of(op, role, self.table, values), False))
 
-    def near(self, op: str, other: Any) -> Any:
+    def on_own_device(self, op: str, other: Any) -> Any:
         """The frame of a partner, copied to this table's GPU if this table is on one."""
         if self.table.device >= 0:
             other.table = other.table.to_device(op, self.table.device)
@@ -172,7 +173,7 @@ class ArrowFrame(Frame):
             raise
 
 
-class Exported:
+class ArrowExport:
     """A pandas object exported to Arrow memory, without its row labels, because they are not a column."""
 
     __slots__ = ("stream",)

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from gatherscatter._table.frames import Roles
-from gatherscatter._table.maps import Read, mask_of
+from gatherscatter._table.maps import ValuesAndValidity, mask_of
 from gatherscatter.errors import InvalidArgument, shown
 
 __all__ = ["aligned", "mask_for"]
 
 
-def mask_for(op: str, frame: Any, role: str, given: Any) -> Read:
+def mask_for(op: str, frame: Any, role: str, given: Any) -> ValuesAndValidity:
     """The mask of a table's rows in the form that `mask_of` returns, aligned by its labels if both have labels.
 
     Raises

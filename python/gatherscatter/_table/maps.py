@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from gatherscatter import _core
+from gatherscatter._libraries.of_python import BigIntegers, as_int, unchecked_text
 from gatherscatter._table.messages import counted
 from gatherscatter._table.ranges import as_map, within
-from gatherscatter._wide import Wide, unchecked
 from gatherscatter.errors import DataTypeError, IndexTypeError, InvalidArgument, shown
 
-__all__ = ["Read", "check_vouched", "gathered", "integer", "is_null_type", "map_of", "mask_of", "scattered"]
+__all__ = [
+    "ValuesAndValidity",
+    "check_map_fits",
+    "gathered",
+    "is_null_type",
+    "item_of_map",
+    "map_of",
+    "mask_of",
+    "scattered",
+]
 
 # Result of a reader: integers (or bools), and which of them are not null; None if the values hold this themselves.
-Read = tuple[Any, Any]
+ValuesAndValidity = tuple[Any, Any]
 BOOLS = {bool, np.bool_}
 
 
-def map_of(op: str, given: Any) -> Read:
+def map_of(op: str, given: Any) -> ValuesAndValidity:
     """The row numbers of a map and, if its library stores nulls apart from the values, which of them are not null.
 
     A range that exceeds int64 is returned unchanged; `ranges.within` converts it before the selection is made.
@@ -55,13 +63,13 @@ def scattered(op: str, rows: Any, valid: Any, frame: Any, other: Any, one_row: b
     return _core.Selection.scatter(op, rows, valid, frame.lengths, other.lengths, one_row, frame.device)
 
 
-def check_vouched(op: str, bounds: str, rows: Any) -> None:
+def check_map_fits(op: str, bounds: str, rows: Any) -> None:
     """Raise IndexTypeError for ``bounds="unchecked"`` if the map holds numbers that no integer type can hold."""
-    if bounds == "unchecked" and type(rows) in (Wide, range):
-        raise IndexTypeError(f"{op}: {unchecked('the map')}")
+    if bounds == "unchecked" and type(rows) in (BigIntegers, range):
+        raise IndexTypeError(f"{op}: {unchecked_text('the map')}")
 
 
-def mask_of(op: str, given: Any) -> Read:
+def mask_of(op: str, given: Any) -> ValuesAndValidity:
     """The bools of a mask and, if its library stores nulls apart from the values, which of them are not null.
 
     Raises
@@ -84,31 +92,27 @@ def is_null_type(kind: type) -> bool:
     return kind is type(None) or kind.__name__ == "NAType"
 
 
-def integer(value: Any, refuse: Callable[[Any], Exception]) -> int:
-    """An integer of Python or an array library as an int; for any other value raise the error that `refuse` returns."""
-    if type(value) is int:
-        return value
-    try:
-        if type(value) not in BOOLS:
-            return operator.index(value)
-    except TypeError:
-        pass
-    raise refuse(value)
+def item_of_map(value: Any, refuse: Callable[[Any], Exception]) -> int:
+    """An item of a list as an int, also a 0-d array; for any other value raise the error that `refuse` returns."""
+    number = as_int(value, arrays=True)
+    if number is None:
+        raise refuse(value)
+    return number
 
 
 def _numbers(values: Sequence[Any], refuse: Callable[[Any], Exception]) -> Any:
-    """Integers as an array of int64, or of uint64 if int64 cannot hold them, or as `Wide` if neither can."""
+    """Integers as an array of int64, or of uint64 if int64 cannot hold them, or as `BigIntegers` if neither can."""
     if set(map(type, values)) != {int}:
-        values = [integer(value, refuse) for value in values]
+        values = [item_of_map(value, refuse) for value in values]
     for dtype in (np.int64, np.uint64):
         try:
             return np.array(values, dtype)
         except OverflowError:
             pass
-    return Wide(list(values), (len(values),))
+    return BigIntegers(list(values), (len(values),))
 
 
-def _sequence(op: str, given: Sequence[Any], bools: bool) -> Read:
+def _sequence(op: str, given: Sequence[Any], bools: bool) -> ValuesAndValidity:
     kinds = set(map(type, given))
     nulls = {kind for kind in kinds if is_null_type(kind)}
     valid = None
@@ -131,24 +135,24 @@ def _sequence(op: str, given: Sequence[Any], bools: bool) -> Read:
     return _numbers(given, refuse), valid
 
 
-def _array(op: str, given: Any, bools: bool) -> Read:
+def _array(op: str, given: Any, bools: bool) -> ValuesAndValidity:
     kind = given.dtype.kind
     if kind == "O" or (kind == "b" and not bools):
         raise _of_dtype(op, given.dtype, bools)
     return given, None
 
 
-def _masked(op: str, given: Any, bools: bool) -> Read:
+def _masked(op: str, given: Any, bools: bool) -> ValuesAndValidity:
     return _array(op, np.asarray(given.data), bools)[0], ~np.ma.getmaskarray(given)
 
 
-def _range(op: str, given: Any, bools: bool) -> Read:
+def _range(op: str, given: Any, bools: bool) -> ValuesAndValidity:
     if given and bools:
         raise DataTypeError(f"{op}: the mask holds {shown(given[0])}, expected bools; None is null")
     return as_map(op, given), None
 
 
-def _column(op: str, given: Any, bools: bool) -> Read:
+def _column(op: str, given: Any, bools: bool) -> ValuesAndValidity:
     """A column that `_core.Selection` reads itself. Arrow's null type fits any type, so such a column becomes an array
     whose entries are all null."""
     kind = str(getattr(given, "dtype", None) or getattr(given, "type", "")).rpartition(".")[2].lower()
@@ -159,7 +163,7 @@ def _column(op: str, given: Any, bools: bool) -> Read:
     return given, None
 
 
-def _relation(op: str, given: Any, bools: bool) -> Read:
+def _relation(op: str, given: Any, bools: bool) -> ValuesAndValidity:
     columns = given.fetchnumpy()
     if len(columns) != 1:
         raise InvalidArgument(
@@ -169,7 +173,7 @@ def _relation(op: str, given: Any, bools: bool) -> Read:
     return _masked(op, values, bools) if isinstance(values, np.ma.MaskedArray) else _array(op, values, bools)
 
 
-def _pandas(op: str, given: Any, bools: bool) -> Read:
+def _pandas(op: str, given: Any, bools: bool) -> ValuesAndValidity:
     """The values of a Series, an Index or an array of pandas by position; labels are ignored."""
     dtype = given.dtype
     if isinstance(dtype, np.dtype):
@@ -182,7 +186,7 @@ def _pandas(op: str, given: Any, bools: bool) -> Read:
     return values.to_numpy(dtype=dtype.numpy_dtype, na_value=False if bools else 0), np.asarray(~given.isna())
 
 
-def _frame(op: str, given: Any, bools: bool) -> Read:
+def _frame(op: str, given: Any, bools: bool) -> ValuesAndValidity:
     raise _wrong(op, f"the {'mask' if bools else 'map'} is a DataFrame", bools)
 
 
@@ -199,7 +203,7 @@ def _wrong(op: str, found: str, bools: bool) -> Exception:
     return IndexTypeError(f"{op}: {found}, expected integers{hint}")
 
 
-_readers: dict[type, Callable[[str, Any, bool], Read] | None] = {
+_readers: dict[type, Callable[[str, Any, bool], ValuesAndValidity] | None] = {
     np.ndarray: _array,
     list: _sequence,
     tuple: _sequence,
@@ -220,7 +224,7 @@ _BY_NAME = {
 }
 
 
-def _reader_of(given: Any) -> Callable[[str, Any, bool], Read] | None:
+def _reader_of(given: Any) -> Callable[[str, Any, bool], ValuesAndValidity] | None:
     """The reader of an object, found by the nearest base class of its type that has one; None if there is none."""
     kind = type(given)
     read = _known(kind) or (_column if _is_column(given) else None)
@@ -229,7 +233,7 @@ def _reader_of(given: Any) -> Callable[[str, Any, bool], Read] | None:
     return read
 
 
-def _known(kind: type) -> Callable[[str, Any, bool], Read] | None:
+def _known(kind: type) -> Callable[[str, Any, bool], ValuesAndValidity] | None:
     for base in kind.__mro__:
         read = _readers.get(base) or _BY_NAME.get((base.__module__.partition(".")[0], base.__name__))
         if read is not None:

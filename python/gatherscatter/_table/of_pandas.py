@@ -12,7 +12,7 @@ from gatherscatter import _core
 from gatherscatter._table import pandas_columns
 from gatherscatter._table.frames import Frame, Kind, Roles
 from gatherscatter._table.messages import called
-from gatherscatter._table.pandas_columns import Picks, difference, merged, taken, values_of
+from gatherscatter._table.pandas_columns import SelectedRows, difference, merged, taken, values_of
 from gatherscatter._table.pandas_scalars import one_value
 from gatherscatter.errors import DataTypeError, type_name
 
@@ -41,46 +41,47 @@ class PandasFrame(Frame):
         return (len(self.source),)
 
     def take(self, rows: _core.Selection, other: Any = None, nullable: bool = False) -> Any:
-        picks = Picks(rows, len(self.source))
+        selected = SelectedRows(rows, len(self.source))
         if self._has_few(other) if other is not None else rows.count < FEW:
             try:
-                return self._few_taken(picks) if other is None else self._few_merged(picks, other)
+                return self._few_taken(selected) if other is None else self._few_merged(selected, other)
             except RuntimeError:  # pyarrow has no take for some of its types
                 pass
         if other is not None:
-            return self._merged(picks, other)
-        return self.built([taken(column, picks) for column in self.columns()], taken_labels(self.source.index, picks))
+            return self._merged(selected, other)
+        labels = taken_labels(self.source.index, selected)
+        return self.built([taken(column, selected) for column in self.columns()], labels)
 
-    def _few_taken(self, picks: Picks) -> Any:
-        if not picks.rows.missing:
-            return self.source.take(picks.positions)
+    def _few_taken(self, selected: SelectedRows) -> Any:
+        if not selected.rows.missing:
+            return self.source.take(selected.positions)
         index = self.source.index
-        result = self.source.set_axis(pd.RangeIndex(len(index))).reindex(picks.positions)
-        result.index = taken_labels(index, picks)
+        result = self.source.set_axis(pd.RangeIndex(len(index))).reindex(selected.positions)
+        result.index = taken_labels(index, selected)
         return result
 
-    def _merged(self, picks: Picks, other: Any) -> Any:
+    def _merged(self, selected: SelectedRows, other: Any) -> Any:
         pairs = list(zip(self.columns(), other.columns(), strict=True))
         if self.recodes:
-            self._check_categories(picks, pairs, *self.recodes)
-        return self.built([merged(mine, theirs, picks) for mine, theirs in pairs], self.source.index.view())
+            self._check_categories(selected, pairs, *self.recodes)
+        return self.built([merged(mine, theirs, selected) for mine, theirs in pairs], self.source.index.view())
 
-    def _check_categories(self, picks: Picks, pairs: list[Any], op: str, roles: Roles) -> None:
+    def _check_categories(self, selected: SelectedRows, pairs: list[Any], op: str, roles: Roles) -> None:
         """Raise DataTypeError if a selected row of the source has a value that is no category of the target."""
         for name, (mine, theirs) in zip(self.names, pairs, strict=True):
             if mine.dtype != theirs.dtype:
-                problem = difference(mine.dtype, theirs.take(picks.replaced[1]), roles)
+                problem = difference(mine.dtype, theirs.take(selected.replaced[1]), roles)
                 if problem:
                     raise DataTypeError(f"{op}: {called(name)} {problem}")
 
     def _has_few(self, other: Any) -> bool:
         return not self.recodes and max(len(self.source), len(other.source)) < FEW_TO_MERGE
 
-    def _few_merged(self, picks: Picks, other: Any) -> Any:
+    def _few_merged(self, selected: SelectedRows, other: Any) -> Any:
         # `take` may repeat a row, and with it a label, which a target with the flag against duplicate labels rejects.
         mine = self.source.set_flags(allows_duplicate_labels=True)
         both = pd.concat([mine, self.relabelled(other.source)], ignore_index=True)
-        result = both.take(picks.positions)
+        result = both.take(selected.positions)
         result.index = self.source.index.view()
         return result.__finalize__(self.source)
 
@@ -190,10 +191,10 @@ class SeriesFrame(PandasFrame):
         return source.rename(self.source.name)
 
 
-def taken_labels(index: Any, picks: Picks) -> Any:
+def taken_labels(index: Any, selected: SelectedRows) -> Any:
     """Row labels of a result. They are taken like a column, so a missing row has a missing label."""
-    positions = picks.positions
-    if not picks.rows.missing:
+    positions = selected.positions
+    if not selected.rows.missing:
         return index.take(positions)
     if isinstance(index, pd.MultiIndex):
         codes = [np.append(code, -1)[positions] for code in index.codes]  # -1 means missing in positions and codes

@@ -27,7 +27,7 @@ class TableFrame(ArrowFrame):
         return TableFrame(op, arrow_scalars.one_row(op, self.table, values, list(self.source.schema)), False)
 
 
-class Batch:
+class BatchExport:
     """A record batch without `__arrow_c_stream__`: pyarrow's export of streams takes more than twice as long."""
 
     __slots__ = ("__arrow_c_array__",)
@@ -42,7 +42,7 @@ class RecordBatchFrame(TableFrame):
     __slots__ = ()
 
     def __init__(self, op: str, source: Any, full: bool) -> None:
-        super().__init__(op, Batch(source), full)
+        super().__init__(op, BatchExport(source), full)
         self.source = source
 
     def back(self, result: _core.ArrowTable) -> Any:

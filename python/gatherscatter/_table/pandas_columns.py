@@ -11,13 +11,13 @@ import numpy as np
 from gatherscatter import _core
 from gatherscatter.errors import shown
 
-__all__ = ["Picks", "difference", "merged", "taken", "values_of", "wrapped"]
+__all__ = ["SelectedRows", "difference", "merged", "taken", "values_of", "wrapped"]
 
 pd: Any = importlib.import_module("pandas")
 take = pd.api.extensions.take
 
 
-class Picks:
+class SelectedRows:
     """A selection of rows, and arrays derived from it that are computed at most once for all columns."""
 
     def __init__(self, rows: _core.Selection, size: int) -> None:
@@ -45,36 +45,36 @@ def values_of(column: Any) -> Any:
     return column.to_numpy() if isinstance(column.dtype, np.dtype) else column.array
 
 
-def taken(values: Any, picks: Picks) -> Any:
+def taken(values: Any, selected: SelectedRows) -> Any:
     """The selected rows. If some are missing, the dtype becomes one that has a missing value, as in pandas."""
-    missing = picks.rows.missing > 0
+    missing = selected.rows.missing > 0
     if _is_fixed(values):
-        found = picks.rows.take([values])
-        return _with_gaps(found, values, picks) if missing else found
+        found = selected.rows.take([values])
+        return _with_gaps(found, values, selected) if missing else found
     if isinstance(values, np.ndarray):
-        return take(values, picks.positions, allow_fill=True)  # twice as fast as allow_fill=False
-    result = _arrow_taken(values, None, picks.rows) if _is_arrow(values) else None
-    return values.take(picks.positions, allow_fill=missing) if result is None else result
+        return take(values, selected.positions, allow_fill=True)  # twice as fast as allow_fill=False
+    result = _arrow_taken(values, None, selected.rows) if _is_arrow(values) else None
+    return values.take(selected.positions, allow_fill=missing) if result is None else result
 
 
-def _with_gaps(found: Any, values: Any, picks: Picks) -> Any:
+def _with_gaps(found: Any, values: Any, selected: SelectedRows) -> Any:
     filler = take(values[:0], np.array([-1]), allow_fill=True)  # pandas chooses the missing value and the dtype
     found = found.astype(filler.dtype, copy=False)
-    found[picks.gaps] = filler[0]
+    found[selected.gaps] = filler[0]
     return found
 
 
-def merged(target: Any, source: Any, picks: Picks) -> Any:
+def merged(target: Any, source: Any, selected: SelectedRows) -> Any:
     """A copy of the target's values in which the selected rows of the source replace rows of the target."""
     if _is_fixed(target):
-        return picks.rows.take([target, source])
-    result = _arrow_taken(target, source, picks.rows) if _is_arrow(target) else None
+        return selected.rows.take([target, source])
+    result = _arrow_taken(target, source, selected.rows) if _is_arrow(target) else None
     if result is not None:
         return result
     if isinstance(target.dtype, pd.SparseDtype):  # sparse arrays do not support assignment
         both = pd.concat([pd.Series(target), pd.Series(source)], ignore_index=True)
-        return both.array.take(picks.positions)
-    to, rows = picks.replaced
+        return both.array.take(selected.positions)
+    to, rows = selected.replaced
     source = source.take(rows)
     if isinstance(target.dtype, pd.CategoricalDtype):
         source = source.set_categories(target.categories)

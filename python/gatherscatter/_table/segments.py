@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gatherscatter import _core
+from gatherscatter._libraries.of_python import clip_to_int64, fits_int64, unchecked_text, with_full_index
 from gatherscatter._table.frames import ArrowFrame, frame_of
-from gatherscatter._table.maps import integer, is_null_type
-from gatherscatter._wide import cut, fits, in_full, unchecked
+from gatherscatter._table.maps import is_null_type, item_of_map
 from gatherscatter.errors import DataTypeError, IndexTypeError, InvalidArgument, OutOfBoundsError, shown
 
-__all__ = ["lists_of", "picked", "positions_of"]
+__all__ = ["gathered_elements", "lists_of", "positions_of"]
 
 
 def lists_of(op: str, source: Any, validate: str) -> tuple[ArrowFrame, Any]:
@@ -45,7 +45,8 @@ def positions_of(op: str, frame: ArrowFrame, given: Any, validate: str) -> Posit
         beyond: list[int] = []
         given = [_checked(op, at, row, beyond) for at, row in enumerate(given)]
         if beyond:
-            rows, given = given, [None if row is None else [n if n is None else cut(n) for n in row] for row in given]
+            rows = given
+            given = [None if row is None else [n if n is None else clip_to_int64(n) for n in row] for row in rows]
         given = _made_by(op, frame, given)
     inner = _of_pandas(op, "gather_map_list", given)
     maps = frame_of(op, "gather_map_list", given if inner is None else inner, validate)
@@ -54,16 +55,16 @@ def positions_of(op: str, frame: ArrowFrame, given: Any, validate: str) -> Posit
     return Positions(maps.table, rows)
 
 
-def picked(op: str, frame: ArrowFrame, positions: Positions, bounds: str) -> _core.ArrowTable:
+def gathered_elements(op: str, frame: ArrowFrame, positions: Positions, bounds: str) -> _core.ArrowTable:
     """The elements of each list at its positions."""
     if bounds == "unchecked" and positions.rows is not None:
-        raise IndexTypeError(f"{op}: {unchecked('gather_map_list')}")
+        raise IndexTypeError(f"{op}: {unchecked_text('gather_map_list')}")
     try:
         return _core.segmented_gather(op, frame.table, positions.table, bounds)
     except OutOfBoundsError as error:
         if positions.rows is None:
             raise
-        raise in_full(error, positions.rows) from None
+        raise with_full_index(error, positions.rows) from None
 
 
 def _rows_of_array(op: str, given: np.ndarray[Any, Any]) -> list[Any]:
@@ -94,8 +95,8 @@ def _checked(op: str, at: int, row: Any, beyond: list[int]) -> list[Any] | None:
     def position(value: Any) -> int | None:
         if is_null_type(type(value)):
             return None
-        number = integer(value, refuse)
-        if not fits(number):
+        number = item_of_map(value, refuse)
+        if not fits_int64(number):
             beyond.append(number)
         return number
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter.plan import plan
+from gatherscatter._ops.plan import plan
 
 __all__ = ["gather"]
 

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter._arrays import must_have_values
-from gatherscatter._fill import array_like_of
-from gatherscatter._implicit_cast import dtype_name
-from gatherscatter._no_arrays import no_array
+from gatherscatter._libraries.adopt import must_have_values
+from gatherscatter._libraries.recognise import dtype_name, no_array
+from gatherscatter._values.fill import array_like_of
 
 __all__ = ["INTEGERS", "Dtypes", "array_like", "check_index_dtype", "item_bytes"]
 

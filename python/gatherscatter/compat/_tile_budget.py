@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from gatherscatter._integers import integer
+from gatherscatter._values.integers import integer
 from gatherscatter.compat._strict import item_bytes
 from gatherscatter.errors import axis_error
 

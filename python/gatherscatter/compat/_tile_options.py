@@ -8,8 +8,8 @@ from contextvars import ContextVar
 from types import TracebackType
 from typing import Any, NamedTuple
 
-from gatherscatter._integers import integer
-from gatherscatter._steps import decorated
+from gatherscatter._settings.scopes import decorated
+from gatherscatter._values.integers import integer
 
 __all__ = ["get_vec_tile_shapes", "options", "reset_options", "set_vec_tile_shapes"]
 

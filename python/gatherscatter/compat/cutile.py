@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from gatherscatter._arrays import must_have_values
-from gatherscatter._implicit_cast import dtype_name
+from gatherscatter._libraries.adopt import must_have_values
+from gatherscatter._libraries.recognise import dtype_name
+from gatherscatter._ops.tile import tile_gather, tile_scatter
 from gatherscatter.compat._strict import INTEGERS, Dtypes
 from gatherscatter.errors import TileError, TileTypeError, TileValueError
-from gatherscatter.tile import tile_gather, tile_scatter
 
 __all__ = ["TileError", "TileTypeError", "TileValueError", "gather", "scatter"]
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from gatherscatter import _core
-from gatherscatter._integers import integer
 from gatherscatter._table import segments
 from gatherscatter._table.maps import map_of, mask_of, scattered
 from gatherscatter._table.messages import counted
+from gatherscatter._values.integers import integer
 from gatherscatter.compat import _libcudf_tables as tables
 from gatherscatter.errors import DataTypeError, InvalidArgument, LogicError, OutOfBoundsError
 
@@ -405,13 +405,14 @@ def segmented_gather(
                 f"{op}: source_column has {counted(frame.table.num_rows, 'list')}, the map {positions.table.num_rows}"
             )
         try:
-            result = segments.picked(op, frame, positions, "raise")  # reports a null before a position out of range
+            # The rule "raise" reports a null before a position out of range.
+            result = segments.gathered_elements(op, frame, positions, "raise")
         except OutOfBoundsError:
             if not nullify:
                 raise
     except DataTypeError as error:  # the columns are not of lists
         raise LogicError(str(error)) from None
-    return back(segments.picked(op, frame, positions, "nullify") if nullify else result)
+    return back(segments.gathered_elements(op, frame, positions, "nullify") if nullify else result)
 
 
 def _nullifies(op: str, policy: Any) -> bool:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
-from gatherscatter._implicit_cast import dtype_name
-from gatherscatter._integers import integer, is_integer, one_integer
+from gatherscatter._libraries.of_python import is_integer
+from gatherscatter._libraries.of_torch import needs_gradient
+from gatherscatter._libraries.recognise import dtype_name
+from gatherscatter._ops.gather import gather as _gather
+from gatherscatter._values.integers import integer, one_integer
 from gatherscatter.compat._strict import INTEGERS, Dtypes, array_like, check_index_dtype
-from gatherscatter.gather import gather as _gather
 
 __all__ = ["gather"]
 
@@ -135,8 +136,7 @@ def _check_arrays(source: Any, role: str, index: Any) -> None:
 
 
 def _run(call: Callable[[Any, Any], Any], source: Any, index: Any) -> Any:
-    torch = sys.modules.get("torch")
-    if torch is None or not isinstance(source, torch.Tensor) or not source.requires_grad or not torch.is_grad_enabled():
+    if not needs_gradient(source):
         return call(source, index)
     from gatherscatter.compat import _autograd  # imported here, because only tensors of torch that require grad use it
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from gatherscatter import _core
+from gatherscatter._ops.gather import gather as _gather
 from gatherscatter.compat._strict import array_like, check_index_dtype
 from gatherscatter.compat._tile_budget import BUDGET_BYTES, TileBudget, check_shapes, tile_budget
 from gatherscatter.compat._tile_options import get_vec_tile_shapes, options, reset_options, set_vec_tile_shapes
-from gatherscatter.gather import gather as _gather
 
 __all__ = [
     "TileBudget",

@@ -1,0 +1,1 @@
+"""The commands of `python -m gatherscatter`; importing gatherscatter does not import them."""

@@ -1,0 +1,1 @@
+"""NumPy's indexing functions on any array: a short way for plain arguments, and the general way for all others."""

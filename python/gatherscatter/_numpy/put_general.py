@@ -1,0 +1,313 @@
+"""put_general.py: put, put_along_axis, putmask and place for any arguments, with NumPy's rules and messages."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+
+from gatherscatter import _core
+from gatherscatter._libraries.adopt import plain_values
+from gatherscatter._libraries.devices import is_on_device, reshaped, truth_of
+from gatherscatter._libraries.of_python import LiteralArray
+from gatherscatter._libraries.recognise import hint, is_masked_array, is_ndarray
+from gatherscatter._numpy.rules import (
+    NUMPYS_MODES,
+    as_index_array,
+    axis_of_index,
+    cast_to_integers,
+    is_foreign,
+    memory_of,
+    non_defaults,
+    prefers_numpy,
+    require_numpy_arguments,
+    rule_of,
+    true_positions,
+    two_arrays,
+    with_shape,
+)
+from gatherscatter._ops.keywords import Bounds, Negative, ScatterBounds
+from gatherscatter._values.source import as_source
+from gatherscatter.errors import DeferredOutOfBoundsError, EmptyTargetError, OutOfBoundsError, type_name
+
+__all__ = ["place_anything", "plan_or_none", "put_anything", "put_anything_along_axis", "putmask_anything"]
+
+_ndarray = np.ndarray
+_Casting = Literal["safe", "unsafe"]
+
+
+def put_anything(
+    a: Any, ind: Any, v: Any, mode: Any, bounds: ScatterBounds | None, negative: Negative | None, mask: Any
+) -> Any:
+    """`put` for any arguments.
+
+    Like all functions of this file that write, it returns a plan if `gatherscatter.plan` calls it, else None.
+    """
+    is_masked = is_masked_array(a)
+    if prefers_numpy(a, "put") and not is_masked:
+        rule = rule_of("put", mode, bounds, negative)
+        require_numpy_arguments("put", a, rule in NUMPYS_MODES, mask)
+        return np.put(a, ind, v, **non_defaults(mode=(NUMPYS_MODES[rule], "raise")))
+    if not (is_ndarray(a) or is_foreign(a)):
+        raise TypeError(f"argument 1 must be numpy.ndarray, not {type(a)}{hint(a)}")
+    rule = rule_of("put", mode, bounds, negative)
+    if not is_masked:
+        return _put(a, ind, v, *rule, mask)
+    indices = cast_to_integers("put", ind, "safe")
+
+    def read(part: Any) -> Any:
+        reading: Bounds = "fill" if rule[0] == "drop" else rule[0]
+        return _core.take_axis("put", part, indices, None, 0, reading, rule[1], None, mask, None)
+
+    def write(part: Any, values: Any, where: Any) -> Any:
+        return _put(part, indices, values, *rule, where)
+
+    _write_masked(a, v, mask, read, write)
+    a.shrink_mask()
+    return None
+
+
+def _put(a: Any, ind: Any, v: Any, bounds: ScatterBounds, negative: Negative, mask: Any) -> Any:
+    base = _target("put", a)
+    indices = with_shape("put", "index", cast_to_integers("put", ind, "safe"))
+    shape = tuple(indices.shape)
+    if 0 in base.shape and 0 not in shape and mask is None and bounds != "drop" and not is_on_device(indices):
+        raise _empty_target(indices, negative)
+    values = _values("put", base, v, "v", "unsafe")
+    if 0 in values.shape:
+        return None  # as in NumPy, nothing is written and the indices are not checked
+    values = _repeated("put", values, shape)
+    try:
+        return plan_or_none(
+            _core.scatter_axis("put", base, indices, None, 0, values, bounds, negative, None, True, "last", mask, base)
+        )
+    except OutOfBoundsError as error:
+        if error.size or mask is not None or isinstance(error, DeferredOutOfBoundsError):
+            raise
+        raise EmptyTargetError(*error.fields()) from None
+
+
+def _empty_target(indices: Any, negative: Negative) -> EmptyTargetError:
+    values = np.asarray(indices)
+    from_end = negative == "from_end" and values.dtype.kind == "i"
+    first = int(values.reshape(-1)[0])
+    return EmptyTargetError("put", first, (0,) * values.ndim, 0, 0, values.size, values.size, from_end)
+
+
+def put_anything_along_axis(
+    arr: Any, indices: Any, values: Any, axis: Any, bounds: ScatterBounds, negative: Negative, mask: Any
+) -> Any:
+    """`put_along_axis` for any arguments."""
+    is_masked = is_masked_array(arr)
+    if prefers_numpy(arr, "__setitem__") and not is_masked:
+        require_numpy_arguments("put_along_axis", arr, (bounds, negative) == ("raise", "from_end"), mask)
+        return np.put_along_axis(arr, indices, values, axis)
+    if not (is_ndarray(arr) or is_foreign(arr)):
+        raise TypeError(f"put_along_axis: arr is of type {type(arr).__name__}, expected an array{hint(arr)}")
+    if not is_masked:
+        return _put_along(arr, indices, values, axis, bounds, negative, mask)
+    indices = as_index_array("put_along_axis", indices)
+
+    def read(part: Any) -> Any:
+        reading: Bounds = "fill" if bounds == "drop" else bounds
+        checked = axis_of_index(part, indices, axis)
+        return _core.along_axis(
+            "put_along_axis", part, indices, checked, "broadcast", reading, negative, None, mask, None
+        )
+
+    def write(part: Any, part_of_values: Any, where: Any) -> Any:
+        return _put_along(part, indices, part_of_values, axis, bounds, negative, where)
+
+    return _write_masked(arr, values, mask, read, write)
+
+
+def _put_along(
+    arr: Any, indices: Any, values: Any, axis: Any, bounds: ScatterBounds, negative: Negative, mask: Any
+) -> Any:
+    if is_ndarray(arr):
+        indices = as_index_array("put_along_axis", indices)
+        axis = axis_of_index(arr, indices, axis)
+    base = _target("put_along_axis", arr)
+    values = _values("put_along_axis", base, values, "values", "unsafe")
+    if is_ndarray(arr) and hasattr(indices, "shape"):
+        _check_broadcast(tuple(values.shape), base.shape, tuple(indices.shape), axis)
+    rank = 1 if axis is None else max(len(base.shape), 1)
+    while len(values.shape) > rank and values.shape[0] == 1:
+        # An assignment of NumPy drops leading axes of length 1.
+        fewer = tuple(values.shape[1:])
+        values = reshaped("put_along_axis", "values", values, fewer) if is_on_device(values) else values[0]
+    return plan_or_none(
+        _core.scatter_along(
+            "put_along_axis",
+            base,
+            indices,
+            axis,
+            "broadcast",
+            values,
+            bounds,
+            negative,
+            None,
+            True,
+            "last",
+            mask,
+            base,
+        )
+    )
+
+
+def _check_broadcast(own: tuple[int, ...], base: tuple[int, ...], index: tuple[int, ...], axis: int | None) -> None:
+    """Raise NumPy's error for values that do not broadcast to the shape of the points."""
+    points = index
+    if axis is not None:
+        points = tuple(m if d == axis or n == 1 else n for d, (n, m) in enumerate(zip(base, index, strict=True)))
+    try:
+        fits = np.broadcast_shapes(own, points) == (1,) * (len(own) - len(points)) + points
+    except ValueError:
+        fits = False
+    if not fits:
+        text = "shape mismatch: value array of shape {} could not be broadcast to indexing result of shape {}"
+        raise ValueError(text.format(*(str(shape).replace(" ", "") for shape in (own, points))))
+
+
+def putmask_anything(a: Any, mask: Any, values: Any) -> Any:
+    """`putmask` for any arguments: a true element of the mask writes the value at its own flat position."""
+    if prefers_numpy(a, None):
+        return np.putmask(a, mask, values)
+    if not (is_ndarray(a) or is_foreign(a)):
+        raise TypeError(f"putmask: first argument must be an array{hint(a)}")
+    base = _target("putmask", a)
+    shape = tuple(base.shape)
+    truth = _truth("putmask", mask, shape)
+    values = _values("putmask", base, values, "values", "safe")
+    if 0 in values.shape:
+        return None
+    values = _repeated("putmask", values, shape)
+    return plan_or_none(_core.scatter_masked("putmask", base, truth, values, base))
+
+
+def place_anything(arr: Any, mask: Any, vals: Any) -> Any:
+    """`place` for any arguments: each true element of the mask writes the next value."""
+    if prefers_numpy(arr, None):
+        return np.place(arr, mask, vals)
+    if not (is_ndarray(arr) or is_foreign(arr)):
+        raise TypeError(f"place() argument 1 must be numpy.ndarray, not {type_name(arr)}{hint(arr)}")
+    base = _target("place", arr)
+    truth = _truth("place", mask, tuple(base.shape))
+    values = _values("place", base, vals, "vals", "safe")
+    indices = true_positions("place", "mask", truth)
+    if 0 in values.shape:
+        if 0 not in indices.shape:
+            raise ValueError("Cannot insert from an empty array!")
+        return None
+    values = _repeated("place", values, indices.shape)
+    return plan_or_none(
+        _core.scatter_axis("place", base, indices, None, 0, values, "raise", "from_end", None, True, "last", None, base)
+    )
+
+
+def _target(op: str, a: Any) -> Any:
+    """The target as a plain array of its library; an error if a NumPy array is read-only."""
+    base = with_shape(op, "input", a)
+    if is_ndarray(base) and not base.flags.writeable:
+        what = "assignment destination" if op == "put_along_axis" else f"{op}: output array"
+        raise ValueError(f"{what} is read-only")
+    return base
+
+
+def _values(op: str, base: Any, values: Any, what: str, casting: _Casting) -> Any:
+    """Convert values to the dtype of `base`.
+
+    For a NumPy array they are cast by the casting rule, for an array of another library they must fit the dtype.
+    """
+    if not is_ndarray(base):
+        return with_shape(op, what, as_source(op, base, values, what))
+    values = plain_values(op, what, values)
+    if is_foreign(values):
+        values = np.asarray(with_shape(op, what, values))
+    if is_ndarray(values):
+        plain = memory_of(values)
+        return plain if plain.dtype == base.dtype else plain.astype(base.dtype, casting=casting)
+    if casting == "safe":
+        with np.errstate(all="ignore"):
+            # This call writes nothing, but raises NumPy's error if NumPy does not cast these values.
+            np.putmask(np.empty(1, base.dtype), [False], values)
+    return np.asarray(values, dtype=base.dtype)
+
+
+def _repeated(op: str, values: Any, shape: tuple[int, ...]) -> Any:
+    """Repeat values cyclically, in C order, to `shape`; return them unchanged if broadcasting gives this result."""
+    own = tuple(values.shape)
+    if len(own) <= len(shape):
+        while own[:1] == (1,):
+            own = own[1:]
+        if own == shape[len(shape) - len(own) :]:
+            return values
+    count = math.prod(shape)
+    if isinstance(values, LiteralArray):
+        return LiteralArray(_repeated(op, values.array, shape))
+    if is_ndarray(values):
+        rounds = np.broadcast_to(values.reshape(-1), (-(-count // values.size), values.size))
+        return rounds.reshape(-1)[:count].reshape(shape)
+    order = np.arange(count).reshape(shape)
+    result = _core.take_axis(op, values, order, None, 0, "wrap", "from_end", None, None, None)
+    if isinstance(result, _core.Plan):
+        raise TypeError(
+            f"{op}: values of shape {tuple(values.shape)} are repeated to shape {shape} in a separate step, which a "
+            f"plan cannot contain; make the plan with values of shape {shape}"
+        )
+    return result
+
+
+def _truth(op: str, mask: Any, shape: tuple[int, ...]) -> Any:
+    mask = with_shape(op, "mask", mask)
+    if is_on_device(mask):
+        if math.prod(mask.shape) != math.prod(shape):
+            raise ValueError(f"{op}: mask and data must be the same size")
+        return reshaped(op, "mask", truth_of(op, "mask", mask), shape)
+    # The mask is copied, because its true elements are counted before they are listed, and another thread may change
+    # the mask in between.
+    truth = np.array(np.asarray(mask), dtype=bool)
+    if truth.size != math.prod(shape):
+        raise ValueError(f"{op}: mask and data must be the same size")
+    return truth.reshape(shape)
+
+
+def _write_masked(
+    a: Any, values: Any, mask: Any, read: Callable[[Any], Any], write: Callable[[Any, Any, Any], Any]
+) -> None:
+    """Write data and mask of a masked array, as NumPy does.
+
+    A masked value masks its target and any other value unmasks it. A hard mask protects masked targets from writes.
+    """
+    own_mask, value_mask = np.ma.getmask(a), np.ma.getmask(values)
+    if own_mask is not np.ma.nomask and a.hardmask:
+        if a.dtype.names is not None:
+            raise TypeError(
+                "a structured array with a hard mask cannot be written to (nor in NumPy); call its soften_mask() first"
+            )
+        is_unmasked = ~_no_plan(a, read(own_mask))
+        mask = is_unmasked if mask is None else np.asarray(with_shape("put", "mask", mask)) & is_unmasked
+    # This check precedes all writes, so that the data are not written without the mask.
+    if own_mask is not np.ma.nomask and not own_mask.flags.writeable:
+        raise ValueError("the mask of the array to write to is read-only")
+    if values is not np.ma.masked:  # the constant np.ma.masked has no value to write
+        _no_plan(a, write(a.data, memory_of(values), mask))
+    if own_mask is np.ma.nomask and value_mask is np.ma.nomask:
+        return
+    new_mask = np.ma.getmaskarray(a)
+    _no_plan(a, write(new_mask, False if value_mask is np.ma.nomask else value_mask, mask))
+    if own_mask is np.ma.nomask:
+        a.mask = new_mask
+
+
+def _no_plan(a: Any, result: Any) -> Any:
+    if isinstance(result, _core.Plan):
+        raise two_arrays(a)
+    return np.asarray(result)
+
+
+def plan_or_none(result: Any) -> Any:
+    """The result of a call that writes: the plan if `gatherscatter.plan` made the call, else None."""
+    return result if isinstance(result, _core.Plan) else None

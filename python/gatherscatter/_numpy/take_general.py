@@ -1,0 +1,226 @@
+"""take_general.py: the general cases of take, take_along_axis and compress: subclasses, masked arrays, casts, `out`."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from gatherscatter import _core
+from gatherscatter._libraries.devices import is_on_device
+from gatherscatter._libraries.recognise import is_masked_array, is_ndarray
+from gatherscatter._numpy.rules import (
+    NUMPYS_MODES,
+    as_index_array,
+    axis_of_index,
+    cast_to_integers,
+    is_literal,
+    memory_of,
+    non_defaults,
+    prefers_numpy,
+    require_numpy_arguments,
+    true_positions,
+    two_arrays,
+    with_shape,
+)
+from gatherscatter._ops.keywords import Bounds, Negative
+from gatherscatter._values.fill import as_fill
+from gatherscatter.errors import DeferredOutOfBoundsError, EmptyAxisError, OutOfBoundsError
+
+__all__ = ["compress_anything", "take_anything", "take_anything_along_axis"]
+
+_ndarray = np.ndarray
+
+
+def take_anything(
+    a: Any, indices: Any, axis: Any, out: Any, bounds: Bounds, negative: Negative, fill_value: Any, mask: Any
+) -> Any:
+    """`take` for any arguments, without the short cut of `numpy_api.take`."""
+
+    def gather_part(part: Any, index: Any, into: Any, fill: Any) -> Any:
+        return take_anything(part, index, axis, into, bounds, negative, fill, mask)
+
+    if is_literal(a):
+        a = np.asarray(a)
+    if is_masked_array(a):
+        return _take_masked(gather_part, a, indices, axis, out, fill_value)
+    if prefers_numpy(a, "take"):
+        require_numpy_arguments("take", a, (bounds, negative) in NUMPYS_MODES, fill_value, mask)
+        mode = NUMPYS_MODES[bounds, negative]
+        return np.take(a, indices, axis=axis, **non_defaults(out=(out, None), mode=(mode, "raise")))
+    return _take_from("take", a, indices, axis, out, bounds, negative, fill_value, mask)
+
+
+def compress_anything(condition: Any, a: Any, axis: Any, out: Any) -> Any:
+    """`compress` for any arguments: a take at the positions where the condition is true."""
+
+    def gather_part(part: Any, index: Any, into: Any, fill: Any) -> Any:
+        return _take_from("compress", part, index, axis, into, "raise", "from_end", fill, None)
+
+    if is_literal(a):
+        a = np.asarray(a)
+    if prefers_numpy(a, "compress") and not is_masked_array(a):
+        return np.compress(condition, a, axis=axis, **non_defaults(out=(out, None)))
+    condition = with_shape("compress", "condition", condition)
+    if not is_on_device(condition):
+        condition = np.asarray(condition)
+    if len(condition.shape) != 1:
+        raise ValueError("condition must be a 1-d array")
+    indices = true_positions("compress", "condition", condition)
+    if is_masked_array(a):
+        return _same_points_masked(gather_part, a, indices, out, None)
+    return gather_part(a, indices, out, None)
+
+
+def _take_from(
+    op: str, a: Any, indices: Any, axis: Any, out: Any, bounds: Bounds, negative: Negative, fill_value: Any, mask: Any
+) -> Any:
+    base = a
+    if is_ndarray(a):
+        base = memory_of(a)
+        indices = cast_to_integers(op, indices, "same_kind")
+        if base.ndim == 0:
+            base = base.reshape(1)  # NumPy accepts the axes 0 and -1 for a 0-d array
+        if axis is None and isinstance(a, np.matrix):
+            base, axis = base.reshape(1, -1), 1  # a flattened matrix still has two axes
+        axis = _axis_number(axis, base.ndim)
+        if out is not None:
+            _check_out(out, base, indices, axis)
+    try:
+        result = _core.take_axis(
+            op, base, indices, axis, 0, bounds, negative, as_fill(op, base, fill_value), mask, memory_of(out)
+        )
+    except OutOfBoundsError as error:
+        is_of_this_call = not isinstance(error, DeferredOutOfBoundsError)
+        if is_of_this_call and error.size == 0 and _is_only_empty_axis(error.axis, base, axis):
+            raise EmptyAxisError(*error.fields()) from None
+        raise
+    if isinstance(result, _core.Plan):
+        return result
+    return _in_class_of(a, result) if out is None else out
+
+
+def take_anything_along_axis(
+    arr: Any, indices: Any, axis: Any, out: Any, bounds: Bounds, negative: Negative, fill_value: Any, mask: Any
+) -> Any:
+    """`take_along_axis` for any arguments, without the short cut of `numpy_api.take_along_axis`."""
+
+    def gather_part(part: Any, index: Any, into: Any, fill: Any) -> Any:
+        return take_anything_along_axis(part, index, axis, into, bounds, negative, fill, mask)
+
+    if is_literal(arr):
+        arr = np.asarray(arr)
+    if is_masked_array(arr):
+        return _same_points_masked(gather_part, arr, indices, out, fill_value)
+    if prefers_numpy(arr, None):
+        require_numpy_arguments(
+            "take_along_axis", arr, (bounds, negative) == ("raise", "from_end"), fill_value, mask, out
+        )
+        return np.take_along_axis(arr, indices, axis)
+
+    base = arr
+    if is_ndarray(arr):
+        base = memory_of(arr)
+        indices = as_index_array("take_along_axis", indices)
+        axis = axis_of_index(base, indices, axis)
+    result = _core.along_axis(
+        "take_along_axis",
+        base,
+        indices,
+        axis,
+        "broadcast",
+        bounds,
+        negative,
+        as_fill("take_along_axis", base, fill_value),
+        mask,
+        memory_of(out),
+    )
+    if isinstance(result, _core.Plan):
+        return result
+    if out is not None:
+        return out
+    return result if axis is None else _in_class_of(arr, result)  # without an axis NumPy returns no subclass either
+
+
+def _axis_number(axis: Any, rank: int) -> int | None:
+    if axis is None:
+        return None
+    if isinstance(axis, bool | np.bool_):
+        raise TypeError("an integer is required for the axis")
+    return normalize_axis_index(operator.index(axis), rank)
+
+
+def _check_out(out: Any, base: np.ndarray[Any, Any], indices: Any, axis: int | None) -> None:
+    """Check type and shape of `out`, with NumPy's messages. `_core` checks its dtype, flags and overlap."""
+    if not is_ndarray(out):
+        raise TypeError("output must be an array")
+    if not hasattr(indices, "shape"):
+        return
+    shape = tuple(indices.shape)
+    if axis is not None:
+        shape = base.shape[:axis] + shape + base.shape[axis + 1 :]
+    if out.shape != shape:
+        raise ValueError(
+            f"output array does not match result of ndarray.take: it has shape {out.shape}, the result {shape}"
+        )
+
+
+def _is_only_empty_axis(at: int, base: Any, axis: int | None) -> bool:
+    """Whether no axis except `at` is empty; only then NumPy raises its error for a take from an empty axis."""
+    shape = tuple(getattr(base, "shape", ()))
+    return axis is None or 0 not in shape[:at] + shape[at + 1 :]
+
+
+_GatherPart = Callable[[Any, Any, Any, Any], Any]  # part (data or mask), indices, out, fill value -> result
+
+
+def _take_masked(gather_part: _GatherPart, a: Any, indices: Any, axis: Any, out: Any, fill_value: Any) -> Any:
+    """Take from data and mask, as NumPy does. A masked index is read as 0, and its items are masked."""
+    index_mask = np.ma.getmask(indices)
+    if index_mask is not np.ma.nomask:
+        indices = indices.filled(0)
+    # If indices are masked, the result needs a mask also where the array has none, so a full mask array is made.
+    own_mask = a.mask if index_mask is np.ma.nomask else np.ma.getmaskarray(a)
+    result_mask = own_mask if own_mask is np.ma.nomask else _array_of(a, gather_part(own_mask, indices, None, None))
+    if index_mask is not np.ma.nomask:
+        # The mask of the indices gets the trailing axes of the slices. NumPy aligns the two masks at their last axes
+        # instead, which is wrong for slices.
+        trailing = 0 if axis is None or a.ndim == 0 else a.ndim - 1 - normalize_axis_index(axis, a.ndim)
+        result_mask = result_mask | index_mask.reshape(index_mask.shape + (1,) * trailing)
+    data = gather_part(a.data, indices, out, fill_value)
+    if out is None:
+        out = _array_of(a, data).view(type(a))
+    if is_masked_array(out):
+        out.mask = result_mask
+    return out[()]
+
+
+def _same_points_masked(gather_part: _GatherPart, arr: Any, indices: Any, out: Any, fill_value: Any) -> Any:
+    """Gather data and mask at equal points, as indexing does; the result keeps the other attributes of the array."""
+    own_mask = arr.mask
+    result_mask = own_mask if own_mask is np.ma.nomask else _array_of(arr, gather_part(own_mask, indices, None, None))
+    data = gather_part(arr.data, indices, out, fill_value)
+    if out is None:
+        out = _array_of(arr, data).view(type(arr))
+        out.__array_finalize__(arr)
+    if is_masked_array(out):
+        out.mask = result_mask
+    return out
+
+
+def _array_of(a: Any, data: Any) -> Any:
+    if isinstance(data, _core.Plan):
+        raise two_arrays(a)
+    return np.asanyarray(data)
+
+
+def _in_class_of(a: Any, result: Any) -> Any:
+    """Convert `result` to the subclass of `a`, as NumPy does; `__array_finalize__` of the subclass may reshape it."""
+    if type(a) is _ndarray or not is_ndarray(a):
+        return result
+    view = np.asarray(result).view(type(a))
+    view.__array_finalize__(a)
+    return view if view.ndim else result

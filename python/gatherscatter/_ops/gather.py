@@ -1,0 +1,265 @@
+"""gather.py: the operator `gather`: elements along a dimension, or slices along an axis."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from gatherscatter import _core
+from gatherscatter._libraries.of_python import is_integer
+from gatherscatter._ops.keywords import Bounds, Negative
+from gatherscatter._values.fill import as_fill
+from gatherscatter._values.integers import one_integer
+from gatherscatter.errors import shown
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from gatherscatter._ops.keywords import GatherKeywords
+
+ArrayT = TypeVar("ArrayT")
+ScalarT = TypeVar("ScalarT", bound=np.generic)
+
+
+class _Unset:
+    """The default of the arguments that select the form of `gather`, for which None would be an error."""
+
+    def __repr__(self) -> str:
+        return "<unset>"
+
+
+_UNSET = _Unset()
+
+
+@overload
+def gather(
+    input: npt.NDArray[ScalarT],
+    dim: int | np.integer[Any],
+    index: Any,
+    **keywords: Unpack[GatherKeywords[npt.NDArray[ScalarT]]],
+) -> npt.NDArray[ScalarT]: ...
+@overload
+def gather(
+    input: ArrayT, dim: int | np.integer[Any], index: Any, **keywords: Unpack[GatherKeywords[ArrayT]]
+) -> ArrayT: ...
+@overload
+def gather(
+    input: npt.NDArray[ScalarT],
+    indices: Any,
+    axis: Any,
+    /,
+    batch_dims: int = ...,
+    **keywords: Unpack[GatherKeywords[npt.NDArray[ScalarT]]],
+) -> npt.NDArray[ScalarT]: ...
+@overload
+def gather(
+    input: ArrayT, indices: Any, axis: Any, /, batch_dims: int = ..., **keywords: Unpack[GatherKeywords[ArrayT]]
+) -> ArrayT: ...
+@overload
+def gather(
+    input: npt.NDArray[ScalarT],
+    indices: Any,
+    /,
+    *,
+    axis: Any,
+    batch_dims: int = ...,
+    **keywords: Unpack[GatherKeywords[npt.NDArray[ScalarT]]],
+) -> npt.NDArray[ScalarT]: ...
+@overload
+def gather(
+    input: ArrayT, indices: Any, /, *, axis: Any, batch_dims: int = ..., **keywords: Unpack[GatherKeywords[ArrayT]]
+) -> ArrayT: ...
+@overload
+def gather(
+    input: npt.NDArray[ScalarT],
+    *,
+    indices: Any,
+    axis: Any,
+    batch_dims: int = ...,
+    **keywords: Unpack[GatherKeywords[npt.NDArray[ScalarT]]],
+) -> npt.NDArray[ScalarT]: ...
+@overload
+def gather(
+    input: ArrayT, *, indices: Any, axis: Any, batch_dims: int = ..., **keywords: Unpack[GatherKeywords[ArrayT]]
+) -> ArrayT: ...
+@overload
+def gather(
+    input: npt.NDArray[ScalarT],
+    *,
+    input_indices: Any,
+    axis: Any,
+    batch_dims: int = ...,
+    **keywords: Unpack[GatherKeywords[npt.NDArray[ScalarT]]],
+) -> npt.NDArray[ScalarT]: ...
+@overload
+def gather(
+    input: ArrayT, *, input_indices: Any, axis: Any, batch_dims: int = ..., **keywords: Unpack[GatherKeywords[ArrayT]]
+) -> ArrayT: ...
+@_core.operator_lane("gather")
+def gather(
+    input: Any,
+    dim: Any = _UNSET,
+    index: Any = _UNSET,
+    batch_dims: Any = _UNSET,
+    *,
+    axis: Any = _UNSET,
+    indices: Any = _UNSET,
+    input_indices: Any = _UNSET,
+    bounds: Bounds = "raise",
+    negative: Negative = "from_end",
+    fill_value: Any = None,
+    mask: Any = None,
+    out: Any = None,
+) -> Any:
+    """Gather elements along a dimension, or slices along an axis.
+
+    There are two forms. Keywords select the form, or else the type of the second argument: an integer is a `dim`, an
+    array (also a 0-d array) or a list is `indices`.
+
+    ``gather(input, dim, index)`` is elementwise::
+
+        result[i, j, k] = input[index[i, j, k], j, k]     # dim = 0
+
+    ``gather(input, indices, axis, batch_dims=0)`` takes slices; `input` and `indices` share `batch_dims` leading axes::
+
+        result[B, M, I, T] = input[B, M, indices[B, I], T]
+
+    Parameters
+    ----------
+    input : array, shape (n_0, .., n_r)
+        Any array in host memory or on a CUDA device: NumPy, torch, CuPy, JAX, or anything with ``__dlpack__``. Any
+        dtype whose items are plain bytes, any strides; it is never copied.
+    dim : int
+        Dimension of the elementwise form, in [-rank, rank).
+    index : array of integers
+        It has the rank of `input` and is at most as long on every axis except `dim`. Any integer dtype of any library,
+        or lists.
+    indices, input_indices : array of integers
+        Of any shape; these are two names of one argument of the second form.
+    axis : int or integer array of one element
+        Axis of the second form, in [-rank, rank).
+    batch_dims : int, default 0
+        Number of leading axes that `input` and `indices` share; at most `axis` and at most the rank of `indices`. A
+        negative number counts from the rank of `indices`.
+    bounds : {"raise", "deferred", "fill", "clip", "wrap", "unchecked"}, default "raise"
+        Handling of an index that is out of bounds. ``"raise"`` raises an error. ``"deferred"`` does so on a CPU; on a
+        GPU the call does not wait for the check, and a later call or `gatherscatter.cuda.synchronize` raises the
+        error. ``"fill"`` gives `fill_value`, ``"clip"`` the nearest position, ``"wrap"`` the index modulo the size.
+        ``"unchecked"`` checks nothing: the caller guarantees that every index is in bounds.
+    negative : {"from_end", "out_of_bounds"}, default "from_end"
+        Whether -1 is the last position or out of bounds.
+    fill_value : scalar, optional
+        Value of points that are out of bounds (``bounds="fill"``) or masked. The default is 0, and zero bytes for
+        dtypes without numbers.
+    mask : array of bool, optional
+        Broadcasts one way to the shape of the index. Where it is False, the result is `fill_value` and the index is
+        ignored.
+    out : array, optional
+        Written to and returned. It may overlap the arguments; the result is as if they had been copied.
+
+    Returns
+    -------
+    array
+        Of the library, dtype and device of `input`, C-contiguous. Its shape is that of `index`, or
+        ``input.shape[:axis] + indices.shape[batch_dims:] + input.shape[axis + 1:]``. For NumPy a result of rank 0 is a
+        scalar.
+
+    Raises
+    ------
+    OutOfBoundsError
+        If an index is out of bounds. It is an IndexError, ValueError and RuntimeError, and gives the lowest bad
+        position.
+    TypeError
+        If an index is not of integers, a mask not of bool, `out` of another dtype, or the two forms are mixed.
+    ValueError
+        If shapes, ranks or `batch_dims` do not fit, or `fill_value` does not fit the dtype.
+    numpy.exceptions.AxisError
+        If `dim` or `axis` is out of range (a ValueError and IndexError).
+
+    Notes
+    -----
+    The first form is ``gather`` of pypto and ``Tensor.gather(dim, index)`` of MindSpore, the second one MindSpore's
+    ``Tensor.gather(input_indices, axis, batch_dims)``. An error leaves `out` untouched.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gatherscatter as gs
+    >>> x = np.array([[0, 1, 2, 3, 4], [5, 6, 7, 8, 9], [10, 11, 12, 13, 14]])
+    >>> gs.gather(x, 0, [[0, 1, 2, 0], [1, 2, 0, 1], [2, 2, 1, 0]])
+    array([[ 0,  6, 12,  3],
+           [ 5, 11,  2,  8],
+           [10, 11,  7,  3]])
+    >>> gs.gather(x, [2, -1], axis=1)
+    array([[ 2,  4],
+           [ 7,  9],
+           [12, 14]])
+    >>> gs.gather(x, [[0, 9], [1, 1], [4, 0]], axis=1, batch_dims=1, bounds="fill", fill_value=-1)
+    array([[ 0, -1],
+           [ 6,  6],
+           [14, 10]])
+    """
+    # The most frequent call, gather(input, int, index), is handled without `_form`, which takes time.
+    fill = None if fill_value is None else as_fill("gather", input, fill_value)
+    if type(dim) is int and axis is _UNSET and batch_dims is _UNSET and indices is _UNSET and input_indices is _UNSET:
+        if index is _UNSET:
+            raise TypeError("gather: index is missing")
+        return _core.along_axis("gather", input, index, dim, "prefix", bounds, negative, fill, mask, out)
+    form, index, dim, batch_dims = _form(dim, index, batch_dims, axis, indices, input_indices)
+    if form == "dim":
+        return _core.along_axis("gather", input, index, dim, "prefix", bounds, negative, fill, mask, out)
+    return _core.take_axis("gather", input, index, dim, batch_dims, bounds, negative, fill, mask, out)
+
+
+def _form(
+    dim: Any, index: Any, batch_dims: Any, axis: Any, indices: Any, input_indices: Any
+) -> tuple[Literal["dim", "axis"], Any, Any, int]:
+    """Select the form from the arguments; return (form, index array, dim or axis, batch_dims)."""
+    given = [value for value in (indices, input_indices) if value is not _UNSET]
+    second_is_int = is_integer(dim)
+    if not given and axis is _UNSET and second_is_int and batch_dims is _UNSET:
+        if isinstance(dim, bool):
+            raise TypeError("gather: dim is a bool, expected an integer")
+        if index is _UNSET:
+            raise TypeError("gather: index is missing")
+        return "dim", index, dim, 0
+
+    # From here on only the second form is valid: gather(input, indices, axis, batch_dims), any of them by keyword.
+    if dim is None or isinstance(dim, (float, complex, str, bytes, np.bool_)):
+        raise TypeError(f"gather: the second argument is {shown(dim)}, expected a dim (an integer) or indices")
+    if dim is not _UNSET and second_is_int:
+        raise TypeError(
+            "gather: dim= (elementwise form) and axis=, indices= or batch_dims= (slices) exclude each other"
+        )
+    if dim is not _UNSET:
+        given.append(dim)
+    if axis is not _UNSET and index is not _UNSET:
+        # The third positional argument is `index` in the first form and `axis` in the second one, so that here either
+        # the axis was given twice or the forms were mixed.
+        if dim is _UNSET and not given:
+            raise TypeError("gather: index= needs dim= (elementwise form); axis= needs indices= (slices)")
+        raise TypeError("gather: dim= with index= (elementwise) and axis= (slices) exclude each other")
+    if len(given) != 1:
+        raise TypeError(
+            "gather: the indices are given more than once; pass them as the second argument, indices= or input_indices="
+            if given
+            else "gather: dim and index, or indices and axis are missing"
+        )
+    axis = index if axis is _UNSET else axis
+    if axis is _UNSET:
+        raise TypeError("gather: axis is missing")
+    return "axis", given[0], one_integer("gather", "axis", axis), _batch_dims(batch_dims, given[0])
+
+
+def _batch_dims(value: Any, indices: Any) -> int:
+    if value is _UNSET:
+        return 0
+    count = one_integer("gather", "batch_dims", value)
+    if count >= 0:
+        return count
+    rank = cast(int, getattr(indices, "ndim", None) if hasattr(indices, "ndim") else np.ndim(indices))
+    if count < -rank:
+        raise ValueError(f"gather: batch_dims {shown(count)} is not in [{-rank}, {rank}], the rank of the indices")
+    return count + rank

@@ -1,0 +1,143 @@
+"""scatter.py: the operator `scatter`, which writes elements along a dimension, or accumulates them there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from gatherscatter import _core
+from gatherscatter._ops.keywords import Duplicates, Negative, Reduce, ScatterBounds
+from gatherscatter._values.integers import one_integer
+from gatherscatter._values.source import as_source
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from gatherscatter._ops.keywords import ScatterKeywords
+
+__all__ = ["scatter"]
+
+ArrayT = TypeVar("ArrayT")
+ScalarT = TypeVar("ScalarT", bound=np.generic)
+
+
+@overload
+def scatter(
+    input: npt.NDArray[ScalarT],
+    dim: int | np.integer[Any],
+    index: Any,
+    src: Any,
+    **keywords: Unpack[ScatterKeywords[npt.NDArray[ScalarT]]],
+) -> npt.NDArray[ScalarT]: ...
+@overload
+def scatter(
+    input: ArrayT, dim: int | np.integer[Any], index: Any, src: Any, **keywords: Unpack[ScatterKeywords[ArrayT]]
+) -> ArrayT: ...
+@_core.operator_lane("scatter")
+def scatter(
+    input: Any,
+    dim: Any,
+    index: Any,
+    src: Any,
+    *,
+    reduce: Reduce | None = None,
+    include_self: bool = True,
+    duplicates: Duplicates = "last",
+    bounds: ScatterBounds = "raise",
+    negative: Negative = "from_end",
+    mask: Any = None,
+    out: Any = None,
+) -> Any:
+    """Write elements along a dimension of a copy of `input`, or accumulate them there.
+
+    The reverse of `gather`: for every point of the index, in ascending flat position::
+
+        result[index[i, j, k], j, k]  = src[i, j, k]     # dim = 0
+        result[index[i, j, k], j, k] += src[i, j, k]     # reduce = "add"
+
+    Every `reduce` starts from the element of `input`, so ``"mean"`` counts that element as one of the values, as torch
+    does; ``include_self=False`` leaves it out.
+
+    Parameters
+    ----------
+    input : array, shape (n_0, .., n_r)
+        Any array, as in `gather`. Elements that no index refers to are copied to the result.
+    dim : int
+        In [-rank, rank).
+    index : array of integers
+        It has the rank of `input` and is at most as long on every axis except `dim`. Any integer dtype of any library,
+        or lists.
+    src : scalar, array or nested list
+        An array has exactly the dtype of `input`. It broadcasts to the shape of `index`; or it has the rank of `index`
+        and is at least as long on every axis, and its leading part is used. Numbers must fit the dtype, alone and in
+        lists.
+    reduce : str, optional
+        None writes. ``"add"`` (or ``"sum"``), ``"mul"`` (``"prod"``, ``"multiply"``), ``"min"`` (``"amin"``), ``"max"``
+        (``"amax"``) and ``"mean"`` combine all values that belong to one element.
+    include_self : bool, default True
+        With `reduce`: whether the element of `input` is one of the combined values. If False, an element to which the
+        index refers starts from its first value; all other elements stay unchanged.
+    duplicates : {"last", "first", "error"}, default "last"
+        Without `reduce`: which of several values for one element is kept, by flat position in the index; ``"error"``
+        raises an error if there are several.
+    bounds : {"raise", "deferred", "drop", "clip", "wrap", "unchecked"}, default "raise"
+        Handling of an index that is out of bounds. ``"raise"`` raises an error, ``"deferred"`` as in `gather`.
+        ``"drop"`` writes nothing, ``"clip"`` writes to the nearest position, ``"wrap"`` to the index modulo the size.
+        ``"unchecked"`` checks nothing: the caller guarantees that every index is in bounds.
+    negative : {"from_end", "out_of_bounds"}, default "from_end"
+        Whether -1 is the last position or out of bounds.
+    mask : array of bool, optional
+        Broadcasts one way to the shape of the index. Where it is False, nothing is written and the index is ignored.
+    out : array, optional
+        Of the shape and dtype of `input`. Written to and returned; ``out=input`` works in place. It may overlap any
+        argument; the result is as if they had been copied.
+
+    Returns
+    -------
+    array
+        Of the library, shape, dtype and device of `input`, C-contiguous; or `out`.
+
+    Raises
+    ------
+    OutOfBoundsError
+        If an index is out of bounds. It is an IndexError, ValueError and RuntimeError, and gives the lowest bad
+        position.
+    TypeError
+        If an index is not of integers, a mask not of bool, `src` or `out` of another dtype; if `reduce` is not defined
+        for the dtype (`min` of complex numbers, `mean` of bool, any `reduce` of dtypes without numbers).
+    ValueError
+        If shapes or ranks do not fit, a number does not fit the dtype, two positions refer to one element under
+        ``duplicates="error"``, `out` is read-only or overlaps itself, or `duplicates` is given together with `reduce`.
+    numpy.exceptions.AxisError
+        If `dim` is out of range (a ValueError and IndexError).
+
+    Notes
+    -----
+    Semantics of ``torch.Tensor.scatter`` and ``scatter_reduce``, with negative indices and defined duplicates. An error
+    leaves all arguments unchanged, also `out`. The bytes of a reduction do not depend on the number of threads: values
+    are combined in ascending flat position, integers wrap around, and floats narrower than 32 bits are accumulated in
+    float32 and rounded once. `min` and `max` propagate NaN. Every computed NaN is the positive quiet NaN. An integer
+    `mean` divides a sum in 64 bits and is rounded down.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gatherscatter as gs
+    >>> gs.scatter(np.zeros((3, 3), int), 0, [[0, 1, 2], [2, 0, 0]], [[1, 2, 3], [4, 5, 6]])
+    array([[1, 5, 6],
+           [0, 2, 0],
+           [4, 0, 3]])
+    >>> gs.scatter(np.zeros(3, int), 0, [1, 0, 1, -1], 1, reduce="add")
+    array([1, 2, 1])
+    >>> x = np.array([10.0, 20.0, 30.0])
+    >>> gs.scatter(x, 0, [2, 2], [1.0, 2.0], reduce="mean", include_self=False, out=x) is x, x
+    (True, array([10. , 20. ,  1.5]))
+    """
+    if type(dim) is not int:
+        dim = one_integer("scatter", "dim", dim)
+    source = as_source("scatter", input, src)
+    return _core.scatter_along(
+        "scatter", input, index, dim, "prefix", source, bounds, negative, reduce, include_self, duplicates, mask, out
+    )

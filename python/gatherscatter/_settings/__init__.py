@@ -1,0 +1,1 @@
+"""Settings of the process: threads, environment variables, and what is installed."""

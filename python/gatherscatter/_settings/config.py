@@ -1,0 +1,75 @@
+"""config.py: `trim`, which releases cached memory, and `show_config`, which describes the installation."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+from gatherscatter import _core
+from gatherscatter._version import __version__
+
+
+def trim() -> int:
+    """Release memory that is kept for reuse.
+
+    Memory of results of 256 KiB and more is kept when a result is freed and reused for later results, because
+    allocating fresh memory takes more time than most gathers. Temporary memory on GPUs is kept in the same way.
+
+    Returns
+    -------
+    int
+        Number of bytes released.
+
+    Examples
+    --------
+    >>> import gatherscatter as gs
+    >>> gs.trim() >= 0
+    True
+    """
+    cuda = sys.modules.get("gatherscatter._cuda")
+    freed = _core.trim()
+    return freed if cuda is None else freed + int(cuda.trim())
+
+
+def _cuda_facts() -> dict[str, Any]:
+    """Facts about the CUDA module and the GPUs of this machine."""
+    try:
+        cuda = importlib.import_module("gatherscatter._cuda")
+    except ModuleNotFoundError:
+        reason = (
+            "this installation was built without CUDA: there was no GPU or no nvcc at build time, or GS_CUDA was OFF; "
+            "pip install with -Ccmake.define.GS_CUDA=ON builds the module"
+        )
+        return {"built": False, "reason": reason}
+    except ImportError as error:
+        return {"built": False, "reason": f"the CUDA module cannot be loaded: {error}"}
+    return {"built": True, **cuda.facts()}
+
+
+def show_config() -> dict[str, Any]:
+    """Describe this installation and machine.
+
+    Returns
+    -------
+    dict
+        ``version``, ``backend`` (which runs calls on host arrays), ``isa`` (instruction set level in use),
+        ``isa_supported``, ``cpu_model``, ``processors``, ``threads``, ``l2_bytes``, ``llc_bytes``, the thresholds that
+        ``python -m gatherscatter tune`` measures (``far_table_bytes`` and so on; ``far_vector_bytes`` replaces
+        ``far_table_bytes`` for units of 4 and 8 bytes, ``far_column_bytes`` for columns of tables), the state of the
+        memory pool, and
+        ``cuda``: whether a CUDA module was ``built``, for which ``architectures``, with which ``runtime``; the version
+        of CUDA that the ``driver`` supports; the ``devices``; and the ``reason`` where no GPU can be used.
+
+    Notes
+    -----
+    The call queries the CUDA driver, if there is one, but allocates no memory on a GPU. As after any use of CUDA,
+    processes that are forked later cannot use CUDA.
+
+    Examples
+    --------
+    >>> import gatherscatter as gs
+    >>> gs.show_config()["isa"] in ("baseline", "v3", "v4")
+    True
+    """
+    return {"version": __version__, **_core.config(), "cuda": _cuda_facts()}

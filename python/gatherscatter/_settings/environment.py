@@ -1,0 +1,80 @@
+"""environment.py: checks of the environment variables that Python reads, and warnings for misspelt names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+__all__ = ["check_environment", "misspellings"]
+
+SETTINGS = (
+    "GS_NUM_THREADS",
+    "GS_CPU",
+    "GS_BACKEND",
+    "GS_POOL",
+    "GS_L2_BYTES",
+    "GS_LLC_BYTES",
+    "GS_FAR_TABLE_BYTES",
+    "GS_STREAM_BYTES",
+    "GS_SERIAL_POINTS",
+    "GS_SERIAL_POINTS_FAR",
+    "GS_SERIAL_ROW_BYTES",
+    "GS_FAR_COLUMN_BYTES",
+    "GS_DEVICES",
+    "GS_REFERENCE_SHUFFLE",
+)
+# Variables of Ghostscript, and options of this package's build; they are not misspelt settings.
+_OTHERS = {"GS_LIB", "GS_LIB_DEFAULT", "GS_OPTIONS", "GS_DEVICE", "GS_FONTPATH", "GS_FONTMAP", "GS_PROG", "GS_DLL"}
+_OTHERS |= {"GS_CUDA", "GS_CUDA_ARCHITECTURES"}
+
+
+def check_environment() -> None:
+    """Check the values of settings, and log a warning for each name that resembles a setting.
+
+    Raises
+    ------
+    ImportError
+        If a setting has an invalid value. `_core` checks the settings that it reads itself.
+    """
+    devices = os.environ.get("GS_DEVICES", "cuda")
+    if devices not in ("cuda", "reference"):
+        raise ImportError(f"GS_DEVICES={devices}: expected cuda or reference")
+    seed = os.environ.get("GS_REFERENCE_SHUFFLE", "")
+    if seed and not (seed.isascii() and seed.isdecimal() and int(seed[:21]) < 2**64):
+        raise ImportError(f"GS_REFERENCE_SHUFFLE={seed}: expected a whole number below 2**64")
+    found = misspellings(os.environ)
+    if found:
+        import logging  # imported only when it is needed, because its import takes longer than that of this module
+
+        for name, meant in found:
+            logging.getLogger("gatherscatter").warning(
+                "the environment variable %s is not a setting of gatherscatter; did you mean %s?", name, meant
+            )
+
+
+def misspellings(names: Iterable[str]) -> list[tuple[str, str]]:
+    """The names that are no settings but resemble one, each with the setting that may be meant."""
+    found = []
+    for name in names:
+        upper = name.upper()
+        if not upper.startswith("GS_") or upper.startswith("GS_PTX_") or name in SETTINGS or upper in _OTHERS:
+            continue
+        distance, meant = min((_distance(upper, setting), setting) for setting in SETTINGS)
+        if distance <= (1 if len(meant) <= len("GS_POOL") else 2):  # GS_ROOT and GS_PORT have distance 2 from GS_POOL
+            found.append((name, meant))
+    return found
+
+
+def _distance(a: str, b: str) -> int:
+    """The least number of letters to remove, insert, replace, or exchange with their neighbour."""
+    before: list[int] = []
+    last = list(range(len(b) + 1))
+    for i, letter in enumerate(a):
+        row = [i + 1]
+        for j, other in enumerate(b):
+            least = min(last[j + 1] + 1, row[j] + 1, last[j] + (letter != other))
+            if i and j and letter == b[j - 1] and other == a[i - 1]:
+                least = min(least, before[j - 1] + 1)
+            row.append(least)
+        before, last = last, row
+    return last[-1]
