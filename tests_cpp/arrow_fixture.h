@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "table/arrow.h"
+#include "arrow/exchange.h"
 
 namespace fixture {
 
@@ -102,7 +102,7 @@ std::vector<Pointer> list_of(Pointer first, More... more) {
 }
 
 inline FieldPtr field(std::string format, std::string name = "", std::vector<FieldPtr> children = {},
-                      int64_t flags = gs::table::kNullable, std::string metadata = "") {
+                      int64_t flags = gs::arrow::kNullable, std::string metadata = "") {
   auto node = std::make_unique<Field>();
   node->texts = {std::move(format), std::move(name), std::move(metadata)};
   node->it.format = node->texts[0].c_str();

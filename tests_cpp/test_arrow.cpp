@@ -4,7 +4,7 @@
 #include "catch.h"
 #include "core/error.h"
 
-using namespace gs::table;
+using namespace gs::arrow;
 using fixture::field;
 using fixture::list_of;
 using fixture::Sample;

@@ -9,7 +9,7 @@
 #include "catch.h"
 #include "core/error.h"
 
-using namespace gs::table;
+using namespace gs::arrow;
 using namespace fixture;
 
 namespace {

@@ -1,13 +1,15 @@
 // test_device_table.cpp: device kernels for rows of tables with 32- and 64-bit row numbers, compared with the host.
 #include <random>
 
+#include "arrow/values.h"
 #include "backends/device/queue.h"
 #include "backends/reference/host_machine.h"
 #include "backends/reference/reference_backend.h"
 #include "catch.h"
 #include "table/device/device_take.h"
-#include "table/take.h"
-#include "table/values.h"
+#include "table/host_selection.h"
+#include "table/row_errors.h"
+#include "table/take_frame.h"
 
 using namespace gs;
 using namespace gs::table;
@@ -31,7 +33,7 @@ struct WideNumbers {
   int64_t before;
 };
 
-std::vector<int64_t> positions(const Selection& selection) {
+std::vector<int64_t> positions(const HostSelection& selection) {
   std::vector<int64_t> found(static_cast<std::size_t>(selection.count()));
   selection.positions(sharing(), found.data());
   return found;
@@ -120,32 +122,31 @@ TEST_CASE("selections are those of the host, whatever the width of their numbers
     odd[1].nulls.offset = 5;
     const std::vector<MaskPart> mask{{mask_bits, true, 3, 1, 90, {}}, {data, false, 0, 4, 110, {}}};
 
-    const auto same = [&](const DeviceSelection& found, const Selection& expected) {
+    const auto same = [&](const RowRequest& request, const RowMap& given) {
+      const DeviceSelection found(worker, request, given);
+      const HostSelection expected(sharing(), request, given);
       REQUIRE((found.rows().wide != nullptr) == is_wide);
       REQUIRE(found.count() == expected.count());
       REQUIRE(found.missing() == expected.missing());
       REQUIRE(found.lengths() == expected.lengths());
       REQUIRE(found.numbers(worker) == positions(expected));
     };
-    same(DeviceSelection::gather(worker, inside, true, target, RowBounds::raise, Negative::from_end),
-         Selection::gather(sharing(), inside, target, RowBounds::raise));
-    same(DeviceSelection::gather(worker, odd, true, target, RowBounds::nullify, Negative::out_of_bounds),
-         Selection::gather(sharing(), odd, target, RowBounds::nullify, Negative::out_of_bounds));
+    same(RowRequest::gather(target, RowBounds::raise), {.map = inside});
+    same(RowRequest::gather(target, RowBounds::nullify, Negative::out_of_bounds), {.map = odd});
     for (const bool one_row : {false, true}) {
       const table::ChunkLengths from = one_row ? table::ChunkLengths{1} : source;
-      same(DeviceSelection::scatter(worker, inside, true, target, from, one_row),
-           Selection::scatter(sharing(), inside, target, from, one_row));
-      same(DeviceSelection::mask_scatter(worker, mask, true, target, from, one_row),
-           Selection::mask_scatter(sharing(), mask, target, from, one_row));
+      same(RowRequest::scatter(target, from, one_row), {.map = inside});
+      same(RowRequest::mask_scatter(target, from, one_row), {.mask = mask});
     }
-    same(DeviceSelection::filter(worker, mask, true, target), Selection::filter(sharing(), mask, target));
-    same(DeviceSelection::choose(worker, mask, true, target, {200}), Selection::choose(sharing(), mask, target, {200}));
-    REQUIRE_THROWS_AS(DeviceSelection::gather(worker, odd, true, target, RowBounds::raise, Negative::from_end),
-                      NullRow);
-    REQUIRE_THROWS_AS(DeviceSelection::gather(worker, inside, true, {150}, RowBounds::raise, Negative::from_end),
-                      BadRow);
-    REQUIRE_THROWS_AS(DeviceSelection::mask_scatter(worker, mask, true, target, {20}, false), InvalidArgument);
-    REQUIRE_THROWS_AS(DeviceSelection::filter(worker, mask, true, {199}), InvalidArgument);
+    same(RowRequest::filter(target), {.mask = mask});
+    same(RowRequest::choose(target, {200}), {.mask = mask});
+    const auto made = [&](const RowRequest& request, const RowMap& given) {
+      return DeviceSelection(worker, request, given).count();
+    };
+    REQUIRE_THROWS_AS(made(RowRequest::gather(target, RowBounds::raise), {.map = odd}), NullRow);
+    REQUIRE_THROWS_AS(made(RowRequest::gather({150}, RowBounds::raise), {.map = inside}), BadRow);
+    REQUIRE_THROWS_AS(made(RowRequest::mask_scatter(target, {20}, false), {.mask = mask}), InvalidArgument);
+    REQUIRE_THROWS_AS(made(RowRequest::filter({199}), {.mask = mask}), InvalidArgument);
   }
 }
 
@@ -156,12 +157,13 @@ TEST_CASE("lists of lists of texts, with numbers of 32 and 64 bits and rows that
   std::vector<int64_t> map(400);
   for (int64_t& value : map) value = static_cast<int64_t>(random() % 180);
   const std::vector<MapPart> parts{{reinterpret_cast<const std::byte*>(map.data()), 8, IndexType::i64, 400, {}}};
-  const auto host = Selection::gather(sharing(), parts, {150}, RowBounds::nullify);
+  const RowRequest request = RowRequest::gather({150}, RowBounds::nullify);
+  const HostSelection host(sharing(), request, {.map = parts});
   const std::vector<std::string> expected = values_of(take_rows(sharing(), host, nested.frame, nullptr, true));
   for (const bool is_wide : {false, true}) {
     const WideNumbers wide(is_wide);
     const int64_t before = kernel_takes();
-    const auto rows = DeviceSelection::gather(worker, parts, true, {150}, RowBounds::nullify, Negative::from_end);
+    const DeviceSelection rows(worker, request, {.map = parts});
     REQUIRE(values_of(take_rows(worker, rows, nested.frame, nullptr, true)) == expected);
     REQUIRE(kernel_takes() == before + 1);
   }

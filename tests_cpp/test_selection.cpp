@@ -3,8 +3,7 @@
 
 #include "catch.h"
 #include "reference.h"
-#include "table/frame.h"
-#include "table/selection.h"
+#include "table/host_selection.h"
 #include "table/take.h"
 
 using namespace gs;
@@ -32,16 +31,10 @@ MapPart part_of(const std::vector<int64_t>& map) {
   return part_of(map, IndexType::i64);
 }
 
-std::vector<int64_t> positions_of(const Selection& selection) {
+std::vector<int64_t> positions_of(const HostSelection& selection) {
   std::vector<int64_t> positions(static_cast<std::size_t>(selection.count()));
   selection.positions(all_sharings()[1], positions.data());
   return positions;
-}
-
-int64_t sum(const table::ChunkLengths& lengths) {
-  int64_t total = 0;
-  for (const int64_t length : lengths) total += length;
-  return total;
 }
 
 std::vector<std::byte> bytes_of(const std::vector<bool>& values) {
@@ -57,6 +50,28 @@ MaskPart part_of(const std::vector<std::byte>& mask) {
   return part;
 }
 
+HostSelection gather(const Sharing& sharing, std::vector<MapPart> map, ChunkLengths lengths, RowBounds bounds) {
+  return {sharing, RowRequest::gather(std::move(lengths), bounds), {.map = std::move(map)}};
+}
+
+HostSelection scatter(const Sharing& sharing, std::vector<MapPart> map, ChunkLengths target, ChunkLengths source,
+                      bool one_row) {
+  return {sharing, RowRequest::scatter(std::move(target), std::move(source), one_row), {.map = std::move(map)}};
+}
+
+HostSelection mask_scatter(const Sharing& sharing, std::vector<MaskPart> mask, ChunkLengths target, ChunkLengths source,
+                           bool one_row) {
+  return {sharing, RowRequest::mask_scatter(std::move(target), std::move(source), one_row), {.mask = std::move(mask)}};
+}
+
+HostSelection filter(const Sharing& sharing, std::vector<MaskPart> mask, ChunkLengths lengths) {
+  return {sharing, RowRequest::filter(std::move(lengths)), {.mask = std::move(mask)}};
+}
+
+HostSelection choose(const Sharing& sharing, std::vector<MaskPart> mask, ChunkLengths first, ChunkLengths second) {
+  return {sharing, RowRequest::choose(std::move(first), std::move(second)), {.mask = std::move(mask)}};
+}
+
 const std::vector<table::ChunkLengths> kTables = {
     {10}, {0, 7, 0, 3}, {1, 1, 1, 1, 1, 1, 1}, {5000000000, 0, 100}, {100000}};
 
@@ -66,7 +81,7 @@ TEST_CASE("a gather's rows are the map's, negative ones from the end, in chunks 
   std::mt19937_64 random(1);
   for (const table::Sharing& sharing : all_sharings()) {
     for (const table::ChunkLengths& lengths : kTables) {
-      const int64_t rows = sum(lengths);
+      const int64_t rows = row_count(lengths);
       for (const int64_t count : {0, 1, 63, 64, 65, 1000, 70000}) {
         std::vector<int64_t> map;
         std::vector<int64_t> expected;
@@ -78,8 +93,7 @@ TEST_CASE("a gather's rows are the map's, negative ones from the end, in chunks 
         const auto half = static_cast<std::ptrdiff_t>(count / 3);  // a map in two parts
         const std::vector<int64_t> first(map.begin(), map.begin() + half);
         const std::vector<int64_t> second(map.begin() + half, map.end());
-        const Selection selection =
-            Selection::gather(sharing, {part_of(first), part_of(second)}, lengths, RowBounds::raise);
+        const HostSelection selection = gather(sharing, {part_of(first), part_of(second)}, lengths, RowBounds::raise);
         REQUIRE(selection.count() == count);
         REQUIRE(selection.missing() == 0);
         REQUIRE(positions_of(selection) == expected);
@@ -95,7 +109,7 @@ TEST_CASE("rows outside: the first one is named, or the row is missing") {
     map[40001] = -11;
     map[40002] = INT64_MIN;
     try {
-      Selection::gather(sharing, {part_of(map)}, {6, 4}, RowBounds::raise);
+      gather(sharing, {part_of(map)}, {6, 4}, RowBounds::raise);
       FAIL("nothing was thrown");
     } catch (const BadRow& bad) {
       REQUIRE(bad.position == 40001);
@@ -104,14 +118,14 @@ TEST_CASE("rows outside: the first one is named, or the row is missing") {
       REQUIRE(bad.size == 10);
       REQUIRE(bad.total == 70000);
     }
-    const Selection nullified = Selection::gather(sharing, {part_of(map)}, {6, 4}, RowBounds::nullify);
+    const HostSelection nullified = gather(sharing, {part_of(map)}, {6, 4}, RowBounds::nullify);
     REQUIRE(nullified.missing() == 3);
     const std::vector<int64_t> positions = positions_of(nullified);
     REQUIRE(positions[40001] == -1);
     REQUIRE(positions[40002] == -1);
     REQUIRE(positions[69999] == -1);
     REQUIRE(positions[0] == 3);
-    const Selection unchecked = Selection::gather(sharing, {part_of(map)}, {6, 4}, RowBounds::unchecked);
+    const HostSelection unchecked = gather(sharing, {part_of(map)}, {6, 4}, RowBounds::unchecked);
     for (const int64_t position : positions_of(unchecked)) REQUIRE((position >= 0 && position < 10));
   }
 }
@@ -119,13 +133,13 @@ TEST_CASE("rows outside: the first one is named, or the row is missing") {
 TEST_CASE("unsigned values are compared at full width and never count from the end") {
   const table::Sharing sharing = all_sharings()[0];
   const std::vector<uint64_t> map = {1, UINT64_MAX, (uint64_t{1} << 32) + 1};
-  const Selection selection = Selection::gather(sharing, {part_of(map, IndexType::u64)}, {5}, RowBounds::nullify);
+  const HostSelection selection = gather(sharing, {part_of(map, IndexType::u64)}, {5}, RowBounds::nullify);
   REQUIRE(positions_of(selection) == std::vector<int64_t>{1, -1, -1});
   const std::vector<uint8_t> bytes = {255, 4};
-  REQUIRE(positions_of(Selection::gather(sharing, {part_of(bytes, IndexType::u8)}, {256}, RowBounds::raise)) ==
+  REQUIRE(positions_of(gather(sharing, {part_of(bytes, IndexType::u8)}, {256}, RowBounds::raise)) ==
           std::vector<int64_t>{255, 4});
   const std::vector<int8_t> small = {-1, 4};
-  REQUIRE(positions_of(Selection::gather(sharing, {part_of(small, IndexType::i8)}, {256}, RowBounds::raise)) ==
+  REQUIRE(positions_of(gather(sharing, {part_of(small, IndexType::i8)}, {256}, RowBounds::raise)) ==
           std::vector<int64_t>{255, 4});
 }
 
@@ -135,15 +149,12 @@ TEST_CASE("nulls come before rows outside, and an empty table has only missing r
     const std::byte present[] = {std::byte{0b101}};
     MapPart part = part_of(map);
     part.nulls.bits = present;
-    REQUIRE_THROWS_AS(Selection::gather(sharing, {part}, {2}, RowBounds::raise), NullRow);
-    REQUIRE_THROWS_AS(Selection::gather(sharing, {part}, {2}, RowBounds::unchecked), NullRow);
-    REQUIRE(positions_of(Selection::gather(sharing, {part}, {2}, RowBounds::nullify)) ==
-            std::vector<int64_t>{-1, -1, 1});
-    REQUIRE(positions_of(Selection::gather(sharing, {part}, {0}, RowBounds::nullify)) ==
-            std::vector<int64_t>{-1, -1, -1});
-    REQUIRE(positions_of(Selection::gather(sharing, {part}, {}, RowBounds::nullify)) ==
-            std::vector<int64_t>{-1, -1, -1});
-    REQUIRE_THROWS_AS(Selection::gather(sharing, {part_of(map)}, {0}, RowBounds::unchecked), BadRow);
+    REQUIRE_THROWS_AS(gather(sharing, {part}, {2}, RowBounds::raise), NullRow);
+    REQUIRE_THROWS_AS(gather(sharing, {part}, {2}, RowBounds::unchecked), NullRow);
+    REQUIRE(positions_of(gather(sharing, {part}, {2}, RowBounds::nullify)) == std::vector<int64_t>{-1, -1, 1});
+    REQUIRE(positions_of(gather(sharing, {part}, {0}, RowBounds::nullify)) == std::vector<int64_t>{-1, -1, -1});
+    REQUIRE(positions_of(gather(sharing, {part}, {}, RowBounds::nullify)) == std::vector<int64_t>{-1, -1, -1});
+    REQUIRE_THROWS_AS(gather(sharing, {part_of(map)}, {0}, RowBounds::unchecked), BadRow);
   }
 }
 
@@ -162,15 +173,14 @@ TEST_CASE("a scatter's rows are the target's, except for those in the map, of wh
             expected[static_cast<std::size_t>(row)] = rows + (one_row ? 0 : i);
           }
           const int64_t source = one_row ? 1 : count + 3;
-          const Selection selection =
-              Selection::scatter(sharing, {part_of(map)}, {rows / 3, rows - rows / 3}, {source}, one_row);
+          const HostSelection selection =
+              scatter(sharing, {part_of(map)}, {rows / 3, rows - rows / 3}, {source}, one_row);
           REQUIRE(positions_of(selection) == expected);
         }
       }
     }
-    REQUIRE_THROWS_AS(Selection::scatter(sharing, {part_of(std::vector<int64_t>{0, 1})}, {5}, {1}, false),
-                      InvalidArgument);
-    REQUIRE_THROWS_AS(Selection::scatter(sharing, {part_of(std::vector<int64_t>{5})}, {5}, {1}, false), BadRow);
+    REQUIRE_THROWS_AS(scatter(sharing, {part_of(std::vector<int64_t>{0, 1})}, {5}, {1}, false), InvalidArgument);
+    REQUIRE_THROWS_AS(scatter(sharing, {part_of(std::vector<int64_t>{5})}, {5}, {1}, false), BadRow);
   }
 }
 
@@ -197,13 +207,13 @@ TEST_CASE("masks: rows in order, one row for all, rows that stay, rows of one si
         }
         const int64_t source = static_cast<int64_t>(kept.size());
         const table::ChunkLengths target = {rows / 2, rows - rows / 2};
-        REQUIRE(positions_of(Selection::mask_scatter(sharing, parts, target, {source}, false)) == scattered);
-        REQUIRE(positions_of(Selection::mask_scatter(sharing, parts, target, {1}, true)) == one);
-        REQUIRE(positions_of(Selection::filter(sharing, parts, target)) == kept);
-        REQUIRE(positions_of(Selection::choose(sharing, parts, target, {rows})) == chosen);
-        REQUIRE_THROWS_AS(Selection::filter(sharing, parts, {rows + 1}), InvalidArgument);
+        REQUIRE(positions_of(mask_scatter(sharing, parts, target, {source}, false)) == scattered);
+        REQUIRE(positions_of(mask_scatter(sharing, parts, target, {1}, true)) == one);
+        REQUIRE(positions_of(filter(sharing, parts, target)) == kept);
+        REQUIRE(positions_of(choose(sharing, parts, target, {rows})) == chosen);
+        REQUIRE_THROWS_AS(filter(sharing, parts, {rows + 1}), InvalidArgument);
         if (source > 0) {
-          REQUIRE_THROWS_AS(Selection::mask_scatter(sharing, parts, target, {source - 1}, false), InvalidArgument);
+          REQUIRE_THROWS_AS(mask_scatter(sharing, parts, target, {source - 1}, false), InvalidArgument);
         }
       }
     }
@@ -214,10 +224,9 @@ TEST_CASE("slices of picks are the same rows") {
   const table::Sharing sharing = all_sharings()[0];
   std::vector<int64_t> map;
   for (int64_t i = 0; i < 300; ++i) map.push_back(i % 7 == 0 ? 1000 : (i * 37) % 90);
-  const Selection by_row = Selection::gather(sharing, {part_of(map)}, {40, 50}, RowBounds::nullify);
-  const Selection by_range =
-      Selection::scatter(sharing, {part_of(std::vector<int64_t>{5, 60, 61})}, {100, 200}, {3}, false);
-  for (const Selection* selection : {&by_row, &by_range}) {
+  const HostSelection by_row = gather(sharing, {part_of(map)}, {40, 50}, RowBounds::nullify);
+  const HostSelection by_range = scatter(sharing, {part_of(std::vector<int64_t>{5, 60, 61})}, {100, 200}, {3}, false);
+  for (const HostSelection* selection : {&by_row, &by_range}) {
     const Picks whole = selection->picks();
     std::vector<std::pair<int32_t, int64_t>> rows;
     for_each_run(whole, 0, whole.count, [&](int32_t piece, int64_t start, int64_t, int64_t length) {

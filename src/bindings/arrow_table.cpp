@@ -2,10 +2,13 @@
 // https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html
 #include "bindings/arrow_table.h"
 
-#include "bindings/device_table.h"
+#include "arrow/exchange.h"
+#include "bindings/arrow_capsules.h"
+#include "bindings/gil.h"
 #include "bindings/python_errors.h"
+#include "bindings/table_call.h"
 #include "core/error.h"
-#include "table/arrow.h"
+#include "table/device/upload.h"
 #include "table/take.h"
 
 namespace gs {
@@ -21,23 +24,6 @@ py::object call_method(const py::handle& object, const char* name) {
 
 bool has(const py::handle& object, const char* name) {
   return py::hasattr(object, name);
-}
-
-table::Chunked read_stream(const py::object& capsule, table::Check check) {
-  auto* const stream = struct_in<ArrowArrayStream>(capsule, "arrow_array_stream", "__arrow_c_stream__");
-  const Unlocked unlocked;  // the producer may wait for threads that need the GIL
-  return table::import_stream(stream, check);
-}
-
-table::Chunked read_array(const py::object& pair, table::Check check) {
-  constexpr const char* kFrom = "__arrow_c_array__";
-  const py::tuple capsules = capsules_in(pair, kFrom);
-  auto* const schema = struct_in<ArrowSchema>(capsules[0], "arrow_schema", kFrom);
-  auto* const array = struct_in<ArrowArray>(capsules[1], "arrow_array", kFrom);
-  table::Chunked chunked;
-  chunked.type = std::make_shared<const table::Type>(table::import_type(schema));
-  chunked.chunks.push_back(table::import_array(array, *chunked.type, check));
-  return chunked;
 }
 
 // pybind11's `__new__` allocates an object without a C++ value, and methods called before `__init__` would use that
@@ -56,6 +42,14 @@ void make_in_new(py::class_<ArrowTable>& cls) {
   PyType_Modified(type);
 }
 
+// A copy of a host table on a GPU; the table itself if it is on that device already.
+ArrowTable to_device(const ArrowTable& table, const std::string& op, int device) {
+  if (table.frame().device == device) return ArrowTable(table);
+  return ArrowTable(with_sharing(op, false, [&](const table::Sharing& sharing) {
+    return table::upload(table::DeviceContext(sharing, device), table.frame());
+  }));
+}
+
 }  // namespace
 
 bool is_short(int64_t rows, const ArrowTable& first, const ArrowTable* second) {
@@ -69,11 +63,11 @@ bool has_arrow_interface(const py::handle& object) {
 }
 
 ArrowTable::ArrowTable(const py::handle& source, const py::handle& is_table, bool full, const std::string& op) {
-  const table::Check check = full ? table::Check::full : table::Check::structure;
+  const arrow::Check check = full ? arrow::Check::full : arrow::Check::structure;
   std::optional<bool> wanted;
   if (!is_table.is_none()) wanted = is_table.cast<bool>();
   try {
-    table::Chunked data;
+    arrow::Chunked data;
     int device = table::kHost;
     if (py::isinstance<ArrowTable>(source) && !full) {
       const table::Frame& frame = source.cast<const ArrowTable&>().frame();
@@ -99,13 +93,13 @@ ArrowTable::ArrowTable(const py::handle& source, const py::handle& is_table, boo
 
 int64_t ArrowTable::rows() const {
   int64_t rows = 0;
-  for (const table::Array& chunk : frame_->data.chunks) rows += chunk.length;
+  for (const arrow::Array& chunk : frame_->data.chunks) rows += chunk.length;
   return rows;
 }
 
 table::ChunkLengths ArrowTable::lengths() const {
   table::ChunkLengths lengths;
-  for (const table::Array& chunk : frame_->data.chunks) lengths.push_back(chunk.length);
+  for (const arrow::Array& chunk : frame_->data.chunks) lengths.push_back(chunk.length);
   return lengths;
 }
 
@@ -118,13 +112,13 @@ void ArrowTable::require_host() const {
 py::capsule ArrowTable::stream() const {
   require_host();
   auto stream = std::make_unique<ArrowArrayStream>();
-  table::export_stream(std::shared_ptr<const table::Chunked>(frame_, &frame_->data), stream.get());
+  arrow::export_stream(std::shared_ptr<const arrow::Chunked>(frame_, &frame_->data), stream.get());
   return new_capsule(std::move(stream), "arrow_array_stream");
 }
 
 py::capsule ArrowTable::schema() const {
   auto schema = std::make_unique<ArrowSchema>();
-  table::export_type(*frame_->data.type, schema.get());
+  arrow::export_type(*frame_->data.type, schema.get());
   return new_capsule(std::move(schema), "arrow_schema");
 }
 
@@ -137,15 +131,15 @@ py::tuple ArrowTable::array() const {
 }
 
 void ArrowTable::fill_array(ArrowArray& out) const {
-  const table::Chunked& data = frame_->data;
+  const arrow::Chunked& data = frame_->data;
   if (data.chunks.size() > 1) {
     throw py::value_error("the data lies in " + std::to_string(data.chunks.size()) + " chunks: use __arrow_c_stream__");
   }
   if (data.chunks.empty()) {
-    const table::Array nothing = table::RowTaker({host_backend(), {}}).take(*data.type, {}, {});
-    table::export_array(nothing, *data.type, &out);
+    const arrow::Array nothing = table::RowTaker({host_backend(), {}}).take(*data.type, {}, {});
+    arrow::export_array(nothing, *data.type, &out);
   } else {
-    table::export_array(data.chunks[0], *data.type, &out);
+    arrow::export_array(data.chunks[0], *data.type, &out);
   }
 }
 
@@ -155,7 +149,7 @@ py::tuple ArrowTable::device_array() const {
   fill_array(array->array);
   const bool on_host = frame_->device == table::kHost;
   array->device_id = on_host ? -1 : frame_->device;
-  array->device_type = on_host ? table::kDeviceCpu : table::kDeviceCuda;
+  array->device_type = on_host ? arrow::kDeviceCpu : arrow::kDeviceCuda;
   const py::capsule capsule = new_capsule(std::move(array), "arrow_device_array");
   return py::make_tuple(schema(), capsule);
 }
@@ -175,7 +169,7 @@ void bind_table(py::module_& module) {
       .def_property_readonly("num_chunks", [](const ArrowTable& self) { return self.frame().data.chunks.size(); })
       .def_property_readonly("is_table", [](const ArrowTable& self) { return self.frame().is_table; })
       .def_property_readonly("has_extensions",
-                             [](const ArrowTable& self) { return table::has_extension(*self.frame().data.type); })
+                             [](const ArrowTable& self) { return arrow::has_extension(*self.frame().data.type); })
       .def_property_readonly("num_columns",
                              [](const ArrowTable& self) {
                                const table::Frame& frame = self.frame();
@@ -185,7 +179,7 @@ void bind_table(py::module_& module) {
                              [](const ArrowTable& self) {
                                py::list names;
                                if (!self.frame().is_table) return names;
-                               for (const table::Type& column : self.frame().data.type->children) {
+                               for (const arrow::Type& column : self.frame().data.type->children) {
                                  names.append(column.name);
                                }
                                return names;
@@ -232,17 +226,6 @@ void bind_table(py::module_& module) {
           "__arrow_c_stream__", [](const ArrowTable& self, const py::object&) { return self.stream(); },
           py::arg("requested_schema") = py::none());
   module.def("set_offset_limit", &table::set_offset_limit, py::arg("limit"));
-  module.def(
-      "segmented_gather",
-      [](const std::string& op, const ArrowTable& lists, const ArrowTable& maps, const std::string& bounds) {
-        const table::RowBounds rule = parse_row_bounds(op, bounds);
-        lists.require_host();
-        maps.require_host();
-        return ArrowTable(with_sharing(op, is_short(lists.rows(), lists, &maps), [&](const table::Sharing& sharing) {
-          return table::segmented_gather(sharing, lists.frame(), maps.frame(), rule);
-        }));
-      },
-      py::arg("op"), py::arg("lists"), py::arg("maps"), py::arg("bounds"));
 }
 
 }  // namespace gs

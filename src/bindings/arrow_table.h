@@ -1,14 +1,13 @@
-// arrow_table.h: declares the Python objects for tables, columns and selections of rows.
+// arrow_table.h: declares the Python object for tables and columns.
 #pragma once
 
 #include <pybind11/pybind11.h>
 
 #include <memory>
-#include <optional>
 #include <string>
 
-#include "bindings/python_context.h"
-#include "table/arrow_abi.h"
+#include "arrow/arrow_abi.h"
+#include "bindings/python_errors.h"
 #include "table/frame.h"
 
 namespace gs {
@@ -38,30 +37,10 @@ class ArrowTable {
 // A call that picks fewer rows than this keeps the GIL, provided that no row can be long (table::is_short).
 bool is_short(int64_t rows, const ArrowTable& first, const ArrowTable* second);
 
-table::RowBounds parse_row_bounds(const std::string& op, const std::string& bounds);
-
 // Whether an object has a method of Arrow's PyCapsule interface, so that it is imported as Arrow data.
 bool has_arrow_interface(const py::handle& object);
 
-// Called in a catch block: converts the C++ exception in flight to a Python exception whose text begins with the
-// operator's name, and throws it.
-[[noreturn]] void raise_table_error(const std::string& op);
-
-// Runs body(sharing) with the threads of this call and returns its value. Releases the GIL unless `keep_lock`, which is
-// for short work. Throws the exceptions of body as Python exceptions.
-template <class Body>
-auto with_sharing(const std::string& op, bool keep_lock, const Body& body) {
-  using Value = decltype(body(std::declval<const table::Sharing&>()));
-  std::optional<Value> result;
-  try {
-    run_work(keep_lock, [&](const RunOptions& options) { result.emplace(body({host_backend(), options})); });
-  } catch (...) {
-    raise_table_error(op);
-  }
-  return std::move(*result);
-}
-
 void bind_table(py::module_& module);
-void bind_selection(py::module_& module);
+void bind_selection(py::module_& module);  // selection_object.cpp
 
 }  // namespace gs

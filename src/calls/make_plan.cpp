@@ -82,8 +82,7 @@ Plan make_plan(const Request& request, const Views& views) {
 Plan make_plan_on(const Request& request, const Views& views, const ArrayView& target) {
   Extras extras = extras_of(views);
   extras.dense = &*views.source;
-  const bool takes_leading_part = request.planner == Planner::along_axis && request.match == Match::prefix;
-  extras.fit = takes_leading_part ? Fit::leading : Fit::broadcast;
+  extras.fit = request.fit;
   return plan_for(request, views, target, extras);
 }
 

@@ -24,8 +24,15 @@ struct Request {
   Dims tile;                 // along_axis: shape of the tiles that run one by one; empty: no tiles
 
   Direction direction = Direction::gather;
+  Fit fit = Fit::broadcast;  // how the source of a scatter fits the points
   Combine combine;  // for scatters only, as `duplicates`
   Duplicates duplicates = Duplicates::last;
+
+  // Makes it the request of a scatter operator. Planner and match are set before.
+  void set_scatter() {
+    direction = Direction::scatter;
+    fit = planner == Planner::along_axis && match == Match::prefix ? Fit::leading : Fit::broadcast;
+  }
 
   friend bool operator==(const Request&, const Request&) = default;
 };

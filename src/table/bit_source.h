@@ -1,7 +1,7 @@
 // bit_source.h: describes the bits of pieces for kernels that pick single bits and for loops that copy whole words.
 #pragma once
 
-#include "table/bits.h"
+#include "arrow/bits.h"
 #include "table/picks.h"
 
 namespace gs::table {

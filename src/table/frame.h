@@ -1,15 +1,18 @@
-// frame.h: takes rows of whole tables and columns, in as many chunks as the offsets of the result need.
+// frame.h: defines a table or a column with its device, and checks whether two of them fit each other.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "table/array.h"
-#include "table/selection.h"
+#include "table/arrow_names.h"
 
 namespace gs::table {
 
 inline constexpr int kHost = -1;  // in place of a GPU number: host memory
+
+// "in host memory" or "on GPU 0", for error texts.
+std::string location_name(int device);
 
 // A table (a structure without nulls, whose fields are the columns) or one column.
 struct Frame {
@@ -18,18 +21,13 @@ struct Frame {
   int device = kHost;  // the memory of the buffers: a GPU number, or kHost
 };
 
-// Returns the rows that `selection` selects from the chunks of `first`, then those of `second` (may be null). The
-// result has the type of `first`; `nullable` makes its columns (or, of a column, its type) nullable.
-Frame take_rows(const table::Sharing& sharing, const Selection& selection, const Frame& first, const Frame* second,
-                bool nullable);
+using ChunkLengths = std::vector<int64_t>;  // rows of each chunk of a frame
 
-// Common parts of the functions that take rows on the CPU and on a GPU. chunks_of returns all chunks; it throws
-// ShapeError if their lengths are not those of the selection. empty_like returns a frame without chunks.
-// refuse_new_nulls throws DataTypeError if a field of the result has nulls but is not nullable. It exempts the columns
-// of a table that had nulls in the target already.
-std::vector<const Array*> chunks_of(const ChunkLengths& lengths, const Frame& first, const Frame* second);
-Frame empty_like(const Frame& first, bool nullable);
-void refuse_new_nulls(const Frame& result, const Frame& target);
+int64_t row_count(const ChunkLengths& lengths);
+
+// Returns a table if the type is a structure, else a column; `is_table` overrides this. Throws ExchangeError for a
+// table with null records and for a table whose type is no structure.
+Frame to_frame(Chunked data, std::optional<bool> is_table, int device = kHost);
 
 // The names of the two frames in error messages.
 struct Roles {
@@ -44,17 +42,7 @@ void check_like(const Frame& target, const Frame& source, const Roles& roles = {
 // names.
 void check_names(const Frame& target, const Frame& source, const Roles& roles = {});
 
-// Returns a table if the type is a structure, else a column; `is_table` overrides this. Throws ExchangeError for a
-// table with null records and for a table whose type is no structure.
-Frame to_frame(Chunked data, std::optional<bool> is_table, int device = kHost);
-
 // Whether a few rows of the frame are a short task, whichever rows they are: no row is long, and there are few chunks.
 bool is_short(const Frame& frame);
-
-// Row r of the result has the values of list r at the indices in list r of `maps`. An index counts within its list; a
-// negative index of a signed type counts from the end of the list. Throws BadRow and NullRow (with the number of the
-// list and the position in it; of a null list, its number as the position), DataTypeError, IndexTypeError and
-// InvalidArgument.
-Frame segmented_gather(const table::Sharing& sharing, const Frame& lists, const Frame& maps, RowBounds bounds);
 
 }  // namespace gs::table

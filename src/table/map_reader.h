@@ -1,75 +1,18 @@
-// map_reader.h: describes the memory of maps and masks, and reads each value once, with its check, into private memory.
+// map_reader.h: reads the values of maps and masks on the host, each once and with its check, into private memory.
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <vector>
 
-#include "core/index_type.h"
+#include "arrow/bits.h"
+#include "arrow/load.h"
 #include "core/rule.h"
-#include "table/bits.h"
+#include "table/memory.h"
 #include "table/row_errors.h"
+#include "table/row_map.h"
 
 namespace gs::table {
-
-// The nulls of a map or mask: a value is null if its bit or its byte is 0. Without bits and bytes, no value is null.
-struct Nulls {
-  const std::byte* bits = nullptr;
-  int64_t offset = 0;
-  const std::byte* bytes = nullptr;
-  int64_t stride = 1;
-
-  // Returns a bit for each of the n (at most 64) values from `first` on, set if the value is not null.
-  uint64_t present(int64_t first, int64_t n) const {
-    if (bits != nullptr) return read_bits(bits, offset + first, n);
-    return bytes == nullptr ? low_bits(n) : bits_of_bytes(bytes + first * stride, stride, n);
-  }
-};
-
-// One chunk of a map: `count` integers with a distance of `stride` bytes.
-struct MapPart {
-  const std::byte* data = nullptr;
-  int64_t stride = 0;
-  IndexType type = IndexType::i64;
-  int64_t count = 0;
-  Nulls nulls;
-};
-
-// One chunk of a mask: bits, or bytes with a distance of `stride`.
-struct MaskPart {
-  const std::byte* data = nullptr;
-  bool is_bits = false;
-  int64_t offset = 0;  // of a bit mask: its first bit
-  int64_t stride = 1;
-  int64_t count = 0;
-  Nulls nulls;
-};
-
-// The nulls and bad indices found in a part of a map: their counts and the first of each. Entries are read in ascending
-// order.
-struct Fault {
-  int64_t nulls = 0;
-  int64_t first_null = INT64_MAX;
-  int64_t bad = 0;
-  int64_t first_bad = INT64_MAX;
-  uint64_t value = 0;
-  bool is_signed = true;
-  bool from_end = true;
-
-  // Adds the nulls and bad indices of another part of the map.
-  void add(const Fault& other) {
-    nulls += other.nulls;
-    first_null = std::min(first_null, other.first_null);
-    bad += other.bad;
-    if (other.first_bad >= first_bad) return;
-    first_bad = other.first_bad;
-    value = other.value;
-    is_signed = other.is_signed;
-  }
-  void report(int64_t size, int64_t total) const {
-    if (nulls > 0) throw NullRow{first_null, nulls};
-    if (bad > 0) throw BadRow{first_bad, value, is_signed, size, bad, total, -1, from_end};
-  }
-};
 
 // The number of rows, and the number that is added to a negative index: `size`, or 0 if the rule has no negative
 // indices.
@@ -85,6 +28,12 @@ struct MapPositions {
   uint64_t present = 0;  // bits of the values that are not null
   uint64_t inside = 0;   // bits of the present values that have a position
 };
+
+// Returns a bit for each of the n (at most 64) values from `first` on, set if the value is not null.
+inline uint64_t present_bits(const Nulls& nulls, int64_t first, int64_t n) {
+  if (nulls.bits != nullptr) return read_bits(nulls.bits, nulls.offset + first, n);
+  return nulls.bytes == nullptr ? low_bits(n) : bits_of_bytes(nulls.bytes + first * nulls.stride, nulls.stride, n);
+}
 
 template <class Index>
 void read_group(const MapPart& part, int64_t first, int64_t n, Extent table, MapPositions& group) {
@@ -111,13 +60,13 @@ void read_group(const MapPart& part, int64_t first, int64_t n, Extent table, Map
 // Calls use(group, at, n) for groups of up to 64 values among the entries [begin, end) of the map. The entries lie in
 // `part`, which begins at entry `before`. Groups do not cross the word boundaries of a bitmap of the result.
 template <class Use>
-void for_each_group(const MapPart& part, int64_t before, int64_t begin, int64_t end, Extent table, Fault& fault,
+void for_each_group(const MapPart& part, int64_t before, int64_t begin, int64_t end, Extent table, MapFault& fault,
                     const Use& use) {
   visit_index(part.type, [&]<class Index>() {
     MapPositions group;
     for_each_word(begin, end - begin, [&](int64_t at, int64_t n) {
       read_group<Index>(part, at - before, n, table, group);
-      group.present = part.nulls.present(at - before, n);
+      group.present = present_bits(part.nulls, at - before, n);
       group.inside &= group.present;
       const uint64_t outside = group.present & ~group.inside;
       const uint64_t null = low_bits(n) & ~group.present;
@@ -139,7 +88,7 @@ void for_each_group(const MapPart& part, int64_t before, int64_t begin, int64_t 
 
 // Calls use(group, at, n) as for_each_group does, for the entries [begin, end) of a map in several parts.
 template <class Use>
-void for_each_entry(const std::vector<MapPart>& map, int64_t begin, int64_t end, Extent table, Fault& fault,
+void for_each_entry(const std::vector<MapPart>& map, int64_t begin, int64_t end, Extent table, MapFault& fault,
                     const Use& use) {
   int64_t before = 0;
   for (const MapPart& part : map) {
@@ -149,5 +98,45 @@ void for_each_entry(const std::vector<MapPart>& map, int64_t begin, int64_t end,
     before += part.count;
   }
 }
+
+// A mask as words of bits; a null counts as false.
+class MaskWords {
+ public:
+  explicit MaskWords(const RowMap& map) : rows_(map.count()), words_(words_for(rows_)) {
+    std::memset(words_.get(), 0, static_cast<std::size_t>(words_for(rows_)) * 8);
+    int64_t before = 0;
+    for (const MaskPart& part : map.mask) {
+      for_each_word(before, part.count, [&](int64_t at, int64_t n) {
+        const uint64_t word = values(part, at - before, n) & present_bits(part.nulls, at - before, n);
+        words_[at / 64] |= word << (at & 63);
+        ones_ += std::popcount(word);
+      });
+      before += part.count;
+    }
+  }
+
+  const uint64_t* words() const { return words_.get(); }
+  Scratch<uint64_t> take() { return std::move(words_); }
+  int64_t ones() const { return ones_; }
+  // The number of runs of consecutive true rows.
+  int64_t runs() const {
+    int64_t runs = 0;
+    uint64_t carry = 0;
+    for (int64_t w = 0; w < words_for(rows_); ++w) {
+      runs += std::popcount(words_[w] & ~(words_[w] << 1 | carry));
+      carry = words_[w] >> 63;
+    }
+    return runs;
+  }
+
+ private:
+  static uint64_t values(const MaskPart& part, int64_t first, int64_t n) {
+    if (part.is_bits) return read_bits(part.data, part.offset + first, n);
+    return bits_of_bytes(part.data + first * part.stride, part.stride, n);
+  }
+  int64_t rows_;
+  Scratch<uint64_t> words_;
+  int64_t ones_ = 0;
+};
 
 }  // namespace gs::table

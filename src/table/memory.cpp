@@ -10,8 +10,6 @@ struct alignas(64) Line {
   std::byte bytes[64];
 };
 
-// Up to this size, one allocation holds the bytes and their reference count.
-
 // Empty buffers point to these zeros: some readers reject null pointers, and an array without rows has one offset, 0.
 alignas(64) constexpr std::byte kNothing[64] = {};
 

@@ -5,10 +5,10 @@
 #include <new>
 #include <utility>
 
+#include "arrow/load.h"
 #include "core/checked.h"
 #include "host/memory_pool.h"
-#include "table/array.h"
-#include "table/load.h"
+#include "table/arrow_names.h"
 
 namespace gs::table {
 
@@ -67,11 +67,6 @@ inline void prefetch(const void* address) {
 }
 inline void prefetch(uintptr_t address) {
   prefetch(reinterpret_cast<const void*>(address));
-}
-
-template <class T>
-inline void store(std::byte* target, int64_t i, T value) {
-  std::memcpy(target + i * static_cast<int64_t>(sizeof(T)), &value, sizeof(T));
 }
 
 }  // namespace gs::table

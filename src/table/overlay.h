@@ -5,8 +5,9 @@
 #include <bit>
 #include <cstdint>
 
+#include "arrow/bits.h"
 #include "core/column_point.h"
-#include "table/bits.h"
+#include "table/arrow_names.h"
 
 namespace gs::table {
 

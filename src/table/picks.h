@@ -8,7 +8,7 @@
 #include "core/column_point.h"
 #include "core/error.h"
 #include "core/small_vector.h"
-#include "table/array.h"
+#include "table/arrow_names.h"
 #include "table/overlay.h"
 
 namespace gs::table {

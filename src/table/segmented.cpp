@@ -1,14 +1,16 @@
 // segmented.cpp: gathers within each list of a column of lists, with one list of indices for each row.
+#include "table/segmented.h"
+
 #include <optional>
 #include <stdexcept>
 
+#include "arrow/arrow_abi.h"
+#include "arrow/bits.h"
+#include "arrow/values.h"
 #include "core/error.h"
 #include "core/rule.h"
-#include "table/arrow_abi.h"
-#include "table/bits.h"
-#include "table/frame.h"
+#include "table/host_selection.h"
 #include "table/take.h"
-#include "table/values.h"
 
 namespace gs::table {
 namespace {
@@ -104,7 +106,7 @@ void check_arguments(const Frame& lists, const Frame& maps) {
 
 class Segments {
  public:
-  Segments(const table::Sharing& sharing, const Frame& lists, const Frame& maps, RowBounds bounds)
+  Segments(const Sharing& sharing, const Frame& lists, const Frame& maps, RowBounds bounds)
       : sharing_(sharing), lists_(lists.data), maps_(maps.data), bounds_(bounds) {
     result_.data.type = result_type(lists.data.type, bounds == RowBounds::nullify);
     for (const Array& chunk : lists_.chunks) {
@@ -184,13 +186,13 @@ class Segments {
     out.first = offsets.buffer;
     out.second = sizes.buffer;
     out.reach = static_cast<int64_t>(numbers.size());
-    const Selection selection = Selection::of_numbers(sharing_, numbers, lengths_);
+    const HostSelection selection = HostSelection::of_numbers(sharing_, numbers, lengths_);
     const RowTaker taker(sharing_);
     out.children.push_back(taker.take(type.children[0], selection.pieces(values_), selection.picks()));
     return out;
   }
 
-  const table::Sharing& sharing_;
+  const Sharing& sharing_;
   const Chunked& lists_;
   const Chunked& maps_;
   const RowBounds bounds_;
@@ -204,7 +206,7 @@ class Segments {
 
 }  // namespace
 
-Frame segmented_gather(const table::Sharing& sharing, const Frame& lists, const Frame& maps, RowBounds bounds) {
+Frame segmented_gather(const Sharing& sharing, const Frame& lists, const Frame& maps, RowBounds bounds) {
   check_arguments(lists, maps);
   const int64_t count = Lists(lists.data, 0).count();
   const int64_t map_count = Lists(maps.data, 0).count();

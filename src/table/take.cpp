@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <atomic>
 
+#include "arrow/arrow_abi.h"
 #include "core/error.h"
-#include "table/arrow_abi.h"
 #include "table/bit_source.h"
 
 namespace gs::table {

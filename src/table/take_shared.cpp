@@ -4,11 +4,11 @@
 #include <map>
 #include <unordered_map>
 
+#include "arrow/bits.h"
+#include "arrow/values.h"
 #include "core/error.h"
 #include "core/rule.h"
-#include "table/bits.h"
 #include "table/take.h"
-#include "table/values.h"
 
 namespace gs::table {
 namespace {

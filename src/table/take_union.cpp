@@ -1,6 +1,6 @@
 // take_union.cpp: takes rows of sparse and dense unions and of run-end encoded arrays.
+#include "arrow/run_ends.h"
 #include "core/error.h"
-#include "table/run_ends.h"
 #include "table/take.h"
 
 namespace gs::table {

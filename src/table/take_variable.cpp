@@ -1,8 +1,8 @@
 // take_variable.cpp: takes strings and lists in two passes: the new offsets, then the bytes or rows between them.
 #include <atomic>
 
+#include "arrow/bits.h"
 #include "core/error.h"
-#include "table/bits.h"
 #include "table/spans.h"
 #include "table/take.h"
 

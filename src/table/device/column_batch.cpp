@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "arrow/arrow_abi.h"
 #include "core/error.h"
-#include "table/arrow_abi.h"
 #include "table/bit_source.h"
 #include "table/take.h"
 

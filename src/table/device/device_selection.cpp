@@ -3,6 +3,7 @@
 
 #include "backends/device/launch.h"
 #include "table/bit_source.h"
+#include "table/row_errors.h"
 
 namespace gs::table {
 namespace {
@@ -11,30 +12,12 @@ using device::launch;
 using device::RowList;
 using device::Temporary;
 
-int64_t sum(const ChunkLengths& lengths) {
-  int64_t total = 0;
-  for (const int64_t length : lengths) total += length;
-  return total;
-}
-
-ChunkLengths both(const ChunkLengths& first, const ChunkLengths& second) {
-  ChunkLengths lengths = first;
-  lengths.insert(lengths.end(), second.begin(), second.end());
-  return lengths;
-}
-
-template <class Parts>
-int64_t count_of(const Parts& parts) {
-  int64_t count = 0;
-  for (const auto& part : parts) count = checked_add(count, part.count);
-  return count;
-}
-
 // Provides maps and masks in memory that the machine reaches. It copies those in host memory to a GPU, without the gaps
 // between their values.
 class Staged {
  public:
-  Staged(const DeviceContext& context, bool on_host) : context_(context), copies_(on_host && !context.reaches_host()) {}
+  Staged(const DeviceContext& context, const RowMap& map)
+      : context_(context), copies_(map.device == kHost && !context.reaches_host()) {}
 
   const std::byte* values(const std::byte* data, int64_t& stride, int64_t width, int64_t count) {
     if (!copies_) return data;
@@ -75,9 +58,8 @@ class Staged {
 class Resolver {
  public:
   // `any_row`: a bad index is not an error, so that the call need not wait for a report.
-  Resolver(const DeviceContext& context, const std::vector<MapPart>& map, bool on_host, int64_t size, Negative negative,
-           bool any_row)
-      : machine_(context.machine()), map_(map), staged_(context, on_host) {
+  Resolver(const DeviceContext& context, const RowMap& map, int64_t size, Negative negative, bool any_row)
+      : machine_(context.machine()), map_(map.map), staged_(context, map) {
     body_.size = size;
     body_.from_end = negative == Negative::from_end ? size : 0;
     body_.any_row = any_row;
@@ -85,7 +67,7 @@ class Resolver {
       return part.nulls.bits != nullptr || part.nulls.bytes != nullptr;
     };
     if (!any_row) body_.bad = bad_.emplace(machine_).status();
-    if (std::any_of(map.begin(), map.end(), has_nulls)) body_.null = null_.emplace(machine_).status();
+    if (std::any_of(map_.begin(), map_.end(), has_nulls)) body_.null = null_.emplace(machine_).status();
   }
 
   device::ResolveMap& body() { return body_; }
@@ -104,8 +86,8 @@ class Resolver {
   }
 
   // Waits for the kernels and returns the nulls and bad indices that they reported.
-  Fault fault() {
-    Fault fault;
+  MapFault fault() {
+    MapFault fault;
     const device::Status null = null_ ? null_->read() : device::Status();
     const device::Status bad = bad_ ? bad_->read() : device::Status();
     fault.nulls = static_cast<int64_t>(null.count);
@@ -116,7 +98,7 @@ class Resolver {
   }
 
  private:
-  void read_bad_index(int64_t position, Fault& fault) {
+  void read_bad_index(int64_t position, MapFault& fault) {
     fault.first_bad = position;
     for (const device::ResolveMap& part : bodies_) {
       if (position >= part.before + part.count) continue;
@@ -154,65 +136,77 @@ Numbers allocate_numbers(const DeviceContext& context, int64_t count, bool wide)
   return numbers;
 }
 
-DeviceSelection DeviceSelection::gather(const DeviceContext& context, const std::vector<MapPart>& map, bool on_host,
-                                        const ChunkLengths& lengths, RowBounds bounds, Negative negative) {
-  DeviceSelection self(context, lengths);
-  const int64_t total = sum(lengths);
-  const int64_t count = count_of(map);
-  self.numbers_ = allocate_numbers(context, count, total >= wide_rows);
-  Resolver resolver(context, map, on_host, total, negative, bounds == RowBounds::unchecked && total > 0);
-  resolver.body().rows = self.numbers_.list;
-  resolver.run();
-  Fault fault = resolver.fault();
-  fault.from_end = negative == Negative::from_end;
-  if (bounds != RowBounds::nullify) fault.report(total, count);
-  self.missing_ = fault.nulls + fault.bad;
-  return self;
+DeviceSelection::DeviceSelection(const DeviceContext& context, const RowRequest& request, const RowMap& map)
+    : lengths_(request.lengths()) {
+  request.check(map);
+  if (map.stream) context.machine().wait_for(*map.stream);
+  switch (request.kind) {
+    case SelectionKind::gather: gather(context, request, map); break;
+    case SelectionKind::scatter: scatter(context, request, map); break;
+    case SelectionKind::mask_scatter:
+    case SelectionKind::filter:
+    case SelectionKind::choose: choose_by(context, request, map); break;
+  }
+  if (map.stream) context.machine().go_before(*map.stream);
 }
 
-DeviceSelection DeviceSelection::scatter(const DeviceContext& context, const std::vector<MapPart>& map, bool on_host,
-                                         const ChunkLengths& target, const ChunkLengths& source, bool one_row) {
-  const int64_t rows = sum(target);
-  const int64_t count = count_of(map);
-  if (!one_row && count > sum(source)) {
-    throw InvalidArgument("the map has " + std::to_string(count) + " rows, the source only " +
-                          std::to_string(sum(source)));
-  }
-  DeviceSelection self(context, both(target, source));
-  const bool wide = std::max(rows + sum(source), count + 1) >= wide_rows;
-  self.numbers_ = allocate_numbers(context, rows, wide);
-  context.machine().clear(const_cast<std::byte*>(self.numbers_.memory.data), rows * (wide ? 8 : 4));
-  Resolver resolver(context, map, on_host, rows, Negative::from_end, false);
-  resolver.body().winner = self.numbers_.list;
+void DeviceSelection::gather(const DeviceContext& context, const RowRequest& request, const RowMap& map) {
+  const int64_t total = row_count(lengths_);
+  const int64_t count = map.count();
+  numbers_ = allocate_numbers(context, count, total >= wide_rows);
+  Resolver resolver(context, map, total, request.negative, request.bounds == RowBounds::unchecked && total > 0);
+  resolver.body().rows = numbers_.list;
+  resolver.run();
+  MapFault fault = resolver.fault();
+  fault.from_end = request.negative == Negative::from_end;
+  if (request.bounds != RowBounds::nullify) fault.report(total, count);
+  missing_ = fault.nulls + fault.bad;
+}
+
+void DeviceSelection::scatter(const DeviceContext& context, const RowRequest& request, const RowMap& map) {
+  const int64_t rows = row_count(request.first);
+  const int64_t count = map.count();
+  const bool wide = std::max(row_count(lengths_), count + 1) >= wide_rows;
+  numbers_ = allocate_numbers(context, rows, wide);
+  context.machine().clear(const_cast<std::byte*>(numbers_.memory.data), rows * (wide ? 8 : 4));
+  Resolver resolver(context, map, rows, Negative::from_end, false);
+  resolver.body().winner = numbers_.list;
   resolver.body().to_winner = true;
   resolver.run();
-  Fault fault = resolver.fault();
+  MapFault fault = resolver.fault();
   fault.from_end = true;
   fault.report(rows, count);
   device::ReplaceRows body;
-  body.rows = self.numbers_.list;
+  body.rows = numbers_.list;
   body.first_new = static_cast<uint64_t>(rows);
-  body.one_row = one_row;
+  body.one_row = request.one_row;
   launch(context.machine(), body, rows);
-  return self;
 }
 
-// Sets the row numbers by a mask, which must have `rows` rows; error texts name `side` as the table with these rows.
-// A negative `source_rows` allows any number of true rows.
-void DeviceSelection::choose_by(const DeviceContext& context, const std::vector<MaskPart>& mask, bool on_host,
-                                int64_t rows, const char* side, device::MaskRows body, int64_t source_rows) {
-  if (count_of(mask) != rows) {
-    throw InvalidArgument("the mask has length " + std::to_string(count_of(mask)) + ", " + side + " has length " +
-                          std::to_string(rows));
-  }
+namespace {
+
+device::MaskRows::MaskUse use_of(const RowRequest& request) {
+  using Use = device::MaskRows::MaskUse;
+  if (request.kind == SelectionKind::filter) return Use::filter;
+  if (request.kind == SelectionKind::choose) return Use::choose;
+  return request.one_row ? Use::scalar : Use::scatter;
+}
+
+}  // namespace
+
+void DeviceSelection::choose_by(const DeviceContext& context, const RowRequest& request, const RowMap& map) {
+  const int64_t rows = row_count(request.first);
+  device::MaskRows body;
+  body.kind = use_of(request);
+  body.second = static_cast<uint64_t>(rows);
   device::Machine& machine = context.machine();
   const int64_t words = (rows + device::kLanes - 1) / device::kLanes;
   const Temporary bits(machine, words * 4 + 4);
   machine.clear(bits.data(), words * 4);
-  Staged staged(context, on_host);
+  Staged staged(context, map);
   device::PackMask part_words;
   part_words.words = bits.as<uint32_t>();
-  for (const MaskPart& part : mask) {
+  for (const MaskPart& part : map.mask) {
     if (part.count == 0) continue;
     part_words.value = {};
     part_words.value.stride = part.stride;
@@ -227,7 +221,7 @@ void DeviceSelection::choose_by(const DeviceContext& context, const std::vector<
     part_words.before += part.count;
   }
 
-  const bool counts = body.kind == device::MaskRows::MaskUse::filter || source_rows >= 0;
+  const bool counts = body.kind == device::MaskRows::MaskUse::filter || body.kind == device::MaskRows::MaskUse::scatter;
   const Temporary before(machine, counts ? (words + 1) * 8 : 8);
   int64_t ones = 0;
   if (counts) {
@@ -239,50 +233,14 @@ void DeviceSelection::choose_by(const DeviceContext& context, const std::vector<
     machine.exclusive_sum(count.ones, words);
     machine.read(&ones, count.ones + words, 8);
   }
-  if (source_rows >= 0 && ones > source_rows) {
-    throw InvalidArgument("the mask has " + std::to_string(ones) + " true rows, the source only " +
-                          std::to_string(source_rows) + " rows");
-  }
+  if (request.kind == SelectionKind::mask_scatter) request.check_true_rows(ones);
   numbers_ = allocate_numbers(context, body.kind == device::MaskRows::MaskUse::filter ? ones : rows,
-                              sum(lengths_) >= wide_rows);
+                              row_count(lengths_) >= wide_rows);
   body.words = bits.as<uint32_t>();
   body.before = before.as<int64_t>();
   body.count = rows;
   body.rows = numbers_.list;
   launch(machine, body, rows);
-}
-
-DeviceSelection DeviceSelection::mask_scatter(const DeviceContext& context, const std::vector<MaskPart>& mask,
-                                              bool on_host, const ChunkLengths& target, const ChunkLengths& source,
-                                              bool one_row) {
-  DeviceSelection self(context, both(target, source));
-  device::MaskRows body;
-  body.kind = one_row ? device::MaskRows::MaskUse::scalar : device::MaskRows::MaskUse::scatter;
-  body.second = static_cast<uint64_t>(sum(target));
-  self.choose_by(context, mask, on_host, sum(target), "the target", body, one_row ? -1 : sum(source));
-  return self;
-}
-
-DeviceSelection DeviceSelection::filter(const DeviceContext& context, const std::vector<MaskPart>& mask, bool on_host,
-                                        const ChunkLengths& lengths) {
-  DeviceSelection self(context, lengths);
-  self.choose_by(context, mask, on_host, sum(lengths), "the table", {}, -1);
-  return self;
-}
-
-DeviceSelection DeviceSelection::choose(const DeviceContext& context, const std::vector<MaskPart>& mask, bool on_host,
-                                        const ChunkLengths& when_true, const ChunkLengths& when_false) {
-  const int64_t rows = sum(when_true);
-  if (sum(when_false) != rows) {
-    throw InvalidArgument("the two sides have " + std::to_string(rows) + " and " + std::to_string(sum(when_false)) +
-                          " rows");
-  }
-  DeviceSelection self(context, both(when_true, when_false));
-  device::MaskRows body;
-  body.kind = device::MaskRows::MaskUse::choose;
-  body.second = static_cast<uint64_t>(rows);
-  self.choose_by(context, mask, on_host, rows, "each side", body, -1);
-  return self;
 }
 
 std::vector<int64_t> DeviceSelection::numbers(const DeviceContext& context) const {

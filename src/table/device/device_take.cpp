@@ -5,8 +5,10 @@
 #include <atomic>
 #include <stdexcept>
 
-#include "table/fault.h"
+#include "arrow/fault.h"
+#include "table/row_errors.h"
 #include "table/take.h"
+#include "table/take_frame.h"
 
 namespace gs::table {
 namespace {

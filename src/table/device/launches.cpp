@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <array>
 
+#include "arrow/fault.h"
 #include "backends/device/launch.h"
 #include "core/error.h"
 #include "table/device/column_batch.h"
-#include "table/fault.h"
 #include "table/take.h"
 
 namespace gs::table {

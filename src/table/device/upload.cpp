@@ -1,8 +1,9 @@
 // upload.cpp: implements upload.h.
 #include "table/device/upload.h"
 
+#include "arrow/load.h"
 #include "table/device/device_take.h"
-#include "table/load.h"
+#include "table/row_errors.h"
 
 namespace gs::table {
 namespace {

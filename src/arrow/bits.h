@@ -1,0 +1,66 @@
+// bits.h: reads Arrow bitmaps, which store the lowest bit of each byte first, from any bit offset.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace gs::arrow {
+
+constexpr int64_t words_for(int64_t bits) {
+  return bits / 64 + (bits % 64 != 0 ? 1 : 0);  // (bits + 63) / 64 may overflow
+}
+constexpr uint64_t low_bits(int64_t n) {
+  return n >= 64 ? ~uint64_t{0} : (uint64_t{1} << n) - 1;
+}
+
+inline bool bit_at(const std::byte* data, int64_t bit) {
+  return ((static_cast<unsigned>(data[bit >> 3]) >> (bit & 7)) & 1) != 0;
+}
+inline bool bit_at(const uint64_t* words, int64_t bit) {
+  return ((words[bit >> 6] >> (bit & 63)) & 1) != 0;
+}
+
+// Returns n bits (1 to 64) from `bit` on; reads only the bytes that contain these bits.
+inline uint64_t read_bits(const std::byte* data, int64_t bit, int64_t n) {
+  static_assert(std::endian::native == std::endian::little);
+  const std::byte* const first = data + (bit >> 3);
+  const int64_t shift = bit & 7;
+  const int64_t bytes = (shift + n + 7) / 8;
+  uint64_t word = 0;
+  std::memcpy(&word, first, static_cast<std::size_t>(bytes < 8 ? bytes : 8));
+  word >>= shift;
+  if (bytes > 8) word |= static_cast<uint64_t>(first[8]) << (64 - shift);
+  return word & low_bits(n);
+}
+
+// Returns a bit for each of n (at most 64) bytes, set if the byte is not 0.
+inline uint64_t bits_of_bytes(const std::byte* data, int64_t stride, int64_t n) {
+  uint64_t word = 0;
+  for (int64_t k = 0; k < n; ++k) word |= uint64_t{data[k * stride] != std::byte{0}} << k;
+  return word;
+}
+
+// Splits the bits [at, at + length) of a result at word boundaries and calls use(at, n) for each part.
+template <class Use>
+void for_each_word(int64_t at, int64_t length, Use use) {
+  while (length > 0) {
+    const int64_t room = 64 - (at & 63);
+    const int64_t n = length < room ? length : room;
+    use(at, n);
+    at += n;
+    length -= n;
+  }
+}
+
+// Calls use(bit) for each set bit in [begin, end); `begin` is a multiple of 64.
+template <class Use>
+void for_each_set(const uint64_t* words, int64_t begin, int64_t end, Use use) {
+  for (int64_t w = begin / 64; w * 64 < end; ++w) {
+    const uint64_t inside = end - w * 64 < 64 ? low_bits(end - w * 64) : ~uint64_t{0};
+    for (uint64_t rest = words[w] & inside; rest != 0; rest &= rest - 1) use(w * 64 + std::countr_zero(rest));
+  }
+}
+
+}  // namespace gs::arrow

@@ -1,0 +1,358 @@
+// host_selection.cpp: implements host_selection.h.
+#include "table/host_selection.h"
+
+#include <atomic>
+#include <mutex>
+
+#include "arrow/bits.h"
+#include "table/map_reader.h"
+#include "table/row_errors.h"
+
+namespace gs::table {
+
+HostSelection::HostSelection(ChunkLengths lengths) : lengths_(std::move(lengths)) {
+  for (std::size_t chunk = 0; chunk < lengths_.size(); ++chunk) {
+    for (int64_t first = 0; first < lengths_[chunk]; first += kMostPieceRows) {
+      parts_.push_back({static_cast<int64_t>(chunk), first, total_ + first});
+    }
+    total_ += lengths_[chunk];
+  }
+  if (total_ == 0 && !lengths_.empty()) parts_.push_back({0, 0, 0});  // an empty piece, for its dictionary
+}
+
+Pieces HostSelection::pieces(const std::vector<const Array*>& chunks) const {
+  Pieces pieces;
+  for (const ChunkPart& part : parts_) {
+    const Array& array = *chunks[static_cast<std::size_t>(part.chunk)];
+    pieces.push_back({&array, array.offset + part.first, std::min(array.length - part.first, kMostPieceRows)});
+  }
+  return pieces;
+}
+
+SmallVector<const std::byte*, 2> HostSelection::bases(const std::vector<const std::byte*>& chunks,
+                                                      int64_t width) const {
+  SmallVector<const std::byte*, 2> bases;
+  for (const ChunkPart& part : parts_)
+    bases.push_back(chunks[static_cast<std::size_t>(part.chunk)] + part.first * width);
+  return bases;
+}
+
+Picks HostSelection::picks() const {
+  return picks_;
+}
+
+void HostSelection::positions(const Sharing& sharing, int64_t* target) const {
+  parallel_for(sharing, count_, 64, kLeastRows, [&](int64_t begin, int64_t end) {
+    if (picks_.by_rows()) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t number = parts_[static_cast<int>(picks_.rows.chunk_of(i))].begin + picks_.rows.row[i];
+        target[i] = picks_.exists(i) ? number : -1;
+      }
+      return;
+    }
+    for_each_run(picks_, begin, end, [&](int32_t piece, int64_t start, int64_t at, int64_t length) {
+      const int64_t first = piece == kMissing ? -1 : parts_[piece].begin + start;
+      for (int64_t k = 0; k < length; ++k) target[at + k] = piece == kMissing ? -1 : first + k;
+    });
+  });
+}
+
+void HostSelection::all_missing(int64_t count) {
+  count_ = count;
+  missing_ = count;
+  ranges_.emplace();
+  ranges_->add(kMissing, 0, count);
+  picks_ = ranges_->picks();
+}
+
+void HostSelection::make_rows(int64_t count) {
+  count_ = count;
+  row_ = Scratch<uint32_t>(count);
+  if (parts_.size() > 1) {
+    chunk_ = Scratch<uint32_t>(count);
+    if (total_ <= kMostPieceRows) among_all_ = Scratch<uint32_t>(count);
+  }
+  picks_.count = count;
+  picks_.rows = {row_.get(), chunk_.get()};
+  picks_.among_all = among_all_.get();
+}
+
+HostSelection::HostSelection(const Sharing& sharing, const RowRequest& request, const RowMap& map)
+    : HostSelection(request.lengths()) {
+  request.check(map);
+  switch (request.kind) {
+    case SelectionKind::gather: gather(sharing, request, map); break;
+    case SelectionKind::scatter: scatter(sharing, request, map); break;
+    case SelectionKind::mask_scatter: mask_scatter(sharing, request, map); break;
+    case SelectionKind::filter: filter(sharing, map); break;
+    case SelectionKind::choose: choose(sharing, request, map); break;
+  }
+}
+
+void HostSelection::gather(const Sharing& sharing, const RowRequest& request, const RowMap& map) {
+  const bool nullifies = request.bounds == RowBounds::nullify;
+  const int64_t count = map.count();
+  MapFault fault;
+  std::mutex lock;  // protects fault
+  fault.from_end = request.negative == Negative::from_end;
+  const Extent table{total_, fault.from_end ? total_ : 0};
+  if (total_ == 0) {
+    parallel_for(sharing, count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
+      MapFault own;
+      for_each_entry(map.map, begin, end, table, own, [](const MapPositions&, int64_t, int64_t) {});
+      const std::lock_guard guard(lock);
+      fault.add(own);
+    });
+    // Without rows, no index has a position, so bad indices are reported under `unchecked` too.
+    if (!nullifies) fault.report(0, count);
+    return all_missing(count);
+  }
+  make_rows(count);
+  if (nullifies) valid_ = Scratch<uint64_t>(words_for(count));
+  const PieceFinder places(parts_, total_);
+  parallel_for(sharing, count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
+    if (nullifies) std::memset(&valid_[begin / 64], 0, static_cast<std::size_t>(words_for(end - begin)) * 8);
+    MapFault own;
+    for_each_entry(map.map, begin, end, table, own, [&](const MapPositions& group, int64_t at, int64_t n) {
+      if (nullifies) valid_[at / 64] |= group.inside << (at & 63);
+      places.write(row_arrays(), group.at, n, at);
+    });
+    const std::lock_guard guard(lock);
+    fault.add(own);
+  });
+  if (request.bounds == RowBounds::unchecked) fault.bad = 0;
+  if (!nullifies) fault.report(total_, count);
+  missing_ = nullifies ? fault.nulls + fault.bad : 0;
+  picks_.missing = missing_;
+  if (missing_ > 0) picks_.valid = valid_.get();
+}
+
+namespace {
+
+// The number of set bits before each block of Overlay::kBlock rows; the last entry is the number of all set bits.
+Scratch<int64_t> counts_before(const uint64_t* words, int64_t count) {
+  constexpr int64_t kWords = Overlay::kBlock / 64;
+  const int64_t blocks = count / Overlay::kBlock + 1;
+  Scratch<int64_t> before(blocks + 1);
+  int64_t ones = 0;
+  for (int64_t b = 0; b < blocks; ++b) {
+    before[b] = ones;
+    for (int64_t w = b * kWords; w < std::min((b + 1) * kWords, words_for(count)); ++w) ones += std::popcount(words[w]);
+  }
+  before[blocks] = ones;
+  return before;
+}
+
+}  // namespace
+
+// Stores a row number for each row, as `replace` does if many rows are replaced: row numbers allow the prefetch of text
+// at random addresses, which makes its copy faster than an overlay.
+template <class SourceRow>
+void HostSelection::replace_most(const Sharing& sharing, const uint64_t* replaced, int64_t count, int64_t base,
+                                 const SourceRow& source) {
+  make_rows(count);
+  const PieceFinder places(parts_, total_);
+  parallel_for(sharing, count, Overlay::kBlock, kLeastRows, [&](int64_t begin, int64_t end) {
+    int64_t before = before_[begin / Overlay::kBlock];
+    for (int64_t at = begin; at < end; at += 64) {
+      int64_t number[64];
+      const int64_t n = std::min<int64_t>(end - at, 64);
+      for (int64_t k = 0; k < n; ++k) {
+        const bool is_new = ((replaced[at / 64] >> k) & 1) != 0;
+        number[k] = is_new ? source(at + k, before) : base + at + k;
+        before += is_new;
+      }
+      places.write(row_arrays(), number, n, at);
+    }
+  });
+}
+
+// Selects `count` rows. A row whose bit is set in `replaced` gets the row number source(row, number of set bits before
+// it) among all rows; any other row gets the row number `base` + row. A part of the selection begins at `base`.
+template <class SourceRow>
+void HostSelection::replace(const Sharing& sharing, Scratch<uint64_t> replaced, int64_t count, int64_t base,
+                            const SourceRow& source) {
+  before_ = counts_before(replaced.get(), count);
+  const int64_t ones = before_[count / Overlay::kBlock + 1];
+  if (ones * kSparse > count) return replace_most(sharing, replaced.get(), count, base, source);
+  count_ = count;
+  picks_.count = count;
+  replaced_ = std::move(replaced);
+  row_ = Scratch<uint32_t>(ones);
+  chunk_ = Scratch<uint32_t>(ones);
+  const PieceFinder places(parts_, total_);
+  parallel_for(sharing, count, Overlay::kBlock, kLeastRows, [&](int64_t begin, int64_t end) {
+    int64_t k = before_[begin / Overlay::kBlock];
+    for_each_set(replaced_.get(), begin, end, [&](int64_t row) {
+      const int64_t number = source(row, k);
+      places.write(row_arrays(), &number, 1, k++);
+    });
+  });
+  overlay_ = std::make_unique<Overlay>();
+  while (overlay_->first < parts_.size() && parts_[overlay_->first].begin < base) ++overlay_->first;
+  overlay_->last = overlay_->first;
+  for (; overlay_->last < parts_.size() && parts_[overlay_->last].begin < base + count; ++overlay_->last) {
+    base_begin_.push_back(parts_[overlay_->last].begin - base);
+  }
+  base_begin_.push_back(count);
+  overlay_->replaced = replaced_.get();
+  overlay_->before = before_.get();
+  overlay_->row = row_.get();
+  overlay_->piece = chunk_.get();
+  overlay_->begin = base_begin_.data();
+  picks_.overlay = overlay_.get();
+}
+
+// The rows of the target that a map names: a bitmap, and the last entry of the map that names each row. Number is an
+// integer type that holds all row and entry numbers.
+template <class Number>
+struct LastEntries {
+  Scratch<uint64_t> bits;
+  Scratch<Number> last;  // initialised only for rows whose bit is set
+
+  LastEntries(const Sharing& sharing, const RowMap& map, int64_t rows) : bits(words_for(rows)), last(rows) {
+    const int64_t count = map.count();
+    Scratch<Number> position(count);
+    MapFault fault;
+    std::mutex lock;  // protects fault
+    parallel_for(sharing, count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
+      MapFault own;
+      for_each_entry(map.map, begin, end, Extent{rows, rows}, own,
+                     [&](const MapPositions& group, int64_t at, int64_t n) {
+                       for (int64_t k = 0; k < n; ++k) position[at + k] = static_cast<Number>(group.at[k]);
+                     });
+      const std::lock_guard guard(lock);
+      fault.add(own);
+    });
+    fault.report(rows, count);
+    // Each work chunk covers a part of the target's rows and reads the whole map in order, so the last entry for a row
+    // is the one that remains.
+    const int64_t part = std::max(kLeastRows, rows / sharing.options.threads + 1);
+    parallel_for(sharing, rows, 64, part, [&](int64_t begin, int64_t end) {
+      std::memset(&bits[begin / 64], 0, static_cast<std::size_t>(words_for(end - begin)) * 8);
+      for (int64_t i = 0; i < count; ++i) {
+        const auto row = static_cast<int64_t>(position[i]);
+        if (row < begin || row >= end) continue;
+        last[row] = static_cast<Number>(i);
+        bits[row / 64] |= uint64_t{1} << (row & 63);
+      }
+    });
+  }
+};
+
+void HostSelection::scatter(const Sharing& sharing, const RowRequest& request, const RowMap& map) {
+  const int64_t rows = row_count(request.first);
+  const auto put = [&]<class Number>(Number) {
+    LastEntries<Number> named(sharing, map, rows);
+    if (request.one_row)
+      return replace(sharing, std::move(named.bits), rows, 0, [rows](int64_t, int64_t) { return rows; });
+    replace(sharing, std::move(named.bits), rows, 0,
+            [&](int64_t row, int64_t) { return rows + static_cast<int64_t>(named.last[row]); });
+  };
+  if (std::max(rows, map.count()) <= UINT32_MAX) {
+    put(uint32_t{});
+  } else {
+    put(int64_t{});
+  }
+}
+
+void HostSelection::mask_scatter(const Sharing& sharing, const RowRequest& request, const RowMap& map) {
+  const int64_t rows = row_count(request.first);
+  MaskWords mask(map);
+  request.check_true_rows(mask.ones());
+  if (request.one_row) {
+    replace(sharing, mask.take(), rows, 0, [rows](int64_t, int64_t) { return rows; });
+  } else {
+    replace(sharing, mask.take(), rows, 0, [rows](int64_t, int64_t before) { return rows + before; });
+  }
+}
+
+void HostSelection::choose(const Sharing& sharing, const RowRequest& request, const RowMap& map) {
+  const int64_t rows = row_count(request.first);
+  replace(sharing, MaskWords(map).take(), rows, rows, [](int64_t row, int64_t) { return row; });
+}
+
+void HostSelection::filter(const Sharing& sharing, const RowMap& map) {
+  const MaskWords mask(map);
+  const PieceFinder places(parts_, total_);
+  const uint64_t* const bits = mask.words();
+  if (mask.runs() * kLongRun > mask.ones()) {
+    make_rows(mask.ones());
+    const Scratch<int64_t> before = counts_before(bits, total_);
+    parallel_for(sharing, total_, Overlay::kBlock, kLeastRows, [&](int64_t begin, int64_t end) {
+      int64_t at = before[begin / Overlay::kBlock];
+      for_each_set(bits, begin, end, [&](int64_t row) { places.write(row_arrays(), &row, 1, at++); });
+    });
+    return;
+  }
+  ranges_.emplace();
+  int64_t first = 0;
+  int64_t next = 0;  // [first, next) is the run that is being collected
+  for_each_set(bits, 0, total_, [&](int64_t row) {
+    if (row != next) {
+      if (next > first) places.add(first, next - first, *ranges_);
+      first = row;
+    }
+    next = row + 1;
+  });
+  if (next > first) places.add(first, next - first, *ranges_);
+  count_ = mask.ones();
+  picks_ = ranges_->picks();
+}
+
+HostSelection HostSelection::of_numbers(const Sharing& sharing, const std::vector<int64_t>& numbers,
+                                        const ChunkLengths& lengths) {
+  HostSelection self(lengths);
+  const auto count = static_cast<int64_t>(numbers.size());
+  if (self.total_ == 0) {
+    self.all_missing(count);
+    return self;
+  }
+  self.make_rows(count);
+  self.valid_ = Scratch<uint64_t>(words_for(count));
+  const PieceFinder places(self.parts_, self.total_);
+  std::atomic<int64_t> present = 0;
+  parallel_for(sharing, count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
+    for (int64_t at = begin; at < end; at += 64) {
+      const int64_t n = std::min<int64_t>(end - at, 64);
+      int64_t row[64];
+      uint64_t word = 0;
+      for (int64_t k = 0; k < n; ++k) {
+        const int64_t number = numbers[static_cast<std::size_t>(at + k)];
+        row[k] = number < 0 ? 0 : number;
+        word |= uint64_t{number >= 0} << k;
+      }
+      self.valid_[at / 64] = word;
+      present += std::popcount(word);
+      places.write(self.row_arrays(), row, n, at);
+    }
+  });
+  self.missing_ = self.picks_.missing = count - present;
+  if (self.missing_ > 0) self.picks_.valid = self.valid_.get();
+  return self;
+}
+
+PickSlice::PickSlice(const Picks& picks, int64_t begin, int64_t length) {
+  if (!picks.by_rows()) {
+    for_each_run(picks, begin, begin + length,
+                 [&](int32_t piece, int64_t start, int64_t, int64_t n) { ranges_.add(piece, start, n); });
+    picks_ = ranges_.picks();
+    return;
+  }
+  picks_.count = length;
+  picks_.rows.row = picks.rows.row + begin;
+  picks_.rows.chunk = picks.rows.chunk == nullptr ? nullptr : picks.rows.chunk + begin;
+  picks_.among_all = picks.among_all == nullptr ? nullptr : picks.among_all + begin;
+  if (picks.valid == nullptr) return;
+  valid_ = Scratch<uint64_t>(words_for(length));
+  int64_t ones = 0;
+  for (int64_t w = 0; w < words_for(length); ++w) {
+    const int64_t n = std::min<int64_t>(64, length - w * 64);
+    valid_[w] = read_bits(reinterpret_cast<const std::byte*>(picks.valid), begin + w * 64, n);
+    ones += std::popcount(valid_[w]);
+  }
+  picks_.missing = length - ones;
+  picks_.valid = valid_.get();
+}
+
+}  // namespace gs::table
