@@ -6,12 +6,12 @@
 
 #include "backends/backend.h"
 #include "bindings/arrow_table.h"
+#include "bindings/call_object.h"
+#include "bindings/callable.h"
 #include "bindings/device_module.h"
 #include "bindings/dlpack.h"
-#include "bindings/fast_lane.h"
 #include "bindings/offer.h"
 #include "bindings/operators.h"
-#include "bindings/plan_lane.h"
 #include "bindings/plan_object.h"
 #include "bindings/thread_limits.h"
 #include "core/error.h"
@@ -68,9 +68,9 @@ PYBIND11_MODULE(_core, module) {
   gs::load_reference();
   gs::bind_offer(module);
   gs::bind_operators(module);
-  gs::bind_fast_lane(module);
+  gs::bind_calls(module);
+  gs::bind_callables(module);
   gs::bind_plan(module);
-  gs::bind_plan_lane(module);
   gs::dlpack::bind_array(module);
   gs::bind_table(module);
   gs::bind_selection(module);

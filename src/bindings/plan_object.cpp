@@ -20,27 +20,6 @@
 namespace gs {
 namespace {
 
-thread_local bool planning = false;
-
-struct Planning {
-  Planning() { planning = true; }
-  Planning(const Planning&) = delete;
-  Planning& operator=(const Planning&) = delete;
-  ~Planning() { planning = false; }
-};
-
-py::object plan_of(const py::object& op, const py::args& args, const py::kwargs& kwargs) {
-  if (PyCallable_Check(op.ptr()) == 0) {
-    throw py::type_error("plan: op is " + shown(op) + ", expected an operator such as gatherscatter.gather");
-  }
-  const Planning scope;
-  py::object plan = op(*args, **kwargs);
-  if (!py::isinstance<PlanObject>(plan)) {
-    throw py::type_error(shown(op) + " is not an operator that can be planned, or this call would move nothing");
-  }
-  return plan;
-}
-
 // Runs body and throws its errors as operators do, with the operator's name before the text.
 template <class Body>
 py::object raising(const char* op, Body&& body) {
@@ -50,18 +29,6 @@ py::object raising(const char* op, Body&& body) {
 }
 
 }  // namespace
-
-bool consume_planning() {
-  return std::exchange(planning, false);
-}
-
-bool is_planning() {
-  return planning;
-}
-
-void request_plan() {
-  planning = true;
-}
 
 PlanObject::PlanObject(const OperatorRequest& request, const Plan& plan, const Operands& operands)
     : plan_(plan), device_(operands.device_call ? operands.device_call->device() : -1) {
@@ -88,15 +55,16 @@ void PlanObject::prepare_small_call() {
   small_ = SmallCall(plan_, Direction::gather);
 }
 
-PyObject* PlanObject::small_call(PyObject* input, PyObject* index, PyObject* out) const {
-  PlainArray source;
-  PlainArray places;
-  PlainArray target;
-  if (!small_ || !has_plain_values(input) || (out != nullptr && !has_plain_values(out))) return nullptr;
-  if (out != nullptr && !read_plain(out, Role::out, target)) return nullptr;
-  if (!read_plain(index, Role::index, places) || !read_plain(input, Role::data, source)) return nullptr;
-  if (!source.has_type(parts_.input.type) || !(Geometry(source, places) == geometry_)) return nullptr;
-  return small_.gather(source, places, out == nullptr ? nullptr : &target);
+LaneResult PlanObject::run_small(const LaneCall& call) const {
+  const bool has_out = call.out != nullptr;
+  PlainArray input;
+  PlainArray index;
+  PlainArray out;
+  const bool is_plain = small_ && has_plain_values(call.input) && (!has_out || has_plain_values(call.out)) &&
+                        (!has_out || read_plain(call.out, Role::out, out)) &&
+                        read_plain(call.index, Role::index, index) && read_plain(call.input, Role::data, input) &&
+                        input.has_type(parts_.input.type) && Geometry(input, index) == geometry_;
+  return is_plain ? small_.gather(input, index, has_out ? &out : nullptr) : LaneResult::declined();
 }
 
 namespace {
@@ -294,7 +262,6 @@ void bind_plan(py::module_& module) {
       throw py::value_error("invalid state of a Plan");
     }
   });
-  module.def("plan_of", &plan_of);
 }
 
 }  // namespace gs

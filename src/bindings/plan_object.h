@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "bindings/lane_call.h"
 #include "bindings/plan_state.h"
 #include "bindings/small_call.h"
 
@@ -16,9 +17,8 @@ class PlanObject {
   PlanObject(const OperatorRequest& request, const Plan& plan, const Operands& operands);
 
   py::object call(py::handle input, py::handle indices, py::handle source, py::handle mask, py::handle out) const;
-  // Like `call`, for plain arrays of exactly the planned geometry. Returns a new reference, or null without a Python
-  // error if this is not a small gather.
-  PyObject* small_call(PyObject* input, PyObject* index, PyObject* out) const;
+  // Like `call`, for plain arrays of exactly the planned geometry. Declines every call that is not a small gather.
+  LaneResult run_small(const LaneCall& call) const;
   // Runs the geometry as a scatter, for the plan of a gather or of a scatter.
   py::object scatter(const Combine& combine, Duplicates duplicates, const RawOperands& raw) const;
   py::dict to_dict() const;
@@ -47,12 +47,5 @@ class PlanObject {
 
 void bind_plan(py::module_& module);
 py::object make_plan_object(const OperatorRequest& request, const Plan& plan, const Operands& operands);
-
-// `plan_of` sets a flag of its thread, and the next operator call returns its plan instead of running. consume_planning
-// returns the flag and clears it, so that operators that Python code of the arguments calls run normally. request_plan
-// sets the flag again.
-bool consume_planning();
-bool is_planning();
-void request_plan();
 
 }  // namespace gs

@@ -7,10 +7,10 @@
 #include "bindings/numpy_api.h"
 #include "bindings/python_errors.h"
 #include "bindings/table_call.h"
+#include "calls/attempt.h"
 #include "core/error.h"
 #include "table/device/device_take.h"
 #include "table/row_errors.h"
-#include "calls/attempt.h"
 #include "table/row_selection.h"
 #include "table/segmented.h"
 

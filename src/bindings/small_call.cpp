@@ -51,30 +51,30 @@ SmallCall::SmallCall(const Plan& plan, Direction direction) : shape_(plan.result
   move_ = host_backend().small_move(plan, direction);
 }
 
-PyObject* SmallCall::gather(const PlainArray& input, const PlainArray& index, const PlainArray* out) const {
+LaneResult SmallCall::gather(const PlainArray& input, const PlainArray& index, const PlainArray* out) const {
   if (out != nullptr) return gather_into(input, index, *out);
   if (input.library == Library::numpy) {
     PyObject* result = fresh_ndarray(input, shape_);
-    if (result == nullptr || move_->run(data_of(result), input.data, index.data)) return result;
+    if (result == nullptr || move_->run(data_of(result), input.data, index.data)) return LaneResult::of(result);
     Py_DECREF(result);
-    return nullptr;
+    return LaneResult::declined();
   }
   dlpack::ManagedTensorVersioned* tensor = dlpack::allocate_tensor(shape_, input.dtype, input.item);
   if (move_->run(static_cast<std::byte*>(tensor->tensor.data), input.data, index.data)) {
-    return dlpack::to_torch(tensor).release().ptr();
+    return LaneResult::of(dlpack::to_torch(tensor).release().ptr());
   }
   tensor->deleter(tensor);
-  return nullptr;
+  return LaneResult::declined();
 }
 
-PyObject* SmallCall::gather_into(const PlainArray& input, const PlainArray& index, const PlainArray& target) const {
-  if (!target.writable || !target.same_type(input)) return nullptr;
-  if (!has_shape(target) || !target.is_contiguous()) return nullptr;
+LaneResult SmallCall::gather_into(const PlainArray& input, const PlainArray& index, const PlainArray& target) const {
+  if (!target.writable || !target.same_type(input)) return LaneResult::declined();
+  if (!has_shape(target) || !target.is_contiguous()) return LaneResult::declined();
   const ByteRange written = range_of(target);
-  if (written.overlaps(range_of(input)) || written.overlaps(range_of(index))) return nullptr;
-  if (!move_->allows(index.data) || !move_->run(target.data, input.data, index.data)) return nullptr;
+  if (written.overlaps(range_of(input)) || written.overlaps(range_of(index))) return LaneResult::declined();
+  if (!move_->allows(index.data) || !move_->run(target.data, input.data, index.data)) return LaneResult::declined();
   if (target.library == Library::torch) dlpack::mark_written(target.object);
-  return Py_NewRef(target.object);
+  return LaneResult::of(Py_NewRef(target.object));
 }
 
 bool SmallCall::has_shape(const PlainArray& array) const {
@@ -87,12 +87,12 @@ bool SmallCall::scatter_into(const PlainArray& input, const PlainArray& index, c
          move_->allows(index.data) && move_->run(source.data, input.data, index.data);
 }
 
-PyObject* SmallCall::scatter(const PlainArray& input, const PlainArray& index, const PlainArray& source,
-                             bool in_place) const {
+LaneResult SmallCall::scatter(const PlainArray& input, const PlainArray& index, const PlainArray& source,
+                              bool in_place) const {
   if (in_place) {
-    if (!scatter_into(input, index, source)) return nullptr;
+    if (!scatter_into(input, index, source)) return LaneResult::declined();
     if (input.library == Library::torch) dlpack::mark_written(input.object);
-    return Py_NewRef(input.object);
+    return LaneResult::of(Py_NewRef(input.object));
   }
   Dims shape;
   shape.append(input.extent, input.rank);
@@ -103,50 +103,56 @@ PyObject* SmallCall::scatter(const PlainArray& input, const PlainArray& index, c
   };
   if (input.library == Library::numpy) {
     PyObject* result = fresh_ndarray(input, shape);
-    if (result == nullptr || fill(data_of(result))) return result;
+    if (result == nullptr || fill(data_of(result))) return LaneResult::of(result);
     Py_DECREF(result);
-    return nullptr;
+    return LaneResult::declined();
   }
   dlpack::ManagedTensorVersioned* tensor = dlpack::allocate_tensor(shape, input.dtype, input.item);
-  if (fill(static_cast<std::byte*>(tensor->tensor.data))) return dlpack::to_torch(tensor).release().ptr();
+  if (fill(static_cast<std::byte*>(tensor->tensor.data))) {
+    return LaneResult::of(dlpack::to_torch(tensor).release().ptr());
+  }
   tensor->deleter(tensor);
-  return nullptr;
+  return LaneResult::declined();
 }
 
 Request CallForm::request() const {
   Request request;
-  request.direction = direction;
   request.planner = planner;
   request.match = match;
   if (has_axis) request.axis = axis;
+  if (direction == Direction::scatter) request.set_scatter();
   return request;
 }
 
-const SmallCall& SmallCalls::find(const CallForm& form, const PlainArray& input, const PlainArray& index) {
+const PlannedCall& PlannedCalls::find(const CallForm& form, const PlainArray& input, const PlainArray& index,
+                                      const PlainArray* source) {
   const Geometry geometry(input, index);
   const std::size_t slot = geometry.hash() ^ static_cast<std::size_t>(form.axis) ^
                            static_cast<std::size_t>(form.direction) << 3 ^ static_cast<std::size_t>(form.planner);
   Entry& entry = entries_[slot % entries_.size()];
-  if (!(entry.geometry == geometry && entry.form == form)) {
-    entry.geometry = Geometry();  // stays empty if make_plan throws
-    Views views;
-    set(views.input, input);
-    views.indices.resize(1);
-    IndexView& view = views.indices[0];
-    set(view, index);
-    view.type = index.type;
-    if (form.direction == Direction::scatter) views.source = contiguous_view(nullptr, view.extent, input.item);
-    entry.call = SmallCall(make_plan(form.request(), views), form.direction);
-    const bool is_long = form.direction == Direction::scatter && bytes_of(views.input) > kKeepLockBytes;
-    if (is_long || (form.direction == Direction::scatter && !entry.call.has_shape(index))) entry.call = SmallCall();
-    entry.form = form;
-    entry.geometry = geometry;
+  static const PlannedCall kNotPlanned;
+  if (entry.geometry == geometry && entry.form == form) {
+    return source == nullptr || !entry.call.small || entry.call.small.has_shape(*source) ? entry.call : kNotPlanned;
   }
+  Views views;
+  set(views.input, input);
+  views.indices.resize(1);
+  set(views.indices[0], index);
+  views.indices[0].type = index.type;
+  if (source != nullptr) set(views.source.emplace(), *source);
+  Plan plan = make_plan(form.request(), views);
+  PlannedCall call;
+  if (source == nullptr || bytes_of(views.input) <= kKeepLockBytes) call.small = SmallCall(plan, form.direction);
+  if (source != nullptr && !(plan.result_shape == views.source->extent)) return kNotPlanned;
+  if (source == nullptr && !call.small) call.plan = std::make_shared<const Plan>(std::move(plan));
+  entry.geometry = geometry;
+  entry.form = form;
+  entry.call = std::move(call);
   return entry.call;
 }
 
-SmallCalls& SmallCalls::of_thread() {
-  thread_local SmallCalls calls;
+PlannedCalls& PlannedCalls::of_thread() {
+  thread_local PlannedCalls calls;
   return calls;
 }
 

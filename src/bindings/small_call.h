@@ -39,6 +39,21 @@ class Geometry {
   int64_t words_[2 + 4 * PlainArray::kMaxRank];
 };
 
+// What a lane made of a call: a new reference to the result, or null with a Python error; or the lane has declined the
+// call, nothing is written, and the definition of the operator has to run it.
+class LaneResult {
+ public:
+  static LaneResult of(PyObject* result) { return {result, false}; }
+  static LaneResult declined() { return {nullptr, true}; }
+  bool is_declined() const { return is_declined_; }
+  PyObject* object() const { return object_; }
+
+ private:
+  LaneResult(PyObject* object, bool is_declined) : object_(object), is_declined_(is_declined) {}
+  PyObject* object_;
+  bool is_declined_;
+};
+
 // The prepared move of one geometry.
 class SmallCall {
  public:
@@ -48,15 +63,16 @@ class SmallCall {
   bool has_shape(const PlainArray& array) const;
   explicit operator bool() const { return move_ != nullptr; }
 
-  // Returns a new reference to the result, which is `out` if that is not null. Returns null without a Python error if
-  // the general path has to run the call. The arguments must have the geometry of the plan.
-  PyObject* gather(const PlainArray& input, const PlainArray& index, const PlainArray* out) const;
-  // Like `gather`. Writes into the input if `in_place`, else into a copy of it.
-  PyObject* scatter(const PlainArray& input, const PlainArray& index, const PlainArray& source, bool in_place) const;
+  // The result is `out` if that is not null. The arguments must have the geometry of the plan. Declined if an index is
+  // bad, or `out` does not fit or overlaps an argument.
+  LaneResult gather(const PlainArray& input, const PlainArray& index, const PlainArray* out) const;
+  // Like `gather`. Writes into the input if `in_place`, else into a copy of it. The source is contiguous and has the
+  // shape of the plan.
+  LaneResult scatter(const PlainArray& input, const PlainArray& index, const PlainArray& source, bool in_place) const;
 
  private:
   bool scatter_into(const PlainArray& input, const PlainArray& index, const PlainArray& source) const;
-  PyObject* gather_into(const PlainArray& input, const PlainArray& index, const PlainArray& target) const;
+  LaneResult gather_into(const PlainArray& input, const PlainArray& index, const PlainArray& target) const;
   std::shared_ptr<const SmallMove> move_;  // shared by copies of a plan object
   Dims shape_;
 };
@@ -72,19 +88,26 @@ struct CallForm {
   friend bool operator==(const CallForm&, const CallForm&) = default;
 };
 
-// The recent small calls of one thread. Every thread has its own, so no lock is needed.
-class SmallCalls {
+// A call whose plan is made.
+struct PlannedCall {
+  SmallCall small;                   // empty if the call is not a small one
+  std::shared_ptr<const Plan> plan;  // null for a small call
+};
+
+// The recent calls of one thread, planned. Every thread has its own, so no lock is needed.
+class PlannedCalls {
  public:
-  // The result is valid until the next call of `find`, and empty if the call is not a small one. In a scatter, the
-  // input and the source must be contiguous, and the source must have the shape of the index.
-  const SmallCall& find(const CallForm& form, const PlainArray& input, const PlainArray& index);
-  static SmallCalls& of_thread();
+  // The result is valid until the next call of `find`. In a scatter, `source` is not null, and the input and the source
+  // must be contiguous; the result is empty if the source has another shape than the points. Throws as make_plan.
+  const PlannedCall& find(const CallForm& form, const PlainArray& input, const PlainArray& index,
+                          const PlainArray* source);
+  static PlannedCalls& of_thread();
 
  private:
   struct Entry {
     CallForm form;
     Geometry geometry;
-    SmallCall call;
+    PlannedCall call;
   };
   std::array<Entry, 16> entries_;
 };
