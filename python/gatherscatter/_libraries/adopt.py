@@ -1,4 +1,4 @@
-"""adopt.py: arguments whose type the extension module does not recognise: access to their memory, conversion of results."""
+"""adopt.py: arguments whose type the extension module does not recognise: access to memory, conversion of results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from gatherscatter._libraries.recognise import has_interface, is_ndarray, librar
 from gatherscatter.errors import type_name
 
 Wrap = Callable[[Any], Any]
-_PLAIN = (np.ndarray, bool, int, float, complex, str, bytes, list, tuple, range)  # a short cut that only saves time
+_LITERALS = frozenset((bool, int, float, complex, str, bytes, list, tuple, range))
+_PLAIN = _LITERALS | {np.ndarray}
 TABLES = ("pandas", "polars", "pyarrow", "duckdb", "_duckdb")
 
 
@@ -46,6 +47,8 @@ def adopt(op: str, role: str, obj: Any) -> tuple[Any, Wrap | None]:
     TypeError
         If the object is not an array.
     """
+    if type(obj) in _LITERALS:
+        return _adopt_literal(op, role, obj), None
     if is_ndarray(obj):
         return of_numpy.adopt(op, role, obj), None
     if pretends(obj, np.ndarray) or of_torch.imitates_tensor(obj):
@@ -86,9 +89,11 @@ def has_values(array: Any) -> bool:
         return True
     if is_container(array):
         return False
-    if pretends(array, np.ndarray) or of_torch.imitates_tensor(array) or of_jax.is_tracer(array):
+    if pretends(array, np.ndarray):
         return False
-    return not of_torch.is_tensor(array) or of_torch.has_plain_memory(array)
+    if of_torch.is_tensor(array):
+        return not of_torch.imitates_tensor(array) and of_torch.has_plain_memory(array)
+    return not of_jax.is_tracer(array)
 
 
 def must_have_values(op: str, role: str, array: Any) -> None:

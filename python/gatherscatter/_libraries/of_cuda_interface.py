@@ -29,7 +29,8 @@ class CudaInterface:
     stream: int | None
 
 
-def borrowable(op: str, role: str, obj: Any) -> DeviceAdapter | None:
+def borrowable(op: str, role: str, obj: Any) -> DeviceAdapter:
+    """Describe how the memory of an array with this interface is borrowed."""
     facts: dict[str, Any] = obj.__cuda_array_interface__
     if facts.get("mask") is not None:
         raise TypeError(f"{op}: {role} has a mask in its __cuda_array_interface__, which is not supported")

@@ -38,7 +38,7 @@ _ndarray = np.ndarray
 def take_anything(
     a: Any, indices: Any, axis: Any, out: Any, bounds: Bounds, negative: Negative, fill_value: Any, mask: Any
 ) -> Any:
-    """`take` for any arguments, without the short cut of `numpy_api.take`."""
+    """`take` for any arguments, without the short cut of `take.take`."""
 
     def gather_part(part: Any, index: Any, into: Any, fill: Any) -> Any:
         return take_anything(part, index, axis, into, bounds, negative, fill, mask)
@@ -106,7 +106,7 @@ def _take_from(
 def take_anything_along_axis(
     arr: Any, indices: Any, axis: Any, out: Any, bounds: Bounds, negative: Negative, fill_value: Any, mask: Any
 ) -> Any:
-    """`take_along_axis` for any arguments, without the short cut of `numpy_api.take_along_axis`."""
+    """`take_along_axis` for any arguments, without the short cut of `take.take_along_axis`."""
 
     def gather_part(part: Any, index: Any, into: Any, fill: Any) -> Any:
         return take_anything_along_axis(part, index, axis, into, bounds, negative, fill, mask)
