@@ -56,14 +56,41 @@ py::object run_request(const BoundCall& call) {
   return execute_gather(request, plan, operands);
 }
 
+// Runs body, which runs or plans the request of a call. A TypeError or a ValueError goes to the handler of the call, if
+// it has one, and `finish` completes what the handler returns.
+template <class Body, class Finish>
+py::object handled(const BoundCall& call, Body body, Finish finish) {
+  PyObject* const result = guarded(call.request.name(), [&]() -> py::object {
+    try {
+      return body();
+    } catch (const AxisError& error) {
+      raise_axis_error(call, error);
+    }
+  });
+  if (result != nullptr) return py::reinterpret_steal<py::object>(result);
+  py::error_already_set error;
+  if (!call.handler || !(error.matches(PyExc_TypeError) || error.matches(PyExc_ValueError))) throw error;
+  return finish(call.handler(error.value(), *py::reinterpret_borrow<py::tuple>(call.handler_arguments)));
+}
+
+// The result of a call; any other object is returned as it is.
+py::object finished(const py::object& object) {
+  const BoundCall* const call = call_in(object.ptr());
+  if (call == nullptr) return object;
+  PyObject* const result = run_call(*call);
+  if (result == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(result);
+}
+
 py::object run_all(const BoundCall& call) {
   if (call.steps) return call.steps();
-  try {
-    py::object result = run_request(call);
-    return call.then ? call.then(result) : result;
-  } catch (const AxisError& error) {
-    raise_axis_error(call, error);
-  }
+  return handled(
+      call,
+      [&] {
+        py::object result = run_request(call);
+        return call.then ? call.then(result) : result;
+      },
+      finished);
 }
 
 bool has_geometry(const ArrayView& view, const PlainArray& array) {
@@ -87,10 +114,24 @@ PyObject* then_method(PyObject* self, PyObject* function) {
   return Py_NewRef(self);
 }
 
+// otherwise(handler, *arguments)
+PyObject* otherwise_method(PyObject* self, PyObject* arguments) {
+  if (PyTuple_GET_SIZE(arguments) == 0) {
+    PyErr_SetString(PyExc_TypeError, "otherwise: the handler is missing");
+    return nullptr;
+  }
+  self_of(self).handler = py::reinterpret_borrow<py::object>(PyTuple_GET_ITEM(arguments, 0));
+  self_of(self).handler_arguments =
+      py::reinterpret_steal<py::object>(PyTuple_GetSlice(arguments, 1, PyTuple_GET_SIZE(arguments)));
+  return Py_NewRef(self);
+}
+
 PyMethodDef methods[] = {
     {"run", run_method, METH_NOARGS, "Runs the call and returns its result."},
     {"plan", plan_method, METH_NOARGS, "Makes the plan of the call. Reads no index value."},
     {"then", then_method, METH_O, "Sets the function that is called with the result of the run; returns the call."},
+    {"otherwise", otherwise_method, METH_VARARGS,
+     "Sets handler(error, *arguments), which raises or replaces a TypeError or ValueError; returns the call."},
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -126,23 +167,31 @@ PyObject* run_call(const BoundCall& call) noexcept {
   return guarded(call.request.name(), [&] { return run_all(call); });
 }
 
+PyObject* run_returned(PyObject* returned) noexcept {
+  const BoundCall* const call = returned == nullptr ? nullptr : call_in(returned);
+  if (call == nullptr) return returned;
+  PyObject* result = run_call(*call);
+  Py_DECREF(returned);
+  return result;
+}
+
 py::object plan_call(const BoundCall& call) {
   if (call.steps) throw py::type_error(call.reason.cast<std::string>());
-  PyObject* plan = guarded(call.request.name(), [&] {
-    try {
-      OperatorRequest request = call.request;
-      Operands operands;
-      adopt_all(request, call.operands(), operands);
-      const bool scatters = request.direction == Direction::scatter;
-      if (scatters) set_number(request, operands);
-      const Plan plan = scatters ? make_scatter_plan(request, operands) : make_plan(request, operands);
-      return make_plan_object(request, plan, operands);
-    } catch (const AxisError& error) {
-      raise_axis_error(call, error);
-    }
-  });
-  if (plan == nullptr) throw py::error_already_set();
-  return py::reinterpret_steal<py::object>(plan);
+  return handled(
+      call,
+      [&] {
+        OperatorRequest request = call.request;
+        Operands operands;
+        adopt_all(request, call.operands(), operands);
+        const bool scatters = request.direction == Direction::scatter;
+        if (scatters) set_number(request, operands);
+        const Plan plan = scatters ? make_scatter_plan(request, operands) : make_plan(request, operands);
+        return make_plan_object(request, plan, operands);
+      },
+      [&](const py::object& replacement) {
+        if (const BoundCall* const other = call_in(replacement.ptr())) return plan_call(*other);
+        throw py::type_error(std::string(call.request.name()) + " has no plan for these arguments: " + kMovesNothing);
+      });
 }
 
 py::object run_plain(const OperatorRequest& request, py::handle input, py::handle index, const PlannedGather* planned) {
@@ -172,6 +221,7 @@ void bind_calls(py::module_& module) {
   call_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   if (call_type == nullptr) throw py::error_already_set();
   module.attr("Call") = py::handle(reinterpret_cast<PyObject*>(call_type));
+  module.def("run", [](const py::object& object) { return finished(object); });
   module.def("steps", [](const py::str& op, const py::function& run, const py::str& reason) {
     BoundCall call;
     call.request.op = op;

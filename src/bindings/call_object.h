@@ -15,7 +15,8 @@ struct BoundCall {
   OperatorRequest request;
   py::object input, indices, fill, mask, out, source;  // None or null: not given
   py::object axis;                                     // as it was written, for the message of a huge one
-  py::object then;    // function that makes the public result of the result of the run; null: both are one
+  py::object then;  // function that makes the public result of the result of the run; null: both are one
+  py::object handler, handler_arguments;  // set by `otherwise`
   py::object steps;   // function that runs the call, if it is more than one move; null: the request is run
   py::object reason;  // why a call of several steps has no plan
 
@@ -28,6 +29,11 @@ const BoundCall* call_in(PyObject* object);
 
 // Adopts the arguments, makes the plan and executes it. Returns a new reference, or null with a Python error.
 PyObject* run_call(const BoundCall& call) noexcept;
+// Returns the result of the `_core.Call` that the definition of an operator has returned, or any other object as it is.
+// Steals the reference; null stays null.
+PyObject* run_returned(PyObject* returned) noexcept;
+// The end of the error about a call that is not a move.
+inline constexpr const char* kMovesNothing = "the call would move nothing, or NumPy runs it";
 // The `_core.Plan` of a call. Reads no index value. Throws a Python error.
 py::object plan_call(const BoundCall& call);
 

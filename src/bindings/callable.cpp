@@ -65,18 +65,9 @@ LaneResult run_lane(const Callable& self, const RawCall& raw) {
   return LaneResult::declined();
 }
 
-// The result of a definition: that of the `Call` that it has returned, or the object itself.
-PyObject* finished(PyObject* returned) {
-  const BoundCall* const call = returned == nullptr ? nullptr : call_in(returned);
-  if (call == nullptr) return returned;
-  PyObject* result = run_call(*call);
-  Py_DECREF(returned);
-  return result;
-}
-
 PyObject* call_definition(PyObject* object, PyObject* const* arguments, std::size_t flags, PyObject* keywords) {
   if (self_of(object)->definition != nullptr) {
-    return finished(PyObject_Vectorcall(self_of(object)->definition, arguments, flags, keywords));
+    return run_returned(PyObject_Vectorcall(self_of(object)->definition, arguments, flags, keywords));
   }
   const auto method = py::reinterpret_steal<py::object>(PyObject_GetAttrString(object, "__call__"));
   if (!method) return nullptr;
@@ -134,7 +125,7 @@ PyObject* request_method(PyObject* object, PyObject* arguments, PyObject* keywor
   PyObject* made = PyObject_Call(self_of(object)->definition, arguments, keywords);
   if (made == nullptr || call_in(made) != nullptr) return made;
   Py_DECREF(made);
-  PyErr_Format(PyExc_TypeError, "%R has no plan for these arguments: the call would move nothing", object);
+  PyErr_Format(PyExc_TypeError, "%U has no plan for these arguments: %s", self_of(object)->name, kMovesNothing);
   return nullptr;
 }
 
@@ -241,7 +232,10 @@ py::object make_operator(const py::function& function, const py::list& forms, bo
 
 py::object plan_of(const py::object& op, const py::args& args, const py::kwargs& kwargs) {
   if (Py_TYPE(op.ptr()) != operator_type) {
-    throw py::type_error("plan: op is " + shown(op) + ", expected an operator such as gatherscatter.gather");
+    const bool is_callable = PyCallable_Check(op.ptr()) != 0;
+    throw py::type_error(is_callable
+                             ? "plan: " + shown(op) + " is not an operator that can be planned"
+                             : "plan: op is " + shown(op) + ", expected an operator such as gatherscatter.gather");
   }
   const auto made = py::reinterpret_steal<py::object>(request_method(op.ptr(), args.ptr(), kwargs.ptr()));
   if (!made) throw py::error_already_set();

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import numpy as np
 
-from gatherscatter._core import operator_lane
 from gatherscatter._core import scatter_along as _scatter_along
 from gatherscatter._core import scatter_axis as _scatter_axis
 from gatherscatter._numpy.put_general import (
+    or_general,
     place_anything,
-    plan_or_none,
     put_anything,
     put_anything_along_axis,
     putmask_anything,
 )
 from gatherscatter._ops.keywords import Mode, Negative, ScatterBounds
-from gatherscatter.errors import OutOfBoundsError
+from gatherscatter._ops.operator import Form, operator
 
 __all__ = ["place", "put", "put_along_axis", "putmask"]
 
@@ -26,7 +25,7 @@ _RAISE: Final = "raise"
 _FROM_END: Final = "from_end"
 
 
-@operator_lane("put")
+@operator(Form("take_axis", "out", "index", "source", axis=None), returns_none=True)
 def put(
     a: Any,
     ind: Any,
@@ -100,18 +99,12 @@ def put(
         and v.dtype == a.dtype
         and v.shape == ind.shape
     ):
-        try:
-            result = _scatter_axis("put", a, ind, None, 0, v, _RAISE, _FROM_END, None, True, "last", None, a)
-            return cast(None, plan_or_none(result))
-        except OutOfBoundsError as error:
-            if error.size or type(error) is not OutOfBoundsError:
-                raise
-        except (TypeError, ValueError):
-            pass  # nothing was written; the general path gives NumPy's result or raises NumPy's error
-    return cast(None, put_anything(a, ind, v, mode, bounds, negative, mask))
+        call = _scatter_axis("put", a, ind, None, 0, v, _RAISE, _FROM_END, None, True, "last", None, a)
+        return call.otherwise(or_general, put_anything, a, ind, v, mode, bounds, negative, mask)
+    return put_anything(a, ind, v, mode, bounds, negative, mask)
 
 
-@operator_lane("put_along_axis")
+@operator(Form("along_axis", "out", "index", "source", "axis", match="broadcast"), returns_none=True)
 def put_along_axis(
     arr: Any,
     indices: Any,
@@ -176,30 +169,26 @@ def put_along_axis(
         and values.dtype == arr.dtype
         and arr.ndim
     ):
-        try:
-            result = _scatter_along(
-                "put_along_axis",
-                arr,
-                indices,
-                axis,
-                "broadcast",
-                values,
-                _RAISE,
-                _FROM_END,
-                None,
-                True,
-                "last",
-                None,
-                arr,
-            )
-            return cast(None, plan_or_none(result))
-        except OutOfBoundsError:
-            raise
-        except (TypeError, ValueError):
-            pass  # nothing was written; the general path gives NumPy's result or raises NumPy's error
-    return cast(None, put_anything_along_axis(arr, indices, values, axis, bounds, negative, mask))
+        call = _scatter_along(
+            "put_along_axis",
+            arr,
+            indices,
+            axis,
+            "broadcast",
+            values,
+            _RAISE,
+            _FROM_END,
+            None,
+            True,
+            "last",
+            None,
+            arr,
+        )
+        return call.otherwise(or_general, put_anything_along_axis, arr, indices, values, axis, bounds, negative, mask)
+    return put_anything_along_axis(arr, indices, values, axis, bounds, negative, mask)
 
 
+@operator(returns_none=True)
 def putmask(a: Any, /, mask: Any, values: Any) -> None:
     """Write values where a mask is true, in place, as `numpy.putmask` does.
 
@@ -238,9 +227,10 @@ def putmask(a: Any, /, mask: Any, values: Any) -> None:
     >>> a
     array([  0,   1, -33, -44, -33])
     """
-    return cast(None, putmask_anything(a, mask, values))
+    return putmask_anything(a, mask, values)
 
 
+@operator(returns_none=True)
 def place(arr: Any, mask: Any, vals: Any) -> None:
     """Write the next value wherever a mask is true, in place, as `numpy.place` does.
 
@@ -282,4 +272,4 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     >>> a
     array([  0,   7, -33, -44, -33])
     """
-    return cast(None, place_anything(arr, mask, vals))
+    return place_anything(arr, mask, vals)

@@ -32,7 +32,7 @@ from gatherscatter._ops.keywords import Bounds, Negative, ScatterBounds
 from gatherscatter._values.source import as_source
 from gatherscatter.errors import DeferredOutOfBoundsError, EmptyTargetError, OutOfBoundsError, type_name
 
-__all__ = ["place_anything", "plan_or_none", "put_anything", "put_anything_along_axis", "putmask_anything"]
+__all__ = ["or_general", "place_anything", "put_anything", "put_anything_along_axis", "putmask_anything"]
 
 _ndarray = np.ndarray
 _Casting = Literal["safe", "unsafe"]
@@ -43,13 +43,13 @@ def put_anything(
 ) -> Any:
     """`put` for any arguments.
 
-    Like all functions of this file that write, it returns a plan if `gatherscatter.plan` calls it, else None.
+    Like all functions of this file that write, it returns the call that writes, or None if there is nothing to write.
     """
     is_masked = is_masked_array(a)
     if prefers_numpy(a, "put") and not is_masked:
         rule = rule_of("put", mode, bounds, negative)
         require_numpy_arguments("put", a, rule in NUMPYS_MODES, mask)
-        return np.put(a, ind, v, **non_defaults(mode=(NUMPYS_MODES[rule], "raise")))
+        return _by_numpy("put", np.put, a, ind, v, **non_defaults(mode=(NUMPYS_MODES[rule], "raise")))
     if not (is_ndarray(a) or is_foreign(a)):
         raise TypeError(f"argument 1 must be numpy.ndarray, not {type(a)}{hint(a)}")
     rule = rule_of("put", mode, bounds, negative)
@@ -59,14 +59,16 @@ def put_anything(
 
     def read(part: Any) -> Any:
         reading: Bounds = "fill" if rule[0] == "drop" else rule[0]
-        return _core.take_axis("put", part, indices, None, 0, reading, rule[1], None, mask, None)
+        return _core.take_axis("put", part, indices, None, 0, reading, rule[1], None, mask, None).run()
 
     def write(part: Any, values: Any, where: Any) -> Any:
-        return _put(part, indices, values, *rule, where)
+        return _core.run(_put(part, indices, values, *rule, where))
 
-    _write_masked(a, v, mask, read, write)
-    a.shrink_mask()
-    return None
+    def run() -> None:
+        _write_masked(a, v, mask, read, write)
+        a.shrink_mask()
+
+    return _core.steps("put", run, str(two_arrays(a)))
 
 
 def _put(a: Any, ind: Any, v: Any, bounds: ScatterBounds, negative: Negative, mask: Any) -> Any:
@@ -78,15 +80,31 @@ def _put(a: Any, ind: Any, v: Any, bounds: ScatterBounds, negative: Negative, ma
     values = _values("put", base, v, "v", "unsafe")
     if 0 in values.shape:
         return None  # as in NumPy, nothing is written and the indices are not checked
-    values = _repeated("put", values, shape)
-    try:
-        return plan_or_none(
-            _core.scatter_axis("put", base, indices, None, 0, values, bounds, negative, None, True, "last", mask, base)
+
+    def write(repeated: Any) -> _core.Call:
+        call = _core.scatter_axis(
+            "put", base, indices, None, 0, repeated, bounds, negative, None, True, "last", mask, base
         )
-    except OutOfBoundsError as error:
-        if error.size or mask is not None or isinstance(error, DeferredOutOfBoundsError):
-            raise
-        raise EmptyTargetError(*error.fields()) from None
+        return call if mask is not None else call.otherwise(_raise_for_empty_target)
+
+    return _with_repeated("put", values, shape, write)
+
+
+def _raise_for_empty_target(error: Exception) -> None:
+    """Raise the error of a put, as NumPy's error where the target is empty."""
+    if isinstance(error, OutOfBoundsError) and not error.size and not isinstance(error, DeferredOutOfBoundsError):
+        raise EmptyTargetError(*error.fields())
+    raise error
+
+
+def or_general(error: Exception, general: Callable[..., Any], *arguments: Any) -> Any:
+    """What follows the error of a call that has written nothing: the general case, with NumPy's result or its error.
+
+    The error stands if it is that of a bad index, unless the axis is empty.
+    """
+    if isinstance(error, OutOfBoundsError) and (error.size or type(error) is not OutOfBoundsError):
+        raise error
+    return general(*arguments)
 
 
 def _empty_target(indices: Any, negative: Negative) -> EmptyTargetError:
@@ -103,7 +121,7 @@ def put_anything_along_axis(
     is_masked = is_masked_array(arr)
     if prefers_numpy(arr, "__setitem__") and not is_masked:
         require_numpy_arguments("put_along_axis", arr, (bounds, negative) == ("raise", "from_end"), mask)
-        return np.put_along_axis(arr, indices, values, axis)
+        return _by_numpy("put_along_axis", np.put_along_axis, arr, indices, values, axis)
     if not (is_ndarray(arr) or is_foreign(arr)):
         raise TypeError(f"put_along_axis: arr is of type {type(arr).__name__}, expected an array{hint(arr)}")
     if not is_masked:
@@ -115,12 +133,12 @@ def put_anything_along_axis(
         checked = axis_of_index(part, indices, axis)
         return _core.along_axis(
             "put_along_axis", part, indices, checked, "broadcast", reading, negative, None, mask, None
-        )
+        ).run()
 
     def write(part: Any, part_of_values: Any, where: Any) -> Any:
-        return _put_along(part, indices, part_of_values, axis, bounds, negative, where)
+        return _core.run(_put_along(part, indices, part_of_values, axis, bounds, negative, where))
 
-    return _write_masked(arr, values, mask, read, write)
+    return _core.steps("put_along_axis", lambda: _write_masked(arr, values, mask, read, write), str(two_arrays(arr)))
 
 
 def _put_along(
@@ -138,22 +156,8 @@ def _put_along(
         # An assignment of NumPy drops leading axes of length 1.
         fewer = tuple(values.shape[1:])
         values = reshaped("put_along_axis", "values", values, fewer) if is_on_device(values) else values[0]
-    return plan_or_none(
-        _core.scatter_along(
-            "put_along_axis",
-            base,
-            indices,
-            axis,
-            "broadcast",
-            values,
-            bounds,
-            negative,
-            None,
-            True,
-            "last",
-            mask,
-            base,
-        )
+    return _core.scatter_along(
+        "put_along_axis", base, indices, axis, "broadcast", values, bounds, negative, None, True, "last", mask, base
     )
 
 
@@ -174,7 +178,7 @@ def _check_broadcast(own: tuple[int, ...], base: tuple[int, ...], index: tuple[i
 def putmask_anything(a: Any, mask: Any, values: Any) -> Any:
     """`putmask` for any arguments: a true element of the mask writes the value at its own flat position."""
     if prefers_numpy(a, None):
-        return np.putmask(a, mask, values)
+        return _by_numpy("putmask", np.putmask, a, mask, values)
     if not (is_ndarray(a) or is_foreign(a)):
         raise TypeError(f"putmask: first argument must be an array{hint(a)}")
     base = _target("putmask", a)
@@ -183,14 +187,15 @@ def putmask_anything(a: Any, mask: Any, values: Any) -> Any:
     values = _values("putmask", base, values, "values", "safe")
     if 0 in values.shape:
         return None
-    values = _repeated("putmask", values, shape)
-    return plan_or_none(_core.scatter_masked("putmask", base, truth, values, base))
+    return _with_repeated(
+        "putmask", values, shape, lambda repeated: _core.scatter_masked("putmask", base, truth, repeated, base)
+    )
 
 
 def place_anything(arr: Any, mask: Any, vals: Any) -> Any:
     """`place` for any arguments: each true element of the mask writes the next value."""
     if prefers_numpy(arr, None):
-        return np.place(arr, mask, vals)
+        return _by_numpy("place", np.place, arr, mask, vals)
     if not (is_ndarray(arr) or is_foreign(arr)):
         raise TypeError(f"place() argument 1 must be numpy.ndarray, not {type_name(arr)}{hint(arr)}")
     base = _target("place", arr)
@@ -201,10 +206,19 @@ def place_anything(arr: Any, mask: Any, vals: Any) -> Any:
         if 0 not in indices.shape:
             raise ValueError("Cannot insert from an empty array!")
         return None
-    values = _repeated("place", values, indices.shape)
-    return plan_or_none(
-        _core.scatter_axis("place", base, indices, None, 0, values, "raise", "from_end", None, True, "last", None, base)
-    )
+
+    def write(repeated: Any) -> _core.Call:
+        return _core.scatter_axis(
+            "place", base, indices, None, 0, repeated, "raise", "from_end", None, True, "last", None, base
+        )
+
+    return _with_repeated("place", values, indices.shape, write)
+
+
+def _by_numpy(op: str, write: Callable[..., Any], *arguments: Any, **keywords: Any) -> _core.Call:
+    """The call of a class with NumPy's method of its own."""
+    reason = f"{op}: NumPy writes to a {type_name(arguments[0])}, so that the call has no plan"
+    return _core.steps(op, lambda: write(*arguments, **keywords), reason)
 
 
 def _target(op: str, a: Any) -> Any:
@@ -236,28 +250,35 @@ def _values(op: str, base: Any, values: Any, what: str, casting: _Casting) -> An
     return np.asarray(values, dtype=base.dtype)
 
 
-def _repeated(op: str, values: Any, shape: tuple[int, ...]) -> Any:
-    """Repeat values cyclically, in C order, to `shape`; return them unchanged if broadcasting gives this result."""
+def _with_repeated(op: str, values: Any, shape: tuple[int, ...], write: Callable[[Any], _core.Call]) -> _core.Call:
+    """The call that writes values repeated cyclically, in C order, to `shape`.
+
+    Values that broadcasting repeats so are written as they are.
+    """
     own = tuple(values.shape)
     if len(own) <= len(shape):
         while own[:1] == (1,):
             own = own[1:]
         if own == shape[len(shape) - len(own) :]:
-            return values
+            return write(values)
     count = math.prod(shape)
-    if isinstance(values, LiteralArray):
-        return LiteralArray(_repeated(op, values.array, shape))
-    if is_ndarray(values):
-        rounds = np.broadcast_to(values.reshape(-1), (-(-count // values.size), values.size))
-        return rounds.reshape(-1)[:count].reshape(shape)
-    order = np.arange(count).reshape(shape)
-    result = _core.take_axis(op, values, order, None, 0, "wrap", "from_end", None, None, None)
-    if isinstance(result, _core.Plan):
-        raise TypeError(
-            f"{op}: values of shape {tuple(values.shape)} are repeated to shape {shape} in a separate step, which a "
-            f"plan cannot contain; make the plan with values of shape {shape}"
-        )
-    return result
+    is_literal = isinstance(values, LiteralArray)
+    memory = values.array if is_literal else values
+    if is_ndarray(memory):
+        rounds = np.broadcast_to(memory.reshape(-1), (-(-count // memory.size), memory.size))
+        repeated = rounds.reshape(-1)[:count].reshape(shape)
+        return write(LiteralArray(repeated) if is_literal else repeated)
+    reason = (
+        f"{op}: values of shape {tuple(values.shape)} are repeated to shape {shape} in a separate step, which a "
+        f"plan cannot contain; make the plan with values of shape {shape}"
+    )
+
+    def run() -> Any:
+        order = np.arange(count).reshape(shape)
+        repeated = _core.take_axis(op, values, order, None, 0, "wrap", "from_end", None, None, None).run()
+        return write(repeated).run()
+
+    return _core.steps(op, run, reason)
 
 
 def _truth(op: str, mask: Any, shape: tuple[int, ...]) -> Any:
@@ -287,27 +308,16 @@ def _write_masked(
             raise TypeError(
                 "a structured array with a hard mask cannot be written to (nor in NumPy); call its soften_mask() first"
             )
-        is_unmasked = ~_no_plan(a, read(own_mask))
+        is_unmasked = ~np.asarray(read(own_mask))
         mask = is_unmasked if mask is None else np.asarray(with_shape("put", "mask", mask)) & is_unmasked
     # This check precedes all writes, so that the data are not written without the mask.
     if own_mask is not np.ma.nomask and not own_mask.flags.writeable:
         raise ValueError("the mask of the array to write to is read-only")
     if values is not np.ma.masked:  # the constant np.ma.masked has no value to write
-        _no_plan(a, write(a.data, memory_of(values), mask))
+        write(a.data, memory_of(values), mask)
     if own_mask is np.ma.nomask and value_mask is np.ma.nomask:
         return
     new_mask = np.ma.getmaskarray(a)
-    _no_plan(a, write(new_mask, False if value_mask is np.ma.nomask else value_mask, mask))
+    write(new_mask, False if value_mask is np.ma.nomask else value_mask, mask)
     if own_mask is np.ma.nomask:
         a.mask = new_mask
-
-
-def _no_plan(a: Any, result: Any) -> Any:
-    if isinstance(result, _core.Plan):
-        raise two_arrays(a)
-    return np.asarray(result)
-
-
-def plan_or_none(result: Any) -> Any:
-    """The result of a call that writes: the plan if `gatherscatter.plan` made the call, else None."""
-    return result if isinstance(result, _core.Plan) else None

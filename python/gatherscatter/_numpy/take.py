@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from gatherscatter._core import along_axis as _along_axis
-from gatherscatter._core import operator_lane
-from gatherscatter._core import take_axis as _take_axis
-from gatherscatter._numpy.rules import is_foreign, rule_of
+from gatherscatter._numpy.rules import rule_of
 from gatherscatter._numpy.take_general import compress_anything, take_anything, take_anything_along_axis
 from gatherscatter._ops.keywords import Bounds, Mode, Negative
-from gatherscatter.errors import OutOfBoundsError
+from gatherscatter._ops.operator import Form, operator
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -69,7 +66,7 @@ def take(
     mode: Mode = "raise",
     **keywords: Unpack[TakeKeywords],
 ) -> _Array: ...
-@operator_lane("take")
+@operator(Form("take_axis", "input", "index", "axis", keywords=("axis", "out"), axis=None))
 def take(
     a: Any,
     indices: Any,
@@ -142,22 +139,6 @@ def take(
     >>> gs.take(a, np.array([1, 9]), bounds="fill", fill_value=-1)
     array([ 3, -1])
     """
-    if (
-        mode is _RAISE
-        and bounds is None
-        and mask is None
-        and out is None
-        and negative is None
-        and fill_value is None
-        and ((type(a) is _ndarray and type(indices) is _ndarray) or is_foreign(a))
-    ):
-        try:
-            return _take_axis("take", a, indices, axis, 0, _RAISE, _FROM_END, None, None, None)
-        except OutOfBoundsError as error:
-            if error.size or type(error) is not OutOfBoundsError:
-                raise
-        except (TypeError, ValueError):
-            pass  # the general path gives NumPy's result or raises NumPy's error
     return take_anything(a, indices, axis, out, *rule_of("take", mode, bounds, negative), fill_value, mask)
 
 
@@ -173,7 +154,9 @@ def take_along_axis(
 def take_along_axis(
     arr: _Array, indices: Any, axis: int | None = -1, **keywords: Unpack[GatherKeywords[Any]]
 ) -> _Array: ...
-@operator_lane("take_along_axis")
+@operator(
+    Form("along_axis", "input", "index", "axis", keywords=("axis", "out"), axis=-1, match="broadcast"),
+)
 def take_along_axis(
     arr: Any,
     indices: Any,
@@ -233,20 +216,6 @@ def take_along_axis(
     array([[20],
            [-1]])
     """
-    if (
-        bounds is _RAISE
-        and negative is _FROM_END
-        and mask is None
-        and out is None
-        and fill_value is None
-        and ((type(arr) is _ndarray and type(indices) is _ndarray and arr.ndim) or is_foreign(arr))
-    ):
-        try:
-            return _along_axis("take_along_axis", arr, indices, axis, "broadcast", bounds, negative, None, None, None)
-        except OutOfBoundsError:
-            raise
-        except (TypeError, ValueError):
-            pass  # the general path gives NumPy's result or raises NumPy's error
     return take_anything_along_axis(arr, indices, axis, out, bounds, negative, fill_value, mask)
 
 
@@ -258,6 +227,7 @@ def compress(
 ) -> npt.NDArray[_Scalar]: ...
 @overload
 def compress(condition: Any, a: _Array, axis: int | None = None, out: Any = None) -> _Array: ...
+@operator()
 def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Any:
     """Take the slices of an array along an axis at which a condition holds, as `numpy.compress` does.
 

@@ -46,7 +46,9 @@ def take_anything(
     if is_literal(a):
         a = np.asarray(a)
     if is_masked_array(a):
-        return _take_masked(gather_part, a, indices, axis, out, fill_value)
+        return _core.steps(
+            "take", lambda: _take_masked(gather_part, a, indices, axis, out, fill_value), str(two_arrays(a))
+        )
     if prefers_numpy(a, "take"):
         require_numpy_arguments("take", a, (bounds, negative) in NUMPYS_MODES, fill_value, mask)
         mode = NUMPYS_MODES[bounds, negative]
@@ -71,7 +73,9 @@ def compress_anything(condition: Any, a: Any, axis: Any, out: Any) -> Any:
         raise ValueError("condition must be a 1-d array")
     indices = true_positions("compress", "condition", condition)
     if is_masked_array(a):
-        return _same_points_masked(gather_part, a, indices, out, None)
+        return _core.steps(
+            "compress", lambda: _same_points_masked(gather_part, a, indices, out, None), str(two_arrays(a))
+        )
     return gather_part(a, indices, out, None)
 
 
@@ -89,18 +93,25 @@ def _take_from(
         axis = _axis_number(axis, base.ndim)
         if out is not None:
             _check_out(out, base, indices, axis)
-    try:
-        result = _core.take_axis(
-            op, base, indices, axis, 0, bounds, negative, as_fill(op, base, fill_value), mask, memory_of(out)
-        )
-    except OutOfBoundsError as error:
-        is_of_this_call = not isinstance(error, DeferredOutOfBoundsError)
-        if is_of_this_call and error.size == 0 and _is_only_empty_axis(error.axis, base, axis):
-            raise EmptyAxisError(*error.fields()) from None
-        raise
-    if isinstance(result, _core.Plan):
-        return result
-    return _in_class_of(a, result) if out is None else out
+    call = _core.take_axis(
+        op, base, indices, axis, 0, bounds, negative, as_fill(op, base, fill_value), mask, memory_of(out)
+    )
+    return _finished_as(a, out, call).otherwise(_raise_for_empty_axis, base, axis)
+
+
+def _finished_as(a: Any, out: Any, call: _core.Call) -> _core.Call:
+    """The call, with its result in the class of `a`, or `out` as its result."""
+    if out is not None:
+        return call.then(lambda _: out)
+    return call if type(a) is _ndarray or not is_ndarray(a) else call.then(lambda result: _in_class_of(a, result))
+
+
+def _raise_for_empty_axis(error: Exception, base: Any, axis: int | None) -> None:
+    """Raise the error of a take, as NumPy's error for a take from an empty axis where NumPy raises it."""
+    is_of_this_call = isinstance(error, OutOfBoundsError) and not isinstance(error, DeferredOutOfBoundsError)
+    if is_of_this_call and error.size == 0 and _is_only_empty_axis(error.axis, base, axis):
+        raise EmptyAxisError(*error.fields())
+    raise error
 
 
 def take_anything_along_axis(
@@ -114,7 +125,11 @@ def take_anything_along_axis(
     if is_literal(arr):
         arr = np.asarray(arr)
     if is_masked_array(arr):
-        return _same_points_masked(gather_part, arr, indices, out, fill_value)
+        return _core.steps(
+            "take_along_axis",
+            lambda: _same_points_masked(gather_part, arr, indices, out, fill_value),
+            str(two_arrays(arr)),
+        )
     if prefers_numpy(arr, None):
         require_numpy_arguments(
             "take_along_axis", arr, (bounds, negative) == ("raise", "from_end"), fill_value, mask, out
@@ -126,7 +141,7 @@ def take_anything_along_axis(
         base = memory_of(arr)
         indices = as_index_array("take_along_axis", indices)
         axis = axis_of_index(base, indices, axis)
-    result = _core.along_axis(
+    call = _core.along_axis(
         "take_along_axis",
         base,
         indices,
@@ -138,11 +153,8 @@ def take_anything_along_axis(
         mask,
         memory_of(out),
     )
-    if isinstance(result, _core.Plan):
-        return result
-    if out is not None:
-        return out
-    return result if axis is None else _in_class_of(arr, result)  # without an axis NumPy returns no subclass either
+    # Without an axis NumPy returns no subclass.
+    return _finished_as(base if axis is None else arr, out, call)
 
 
 def _axis_number(axis: Any, rank: int) -> int | None:
@@ -174,7 +186,7 @@ def _is_only_empty_axis(at: int, base: Any, axis: int | None) -> bool:
     return axis is None or 0 not in shape[:at] + shape[at + 1 :]
 
 
-_GatherPart = Callable[[Any, Any, Any, Any], Any]  # part (data or mask), indices, out, fill value -> result
+_GatherPart = Callable[[Any, Any, Any, Any], Any]  # part (data or mask), indices, out, fill value -> call or result
 
 
 def _take_masked(gather_part: _GatherPart, a: Any, indices: Any, axis: Any, out: Any, fill_value: Any) -> Any:
@@ -184,15 +196,17 @@ def _take_masked(gather_part: _GatherPart, a: Any, indices: Any, axis: Any, out:
         indices = indices.filled(0)
     # If indices are masked, the result needs a mask also where the array has none, so a full mask array is made.
     own_mask = a.mask if index_mask is np.ma.nomask else np.ma.getmaskarray(a)
-    result_mask = own_mask if own_mask is np.ma.nomask else _array_of(a, gather_part(own_mask, indices, None, None))
+    result_mask = (
+        own_mask if own_mask is np.ma.nomask else np.asanyarray(_core.run(gather_part(own_mask, indices, None, None)))
+    )
     if index_mask is not np.ma.nomask:
         # The mask of the indices gets the trailing axes of the slices. NumPy aligns the two masks at their last axes
         # instead, which is wrong for slices.
         trailing = 0 if axis is None or a.ndim == 0 else a.ndim - 1 - normalize_axis_index(axis, a.ndim)
         result_mask = result_mask | index_mask.reshape(index_mask.shape + (1,) * trailing)
-    data = gather_part(a.data, indices, out, fill_value)
+    data = _core.run(gather_part(a.data, indices, out, fill_value))
     if out is None:
-        out = _array_of(a, data).view(type(a))
+        out = np.asanyarray(data).view(type(a))
     if is_masked_array(out):
         out.mask = result_mask
     return out[()]
@@ -201,20 +215,16 @@ def _take_masked(gather_part: _GatherPart, a: Any, indices: Any, axis: Any, out:
 def _same_points_masked(gather_part: _GatherPart, arr: Any, indices: Any, out: Any, fill_value: Any) -> Any:
     """Gather data and mask at equal points, as indexing does; the result keeps the other attributes of the array."""
     own_mask = arr.mask
-    result_mask = own_mask if own_mask is np.ma.nomask else _array_of(arr, gather_part(own_mask, indices, None, None))
-    data = gather_part(arr.data, indices, out, fill_value)
+    result_mask = (
+        own_mask if own_mask is np.ma.nomask else np.asanyarray(_core.run(gather_part(own_mask, indices, None, None)))
+    )
+    data = _core.run(gather_part(arr.data, indices, out, fill_value))
     if out is None:
-        out = _array_of(arr, data).view(type(arr))
+        out = np.asanyarray(data).view(type(arr))
         out.__array_finalize__(arr)
     if is_masked_array(out):
         out.mask = result_mask
     return out
-
-
-def _array_of(a: Any, data: Any) -> Any:
-    if isinstance(data, _core.Plan):
-        raise two_arrays(a)
-    return np.asanyarray(data)
 
 
 def _in_class_of(a: Any, result: Any) -> Any:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from gatherscatter import _core
 from gatherscatter._libraries.of_python import is_integer
 from gatherscatter._ops.keywords import Bounds, Negative
+from gatherscatter._ops.operator import Form, operator
 from gatherscatter._values.fill import as_fill
 from gatherscatter._values.integers import one_integer
 from gatherscatter.errors import shown
@@ -97,7 +98,10 @@ def gather(
 def gather(
     input: ArrayT, *, input_indices: Any, axis: Any, batch_dims: int = ..., **keywords: Unpack[GatherKeywords[ArrayT]]
 ) -> ArrayT: ...
-@_core.operator_lane("gather")
+@operator(
+    Form("along_axis", "input", "axis", "index", keywords=("out",)),
+    Form("take_axis", "input", "index", "axis", keywords=("axis", "out")),
+)
 def gather(
     input: Any,
     dim: Any = _UNSET,

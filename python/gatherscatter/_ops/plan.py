@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import html
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +12,7 @@ from gatherscatter._ops.keywords import Duplicates, Reduce
 from gatherscatter._values.source import as_source
 
 
-@_core.plan_lane
+@_core.plan_class
 class Plan(_core.PlanBase):
     """An operator for arrays of one geometry, which has been checked and can run any number of times.
 
@@ -185,6 +186,8 @@ def plan(op: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Plan:
     >>> rows.to_dict()["result_shape"], rows.to_dict()["unit_bytes"]
     ((5, 8), 64)
     """
+    while isinstance(op, functools.partial):
+        op, args, kwargs = op.func, op.args + args, {**op.keywords, **kwargs}
     return Plan(_core.plan_of(op, *args, **kwargs))
 
 

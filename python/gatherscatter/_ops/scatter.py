@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from gatherscatter import _core
 from gatherscatter._ops.keywords import Duplicates, Negative, Reduce, ScatterBounds
+from gatherscatter._ops.operator import Form, operator
 from gatherscatter._values.integers import one_integer
 from gatherscatter._values.source import as_source
 
@@ -35,7 +36,7 @@ def scatter(
 def scatter(
     input: ArrayT, dim: int | np.integer[Any], index: Any, src: Any, **keywords: Unpack[ScatterKeywords[ArrayT]]
 ) -> ArrayT: ...
-@_core.operator_lane("scatter")
+@operator(Form("along_axis", "input", "axis", "index", "source", keywords=("out",)))
 def scatter(
     input: Any,
     dim: Any,

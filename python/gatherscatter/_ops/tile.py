@@ -13,6 +13,7 @@ from gatherscatter._libraries.adopt import must_have_values, plain_values
 from gatherscatter._libraries.of_python import exceeds_int64, fits_int64, integers_in
 from gatherscatter._libraries.recognise import dtype_name, hint
 from gatherscatter._ops.keywords import Bounds, ScatterBounds
+from gatherscatter._ops.operator import operator
 from gatherscatter._values.implicit_cast import implicit_cast
 from gatherscatter._values.source import zero_item
 from gatherscatter.errors import TileTypeError, TileValueError, shown
@@ -39,6 +40,7 @@ def tile_gather(
 ) -> npt.NDArray[Scalar]: ...
 @overload
 def tile_gather(array: Array, indices: Any, /, **keywords: Unpack[TileKeywords]) -> Array: ...
+@operator()
 def tile_gather(
     array: Any,
     indices: Any,
@@ -114,6 +116,7 @@ def tile_gather(
     return _core.at_points("tile_gather", array, points, 0, bounds, "out_of_bounds", padding, mask, None)
 
 
+@operator(returns_none=True)
 def tile_scatter(
     array: Any,
     indices: Any,
@@ -185,11 +188,10 @@ def tile_scatter(
     if source is None:
         source = zero_item(array)
     bounds: ScatterBounds = "drop" if check_bounds else "raise"
-    result = _core.scatter_points(
+    call: Any = _core.scatter_points(
         "tile_scatter", array, points, 0, source, bounds, "out_of_bounds", None, True, "last", mask, array
     )
-    # Users get None. Only `gatherscatter.plan` gets a plan from its own call, so the signature does not say it.
-    return result if isinstance(result, _core.Plan) else None  # type: ignore[return-value]  # see above
+    return call  # type: ignore[no-any-return]  # the operator runs it and returns None
 
 
 def check_hints(op: str, check_bounds: Any, latency: Any) -> None:

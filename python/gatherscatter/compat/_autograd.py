@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter._ops.plan import plan
+from gatherscatter import _core
+from gatherscatter._ops.plan import Plan
 
 __all__ = ["gather"]
 
-Call = Callable[[Any, Any], Any]
+Call = Callable[[Any, Any], _core.Call]
 
 
 def gather(call: Call, input: Any, index: Any) -> Any:
-    """``call(input, index)`` with gradients for `input`; the index has none."""
+    """The result of ``call(input, index)``, with gradients for `input`; the index has none."""
     torch = sys.modules["torch"]
     if not isinstance(index, torch.Tensor):
         # A copy, because torch cannot detect that the caller changes its own array before the backward pass reads it.
@@ -31,7 +32,7 @@ class _Gather:
     def forward(ctx: Any, input: Any, index: Any, call: Call) -> Any:
         ctx.save_for_backward(index)
         ctx.call, ctx.shape = call, input.shape
-        return call(input, index)
+        return call(input, index).run()
 
     @staticmethod
     def backward(ctx: Any, grad: Any) -> Any:
@@ -46,7 +47,7 @@ class _ScatterAdd:
         ctx.save_for_backward(index)
         ctx.call = call
         target = grad.new_zeros(shape)
-        return plan(call, target, index).scatter(target, index, grad, reduce="add", out=target)
+        return Plan(call(target, index).plan()).scatter(target, index, grad, reduce="add", out=target)
 
     @staticmethod
     def backward(ctx: Any, grad: Any) -> Any:

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from gatherscatter._libraries.adopt import must_have_values
 from gatherscatter._libraries.recognise import dtype_name
+from gatherscatter._ops.operator import operator, request
 from gatherscatter._ops.tile import tile_gather, tile_scatter
 from gatherscatter.compat._strict import INTEGERS, Dtypes
 from gatherscatter.errors import TileError, TileTypeError, TileValueError
@@ -21,6 +22,7 @@ _DTYPES = Dtypes(
 )
 
 
+@operator()
 def gather(
     array: Array,
     indices: Any,
@@ -81,11 +83,12 @@ def gather(
     array([30, -5, -5])
     """
     _check("gather", array, indices, mask)
-    return tile_gather(
-        array, indices, mask=mask, padding_value=padding_value, check_bounds=check_bounds, latency=latency
+    return request(
+        tile_gather, array, indices, mask=mask, padding_value=padding_value, check_bounds=check_bounds, latency=latency
     )
 
 
+@operator(returns_none=True)
 def scatter(
     array: Any,
     indices: Any,
@@ -128,7 +131,8 @@ def scatter(
     array([3., 0., 0., 1.], dtype=float32)
     """
     _check("scatter", array, indices, mask)
-    return tile_scatter(array, indices, value, mask=mask, check_bounds=check_bounds, latency=latency)
+    call: Any = request(tile_scatter, array, indices, value, mask=mask, check_bounds=check_bounds, latency=latency)
+    return call  # type: ignore[no-any-return]  # the operator runs it and returns None
 
 
 def _check(op: str, array: Any, indices: Any, mask: Any) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
+from gatherscatter import _core
 from gatherscatter._libraries.of_python import is_integer
 from gatherscatter._libraries.of_torch import needs_gradient
 from gatherscatter._libraries.recognise import dtype_name
 from gatherscatter._ops.gather import gather as _gather
+from gatherscatter._ops.operator import operator, request
 from gatherscatter._values.integers import integer, one_integer
 from gatherscatter.compat._strict import INTEGERS, Dtypes, array_like, check_index_dtype
 
@@ -23,6 +25,7 @@ _DTYPES = Dtypes("bool", *INTEGERS, "float16", "bfloat16", "float32", "float64",
 def gather(self: Array, /, dim: int, index: Any) -> Array: ...
 @overload
 def gather(self: Array, /, input_indices: Any, axis: Any, batch_dims: int = 0) -> Array: ...
+@operator()
 def gather(self: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Gather elements along a dimension, or slices along an axis.
 
@@ -107,15 +110,15 @@ def _means_dim(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 def _along_dim(self: Any, /, dim: Any, index: Any) -> Any:
     dim = integer("gather", "dim", dim)
     _check_arrays(self, "index", index)
-    return _run(lambda source, points: _gather(source, dim, points), self, index)
+    return _call(lambda source, points: request(_gather, source, dim, points), self, index)
 
 
 def _slices(self: Any, /, input_indices: Any, axis: Any, batch_dims: Any = 0) -> Any:
     _check_arrays(self, "input_indices", input_indices)
     axis = one_integer("gather", "axis", axis)  # read now: the caller may overwrite the array before the backward pass
-    return _run(
-        lambda source, points: _gather(
-            source, input_indices=points, axis=axis, batch_dims=batch_dims, negative="out_of_bounds"
+    return _call(
+        lambda source, points: request(
+            _gather, source, input_indices=points, axis=axis, batch_dims=batch_dims, negative="out_of_bounds"
         ),
         self,
         input_indices,
@@ -135,9 +138,10 @@ def _check_arrays(source: Any, role: str, index: Any) -> None:
     check_index_dtype("gather", role, array_like("gather", role, index))
 
 
-def _run(call: Callable[[Any, Any], Any], source: Any, index: Any) -> Any:
+def _call(call: Callable[[Any, Any], _core.Call], source: Any, index: Any) -> _core.Call:
     if not needs_gradient(source):
         return call(source, index)
     from gatherscatter.compat import _autograd  # imported here, because only tensors of torch that require grad use it
 
-    return _autograd.gather(call, source, index)
+    reason = "gather: self requires grad, and a plan has no gradient; make the plan with self.detach()"
+    return _core.steps("gather", lambda: _autograd.gather(call, source, index), reason)

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from gatherscatter import _core
 from gatherscatter._ops.gather import gather as _gather
+from gatherscatter._ops.operator import operator, request
 from gatherscatter.compat._strict import array_like, check_index_dtype
 from gatherscatter.compat._tile_budget import BUDGET_BYTES, TileBudget, check_shapes, tile_budget
 from gatherscatter.compat._tile_options import get_vec_tile_shapes, options, reset_options, set_vec_tile_shapes
@@ -23,6 +24,7 @@ __all__ = [
 Array = TypeVar("Array")
 
 
+@operator()
 def gather(input: Array, dim: int, index: Any) -> Array:
     """Take values of `input` along `dim` at the positions in `index`.
 
@@ -77,9 +79,10 @@ def gather(input: Array, dim: int, index: Any) -> Array:
     tile = get_vec_tile_shapes()
     if not tile:
         check_shapes(source.shape, points.shape, dim)
-        return _gather(input, dim, index, negative="out_of_bounds")
+        call: Any = request(_gather, input, dim, index, negative="out_of_bounds")
+        return call  # type: ignore[no-any-return]  # the operator runs it
     budget = tile_budget(source.shape, source.dtype, points.shape, points.dtype, dim, tile)
     if not budget.fits:
         raise ValueError(f"gather: a tile {tile} touches {budget.bytes} bytes, over the budget of {BUDGET_BYTES} bytes")
-    result: Array = _core.gather_tiled("gather", input, index, dim, tuple(map(min, points.shape, tile)))
-    return result
+    call = _core.gather_tiled("gather", input, index, dim, tuple(map(min, points.shape, tile)))
+    return call  # type: ignore[no-any-return]

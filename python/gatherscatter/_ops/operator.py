@@ -1,0 +1,87 @@
+"""operator.py: the decorator that makes an operator of the Python function that defines it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, Literal, TypeVar
+
+from gatherscatter import _core
+
+__all__ = ["Form", "operator", "request"]
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+class _Required:
+    """The default of an axis that must be given."""
+
+
+_REQUIRED: Final = _Required()
+Part = Literal["input", "index", "source", "axis", "out"]
+
+
+class Form:
+    """A form of call that runs without a Python frame if its arrays are plain and small.
+
+    The arguments of a call are read by the first form that they fit. A call that no form reads, and a call whose
+    arguments do not fit together, is run by the definition of the operator. The bounds are those of
+    ``bounds="raise", negative="from_end"``, a scatter sets and keeps the last of duplicates.
+
+    Parameters
+    ----------
+    planner : {"take_axis", "along_axis"}
+        What makes the plan.
+    *positional : str
+        What each positional argument is: "input", "index", "source" (the form is a scatter), "axis" (an int), or "out"
+        (in place of "input": the call writes to this array).
+    keywords : tuple of str
+        Those of "axis" and "out" that the form also reads as keywords.
+    axis : int or None
+        The default of the axis; None means the flattened input. Without it, the axis must be given.
+    match : {"prefix", "broadcast"}
+        How input and index fit, for "along_axis".
+    """
+
+    def __init__(
+        self,
+        planner: Literal["take_axis", "along_axis"],
+        *positional: Part,
+        keywords: tuple[Literal["axis", "out"], ...] = (),
+        axis: int | _Required | None = _REQUIRED,
+        match: Literal["prefix", "broadcast"] = "prefix",
+    ) -> None:
+        self.record: dict[str, Any] = {
+            "planner": planner,
+            "positional": positional,
+            "keywords": keywords,
+            "match": match,
+        }
+        if not isinstance(axis, _Required):
+            self.record["axis"] = axis
+
+
+def request(op: Callable[..., Any], *args: Any, **kwargs: Any) -> _core.Call:
+    """The call that an operator would run on these arguments."""
+    made: _core.Call = op.request(*args, **kwargs)  # type: ignore[attr-defined]  # operators are typed as functions
+    return made
+
+
+def operator(*forms: Form, returns_none: bool = False) -> Callable[[_Function], _Function]:
+    """Make an operator of the function that defines it.
+
+    The function returns a `_core.Call`, made by a function such as `_core.take_axis`; the operator runs it, and
+    `gatherscatter.plan` makes a plan of it. An object of any other type is the result of a call that is no move.
+
+    Parameters
+    ----------
+    *forms : Form
+        The most frequent forms of call.
+    returns_none : bool
+        Whether the operator returns None in place of the array that it has written to.
+    """
+
+    def decorate(function: _Function) -> _Function:
+        made: Any = _core.operator(function, [form.record for form in forms], returns_none)
+        return made  # type: ignore[no-any-return]  # its calls are those of the function
+
+    return decorate
