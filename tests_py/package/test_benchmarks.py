@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 needs_suite = pytest.mark.skipif(
     not (ROOT / "benchmarks" / "__main__.py").exists(), reason="tests run outside the repository: no benchmarks/ here"
 )

@@ -13,7 +13,7 @@ import pytest
 
 import gatherscatter as gs
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def _python(*arguments: str | Path, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:

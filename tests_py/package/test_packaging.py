@@ -9,7 +9,7 @@ from pathlib import Path
 import gatherscatter as gs
 from gatherscatter import _core
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PYPROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 
 

@@ -4,6 +4,7 @@ import importlib.metadata
 import json
 import os
 import re
+from pathlib import Path
 
 import pytest
 
@@ -140,7 +141,7 @@ def test_slips_go_through_logging():
 def test_every_setting_that_the_documents_name_is_known():
     from gatherscatter import _environment
 
-    root = child_process.HERE.parent
+    root = Path(__file__).resolve().parents[2]
     texts = [root / "README.md", *(root / "docs").glob("*.md")]
     named = {name for text in texts for name in re.findall(r"`(GS_[A-Z0-9_]+)", text.read_text())}
     others = {"GS_CUDA", "GS_CUDA_ARCHITECTURES", "GS_NUM_THREAD"}

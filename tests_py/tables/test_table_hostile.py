@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-import child_process
+import hostile_arrow_run
 from hostile_arrow import BROKEN, HONEST, WRONG_ROWS
 from hostile_arrow_run import CASES, PRODUCERS, REFUSED, STREAMS, producers
 
@@ -20,8 +20,8 @@ CARRIED = ("view_", "key_", "sparse_type_id_")
 @pytest.fixture(scope="module")
 def outcomes():
     """The attempts of each case by name, from one child process that forks for each case."""
-    script = child_process.HERE / "hostile_arrow_run.py"
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=500)
+    script = hostile_arrow_run.__file__
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=500)
     assert done.returncode == 0 and done.stderr == "", done.stderr
     by_name = {}
     for line in done.stdout.splitlines():

@@ -10,6 +10,7 @@ import pytest
 
 import child_process
 import gatherscatter as gs
+import hostile_dlpack
 from hostile_dlpack import CASES, CUDA_HOST, INT64_MAX, IS_COPIED, READ_ONLY, REFUSED, ROLES, LegacyProducer, Producer
 
 pytestmark = pytest.mark.long
@@ -266,8 +267,8 @@ def test_a_producer_that_shrinks_the_other_argument(name, role):
 
 @pytest.fixture(scope="module")
 def outcomes():
-    script = child_process.HERE / "hostile_dlpack.py"
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=300)
+    script = hostile_dlpack.__file__
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     return {(answer["name"], answer["role"]): answer for answer in answers}

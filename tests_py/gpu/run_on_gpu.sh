@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
 # run_on_gpu.sh: proves or disproves on a machine with a GPU what was only compiled elsewhere. Needs no network.
 #
-#   bash tests_py/run_on_gpu.sh [part...]     parts: build gpu suite sanitize bench; all of them, in this order, by default
+#   bash tests_py/gpu/run_on_gpu.sh [part...]     parts: build gpu suite sanitize bench; all of them, in this order, by default
 #
 # `gpu` is what only a GPU can show, `suite` all other tests, with the GPU as one more device; both need what `build` made.
 # Every part ends within ten minutes. One tool of compute-sanitizer has them for itself when it is named as a part.
 # PYTHON chooses the interpreter, whose pybind11, scikit-build-core, torch and CuPy are used; OUT is where logs and JSON go
 # (build/gpu/results by default). Ends with a line for each part, and with 1 if one failed.
 set -uo pipefail
-cd "$(dirname "$0")/.." || exit
+cd "$(dirname "$0")/../.." || exit
 . .ci/common.sh
 export PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin:${CUDA_HOME:-/usr/local/cuda}/compute-sanitizer
 python=$(command -v "${PYTHON:-python3}") || { echo "no Python: ${PYTHON:-python3}" >&2; exit 1; }
 case $python in /*) ;; *) python=$PWD/$python ;; esac
 mkdir -p "${OUT:-build/gpu/results}" && out=$(cd "${OUT:-build/gpu/results}" && pwd) || exit
 site=$PWD/build/gpu/site
-export PYTHONPATH=$site:$PWD/tests_py GS_TEST_NEEDS_GPU=1 XLA_PYTHON_CLIENT_PREALLOCATE=false
+export PYTHONPATH=$site GS_TEST_NEEDS_GPU=1 XLA_PYTHON_CLIENT_PREALLOCATE=false
 jobs=$(nproc)
 tools=(memcheck racecheck initcheck synccheck)
 parts=("$@")
@@ -45,7 +45,7 @@ gpu() {
   if [ -f build/gpu/cmake/tests_cpp/CTestTestfile.cmake ]; then
     timeout 150 ctest --test-dir build/gpu/cmake -j "$jobs" --output-on-failure || status=1
   fi
-  timeout 420 "${pytest[@]}" -v --run-large --junit-xml "$out/gpu.xml" tests_py/test_cuda.py || status=1
+  timeout 420 "${pytest[@]}" -v --run-large --junit-xml "$out/gpu.xml" tests_py/gpu/test_cuda.py || status=1
   return $status
 }
 
@@ -53,9 +53,9 @@ suite() {
   # As everywhere else, JAX's arrays are of the host where a test asks for no other device.
   if "$python" -c 'import jax; jax.devices("gpu")' 2>/dev/null; then export JAX_PLATFORMS=cpu,cuda; fi
   if "$python" -c 'import xdist' 2>/dev/null; then
-    timeout 580 "${pytest[@]}" -q -n "$jobs" --junit-xml "$out/suite.xml" --ignore tests_py/test_cuda.py tests_py
+    timeout 580 "${pytest[@]}" -q -n "$jobs" --junit-xml "$out/suite.xml" --ignore tests_py/gpu/test_cuda.py tests_py
   else # one process for each file, the longest first; 5: all of it was left out
-    printf '%s\n' tests_py/test_*.py | grep -v /test_cuda.py | xargs ls -S |
+    printf '%s\n' tests_py/*/test_*.py | grep -v /test_cuda.py | xargs ls -S |
       timeout 580 xargs -P "$jobs" -n 1 sh -c '"$@" || [ $? -eq 5 ]' sh "${pytest[@]}" -q
   fi
 }
@@ -69,9 +69,9 @@ sanitizer() {
   # torch's pool would hide what is outside of an array but inside of a block.
   PYTORCH_NO_CUDA_MEMORY_CACHING=1 timeout "$2" compute-sanitizer --tool "$1" ${options[@]+"${options[@]}"} \
     --error-exitcode 9 --target-processes all \
-    "${pytest[@]}" -v -k smoke tests_py/test_cuda.py > "$out/$1.txt" 2>&1 || status=$?
+    "${pytest[@]}" -v -k smoke tests_py/gpu/test_cuda.py > "$out/$1.txt" 2>&1 || status=$?
   tail -n 5 "$out/$1.txt"
-  [ $status -ne 124 ] || echo "$1 was stopped after $2 s; bash tests_py/run_on_gpu.sh $1 gives it more" >&2
+  [ $status -ne 124 ] || echo "$1 was stopped after $2 s; bash tests_py/gpu/run_on_gpu.sh $1 gives it more" >&2
   return $status
 }
 
