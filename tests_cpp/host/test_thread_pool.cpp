@@ -13,13 +13,16 @@
 #include <vector>
 
 #include "catch.h"
-#include "host/affinity.h"
 #include "host/host_info.h"
 #include "host/thread_pool.h"
+#include "processors.h"
 
 using gs::host::InterruptPoller;
 using gs::host::run_task;
 using gs::host::Task;
+using gs::test::allow_here;
+using gs::test::on_own_thread;
+using gs::test::processors_here;
 
 namespace {
 
@@ -81,25 +84,6 @@ bool in_child(Check check) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-// The processors that this thread may use, in ascending order.
-std::vector<int> processors_here() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  sched_getaffinity(0, sizeof(set), &set);
-  std::vector<int> found;
-  for (int i = 0; i < CPU_SETSIZE; ++i) {
-    if (CPU_ISSET(static_cast<size_t>(i), &set)) found.push_back(i);
-  }
-  return found;
-}
-
-void allow_here(const std::vector<int>& processors) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  for (const int i : processors) CPU_SET(static_cast<size_t>(i), &set);
-  REQUIRE(sched_setaffinity(0, sizeof(set), &set) == 0);
-}
-
 // The processors that the helpers of a task may use, with one entry for each work chunk that a helper ran. The caller
 // waits until there is one.
 std::vector<std::vector<int>> processors_of_helpers(int threads) {
@@ -128,65 +112,7 @@ bool contains(const std::vector<int>& all, const std::vector<int>& some) {
   return std::includes(all.begin(), all.end(), some.begin(), some.end());
 }
 
-// Runs check(processors) on a separate thread, whose mask may be changed.
-template <class Check>
-void on_own_thread(Check check) {
-  const std::vector<int> processors = processors_here();
-  std::exception_ptr failed;
-  std::thread([&] {
-    try {
-      check(processors);
-    } catch (...) {
-      failed = std::current_exception();
-    }
-  }).join();
-  if (failed) std::rethrow_exception(failed);
-}
-
 }  // namespace
-
-TEST_CASE("a mask says what the system says") {
-  const std::vector<int> here = processors_here();
-  gs::host::Affinity mask = gs::host::Affinity::of_caller();
-  REQUIRE(mask.count() == static_cast<int>(here.size()));
-  for (int i = -1; i < 2 * CPU_SETSIZE; ++i) REQUIRE(mask.has(i) == (std::count(here.begin(), here.end(), i) == 1));
-  REQUIRE_FALSE((mask.has(1 << 20) || mask.has(INT32_MIN)));
-  const gs::host::Affinity before = mask;
-  REQUIRE(mask == before);
-  for (const int none : {-1, 1 << 20}) mask.remove(none);
-  REQUIRE(mask == before);
-  mask.remove(here.back());
-  REQUIRE_FALSE(mask == before);
-  REQUIRE((mask.count() == before.count() - 1 && !mask.has(here.back())));
-}
-
-TEST_CASE("a mask is looked at again, but once as long as an AffinityScope lives") {
-  using gs::host::Affinity;
-  on_own_thread([](const std::vector<int>& all) {
-    if (all.size() < 2) {
-      WARN("skipped: needs two processors");
-      return;
-    }
-    const int both = Affinity::of_caller().count();
-    {
-      const gs::host::AffinityScope look;  // has not queried the mask yet
-      allow_here({all.back()});
-      REQUIRE(Affinity::of_caller().count() == 1);
-      allow_here(all);
-      REQUIRE(Affinity::of_caller().count() == 1);
-      {
-        const gs::host::AffinityScope inner;
-        REQUIRE(Affinity::of_caller().count() == both);
-        allow_here({all.back()});
-      }
-      REQUIRE(Affinity::of_caller().count() == 1);
-      allow_here(all);
-    }
-    REQUIRE(Affinity::of_caller().count() == both);
-    allow_here({all.back()});
-    REQUIRE(Affinity::of_caller().count() == 1);
-  });
-}
 
 TEST_CASE("helpers run where their caller may run, also after its mask has changed") {
   on_own_thread([](const std::vector<int>& all) {
@@ -351,16 +277,6 @@ TEST_CASE("the poll runs between the caller's chunks, on its own thread, and may
   REQUIRE(run_task(2, Task{1000, count_chunk, &counts, &poller}));
   REQUIRE(counts.all_are(1));
   REQUIRE(counts.polls > 0);
-}
-
-TEST_CASE("a poller waits between two polls, and does not poll without a function") {
-  Counts counts(1);
-  polled_counts = &counts;
-  InterruptPoller patient(interrupted, std::chrono::hours(1));
-  InterruptPoller silent(nullptr, {});
-  for (int i = 0; i < 100; ++i) REQUIRE((patient.proceed() && silent.proceed()));
-  REQUIRE(counts.polls == 0);
-  REQUIRE_FALSE(silent.stopped());
 }
 
 TEST_CASE("many callers at a time all make progress") {

@@ -1,6 +1,5 @@
 // test_checks.cpp: the checks of shapes and axes that planners use.
 #include "catch.h"
-#include "core/checked.h"
 #include "core/error.h"
 #include "plans/checks.h"
 
@@ -33,13 +32,7 @@ TEST_CASE("axes are counted from either end", "[checks]") {
   REQUIRE_THROWS_AS(normalize_axis(0, 0), AxisError);
 }
 
-TEST_CASE("sizes that do not fit in 64 bits are refused", "[checks]") {
-  REQUIRE_THROWS_AS(checked_mul(INT64_MAX, 2), ShapeError);
-  REQUIRE_THROWS_AS(checked_add(INT64_MAX, 1), ShapeError);
-  REQUIRE_THROWS_AS(checked_count({INT64_MAX, 2}), ShapeError);
-  REQUIRE(checked_count({INT64_MAX, INT64_MAX, 0}) == 0);
-  REQUIRE(checked_count({}) == 1);
-
+TEST_CASE("byte offsets that do not fit in 64 bits are refused", "[checks]") {
   ArrayView wide = view_of({2, 2});
   wide.stride = {INT64_MAX, 4};
   REQUIRE_THROWS_AS(check_extents(wide), ShapeError);

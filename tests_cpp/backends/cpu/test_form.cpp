@@ -1,8 +1,8 @@
-// test_form.cpp: the form that a plan is run in: one decision for calls, small calls and explain.
-#include "backends/cpu/plan_form.h"
-#include "backends/cpu/small_move.h"
+// test_form.cpp: the form of a job, and of a scatter that several threads share.
+#include "backends/cpu/form.h"
+#include "backends/cpu/prepare.h"
 #include "cpu_cases.h"
-#include "host/host_info.h"
+#include "plans_by_hand.h"
 
 using namespace gs;
 using namespace gs::test;
@@ -10,93 +10,110 @@ using cpu::Form;
 
 namespace {
 
-// take(source, index) of 4-byte items.
-Plan take_plan(int64_t points, IndexType type = IndexType::i64) {
-  Plan plan;
-  plan.item = plan.unit = 4;
-  plan.space = Space(Dims{points}, 5);
-  plan.space.stride(kDense, 0) = 4;
-  plan.space.stride(kIndex, 0) = index_size(type);
-  plan.index.push_back({type, 0, 100, 4});
-  plan.index_space = plan.space;
-  plan.finish();
-  return plan;
+// The job of a plan, without memory.
+struct Job {
+  Job(const Plan& plan, const cpu::Tuning& tuning, Direction direction) {
+    Buffers buffers;
+    buffers.index.resize(plan.index.size(), nullptr);
+    cpu::prepare(plan, buffers, direction, tuning, prepared);
+  }
+  cpu::Prepared prepared;
+};
+
+Form form_of(const Plan& plan, const cpu::Tuning& tuning = {}, Direction direction = Direction::gather) {
+  const Job job(plan, tuning, direction);
+  return cpu::form_of_job(plan, tuning, job.prepared.job);
 }
 
-Form form_of(const Plan& plan, bool vectors = false) {
+cpu::Tuning with_vectors() {
   cpu::Tuning tuning;
-  tuning.vectors = vectors;
-  return cpu::form_of(plan, tuning, Direction::gather);
+  tuning.vectors = tuning.byte_tables = true;
+  return tuning;
 }
 
 }  // namespace
 
-TEST_CASE("few units under the default rule are a short gather") {
-  REQUIRE(form_of(take_plan(16)) == Form::short_gather);
-  REQUIRE(form_of(take_plan(16, IndexType::i32)) == Form::short_gather);
-  REQUIRE(form_of(take_plan(16), true) == Form::short_gather);
-  REQUIRE(form_of(take_plan(16, IndexType::u8)) == Form::elements);
-  Plan clipped = take_plan(16);
-  clipped.rule.bounds = Bounds::clip;
-  REQUIRE(form_of(clipped) == Form::elements);
+TEST_CASE("small units with one contiguous index array have the form elements") {
+  for (const int64_t unit : {1, 2, 4, 8, 16}) REQUIRE(form_of(take_plan(1000, unit)) == Form::elements);
+  for (const int64_t unit : {3, 12, 32}) REQUIRE(form_of(take_plan(1000, unit)) == Form::blocks);
+  REQUIRE(form_of(take_plan(1000), {}, Direction::scatter) == Form::elements);
+  REQUIRE(form_of(take_plan(1000, 4, IndexType::i64, UINT32_MAX)) == Form::blocks);
+  REQUIRE(form_of(take_plan(1000, 4, IndexType::i64, int64_t{UINT32_MAX} - 1)) == Form::elements);
+  Plan wrapped = take_plan(1000);
+  wrapped.rule.bounds = Bounds::wrap;
+  REQUIRE(form_of(wrapped) == Form::blocks);
+  cpu::Tuning general;
+  general.general = true;
+  REQUIRE(form_of(take_plan(1000), general) == Form::blocks);
+  Plan strided = take_plan(1000);
+  strided.space.stride(kIndex, 0) = 16;
+  REQUIRE(form_of(strided) == Form::blocks);
 }
 
-TEST_CASE("a call that threads share is not short") {
-  const cpu::Tuning tuning;
-  REQUIRE(form_of(take_plan(tuning.serial_points - 1)) == Form::short_gather);
-  REQUIRE(form_of(take_plan(tuning.serial_points)) == Form::elements);
-  REQUIRE(form_of(take_plan(tuning.serial_points), true) == Form::vectors);
-}
-
-TEST_CASE("a long call is not short, whatever threshold the user sets") {
-  cpu::Tuning tuning;
-  tuning.serial_points = tuning.serial_points_far = INT64_MAX;
-  REQUIRE(cpu::form_of(take_plan(16), tuning, Direction::gather) == Form::short_gather);
-  REQUIRE(cpu::form_of(take_plan(1 << 20), tuning, Direction::gather) == Form::elements);
-}
-
-TEST_CASE("explain names the form of a plan for every level") {
-  for (const char* level : {"baseline", "v3", "v4"}) {
-    const cpu::Run run = cpu::kernels(level);
-    if (run == nullptr) continue;
-    cpu::Tuning tuning;
-    tuning.vectors = std::string_view(level) == "v4";
-    const auto name = [&](const Plan& plan, Direction direction, const Combine& combine = {}) {
-      return cpu::kernel_name(run, tuning, plan, direction, combine, 2);
-    };
-    const std::string prefix = std::string(level) + " ";
-    REQUIRE(name(take_plan(16), Direction::gather) == prefix + "short");
-    REQUIRE(name(take_plan(1 << 20), Direction::gather) == prefix + (tuning.vectors ? "vectors" : "elements"));
-    REQUIRE(name(take_plan(1 << 20), Direction::scatter) == prefix + "elements");
-    REQUIRE(name(take_plan(1 << 20), Direction::scatter, {Reduce::add, Number::f32, true}) == prefix + "elements");
-    REQUIRE(name(take_plan(1 << 20), Direction::scatter, {Reduce::mean, Number::f32, true}) == prefix + "elements");
+TEST_CASE("gathers of 4 and 8 bytes by 32-bit positions have the form vectors, where registers serve it") {
+  const cpu::Tuning tuning = with_vectors();
+  for (const int64_t unit : {4, 8}) {
+    REQUIRE(form_of(take_plan(1000, unit), tuning) == Form::vectors);
+    REQUIRE(form_of(take_plan(1000, unit)) == Form::elements);
+    REQUIRE(form_of(take_plan(1000, unit), tuning, Direction::scatter) == Form::elements);
   }
+  REQUIRE(form_of(take_plan(1000, 2), tuning) == Form::elements);
+  REQUIRE(form_of(take_plan(1000, 4, IndexType::i64, int64_t{INT32_MAX}), tuning) == Form::vectors);
+  REQUIRE(form_of(take_plan(1000, 4, IndexType::i64, int64_t{INT32_MAX} + 1), tuning) == Form::elements);
+  // Along an axis the positions are multiples of the step in units, which must be a power of two.
+  REQUIRE(form_of(gather_plan(50, 100, 256), tuning) == Form::vectors);
+  REQUIRE(form_of(gather_plan(50, 100, 255), tuning) == Form::elements);
+  REQUIRE(form_of(gather_plan(50, 100, cpu::kShortVectorRun / 2), tuning) == Form::blocks);
 }
 
-TEST_CASE("a reduction that an elements kernel cannot count runs in blocks") {
-  cpu::Tuning tuning;
-  tuning.short_counts = 0;
-  const Combine mean{Reduce::mean, Number::f32, true};
-  const cpu::Run run = cpu::kernels("baseline");
-  REQUIRE(cpu::kernel_name(run, tuning, take_plan(1 << 20), Direction::scatter, mean, 2) == "baseline blocks");
+TEST_CASE("a source array of at most 256 bytes that bytes index is a lookup table in registers") {
+  const cpu::Tuning tuning = with_vectors();
+  REQUIRE(form_of(take_plan(1000, 1, IndexType::u8, 256), tuning) == Form::byte_table);
+  REQUIRE(form_of(take_plan(1000, 1, IndexType::i8, 256), tuning) == Form::byte_table);
+  REQUIRE(form_of(take_plan(1000, 1, IndexType::u8, 257), tuning) == Form::elements);
+  REQUIRE(form_of(take_plan(1000, 1, IndexType::i16, 256), tuning) == Form::elements);
+  REQUIRE(form_of(take_plan(tuning.byte_run, 1, IndexType::u8), tuning) == Form::byte_table);
+  REQUIRE(form_of(take_plan(tuning.byte_run - 1, 1, IndexType::u8), tuning) == Form::elements);
+  Plan signed_values = take_plan(1000, 1, IndexType::i8, 129);
+  signed_values.rule.negative = Negative::out_of_bounds;  // bytes from 128 on are negative values
+  REQUIRE(form_of(signed_values, tuning) == Form::elements);
+  signed_values.index[0].extent = 128;
+  REQUIRE(form_of(signed_values, tuning) == Form::byte_table);
 }
 
-TEST_CASE("a mask with a fill value of its own for each point has no special form, with or without memory") {
-  Plan plan = take_plan(64);
-  plan.masked = true;
-  plan.space.stride(kMask, 0) = 1;
-  plan.space.stride(kFill, 0) = 4;
-  plan.index_space = plan.space;
-  plan.finish();
-  cpu::Tuning tuning;
-  tuning.vectors = true;
-  cpu::Prepared with_memory;
-  alignas(64) static std::byte memory[512] = {};
-  Buffers buffers;
-  buffers.dense = buffers.indexed = memory;
-  buffers.mask = buffers.fill = memory;
-  buffers.index.push_back(memory);
-  cpu::prepare(plan, buffers, Direction::gather, tuning, with_memory);
-  REQUIRE(with_memory.job.form == Form::blocks);
-  REQUIRE(cpu::form_of(plan, tuning, Direction::gather) == Form::blocks);
+TEST_CASE("a scatter has the form elements only where positions alone give its targets") {
+  const Plan plan = take_plan(1000);
+  const Job job(plan, {}, Direction::scatter);
+  const auto form = [&](cpu::ScatterForm scatter) { return cpu::form_of_scatter(plan, job.prepared.job, scatter); };
+  REQUIRE(form({}) == Form::elements);
+  REQUIRE(form({.owns_all = false}) == Form::elements);
+  REQUIRE(form({.in_pieces = true}) == Form::blocks);
+  REQUIRE(form({.reduces = true}) == Form::elements);
+  REQUIRE(form({.reduces = true, .has_kernel = false}) == Form::blocks);
+  REQUIRE(form({.reduces = true, .has_totals = true}) == Form::elements);
+
+  // Along an axis the target also advances from point to point.
+  const Plan axis = gather_plan(50, 100, 64);
+  const Job along(axis, {}, Direction::scatter);
+  const auto axis_form = [&](cpu::ScatterForm scatter) {
+    return cpu::form_of_scatter(axis, along.prepared.job, scatter);
+  };
+  REQUIRE(axis_form({}) == Form::elements);
+  REQUIRE(axis_form({.owns_all = false}) == Form::blocks);
+  REQUIRE(axis_form({.reduces = true, .has_totals = true}) == Form::blocks);
+
+  const Plan rows = take_plan(1000, 100);
+  const Job blocks(rows, {}, Direction::scatter);
+  REQUIRE(cpu::form_of_scatter(rows, blocks.prepared.job, {}) == Form::blocks);
+}
+
+TEST_CASE("a form has one name, except for blocks, which the kind of the plan names") {
+  REQUIRE(cpu::form_name(take_plan(10), Form::elements) == "elements");
+  REQUIRE(cpu::form_name(gather_plan(5, 10, 64), Form::elements) == "axis");
+  REQUIRE(cpu::form_name(take_plan(10), Form::vectors) == "vectors");
+  REQUIRE(cpu::form_name(take_plan(10), Form::byte_table) == "byte table");
+  REQUIRE(cpu::form_name(take_plan(10), Form::short_gather) == "short");
+  REQUIRE(cpu::form_name(take_plan(10), Form::column_tiles) == "column tiles");
+  REQUIRE(cpu::form_name(take_plan(10), Form::blocks) == "blocks");
+  REQUIRE(cpu::form_name(take_plan(10, 100), Form::blocks) == "rows");
 }

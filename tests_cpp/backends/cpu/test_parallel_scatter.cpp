@@ -49,11 +49,6 @@ Scatter scattered(Case& test, Run run) {
   return result;
 }
 
-bool same(const BadIndex& a, const BadIndex& b) {
-  return a.flat == b.flat && a.count == b.count && a.size == b.size && a.axis == b.axis && a.type == b.type &&
-         a.bits == b.bits;
-}
-
 }  // namespace
 
 TEST_CASE("reductions give the same bytes on every level, with any number of threads, in windows of any size") {
@@ -153,112 +148,5 @@ TEST_CASE("the last of several points is kept, or the first one if their order i
         test.indexed.bytes = before;
       }
     }
-  }
-}
-
-TEST_CASE("the first duplicate is the lowest point that meets a target again") {
-  Random random(11);
-  int found_some = 0;
-  for (int round = 0; round < 300; ++round) {
-    CaseSpec spec;
-    spec.direction = Direction::scatter;
-    spec.item = random.pick<int64_t>({1, 4, 10});
-    spec.rule.bounds = Bounds::fill;
-    spec.bad = true;
-    spec.masked = random.chance(50);
-    spec.anchored = random.chance(50);
-    spec.arrays = static_cast<int>(random.from(0, 2));
-    spec.folds = spec.arrays == 1 && random.chance(30) ? 2 : 0;
-    spec.extent = Dims{random.from(1, 4), random.from(1, 8)};
-    Case test = make_case(spec, random);
-    const Buffers buffers = test.buffers();
-    const PlanView view = view_of(test.plan, buffers);
-    std::optional<Duplicate> expected;
-    for (int64_t second = 0; second < view.count && !expected && spec.arrays > 0; ++second) {
-      for (int64_t first = 0; first < second && !expected; ++first) {
-        const int64_t a = locate(view, first).indexed;
-        const int64_t items = test.plan.unit / test.plan.item;
-        if (a != kNowhere && a == locate(view, second).indexed) expected = Duplicate{first * items, second * items};
-      }
-    }
-    const auto found = first_duplicate(test.plan, test.buffers());
-    REQUIRE(found.has_value() == expected.has_value());
-    if (!found) continue;
-    ++found_some;
-    REQUIRE(found->first == expected->first);
-    REQUIRE(found->second == expected->second);
-  }
-  REQUIRE(found_some > 50);
-}
-
-TEST_CASE("a scan in pieces finds what one scan finds") {
-  Random random(3);
-  for (int round = 0; round < 200; ++round) {
-    CaseSpec spec;
-    spec.bad = random.chance(50);
-    spec.masked = random.chance(50);
-    spec.arrays = static_cast<int>(random.from(1, 3));
-    spec.type = static_cast<IndexType>(random.from(0, 7));
-    spec.extent = Dims{random.from(1, 6), random.from(1, 5), random.from(1, 900)};
-    Case test = make_case(spec, random);
-    const int64_t count = test.plan.index_space.count();
-    const auto bad = first_outside(test.plan, test.buffers(), 0, count);
-    const bool expected = bad.has_value();
-    for (const int64_t piece : {int64_t{1}, int64_t{7}, random.from(1, count), count}) {
-      bool found = false;
-      for (int64_t begin = 0; begin < count; begin += piece) {
-        found = any_outside(test.plan, test.buffers(), begin, std::min(begin + piece, count)) || found;
-      }
-      REQUIRE(found == expected);
-    }
-    cpu::Tuning tuning;
-    tuning.serial_points = 0;
-    REQUIRE(cpu::any_outside_with(tuning, test.plan, test.buffers(), {3, nullptr}) == expected);
-    const auto found = cpu::first_outside_with(test.plan, test.buffers(), {3, nullptr});
-    REQUIRE(found.has_value() == expected);
-    if (expected) REQUIRE(same(*found, *bad));
-  }
-}
-
-TEST_CASE("threads find the lowest bad index in any chunk, and count all of them") {
-  std::vector<int32_t> index(200000, 3);
-  Plan plan;
-  plan.index_shape = plan.result_shape = Dims{static_cast<int64_t>(index.size())};
-  plan.index_space = plan.space = Space(plan.index_shape, kIndex + 1);
-  plan.index_space.stride(kIndex, 0) = plan.space.stride(kIndex, 0) = sizeof(int32_t);
-  plan.index.push_back({IndexType::i32, 0, 100, 1});
-  plan.finish();
-  Buffers buffers;
-  buffers.index.push_back(reinterpret_cast<const std::byte*>(index.data()));
-  REQUIRE_FALSE(cpu::first_outside_with(plan, buffers, {4, nullptr}));
-  int64_t count = 0;
-  for (const std::size_t at : {199999, 123456, 123455, 16384, 16383, 0}) {
-    index[at] = 100 + static_cast<int32_t>(at);
-    const auto bad = cpu::first_outside_with(plan, buffers, {4, nullptr});
-    REQUIRE(bad);
-    REQUIRE(bad->flat == static_cast<int64_t>(at));
-    REQUIRE(bad->bits == 100 + at);
-    REQUIRE(bad->count == ++count);
-  }
-}
-
-TEST_CASE("indexed_span covers every address, and no more than that") {
-  Random random(13);
-  for (int round = 0; round < 200; ++round) {
-    CaseSpec spec;
-    spec.item = random.pick<int64_t>({1, 4, 24});
-    spec.arrays = static_cast<int>(random.from(0, 2));
-    spec.extent = Dims{random.from(1, 4), random.from(1, 8)};
-    Case test = make_case(spec, random);
-    const Buffers buffers = test.buffers();
-    const PlanView view = view_of(test.plan, buffers);
-    const Span span = indexed_span(test.plan);
-    for (int64_t flat = 0; flat < view.count; ++flat) {
-      const int64_t at = locate(view, flat).indexed;
-      REQUIRE(at >= span.low);
-      REQUIRE(at + test.plan.unit <= span.high);
-    }
-    REQUIRE(-span.low <= test.indexed.origin - kGuard);
-    REQUIRE(span.high <= static_cast<int64_t>(test.indexed.bytes.size()) - test.indexed.origin - kGuard);
   }
 }

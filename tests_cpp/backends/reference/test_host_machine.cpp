@@ -1,4 +1,4 @@
-// test_machine.cpp: the CPU in place of a GPU fulfils the contract of machines, for any order of blocks.
+// test_host_machine.cpp: the CPU in place of a GPU fulfils the contract of machines, for any order of blocks.
 #include "backends/reference/host_machine.h"
 #include "machine_contract.h"
 
