@@ -135,7 +135,7 @@ TEST_CASE("helpers run where their caller may run, also after its mask has chang
   });
 }
 
-TEST_CASE("callers with different masks take their helpers along") {
+TEST_CASE("the helpers of each caller run on the processors of its mask") {
   std::atomic<int> wrong = 0;
   const std::vector<int> all = processors_here();
   std::vector<std::thread> callers;
@@ -166,7 +166,7 @@ TEST_CASE("more threads than the mask has processors run every chunk once") {
   });
 }
 
-TEST_CASE("where all processors take part, helpers keep away from that of a caller who stays there") {
+TEST_CASE("where all processors take part, no helper runs on the processor of a caller that stays there") {
   on_own_thread([](const std::vector<int>& all) {
     if (all.size() < 2) {
       WARN("skipped: needs two processors");

@@ -268,7 +268,7 @@ TEST_CASE("an output of another shape or a result that does not fit in 64 bits i
   REQUIRE_THROWS_AS(take_axis(input.view, huge, 0, 0, kRaise, {}), ShapeError);
 }
 
-TEST_CASE("what a scatter reads may be broadcast, and along an axis it may be larger", "[planners]") {
+TEST_CASE("the source of a scatter may be broadcast, and along an axis it may be larger", "[planners]") {
   Array input({5, 4});
   const Index index({3, 2}, 5, 15);
   const auto strides = [&](const Dims& extent, Fit fit) {

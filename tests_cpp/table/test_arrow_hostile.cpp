@@ -320,7 +320,7 @@ TEST_CASE("rows that point outside", "[arrow]") {
   }
 }
 
-TEST_CASE("what rows outside of the array and null rows point to does not count", "[arrow]") {
+TEST_CASE("offsets of null rows, and of rows outside of the array, are not checked", "[arrow]") {
   const Sample listed = list_view_sample();
   const Type type = import_type(&listed.type->it);
   put(*listed.rows, 1, 0, -77);

@@ -177,7 +177,7 @@ TEST_CASE("children may be moved out of an export and outlive it", "[arrow]") {
   CHECK(made.rows->settled());
 }
 
-TEST_CASE("what a column keeps alive is given up with that column", "[arrow]") {
+TEST_CASE("the memory of a column is released with that column", "[arrow]") {
   const auto table = field("+s", "", list_of(field("i", "a"), field("i", "b")));
   const Type type = import_type(&table->it);
   std::weak_ptr<const void> alive[2];
@@ -258,7 +258,7 @@ TEST_CASE("a stream gives its chunks and is released", "[arrow]") {
   CHECK(from.chunks[1]->releases == 0);
 }
 
-TEST_CASE("streams that fail are released once, with what they gave", "[arrow]") {
+TEST_CASE("streams that fail are released once, with the chunks that they returned", "[arrow]") {
   const auto refusal = [](Stream& from) -> std::string {
     try {
       import_stream(&from.it, Check::structure);

@@ -107,7 +107,7 @@ def test_a_callable_that_is_no_operator():
 
 
 @pytest.mark.parametrize("operator", [gs.scatter, gs.scatter_nd], ids=["scatter", "scatter_nd"])
-def test_a_mean_says_at_once_that_it_counts_the_old_element(operator):
+def test_the_docstring_says_that_a_mean_counts_the_old_element(operator):
     first = operator.__doc__.partition("Parameters")[0]
     assert "mean" in first and "include_self=False" in first
     indices = [0, 0] if operator is gs.scatter else [[0], [0]]

@@ -251,7 +251,7 @@ def test_mode_and_bounds_must_agree(mode, bounds):
 
 
 @pytest.mark.parametrize("keyword", [{"bounds": "drop"}, {"bounds": ""}, {"negative": ""}, {"negative": "wrap"}])
-def test_unknown_words(keyword):
+def test_unknown_options(keyword):
     with pytest.raises(ValueError, match="expected one of"):
         gs.take(A, [0], **keyword)
     with pytest.raises(ValueError, match="expected one of"):

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import gatherscatter as gs
+from array_strategies import SIDES, index_array, strided
 from gatherscatter.errors import OutOfBoundsError
 from layouts import DTYPES, root_of, significant
 from numpy_answers import memory
-from test_properties import SIDES, index_array, strided
 
 MODES = st.sampled_from(["raise", "raise", "wrap", "clip"])
 

@@ -103,7 +103,7 @@ ALONG = {
 
 
 @pytest.mark.parametrize("kind", ALONG)
-def test_put_along_axis_words(kind):
+def test_put_along_axis_has_the_results_and_errors_of_numpy(kind):
     assert_numpys_write(gs.put_along_axis, np.put_along_axis, zeros(), *ALONG[kind])
 
 
@@ -236,7 +236,7 @@ def test_bounds_speak_our_rules():
     assert a.tolist() == [[1, 0, 9], [9, 0, 3]]
 
 
-def test_words_of_rules():
+def test_unknown_and_contradictory_rules():
     a = np.zeros(3)
     with pytest.raises(ValueError, match="put: mode='clip' and bounds='drop' contradict"):
         gs.put(a, [0], 1, mode="clip", bounds="drop")

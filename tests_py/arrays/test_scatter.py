@@ -303,12 +303,12 @@ def test_a_bad_index_raises(bounds, keywords):
     assert "scatter accepts -4 to 3" in str(e)
 
 
-def test_unchecked_is_for_callers_who_know():
+def test_unchecked_gives_the_checked_result_for_valid_indices():
     same(gs.scatter(X, 0, INDEX, SRC, bounds="unchecked"), gs.scatter(X, 0, INDEX, SRC))
 
 
 @pytest.mark.parametrize("bounds", ["fill", "nearest", None])
-def test_words_of_bounds(bounds):
+def test_unknown_bounds(bounds):
     with pytest.raises((TypeError, ValueError), match="bounds"):
         gs.scatter(X, 0, INDEX, SRC, bounds=bounds)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gatherscatter as gs
-from test_small_calls import INDEX_TYPES, ITEMS, outcome, values
+from small_arguments import INDEX_TYPES, ITEMS, outcome, values
 
 
 def both(op: Any, *args: Any, **kwargs: Any) -> list[tuple[Any, ...]]:

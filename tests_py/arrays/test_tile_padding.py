@@ -50,7 +50,7 @@ def test_literals(dtype, value):
             same(gs.tile_gather(array, [9], padding_value=value), np.array([value]).astype(dtype))
 
 
-def test_the_words_for_128_in_int8():
+def test_texts_of_errors_for_padding_that_does_not_fit():
     with pytest.raises(TileValueError, match="128 is out of range of int8"):
         gs.tile_gather(np.zeros(3, "i1"), 0, padding_value=128)
     with pytest.raises(TileTypeError, match=r"cannot implicitly cast padding_value 7\.0 to int32"):

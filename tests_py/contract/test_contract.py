@@ -17,24 +17,14 @@ import pytest
 
 import gatherscatter as gs
 from contract import ABOVE_THRESHOLDS, READING
+from contract_children import BACKENDS, ISA_LEVELS, child_environment, skip_if_this_cpu_lacks
 from contract_run import CONTRACTS, cases, check, name_of, who_ran
 from contract_shapes import DEGENERATE
 from contract_write import WRITING
 from reference_reduce import REDUCTIONS
 
 HERE = Path(__file__).parent
-BACKENDS = {
-    "reference": {"GS_BACKEND": "reference"},
-    # blocks run in random order, and new memory is filled with noise: no result may depend on either
-    "shuffled": {"GS_BACKEND": "reference", "GS_REFERENCE_SHUFFLE": "1"},
-    "baseline": {"GS_BACKEND": "cpu", "GS_CPU": "baseline"},
-    "v3": {"GS_BACKEND": "cpu", "GS_CPU": "v3"},
-    "v4": {"GS_BACKEND": "cpu", "GS_CPU": "v4"},
-    # every source array is far, every large result bypasses the caches, and no memory is recycled
-    "small_caches": {"GS_BACKEND": "cpu", "GS_L2_BYTES": "4096", "GS_LLC_BYTES": "65536", "GS_POOL": "0"},
-}
 KINDS_OF_OPERATORS = [(kind, name) for kind in CONTRACTS for name in CONTRACTS[kind].operators]
-ISA_LEVELS = ("baseline", "v3", "v4")
 
 
 @pytest.mark.parametrize("case", cases("reading"), ids=name_of)
@@ -70,7 +60,7 @@ def test_enough_cases_reduce():
 # ---- backend and level
 
 
-def test_the_environment_decides_who_runs():
+def test_the_environment_selects_backend_and_level():
     wanted = {"backend": os.environ.get("GS_BACKEND", "cpu"), "isa": os.environ.get("GS_CPU")}
     found = who_ran()
     assert found["backend"] == wanted["backend"]
@@ -115,20 +105,6 @@ def test_the_largest_size_is_above_every_threshold(kind, operator):
     assert threads == (1 if who_ran()["backend"] == "reference" else 3)
 
 
-def child_environment(backend: str) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GS_")}
-    return {**kept, **BACKENDS[backend]}
-
-
-def skip_if_this_cpu_lacks(backend: str) -> None:
-    """A level that the CPU lacks is an error at import that names GS_CPU."""
-    attempt = [sys.executable, "-c", "import gatherscatter"]
-    tried = subprocess.run(attempt, env=child_environment(backend), capture_output=True, text=True, timeout=120)
-    if tried.returncode:
-        assert "ImportError" in tried.stderr and "GS_CPU" in tried.stderr, tried.stderr
-        pytest.skip(f"this CPU has no {backend}")
-
-
 def sample_on(backend: str, step: int) -> dict[str, object]:
     command = [sys.executable, str(HERE / "contract_run.py"), str(step)]
     done = subprocess.run(command, env=child_environment(backend), capture_output=True, text=True, timeout=500)
@@ -157,7 +133,7 @@ def test_every_backend_gives_the_same_bytes(backend, answer_of_the_reference):
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_contract_on_every_backend(backend, request):
     skip_if_this_cpu_lacks(backend)
-    tests = ["test_contract", "test_contract_of_writing", "test_the_environment_decides_who_runs"]
+    tests = ["test_contract", "test_contract_of_writing", "test_the_environment_selects_backend_and_level"]
     tests += ["test_contract_product"]
     command = [sys.executable, "-m", "pytest", "-q", "-x", *(f"{HERE / 'test_contract.py'}::{test}" for test in tests)]
     if request.config.getoption("full_contract"):

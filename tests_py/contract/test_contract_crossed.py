@@ -12,9 +12,9 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed: the crossed contract has table operators too")
 
+from contract_children import child_environment, skip_if_this_cpu_lacks
 from contract_crossed import CROSSED, EXECUTORS, REGISTRIES, cases_of
 from pairwise import allowed_pairs
-from test_contract import child_environment, skip_if_this_cpu_lacks
 
 PROGRAM = Path(__file__).parent / "contract_crossed.py"
 

@@ -71,7 +71,7 @@ def schema_gone():
 # A producer that fails may give any error text, but all structs must be released.
 STREAMS = {
     "stream_schema_fails": stream_of(fails=(-1, 5)),
-    "stream_schema_fails_without_words": stream_of(fails=(-1, 12), error=None),
+    "stream_schema_fails_without_a_message": stream_of(fails=(-1, 12), error=None),
     "stream_schema_fails_in_junk": stream_of(fails=(-1, 5), error=b"\xff\xfe%s%n"),
     "stream_first_chunk_fails": stream_of(fails=(0, 5)),
     "stream_second_chunk_fails": stream_of(fails=(1, 22)),

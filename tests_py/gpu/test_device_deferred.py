@@ -42,7 +42,7 @@ def bad_take(make=FakeCupyArray, index=BAD, **keywords):
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_at_the_next_call(library):
+def test_an_error_is_raised_at_the_next_call(library):
     make = LIBRARIES[library]
     with pytest.raises(gs.OutOfBoundsError) as at_once:
         gs.take(make(X), make(BAD), axis=0)
@@ -54,7 +54,7 @@ def test_at_the_next_call(library):
     assert host_of(gs.gather(make(X), make(ROWS), axis=0)).tolist() == X[ROWS].tolist(), "raised once"
 
 
-def test_at_synchronize():
+def test_an_error_is_raised_at_synchronize():
     bad_take()
     with pytest.raises(DeferredOutOfBoundsError):
         gs.cuda.synchronize()
@@ -68,7 +68,7 @@ def test_calls_of_the_host_do_not_raise_it():
         gs.cuda.synchronize()
 
 
-def test_only_what_is_ready_is_asked(gpu):
+def test_only_finished_checks_are_read(gpu):
     gpu.hold_receipts(True)
     bad_take()
     gpu.take_record()
@@ -91,7 +91,7 @@ def test_many_that_are_not_ready_are_asked_for_by_stream(gpu):
     assert _core.pending_calls() == 0
 
 
-def test_of_one_device():
+def test_synchronize_of_one_device_raises_its_errors_only():
     gs.take(FakeCupyArray(X, 1), FakeCupyArray(BAD, 1), axis=0, bounds="deferred")
     gs.cuda.synchronize(0)
     assert _core.pending_calls() == 1
@@ -234,7 +234,7 @@ def test_errors_of_one_call_are_not_taken_for_those_of_another():
 # ---- errors as values
 
 
-def test_it_travels():
+def test_deferred_errors_pickle_and_compare():
     error = DeferredOutOfBoundsError("put", 9, (1, 2), 0, 3, 2, 8, True, True)
     again = pickle.loads(pickle.dumps(error))
     assert again == error and str(again) == str(error) and hash(again) == hash(error)
@@ -293,7 +293,7 @@ def test_a_process_ends_with_errors_pending(end):
 # ---- graphs
 
 
-def test_what_waits_is_refused_inside_of_a_graph(gpu):
+def test_calls_that_wait_are_refused_inside_of_a_graph(gpu):
     gpu.set_capturing(True)
     x, i, out = FakeCupyArray(X), FakeCupyArray(ROWS), FakeCupyArray(np.zeros((5, 5), np.float32))
     gpu.take_record()
@@ -319,7 +319,7 @@ def test_what_waits_is_refused_inside_of_a_graph(gpu):
     assert x.host.tolist() == X.tolist()
 
 
-def test_what_does_not_wait_can_be_captured():
+def test_calls_that_do_not_wait_can_be_captured():
     """In a process of its own, because memory that a graph uses is never released."""
     code = "import test_device_deferred as t, fake_cuda\nwith fake_cuda.played_gpu() as gpu: t.check_captured(gpu)"
     done = subprocess.run(

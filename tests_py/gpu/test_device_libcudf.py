@@ -104,7 +104,7 @@ def test_a_selection_is_for_tables_of_one_place(made_for):
                 table.take(selection, other)
 
 
-def test_a_selection_names_its_place():
+def test_a_selection_needs_a_device():
     with pytest.raises(TypeError):
         _core.Selection.gather("op", np.array([0]), None, (1,), "raise", "from_end")
     with pytest.raises(TypeError):

@@ -210,7 +210,7 @@ def test_our_result_is_an_argument_like_any_other(gpu):
     assert host_of(picked).tolist() == X[ROWS][[0, 2]].tolist()
 
 
-def test_what_no_stream_knows_of_stays_alive_until_the_work_is_done(gpu):
+def test_memory_without_a_stream_is_kept_until_the_work_is_done(gpu):
     import weakref
 
     gpu.hold_receipts(True)
@@ -236,7 +236,7 @@ def test_what_no_stream_knows_of_stays_alive_until_the_work_is_done(gpu):
 @libraries
 @pytest.mark.parametrize("bounds", ["fill", "clip", "wrap", "unchecked", "deferred"])
 @pytest.mark.parametrize("index", ["there", "host"])
-def test_no_call_waits_that_need_not(library, bounds, index, gpu):
+def test_only_calls_that_must_wait_do(library, bounds, index, gpu):
     make = LIBRARIES[library]
     x, i, y = make(X), make(ROWS) if index == "there" else ROWS, make(X.copy())
     out = make(np.zeros((3, 3)))
@@ -345,7 +345,7 @@ def test_dtypes_without_a_letter_come_from_the_array(typestr):
         gs.gather(Lying(x), ROWS, axis=0)
 
 
-def test_a_producer_that_lies_about_its_device():
+def test_a_producer_with_a_wrong_device_is_refused():
     class Liar(DLPackOnly):
         def __dlpack__(self, **_):
             return Export(self.host).capsule

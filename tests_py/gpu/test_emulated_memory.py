@@ -41,7 +41,7 @@ with fake_cuda.played_gpu():
 
 @pytest.mark.parametrize("touch", ["string_at(address, 1)", "memset(address, 0, 1)"])
 @pytest.mark.parametrize("address", ["device_address(x.host)", "made.__cuda_array_interface__['data'][0]"])
-def test_a_host_that_touches_it_dies(address, touch):
+def test_host_code_that_accesses_device_memory_is_killed(address, touch):
     code = CRASH.format(address=address, touch=touch)
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=Path(__file__).parent)
     died = found.returncode == -signal.SIGSEGV or "SEGV" in found.stderr  # a sanitizer prints it
@@ -58,12 +58,12 @@ def test_one_memory_has_two_addresses():
     assert device_address(np.zeros(3)[:0]) > 0
 
 
-def test_it_goes_back():
+def test_emulated_memory_is_released():
     addresses = {device_address(placed(np.zeros(100_000))) // 2**20 for _ in range(50)}
     assert len(addresses) <= 2
 
 
-def test_addresses_that_no_gpu_knows_are_refused():
+def test_addresses_outside_of_device_memory_are_refused():
     class Wrong(Interface):
         @property
         def __cuda_array_interface__(self):

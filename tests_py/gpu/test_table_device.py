@@ -208,7 +208,7 @@ def test_errors_are_those_of_the_host():
         assert str(there.value) == str(on_cpu.value)
 
 
-def test_what_kernels_do_not_take():
+def test_types_without_kernels_are_refused():
     views = pa.record_batch({"v": pa.array(["x"], pa.string_view())})
     with pytest.raises(BufferError, match="column 'v': is string_view on a GPU"):
         table.gather(OnGpu(views), [0])
@@ -280,7 +280,7 @@ def test_everything_is_released_once(sample):
         assert source.settled() and source.exports
 
 
-def test_memory_goes_back():
+def test_device_memory_is_released():
     from gatherscatter import _reference
 
     gc.collect()
@@ -297,7 +297,7 @@ def test_memory_goes_back():
         assert _reference.take_record()["live"] == before
 
 
-def test_numbers_alone_wait_once_for_the_map_and_once_at_the_end():
+def test_a_gather_of_numbers_waits_once_for_the_map_and_once_at_the_end():
     from gatherscatter import _reference
 
     source = OnGpu(pa.record_batch({f"c{i}": np.arange(100) for i in range(40)}))

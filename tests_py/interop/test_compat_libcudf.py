@@ -250,7 +250,7 @@ def test_no_columns_and_no_scalars():
     assert libcudf.scatter([], np.array([], int), []) == []
 
 
-def test_equal_names_twice():
+def test_columns_with_equal_names():
     target = pa.table([[1, 2], ["x", "y"]], names=["a", "a"])
     assert [c.to_pylist() for c in libcudf.scatter([7, "z"], [0], target)] == [[7, 2], ["z", "y"]]
     assert [c.to_pylist() for c in libcudf.scatter(target, [1, 0], target)] == [[2, 1], ["y", "x"]]

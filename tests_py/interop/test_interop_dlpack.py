@@ -139,7 +139,7 @@ def test_a_producer_without_deleter():
     assert as_numpy(gs.take(Producer(np.arange(4.0), deleter=False), [3]))[0] == 3
 
 
-def test_what_a_producer_is_asked():
+def test_a_producer_gets_no_stream_and_a_maximum_version():
     producer = Producer(np.arange(4.0))
     gs.take(producer, [3])
     (request,) = producer.requests

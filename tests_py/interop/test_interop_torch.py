@@ -391,7 +391,7 @@ def test_pooled_results_are_recycled():
     assert address in seen
 
 
-def test_a_result_may_die_in_another_thread():
+def test_a_result_may_be_freed_in_another_thread():
     x, index = torch.arange(float(POOLED)), torch.arange(POOLED)
     for _ in range(5):
         results = [gs.take(x, index) for _ in range(3)]

@@ -187,7 +187,7 @@ def test_an_error_says_which_argument_and_how_far():
         gs.gather(x, 0, torch.arange(16), out=cut(torch.zeros(16), 4))
 
 
-def test_the_others_stay_as_they_were():
+def test_the_other_arguments_are_unchanged_after_the_error():
     out = torch.full((4,), 5.0)
     with pytest.raises(BufferError):
         gs.gather(torch.arange(4.0), 0, cut(torch.arange(4), 8), out=out)
@@ -266,13 +266,13 @@ print(json.dumps(answers))
 
 
 @pytest.mark.parametrize("slow", [False, True])
-def test_no_mode_runs_between_a_look_at_memory_and_its_use(slow):
+def test_no_torch_mode_runs_between_the_check_of_memory_and_its_use(slow):
     answers = json.loads(child_process.run(MODES.format(slow=slow)).splitlines()[-1])
     assert {answer[0] for answer in answers} == {"integers", "floats", "complexes", "put"}
     assert not [answer for answer in answers if answer[3] not in ("returned", "BufferError", "TypeError")]
 
 
-def test_an_answer_of_a_mode_is_not_kept():
+def test_results_of_a_torch_mode_are_not_cached():
     code = """
 import torch
 from torch.overrides import TorchFunctionMode
@@ -342,7 +342,7 @@ def test_every_other_dtype_comes_back_as_it_is():
 
 
 @pytest.mark.filterwarnings("ignore")  # torch warns that some of them are deprecated
-def test_the_quick_question_is_never_more_generous_than_the_long_one():
+def test_the_fast_check_accepts_only_what_the_full_check_accepts():
     assert torch_tensors._core.is_plain(torch.arange(4.0)) and torch_tensors._core.is_plain(torch.zeros(2, 3).T)
     strange = [
         cut(torch.arange(4.0), 8),
@@ -361,7 +361,7 @@ def test_the_quick_question_is_never_more_generous_than_the_long_one():
     assert [torch_tensors._core.is_plain(x) for x in strange] == [False] * 6 + [True, False]
 
 
-def test_a_plain_tensor_is_not_asked_by_python(monkeypatch):
+def test_a_plain_tensor_is_checked_without_python_calls(monkeypatch):
     def fail(*_):
         raise AssertionError("asked")
 

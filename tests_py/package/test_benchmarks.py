@@ -189,7 +189,7 @@ def test_pages_are_filled(suite, tmp_path):
 
 
 @needs_suite
-def test_a_form_that_its_own_library_outdoes_is_not_timed(suite):
+def test_only_the_fastest_form_of_a_library_is_timed(suite):
     harness = suite[1]
 
     def runner(role, library, seconds):

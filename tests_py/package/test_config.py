@@ -19,7 +19,7 @@ def test_version():
     assert gs.show_config()["version"] == gs.__version__
 
 
-def test_show_config_tells_what_matters():
+def test_show_config_has_plausible_values():
     config = gs.show_config()
     json.dumps(config)
     assert config["isa"] in processor_levels()
@@ -128,7 +128,7 @@ def test_a_name_that_is_nearly_a_setting_is_logged(name):
     assert done.stderr.splitlines() == told
 
 
-def test_slips_go_through_logging():
+def test_unknown_settings_are_logged_as_warnings():
     code = (
         "import logging, sys\n"
         "logging.basicConfig(format='%(name)s %(levelname)s %(message)s', stream=sys.stdout)\n"

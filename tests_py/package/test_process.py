@@ -44,7 +44,7 @@ except gs.OutOfBoundsError as error:
     assert child_process.run(code, options=options).startswith("index 9 is out of bounds for axis 0 with size 5")
 
 
-def test_a_second_import_is_sane():
+def test_a_second_import_works_or_raises_import_error():
     code = """
 import sys, numpy as np
 import gatherscatter as first
@@ -333,7 +333,7 @@ late = Late()
     assert child_process.run(code, env={}) == ""
 
 
-def test_a_child_that_prints_nothing_says_nothing():
+def test_the_library_prints_nothing():
     # The library never prints, neither output nor warnings.
     code = """
 import numpy as np, gatherscatter as gs

@@ -123,7 +123,7 @@ def test_scatter_needs_a_map_and_a_target(arguments):
 
 @pytest.mark.parametrize("wrong", [None, True, "drop", "RAISE", ["raise"], 0])
 @pytest.mark.parametrize("source", [ARROW, pl.LazyFrame(DATA)], ids=["table", "lazy"])
-def test_words(source, wrong):
+def test_unknown_options_name_the_allowed_ones(source, wrong):
     """The error is raised at once, also for a LazyFrame."""
     expected = '"raise", "nullify" or "unchecked"'
     for call, parameter, words in (
@@ -234,7 +234,7 @@ def test_errors_carry_their_position():
         table.scatter(ARROW.slice(0, 1), [0, 1], ARROW)
 
 
-def test_a_dict_says_what_it_lacks():
+def test_missing_and_unknown_keys_of_a_dict_are_named():
     wide = pa.table({f"c{at}": [1] for at in range(30)})
     row = {f"c{at}": 1 for at in range(29)}
     for wrong, text in (

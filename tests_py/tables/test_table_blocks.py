@@ -11,10 +11,10 @@ import pytest
 
 import gatherscatter as gs
 from gatherscatter import table
+from parallel_calls import together
 from table_maps import rng_of
 from table_types import TYPES, How, build
 from table_values import fingerprint
-from test_threads import together
 
 SIZES = (0, 1, 63, 64, 65, 511, 512, 513, 1023, 1024, 1025, 4095, 4096, 4097)
 COLUMNS = {

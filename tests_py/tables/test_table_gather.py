@@ -224,7 +224,7 @@ def test_the_row_under_a_null_is_not_looked_at():
 
 
 @pytest.mark.parametrize("word", ["bounds", "validate"])
-def test_unknown_words(word):
+def test_unknown_options(word):
     with pytest.raises(ValueError, match="nothing"):
         table.gather(pa.array([1]), [0], **{word: "nothing"})
 

@@ -180,7 +180,7 @@ def test_lists_of_positions_belong_to_rows():
         table.segmented_gather(lists, maps.set_axis([0, 1]))
 
 
-def test_libcudf_knows_positions_only():
+def test_libcudf_ignores_labels():
     frame, mask = FRAME.set_axis(list("abcd")), pd.Series(MASK, list("dcba"))
     assert libcudf.apply_boolean_mask(frame, mask)["v"].tolist() == [10, 13]
     assert libcudf.boolean_mask_scatter(NEW, frame, mask)["v"].tolist() == [20, 11, 12, 21]

@@ -328,7 +328,7 @@ def test_relations_stay_in_their_connection_and_alive(connection):
     assert table.gather(result, [1]).fetchall() == [(1, "x1")]
 
 
-def test_connections_of_duckdb_that_are_not_told(connection):
+def test_a_duckdb_relation_is_queried_on_its_own_connection(connection):
     source = connection.sql("SELECT range AS i FROM range(5)")
     result = by_query(source, _core.ArrowTable(pa.table({"i": [3, 4]})))
     gc.collect()

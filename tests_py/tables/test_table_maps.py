@@ -234,7 +234,7 @@ def test_maps_of_other_ranks(given):
 
 
 @pytest.mark.parametrize("given", [0, np.int64(0), True, 1.5, "0", b"0", None, object()])
-def test_no_maps(given):
+def test_objects_that_are_no_maps(given):
     with pytest.raises(TypeError, match=r"table.gather: the map is .*; for one row give a list of one number"):
         table.gather(SOURCE, given)
 
@@ -336,7 +336,7 @@ def test_masks_of_another_length(mask):
 
 
 @pytest.mark.parametrize("mask", [True, None, "yes", np.True_])
-def test_no_masks(mask):
+def test_objects_that_are_no_masks(mask):
     with pytest.raises(TypeError, match=r"table.filter: the mask is"):
         table.filter(SOURCE, mask)
 

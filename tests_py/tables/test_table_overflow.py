@@ -141,7 +141,7 @@ def test_rows_without_bytes_need_no_room(small_limit):
 # ---- results of gathers
 
 
-def test_kinds(small_limit):
+def test_split_results_have_the_kind_of_the_source(small_limit):
     rows = np.arange(500) % 3
     column = pa.array(["abcde", None, "fghij"])
     expected = [column[i].as_py() for i in rows]
@@ -265,7 +265,7 @@ def test_keys_that_do_not_fit(type, most):
     assert result.to_pylist() == ["a0", half[-1], half[0]] and len(result.chunk(0).dictionary) == most // 2
 
 
-def test_the_setting_is_of_tests_alone():
+def test_the_offset_limit_is_that_of_the_format_by_default():
     """The function returns the previous limit, which no call has changed."""
     assert _core.set_offset_limit(5) == 2**31 - 1
     assert _core.set_offset_limit(2**31 - 1) == 5

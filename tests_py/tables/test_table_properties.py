@@ -170,7 +170,7 @@ def test_segmented_gather(data):
 
 
 @given(st.data())
-def test_laws(data):
+def test_gathers_compose_and_undo_scatters(data):
     """A gather of a gather is one gather; scattered rows can be gathered; a filter is a gather of the true rows."""
     source = data.draw(columns(data.draw(TYPES)))
     size = len(source)

@@ -137,7 +137,7 @@ def test_null_map_rows(bounds):
     ],
     ids=lambda maps: str(maps.type),
 )
-def test_maps_that_are_none(maps):
+def test_objects_that_are_no_maps(maps):
     with pytest.raises(LogicError):
         table.segmented_gather(pa.array([[1], [2]])[: len(maps)], maps)
 

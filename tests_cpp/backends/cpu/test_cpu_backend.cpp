@@ -18,7 +18,7 @@ bool same(const BadIndex& a, const BadIndex& b) {
 
 }  // namespace
 
-TEST_CASE("a scan in pieces finds what one scan finds") {
+TEST_CASE("a scan in pieces finds the bad index that one scan finds") {
   Random random(3);
   for (int round = 0; round < 200; ++round) {
     CaseSpec spec;

@@ -27,14 +27,14 @@ TEST_CASE("few units under the default rule are a short gather") {
   REQUIRE(form_of(clipped) == Form::elements);
 }
 
-TEST_CASE("a call that threads share is not short") {
+TEST_CASE("a call that threads share is no short gather") {
   const cpu::Tuning tuning;
   REQUIRE(form_of(take_plan(tuning.serial_points - 1)) == Form::short_gather);
   REQUIRE(form_of(take_plan(tuning.serial_points)) == Form::elements);
   REQUIRE(form_of(take_plan(tuning.serial_points), true) == Form::vectors);
 }
 
-TEST_CASE("a long call is not short, whatever threshold the user sets") {
+TEST_CASE("a long call is no short gather, whatever threshold the user sets") {
   cpu::Tuning tuning;
   tuning.serial_points = tuning.serial_points_far = INT64_MAX;
   REQUIRE(cpu::form_of(take_plan(16), tuning, Direction::gather) == Form::short_gather);

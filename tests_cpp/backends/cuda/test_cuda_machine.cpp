@@ -103,7 +103,7 @@ TEST_CASE("every body has its kernel", "[cuda]") {
   REQUIRE_THROWS(cuda::kernel(device::kBodies));
 }
 
-TEST_CASE("no GPU is an answer, and asking one that is not there an error", "[cuda]") {
+TEST_CASE("zero GPUs are no error, and a device number outside of them is one", "[cuda]") {
   const cuda::DriverFacts& facts = cuda::driver();
   REQUIRE(facts.reason.empty() == (gpus().count() > 0));
   if (gpus().count() == 0) REQUIRE(facts.reason.starts_with("no GPU: "));
@@ -118,7 +118,7 @@ TEST_CASE("no GPU is an answer, and asking one that is not there an error", "[cu
   gpus().release(beyond, 0, reinterpret_cast<std::byte*>(&here));  // does nothing and does not throw
 }
 
-TEST_CASE("errors say the call and CUDA's words, and memory that runs out is bad_alloc", "[cuda]") {
+TEST_CASE("errors name the call and give CUDA's text, and memory that runs out is bad_alloc", "[cuda]") {
   REQUIRE_NOTHROW(check(cudaSuccess, "cudaFree"));
   REQUIRE_THROWS_AS(check(cudaErrorMemoryAllocation, "cudaMalloc"), std::bad_alloc);
   try {
@@ -245,7 +245,7 @@ TEST_CASE("a captured lookup checks every replay", "[cuda][gpu]") {
   REQUIRE(receipt->status().is_clean());
 }
 
-TEST_CASE("what is written under capture is what every replay writes", "[cuda][gpu]") {
+TEST_CASE("every replay of a captured move writes the same", "[cuda][gpu]") {
   if (no_gpu()) return;
   const Stream stream;
   const Stream beside;
@@ -292,7 +292,7 @@ TEST_CASE("sorts and sums can be captured, with their temporaries", "[cuda][gpu]
   REQUIRE(sums.read().back() == 2000);
 }
 
-TEST_CASE("bounds='raise' under capture says what to use instead, and harms nothing", "[cuda][gpu]") {
+TEST_CASE("bounds='raise' under capture is an error that names bounds='deferred'", "[cuda][gpu]") {
   if (no_gpu()) return;
   const Stream stream;
   Capture capture(stream);

@@ -329,7 +329,7 @@ TEST_CASE("masks in parts: words, and the rows of every operator") {
   }
 }
 
-TEST_CASE("what lies between offsets, for rows of any length, and offsets out of order") {
+TEST_CASE("the bytes between offsets, for rows of any length, and offsets out of order") {
   Generator random(5);
   for (const int64_t count : kCounts) {
     for (const int64_t item : {1, 3, 8}) {
