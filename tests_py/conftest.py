@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 
 import pytest
 
@@ -40,10 +41,10 @@ if importlib.util.find_spec("hypothesis"):
     settings.load_profile("short")
 else:
     collect_ignore = [
-        "test_properties.py",
-        "test_numpy_put_properties.py",
-        "test_table_pandas.py",
-        "test_table_properties.py",
+        "arrays/test_properties.py",
+        "arrays/test_numpy_put_properties.py",
+        "tables/test_table_pandas.py",
+        "tables/test_table_properties.py",
     ]
 
 
@@ -60,6 +61,9 @@ def pytest_configure(config: pytest.Config) -> None:
     for mark, (option, what) in OPTIONS.items():
         config.addinivalue_line("markers", f"{mark}: {what}; run with {option}")
     config.addinivalue_line("markers", f"long: {LONG}; left out with --short")
+    # Child processes of the tests import helpers too, and `pythonpath` serves this process only.
+    folders = [*os.environ.get("PYTHONPATH", "").split(os.pathsep), *map(str, config.getini("pythonpath"))]
+    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(folder for folder in folders if folder))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -77,7 +77,8 @@ class Backend {
 
   // Returns true if the rule forbids any index. Writes nothing.
   virtual bool any_outside(const Plan& plan, const Buffers& buffers, const RunOptions& options) const = 0;
-  // As first_outside and first_duplicate of core/plan.h, for memory that this backend can access.
+  // As first_outside and first_duplicate of core/plan.h, for memory that this backend can access. Empty after an
+  // interrupt: a part of the points gives neither the first bad index nor their number.
   virtual std::optional<BadIndex> first_outside(const Plan& plan, const Buffers& buffers,
                                                 const RunOptions& options) const = 0;
   virtual std::optional<Duplicate> first_duplicate(const Plan& plan, const Buffers& buffers,
@@ -100,10 +101,6 @@ using Threshold = std::pair<const char*, int64_t>;
 // A backend whose memory is host memory, so that the table operators can access that memory as well.
 class HostBackend : public Backend {
  public:
-  std::optional<BadIndex> first_outside(const Plan& plan, const Buffers& buffers,
-                                        const RunOptions& options) const override {
-    return gs::first_outside(plan, buffers, options.interrupted);
-  }
   std::optional<Duplicate> first_duplicate(const Plan& plan, const Buffers& buffers,
                                            const RunOptions& options) const override {
     return gs::first_duplicate(plan, buffers, options.interrupted);

@@ -10,7 +10,6 @@ namespace {
 
 constexpr int64_t kBlock = 1024;
 constexpr int64_t kMostAdded = int64_t{1} << 62;  // largest extent whose sum with a valid index does not wrap
-constexpr int64_t kPollEvery = int64_t{1} << 22;  // points between two polls of `stop`: a few milliseconds
 
 // Reads an index at any address, aligned or not.
 template <class Index>
@@ -58,10 +57,9 @@ int64_t inner_stride(const Plan& plan, int operand) {
 }
 
 // Walks the points [first, last) of the index space in blocks, each within one run of the innermost axis. Calls
-// visit(flat, pointers, count) for each block until visit returns false or `stop` returns true.
+// visit(flat, pointers, count) for each block until visit returns false.
 template <class Visit>
-void for_each_block(const Plan& plan, const Buffers& buffers, int64_t first, int64_t last, bool (*stop)(),
-                    Visit&& visit) {
+void for_each_block(const Plan& plan, const Buffers& buffers, int64_t first, int64_t last, Visit&& visit) {
   const Space& space = plan.index_space;
   const int rank = space.rank();
   const int64_t run = rank == 0 ? 1 : space.extent(rank - 1);
@@ -73,7 +71,6 @@ void for_each_block(const Plan& plan, const Buffers& buffers, int64_t first, int
     if (row.mask) row.mask += position[axis] * space.stride(kMask, axis);
     for (int a = 0; a < plan.index.size(); ++a) row.index[a] += position[axis] * space.stride(kIndex + a, axis);
   }
-  int64_t since_poll = 0;
   for (int64_t flat = first - begin;; flat += run) {
     Buffers at = row;
     const int64_t end = std::min(run, last - flat);
@@ -82,10 +79,6 @@ void for_each_block(const Plan& plan, const Buffers& buffers, int64_t first, int
       if (at.mask) at.mask = row.mask + begin * inner_stride(plan, kMask);
       for (int a = 0; a < plan.index.size(); ++a) at.index[a] = row.index[a] + begin * inner_stride(plan, kIndex + a);
       if (!visit(flat + begin, at, count)) return;
-      since_poll += count;
-      if (since_poll < kPollEvery) continue;
-      since_poll = 0;
-      if (stop != nullptr && stop()) return;
     }
     if (flat + run >= last) return;
     begin = 0;
@@ -141,23 +134,22 @@ bool block_is_bad(const Plan& plan, const Buffers& at, int64_t count) {
 
 }  // namespace
 
-bool any_outside(const Plan& plan, const Buffers& buffers, int64_t begin, int64_t end, bool (*stop)()) {
+bool any_outside(const Plan& plan, const Buffers& buffers, int64_t begin, int64_t end) {
   bool found = false;
-  for_each_block(plan, buffers, begin, end, stop, [&](int64_t, const Buffers& at, int64_t count) {
+  for_each_block(plan, buffers, begin, end, [&](int64_t, const Buffers& at, int64_t count) {
     found = block_is_bad(plan, at, count);
     return !found;
   });
   return found;
 }
 
-std::optional<BadIndex> first_outside(const Plan& plan, const Buffers& buffers, bool (*stop)()) {
-  return first_outside(plan, buffers, 0, plan.index_space.count(), stop);
+std::optional<BadIndex> first_outside(const Plan& plan, const Buffers& buffers) {
+  return first_outside(plan, buffers, 0, plan.index_space.count());
 }
 
-std::optional<BadIndex> first_outside(const Plan& plan, const Buffers& buffers, int64_t begin, int64_t end,
-                                      bool (*stop)()) {
+std::optional<BadIndex> first_outside(const Plan& plan, const Buffers& buffers, int64_t begin, int64_t end) {
   std::optional<BadIndex> found;
-  for_each_block(plan, buffers, begin, end, stop, [&](int64_t flat, const Buffers& at, int64_t count) {
+  for_each_block(plan, buffers, begin, end, [&](int64_t flat, const Buffers& at, int64_t count) {
     if (!block_is_bad(plan, at, count)) return true;
     for (int64_t i = 0; i < count; ++i) {
       if (plan.masked && at.mask[i * inner_stride(plan, kMask)] == std::byte{0}) continue;

@@ -151,17 +151,16 @@ struct BadIndex {
 };
 
 // Scans the indices of all points, or of the points [begin, end) of index_space, in flat order for bad indices. Empty
-// if there are none. `stop` (may be null) is polled every few milliseconds; once it returns true, the search ends and
-// its result is incomplete.
-std::optional<BadIndex> first_outside(const Plan& plan, const Buffers& buffers, bool (*stop)() = nullptr);
-std::optional<BadIndex> first_outside(const Plan& plan, const Buffers& buffers, int64_t begin, int64_t end,
-                                      bool (*stop)() = nullptr);
+// if there are none. A backend that can be interrupted scans range by range.
+std::optional<BadIndex> first_outside(const Plan& plan, const Buffers& buffers);
+std::optional<BadIndex> first_outside(const Plan& plan, const Buffers& buffers, int64_t begin, int64_t end);
 
 // Whether first_outside would find a bad index. Runs at the speed of the memory.
-bool any_outside(const Plan& plan, const Buffers& buffers, int64_t begin, int64_t end, bool (*stop)() = nullptr);
+bool any_outside(const Plan& plan, const Buffers& buffers, int64_t begin, int64_t end);
 
 // The lowest point of a scatter that has the target of an earlier point. Positions are flat positions in result_shape,
-// in C order.
+// in C order. `stop` (may be null) is polled every few milliseconds; once it returns true, the search ends with an
+// empty result.
 struct Duplicate {
   int64_t first = 0;   // the first point with that target
   int64_t second = 0;  // the lowest point that repeats a target

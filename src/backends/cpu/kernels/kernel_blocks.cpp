@@ -8,7 +8,8 @@
 //
 // The sources in this folder that are compiled for every level may use only templates in anonymous namespaces,
 // built-ins and intrinsics. The linker could pick this level's copy of an inline function of a shared header for the
-// whole program, and processors of lower levels would crash in it (tests_cpp/check_isa_leaks.sh checks this rule).
+// whole program, and processors of lower levels would crash in it (tests_cpp/backends/cpu/check_isa_leaks.sh checks
+// this rule).
 #include "backends/cpu/kernels/kernel_bytes_table.h"
 #include "backends/cpu/kernels/kernel_elements.h"
 #include "backends/cpu/kernels/kernel_rows.h"

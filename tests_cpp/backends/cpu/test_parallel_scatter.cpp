@@ -1,0 +1,152 @@
+// test_parallel_scatter.cpp: reductions and the order of writes on all instruction set levels and numbers of threads,
+// compared with the reference backend and with loops.
+#include <cmath>
+#include <cstring>
+
+#include "core/point.h"
+#include "core/reductions.h"
+#include "cpu_cases.h"
+#include "reference.h"
+
+using namespace gs;
+using namespace gs::test;
+
+namespace {
+
+constexpr Number kNumbers[] = {
+    Number::boolean, Number::i8,      Number::i16,         Number::i32,           Number::i64,         Number::u8,
+    Number::u16,     Number::u32,     Number::u64,         Number::f32,           Number::f64,         Number::c64,
+    Number::c128,    Number::f16,     Number::bf16,        Number::f8_e4m3fn,     Number::f8_e4m3fnuz, Number::f8_e4m3,
+    Number::f8_e3m4, Number::f8_e5m2, Number::f8_e5m2fnuz, Number::f8_e4m3b11fnuz};
+constexpr Reduce kReduces[] = {Reduce::add, Reduce::mul, Reduce::min, Reduce::max, Reduce::mean};
+
+int64_t size_of(Number number) {
+  return visit_number(number, []<class T>() -> int64_t {
+    if constexpr (std::is_void_v<T>) {
+      return 0;
+    } else {
+      return sizeof(T);
+    }
+  });
+}
+
+struct Scatter {
+  Outcome outcome;
+  Bytes bytes;
+};
+
+// One value for all points.
+void stand_still(Plan& plan) {
+  for (int axis = 0; axis < plan.space.rank(); ++axis) plan.space.stride(kDense, axis) = 0;
+  plan.finish();
+}
+
+template <class Run>
+Scatter scattered(Case& test, Run run) {
+  const Bytes before = test.indexed.bytes;
+  Scatter result{run(), test.indexed.bytes};
+  test.indexed.bytes = before;
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("reductions give the same bytes on every level, with any number of threads, in windows of any size") {
+  Random random(20261121);
+  const auto setups = run_setups();
+  for (const Number number : kNumbers) {
+    for (const Reduce reduce : kReduces) {
+      for (const bool include_self : {true, false}) {
+        const Combine combine{reduce, number, include_self};
+        if (!has_reduction(combine)) continue;
+        for (int variant = 0; variant < 12; ++variant) {
+          CaseSpec spec;
+          spec.direction = Direction::scatter;
+          spec.item = size_of(number);
+          spec.items = variant % 3 == 0 ? random.from(2, 40) : 1;
+          spec.type = static_cast<IndexType>(random.from(0, 7));
+          spec.rule.bounds = random.pick<Bounds>({Bounds::raise, Bounds::fill, Bounds::clip, Bounds::wrap});
+          spec.bad = spec.rule.bounds != Bounds::raise;
+          spec.masked = random.chance(30);
+          spec.plain = random.chance(60);
+          spec.arrays = random.chance(80) ? 1 : 2;
+          spec.anchored = random.chance(50);
+          spec.extent = variant == 0 ? Dims{20000} : choose_extent(spec.item * spec.items, random);
+          Case test = make_case(spec, random);
+          if (random.chance(25)) stand_still(test.plan);
+          if (number == Number::boolean) {
+            for (std::byte& byte : test.dense.bytes) byte &= std::byte{1};
+            for (std::byte& byte : test.indexed.bytes) byte &= std::byte{1};
+          }
+          const Scatter expected =
+              scattered(test, [&] { return reference::backend().reduce(test.plan, test.buffers(), combine, {}); });
+          for (const std::string& level : levels()) {
+            RunSetup setup = random.pick(setups);
+            if (random.chance(30)) {
+              const Span span = indexed_span(test.plan);
+              setup.tuning.totals_window = (span.high - span.low) / test.plan.item / random.from(1, 9) + 1;
+            }
+            if (random.chance(20)) setup.tuning.short_counts = 0;
+            if (random.chance(30)) setup.tuning.round_points = random.from(100, 3000);
+            INFO(level << ", " << setup.name << ", number " << static_cast<int>(number) << ", reduce "
+                       << static_cast<int>(reduce) << ", include_self " << include_self << ", variant " << variant);
+            const Scatter found = scattered(test, [&] {
+              RunOptions options;
+              options.threads = setup.threads;
+              return cpu::reduce_with(cpu::kernels(level), setup.tuning, test.plan, test.buffers(), combine, options);
+            });
+            REQUIRE(found.outcome == expected.outcome);
+            if (expected.outcome == Outcome::done && found.bytes != expected.bytes) FAIL("other bytes");
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("the last of several points is kept, or the first one if their order is reversed") {
+  Random random(5);
+  for (const std::string& level : levels()) {
+    for (const RunSetup& setup : run_setups()) {
+      for (int round = 0; round < 30; ++round) {
+        CaseSpec spec;
+        spec.direction = Direction::scatter;
+        spec.item = random.pick<int64_t>({1, 4, 12, 64, 100});
+        spec.plain = random.chance(50);
+        spec.extent = Dims{random.from(1, 40), random.from(1, 400)};
+        Case test = make_case(spec, random);
+        if (random.chance(25)) stand_still(test.plan);
+        INFO(level << ", " << setup.name << ", item " << spec.item);
+        REQUIRE(agrees(test, Direction::scatter, level, setup));
+
+        Buffers buffers = test.buffers();
+        const Plan turned = reversed(test.plan, buffers);
+        const Bytes before = test.indexed.bytes;
+        Buffers again = buffers;
+        REQUIRE((reversed(turned, again) == test.plan));
+        REQUIRE(again.dense == test.buffers().dense);
+        REQUIRE(again.indexed == test.buffers().indexed);
+
+        // The first of duplicates is kept: only targets that were not written before are written.
+        Bytes expected = before;
+        Bytes written(before.size(), std::byte{0});
+        const Buffers forward = test.buffers();
+        const PlanView view = view_of(test.plan, forward);
+        for (int64_t flat = 0; flat < view.count; ++flat) {
+          const PointOffsets at = locate(view, flat);
+          if (at.indexed == kNowhere) continue;
+          const auto place = static_cast<std::size_t>(test.indexed.origin + at.indexed);
+          if (written[place] != std::byte{0}) continue;
+          written[place] = std::byte{1};
+          std::memcpy(&expected[place], test.dense.data() + at.dense, static_cast<std::size_t>(test.plan.unit));
+        }
+        RunOptions options;
+        options.threads = setup.threads;
+        REQUIRE(cpu::move_with(cpu::kernels(level), setup.tuning, turned, buffers, Direction::scatter, options) ==
+                Outcome::done);
+        REQUIRE((test.indexed.bytes == expected));
+        test.indexed.bytes = before;
+      }
+    }
+  }
+}

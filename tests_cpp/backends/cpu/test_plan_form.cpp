@@ -1,0 +1,88 @@
+// test_plan_form.cpp: the form that a plan is run in: one decision for calls, small calls and explain.
+#include "backends/cpu/plan_form.h"
+#include "cpu_cases.h"
+#include "plans_by_hand.h"
+
+using namespace gs;
+using namespace gs::test;
+using cpu::Form;
+
+namespace {
+
+Form form_of(const Plan& plan, bool vectors = false) {
+  cpu::Tuning tuning;
+  tuning.vectors = vectors;
+  return cpu::form_of(plan, tuning, Direction::gather);
+}
+
+}  // namespace
+
+TEST_CASE("few units under the default rule are a short gather") {
+  REQUIRE(form_of(take_plan(16)) == Form::short_gather);
+  REQUIRE(form_of(take_plan(16, 4, IndexType::i32)) == Form::short_gather);
+  REQUIRE(form_of(take_plan(16), true) == Form::short_gather);
+  REQUIRE(form_of(take_plan(16, 4, IndexType::u8)) == Form::elements);
+  Plan clipped = take_plan(16);
+  clipped.rule.bounds = Bounds::clip;
+  REQUIRE(form_of(clipped) == Form::elements);
+}
+
+TEST_CASE("a call that threads share is no short gather") {
+  const cpu::Tuning tuning;
+  REQUIRE(form_of(take_plan(tuning.serial_points - 1)) == Form::short_gather);
+  REQUIRE(form_of(take_plan(tuning.serial_points)) == Form::elements);
+  REQUIRE(form_of(take_plan(tuning.serial_points), true) == Form::vectors);
+}
+
+TEST_CASE("a long call is no short gather, whatever threshold the user sets") {
+  cpu::Tuning tuning;
+  tuning.serial_points = tuning.serial_points_far = INT64_MAX;
+  REQUIRE(cpu::form_of(take_plan(16), tuning, Direction::gather) == Form::short_gather);
+  REQUIRE(cpu::form_of(take_plan(1 << 20), tuning, Direction::gather) == Form::elements);
+}
+
+TEST_CASE("explain names the form of a plan for every level") {
+  for (const char* level : {"baseline", "v3", "v4"}) {
+    const cpu::Run run = cpu::kernels(level);
+    if (run == nullptr) continue;
+    cpu::Tuning tuning;
+    tuning.vectors = std::string_view(level) == "v4";
+    const auto name = [&](const Plan& plan, Direction direction, const Combine& combine = {}) {
+      return cpu::kernel_name(run, tuning, plan, direction, combine, 2);
+    };
+    const std::string prefix = std::string(level) + " ";
+    REQUIRE(name(take_plan(16), Direction::gather) == prefix + "short");
+    REQUIRE(name(take_plan(1 << 20), Direction::gather) == prefix + (tuning.vectors ? "vectors" : "elements"));
+    REQUIRE(name(take_plan(1 << 20), Direction::scatter) == prefix + "elements");
+    REQUIRE(name(take_plan(1 << 20), Direction::scatter, {Reduce::add, Number::f32, true}) == prefix + "elements");
+    REQUIRE(name(take_plan(1 << 20), Direction::scatter, {Reduce::mean, Number::f32, true}) == prefix + "elements");
+  }
+}
+
+TEST_CASE("a reduction that an elements kernel cannot count runs in blocks") {
+  cpu::Tuning tuning;
+  tuning.short_counts = 0;
+  const Combine mean{Reduce::mean, Number::f32, true};
+  const cpu::Run run = cpu::kernels("baseline");
+  REQUIRE(cpu::kernel_name(run, tuning, take_plan(1 << 20), Direction::scatter, mean, 2) == "baseline blocks");
+}
+
+TEST_CASE("a mask with a fill value of its own for each point has no special form, with or without memory") {
+  Plan plan = take_plan(64);
+  plan.masked = true;
+  plan.space.stride(kMask, 0) = 1;
+  plan.space.stride(kFill, 0) = 4;
+  plan.index_space = plan.space;
+  plan.finish();
+  cpu::Tuning tuning;
+  tuning.vectors = true;
+  cpu::Prepared with_memory;
+  alignas(64) static std::byte memory[512] = {};
+  Buffers buffers;
+  buffers.dense = buffers.indexed = memory;
+  buffers.mask = buffers.fill = memory;
+  buffers.index.push_back(memory);
+  cpu::prepare(plan, buffers, Direction::gather, tuning, with_memory);
+  REQUIRE(with_memory.job.form == Form::blocks);
+  REQUIRE(cpu::form_of(plan, tuning, Direction::gather) == Form::blocks);
+}

@@ -1,0 +1,218 @@
+"""test_benchmarks.py: the benchmark suite runs and detects wrong results. Nothing here is timed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+needs_suite = pytest.mark.skipif(
+    not (ROOT / "benchmarks" / "__main__.py").exists(), reason="tests run outside the repository: no benchmarks/ here"
+)
+
+
+def _suite(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "benchmarks", *map(str, arguments)],
+        cwd=ROOT,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+@pytest.fixture
+def suite(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT)
+    from benchmarks import cases, harness, peers, report
+
+    return cases, harness, peers, report
+
+
+@needs_suite
+def test_suite_writes_json_and_a_table(tmp_path):
+    result_file = tmp_path / "result.json"
+    only = ["rows_64B", "24a", "30", "33a"]
+    done = _suite("--quick", "--threads", "1", "--json", result_file, "--only", *only)
+    assert done.returncode == 0, done.stderr
+    assert "| 10 rows_64B |" in done.stdout and "| form | small_16 |" in done.stdout
+    result = json.loads(result_file.read_text())
+    assert [case["name"] for case in result["cases"]] == ["rows_64B", "small_16", "table_chunks", "table_10_rows_1"]
+    # One line per library, and lines for our call with one chunk and for the bare protocol.
+    lines = [
+        line for line in done.stdout.splitlines() if re.match(r"\| (30|33a) \w+ \| (pyarrow|polars|pandas) \|", line)
+    ]
+    assert len(lines) == 5
+    assert sum("gs.table.gather(one, i, bounds='nullify')" in line for line in lines) == 1
+    assert sum(re.search(r" -?[0-9.]+ µs \|", line) is not None and "(h)" in line for line in lines) == 2
+    assert {"cpu", "caches", "kernel", "versions", "command", "date"} <= result["machine"].keys()
+    assert str(tmp_path) not in result_file.read_text()
+    forms = result["cases"][0]["forms"]
+    assert {"ours", "peer"} <= {form["role"] for form in forms}
+    assert all(0 < form["q1"] <= form["median"] <= form["q3"] for form in forms)
+
+
+@needs_suite
+def test_suite_has_every_case_once(suite):
+    cases = suite[0].CASES
+    numbers = [case.number for case in cases]
+    assert len(set(numbers)) == len(numbers)
+    assert {int(re.match(r"\d+", number)[0]) for number in numbers} == {*range(1, 34)}
+
+
+@needs_suite
+def test_every_form_of_every_case_is_right(suite):
+    cases, harness, _, _ = suite
+    modules, _ = harness.available(None)
+    modules.pop("jax", None)  # it needs 64-bit mode, which other tests of this process do not set; see the next test
+    for case in cases.CASES:
+        work = case.build(True)
+        roles = {runner.role for runner in harness.runners_of(case, work, modules, None, 1)}  # also checks all results
+        assert roles - {"beside", "by hand"} == {"ours", "peer"}, case.name
+        if "numba" in modules:
+            assert ("by hand" in roles) == (not case.name.startswith("table_")), case.name
+        assert ("beside" in roles) == (case.kind in ("chunks", "few")), case.name
+
+
+@needs_suite
+def test_every_form_of_jax_is_right(tmp_path):
+    pytest.importorskip("jax", reason="jax is not installed")
+    only = ["take_DRAM_f64", "rows_64B", "15", "17", "18", "19", "22", "23", "26", "27", "28", "24a"]
+    done = _suite("--quick", "--peers", "jax", "--json", tmp_path / "r.json", "--only", *only)
+    assert done.returncode == 0, done.stderr
+    for case in json.loads((tmp_path / "r.json").read_text())["cases"]:
+        forms = [form for form in case["forms"] if form["library"] == "jax"]
+        assert {form["fresh"] for form in forms} == {True, False}, case["name"]
+
+
+@needs_suite
+@pytest.mark.parametrize(
+    ("kind", "code", "result"),
+    [
+        ("take", "x[i][::-1]", ""),
+        ("take", "x[i] if out is None else x[i]", ""),
+        ("bad", "np.take(x, i, mode='clip')", ""),
+        ("set", "r = x.copy(); r[i[::-1]] = b[::-1]", "r"),  # the first of duplicates is stored
+        ("set", "r = out.copy(); r[i] = b", "r"),  # not in place
+        ("add", "out[i] += b", "out"),  # only one of several additions is executed
+    ],
+)
+def test_suite_stops_at_a_wrong_form(suite, monkeypatch, kind, code, result):
+    cases, harness, peers, _ = suite
+    monkeypatch.setattr(harness, "FORMS", (peers.Form("numpy", kind, code, result=result),))
+    case = next(case for case in cases.CASES if case.kind == kind)
+    with pytest.raises(harness.WrongResult):
+        harness.runners_of(case, case.build(True), {"numpy": np}, None, 1)
+
+
+@needs_suite
+@pytest.mark.parametrize(
+    ("kind", "library", "code"),
+    [
+        ("nullify", "pyarrow", "x.take(i.fill_null(0))"),  # a row instead of nulls
+        ("nullify", "polars", "x.select(pl.all().gather(i)).cast({pl.Int8: pl.Int16})"),
+        ("frame", "polars", "x[i].reverse()"),
+        ("replace", "polars", "x"),
+        ("mask", "pandas", "x"),
+        ("fill", "pyarrow", "x"),
+        ("few", "gatherscatter, pyarrow", "x"),
+    ],
+)
+def test_suite_stops_at_a_wrong_table(suite, monkeypatch, kind, library, code):
+    cases, harness, peers, _ = suite
+    modules, _ = harness.available(None)
+    monkeypatch.setattr(harness, "FORMS", (peers.Form(library, kind, code),))
+    case = next(case for case in cases.CASES if case.kind == kind)
+    with pytest.raises(harness.WrongResult):
+        harness.runners_of(case, case.build(True), modules, None, 1)
+
+
+@needs_suite
+def test_compare_finds_what_became_slower(suite):
+    report = suite[3]
+
+    def result(median: float) -> dict:
+        form = {"role": "ours", "library": "gatherscatter", "code": "gs.take(x, i)", "fresh": True}
+        form |= {"median": median, "q1": 0.95 * median, "q3": 1.05 * median}
+        case = {"case": "5", "name": "take_DRAM", "forms": [form]}
+        return {"machine": {"cpu": "one"}, "threads": 2, "quick": False, "cases": [case]}
+
+    text, regressions = report.compare(result(1.0), result(1.5))
+    assert regressions == 1 and "**slower**" in text
+    text, regressions = report.compare(result(1.0), result(1.05))
+    assert regressions == 0 and "**slower**" not in text
+
+
+@needs_suite
+@pytest.mark.parametrize("sweep", ["table", "row"])
+def test_sweeps_are_drawn(tmp_path, sweep):
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    picture = tmp_path / "sweep.png"
+    sizes = ["16KiB", "16KiB-int32", "1MiB-int32", "64B"]
+    known = [line.split()[0] for line in _suite("--list", "--sweep", sweep).stdout.splitlines()]
+    only = [size for size in sizes if size in known]
+    done = _suite("--quick", "--sweep", sweep, "--peers", "numpy", "--plot", picture, "--only", *only)
+    assert done.returncode == 0, done.stderr
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+@needs_suite
+def test_pages_are_filled(suite, tmp_path):
+    report = suite[3]
+    results = sorted((ROOT / "benchmarks" / "results").glob("*.json"))
+    page = tmp_path / "page.md"
+    for result in map(report.load, results):
+        if result.get("sweep"):
+            with pytest.raises(SystemExit, match="at their full sizes"):
+                report.write(result, page)
+            continue
+        page.write_text("before\n<!-- benchmarks: short -->\nold\n<!-- end -->\nafter\n")
+        report.write(result, page)
+        lines = page.read_text().splitlines()
+        assert (lines[0], lines[-1], lines[-2]) == ("before", "after", "<!-- end -->")
+        rows = [case for case in result["cases"] if not case["name"].startswith("table_")]
+        assert len(lines) == 6 + len(rows)
+    page.write_text("no marks")
+    with pytest.raises(SystemExit, match="has no"):
+        report.write(result, page)
+    page.write_text("<!-- benchmarks: shirt -->\n<!-- end -->\n")
+    with pytest.raises(SystemExit, match="shirt"):
+        report.write(result, page)
+
+
+@needs_suite
+def test_only_the_fastest_form_of_a_library_is_timed(suite):
+    harness = suite[1]
+
+    def runner(role, library, seconds):
+        one = harness.Runner(role, library, "", "", True, lambda first, calls: seconds)
+        one.first = [seconds]
+        return one
+
+    runners = [runner("ours", "gs", 1.0), runner("peer", "a", 1.0), runner("peer", "a", 3.5), runner("peer", "b", 2.5)]
+    harness._plan_rounds(runners, 10.0, False)
+    assert [one.rounds for one in runners] == [5, 5, 0, 3]
+    assert runners[2].summary()["rounds"] == 0 and runners[2].outdone
+
+
+@needs_suite
+def test_every_form_of_the_gpu_suite_is_right():
+    """On the CPU the GPU suite checks results, and that only our forms are given our bounds rules; nothing is timed."""
+    pytest.importorskip("torch")
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.gpu", "--quick", "--device", "cpu"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "| 27 gather_nd |" in done.stdout and "Incompatible" not in done.stdout

@@ -1,0 +1,96 @@
+"""test_packaging.py: the files that an installed package must contain, and imports that it must not need."""
+
+import ast
+import importlib.metadata
+import inspect
+import pickle
+import re
+import subprocess
+from pathlib import Path
+
+import numpy as np
+
+import gatherscatter as gs
+from gatherscatter import _core
+
+ROOT = Path(__file__).resolve().parents[2]
+PYPROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+
+
+def test_version_is_the_same_everywhere():
+    declared = re.search(r'^version = "(.*)"$', PYPROJECT, re.MULTILINE)[1]
+    assert gs.__version__ == importlib.metadata.version("gatherscatter") == declared
+
+
+def test_core_links_only_the_system():
+    libraries = subprocess.run(["ldd", _core.__file__], capture_output=True, text=True, check=True).stdout
+    assert "libc.so" in libraries
+    assert not re.search(r"libcuda|libcudart|libgomp|libomp|libtbb|libpython|not found", libraries)
+
+
+def test_everything_public_exists_and_is_documented():
+    assert len(gs.__all__) == len(set(gs.__all__))
+    for name in gs.__all__:
+        thing = getattr(gs, name)
+        if inspect.isroutine(thing) or inspect.isclass(thing):
+            assert inspect.getdoc(thing), name
+
+
+def test_no_public_function_hides_a_module():
+    """`gatherscatter.gather` is a function, so a module of that name could not be reached as an attribute."""
+    folder = Path(gs.__file__).parent
+    functions = [name for name in gs.__all__ if not inspect.ismodule(getattr(gs, name))]
+    assert {"gather", "scatter", "plan"} <= {*functions}
+    assert not [name for name in functions if (folder / f"{name}.py").exists() or (folder / name).is_dir()]
+
+
+def test_public_objects_name_a_public_module():
+    """Pickles name the module of a function or class, so it must not change when files move."""
+    for name in gs.__all__:
+        thing = getattr(gs, name)
+        if inspect.ismodule(thing) or name == "__version__":
+            continue
+        assert thing.__module__ == ("gatherscatter.errors" if name == "OutOfBoundsError" else "gatherscatter"), name
+        assert pickle.loads(pickle.dumps(thing)) is thing, name
+
+
+def test_plans_name_a_public_module_in_pickles():
+    plan = gs.plan(gs.take, np.arange(3.0), np.array([2, 0]))
+    stored = pickle.dumps(plan, protocol=0)
+    assert b"cgatherscatter\nPlan\n" in stored
+    earlier = stored.replace(b"cgatherscatter\nPlan\n", b"cgatherscatter.plan\nPlan\n")  # of earlier versions
+    assert pickle.loads(stored) == pickle.loads(earlier) == plan
+
+
+# What the modules of the package may import, by folder; errors.py and the extension module are open to all.
+LAYERS = {
+    "_libraries": set(),
+    "_values": {"_libraries"},
+    "_ops": {"_libraries", "_values"},
+    "_numpy": {"_libraries", "_values", "_ops"},
+    "_settings": {"_values", "_version"},
+    "_table": {"_libraries"},
+    "table": {"_table", "_ops"},
+    "cuda": {"_libraries"},
+    "compat": {"_libraries", "_values", "_ops", "_settings", "_table"},
+    "errors": set(),
+}
+
+
+def test_modules_import_lower_layers_only():
+    folder = Path(gs.__file__).parent
+    seen = set()
+    for path in folder.rglob("*.py"):
+        layer = path.relative_to(folder).parts[0].removesuffix(".py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if layer in LAYERS and isinstance(node, ast.ImportFrom) and node.module.startswith("gatherscatter"):
+                names = [node.module] if "." in node.module else [f"gatherscatter.{each.name}" for each in node.names]
+                above = {name.split(".")[1] for name in names} - LAYERS[layer] - {layer, "errors", "_core"}
+                assert not above, f"{path.relative_to(folder)}:{node.lineno} imports {above}"
+                seen.add(layer)
+    assert seen == {*LAYERS} - {"errors"}
+
+
+def test_operators_have_a_runnable_example():
+    for name in ("gather", "tile_gather", "take", "take_along_axis", "plan", "explain"):
+        assert ">>>" in inspect.getdoc(getattr(gs, name)), name
