@@ -26,7 +26,7 @@ RowSelection::RowSelection(const Sharing& sharing, const RowRequest& request, co
     by_kernels_ = std::make_shared<const DeviceSelection>(DeviceContext(sharing, device), request, map);
     copy_ = std::make_unique<HostCopy>();
   } else {
-    by_host_ = std::make_shared<const HostSelection>(sharing, request, map);
+    by_host_ = std::make_unique<const HostSelection>(sharing, request, map);
   }
 }
 
@@ -43,18 +43,18 @@ const ChunkLengths& RowSelection::lengths() const {
 }
 
 // Several threads may use one selection. The copy is made without the lock, because it may take long; the first one
-// that is finished stays.
-std::shared_ptr<const HostSelection> RowSelection::on_host(const Sharing& sharing) const {
-  if (by_host_) return by_host_;
+// that is finished stays as long as the selection, so references to it stay valid.
+const HostSelection& RowSelection::on_host(const Sharing& sharing) const {
+  if (by_host_) return *by_host_;
   {
     const std::lock_guard guard(copy_->lock);
-    if (copy_->selection) return copy_->selection;
+    if (copy_->selection) return *copy_->selection;
   }
   const std::vector<int64_t> numbers = by_kernels_->numbers(DeviceContext(sharing, device_));
-  auto made = std::make_shared<const HostSelection>(HostSelection::of_numbers(sharing, numbers, lengths()));
+  auto made = std::make_unique<const HostSelection>(HostSelection::of_numbers(sharing, numbers, lengths()));
   const std::lock_guard guard(copy_->lock);
   if (!copy_->selection) copy_->selection = std::move(made);
-  return copy_->selection;
+  return *copy_->selection;
 }
 
 // Whether kernels take the rows. The host cannot take rows that lie in memory of a GPU.
@@ -78,24 +78,24 @@ Frame RowSelection::take(const Sharing& sharing, const Frame& first, const Frame
   if (is_for_kernels(first, second)) {
     return take_rows(DeviceContext(sharing, device_), *by_kernels_, first, second, nullable);
   }
-  return take_rows(sharing, *on_host(sharing), first, second, nullable);
+  return take_rows(sharing, on_host(sharing), first, second, nullable);
 }
 
 Buffer RowSelection::take_items(const Sharing& sharing, const std::vector<const std::byte*>& chunks,
                                 int64_t width) const {
-  const std::shared_ptr<const HostSelection> selection = on_host(sharing);
+  const HostSelection& selection = on_host(sharing);
   std::vector<Array> arrays(chunks.size());
   std::vector<const Array*> pointers;
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     arrays[i].length = lengths()[i];
     pointers.push_back(&arrays[i]);
   }
-  return RowTaker(sharing).items_or_zeros(selection->bases(chunks, width), selection->pieces(pointers), width,
-                                          selection->picks());
+  return RowTaker(sharing).items_or_zeros(selection.bases(chunks, width), selection.pieces(pointers), width,
+                                          selection.picks());
 }
 
 void RowSelection::positions(const Sharing& sharing, int64_t* target) const {
-  on_host(sharing)->positions(sharing, target);
+  on_host(sharing).positions(sharing, target);
 }
 
 }  // namespace gs::table

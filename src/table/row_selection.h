@@ -42,17 +42,17 @@ class RowSelection {
   // The row numbers of kernels, copied to the host by the first call that needs them there.
   struct HostCopy {
     std::mutex lock;
-    std::shared_ptr<const HostSelection> selection;
+    std::unique_ptr<const HostSelection> selection;
   };
 
   bool is_for_kernels(const Frame& first, const Frame* second) const;
-  std::shared_ptr<const HostSelection> on_host(const Sharing& sharing) const;
+  const HostSelection& on_host(const Sharing& sharing) const;
 
   int device_;
   // Exactly one of the two is set.
-  std::shared_ptr<const HostSelection> by_host_;
-  std::shared_ptr<const DeviceSelection> by_kernels_;
-  std::unique_ptr<HostCopy> copy_;  // of by_kernels_
+  std::unique_ptr<const HostSelection> by_host_;
+  std::shared_ptr<const DeviceSelection> by_kernels_;  // shared, because the class is incomplete here
+  std::unique_ptr<HostCopy> copy_;                     // of by_kernels_
 };
 
 }  // namespace gs::table

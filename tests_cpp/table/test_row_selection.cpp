@@ -366,6 +366,9 @@ TEST_CASE("a selection takes rows of tables on its own device only") {
       }
     }
   }
+  for (const int unknown : {-2, 2}) {
+    refuse<device::DeviceError>({host_target().sharing, unknown}, request, map);
+  }
   const RowSelection scattered(host_target().sharing, RowRequest::scatter({3}, {3}, false), map, kHost);
   const Frame here = column_of({3});
   const Frame there = on_device(gpu_target(0), here);

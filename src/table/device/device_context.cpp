@@ -11,7 +11,7 @@ namespace {
 
 std::unique_ptr<device::Machine> machine_for(const Sharing& sharing, int device) {
   if (device == kHost) return sharing.backend.new_machine();
-  if (devices() == nullptr || device >= devices()->count()) {
+  if (devices() == nullptr || device < 0 || device >= devices()->count()) {
     throw device::DeviceError("no loaded backend has a GPU " + std::to_string(device));
   }
   return devices()->machine(device, 0);

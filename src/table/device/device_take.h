@@ -11,8 +11,8 @@ namespace gs::table {
 // They do not support views, list views, unions, run-end encoding, and dictionaries that differ between chunks.
 bool is_picked_by_kernels(const Type& type, const std::vector<const Array*>& chunks, std::string* what = nullptr);
 
-// Takes rows as take_rows of take_frame.h does. The context's machine reaches all chunks, and is_picked_by_kernels is true
-// for them. Throws ExchangeError for offsets that are not in order.
+// Takes rows as take_rows of take_frame.h does. The context's machine reaches all chunks, and is_picked_by_kernels is
+// true for them. Throws ExchangeError for offsets that are not in order.
 Frame take_rows(const DeviceContext& context, const DeviceSelection& selection, const Frame& first, const Frame* second,
                 bool nullable);
 
