@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "bindings/device_call.h"
+#include "bindings/devices/device_call.h"
 #include "bindings/gil.h"
 #include "bindings/thread_limits.h"
 #include "calls/call_context.h"

@@ -6,7 +6,7 @@
 #include <new>
 #include <string>
 
-#include "bindings/from_python.h"
+#include "bindings/arguments/from_python.h"
 #include "bindings/gil.h"
 #include "core/error.h"
 

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <string>
 
-#include "bindings/keywords.h"
+#include "bindings/arguments/keywords.h"
 #include "host/host_info.h"
 
 namespace gs {

@@ -1,0 +1,124 @@
+// arguments.cpp: adopts and borrows the arguments of an operator, checks their dtypes and plans for their geometry.
+#include "bindings/arguments/arguments.h"
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "bindings/devices/device_operands.h"
+#include "calls/make_plan.h"
+#include "core/error.h"
+#include "core/reductions.h"
+#include "plans/checks.h"
+
+namespace gs {
+namespace {
+
+// The name of the argument with the values that the operator writes.
+std::string source_name(const OperatorRequest& request) {
+  constexpr std::pair<std::string_view, const char*> kNames[] = {
+      {"scatter_nd", "updates"},    {"tile_scatter", "value"}, {"put", "v"},
+      {"put_along_axis", "values"}, {"putmask", "values"},     {"place", "vals"}};
+  for (const auto& [op, name] : kNames) {
+    if (op == request.name()) return name;
+  }
+  return "src";
+}
+
+}  // namespace
+
+void adopt_all(const OperatorRequest& request, const RawOperands& raw, Operands& operands) {
+  adopt(request.op, Role::data, raw.input, operands.input);
+  if (request.planner == Planner::elementwise) {
+    operands.indices.resize(0);
+  } else if (request.planner == Planner::at_points && !request.coordinates) {
+    const auto indices = py::reinterpret_borrow<py::tuple>(raw.indices);
+    operands.indices.resize(indices.size());
+    for (std::size_t a = 0; a < indices.size(); ++a) adopt(request.op, Role::index, indices[a], operands.indices[a]);
+  } else {
+    operands.indices.resize(1);
+    adopt(request.op, Role::index, raw.indices, operands.indices[0]);
+  }
+  adopt(request.op, Role::fill, raw.fill, operands.fill);
+  adopt(request.op, Role::mask, raw.mask, operands.mask);
+  adopt(request.op, Role::source, raw.source, operands.source);
+  adopt(request.op, Role::out, raw.out, operands.out);
+  if (!operands.input.given) throw DTypeError("input is None, expected an array");
+  for (const Operand& index : operands.indices) {
+    if (!index.given) throw DTypeError("index is None, expected an array of integers");
+  }
+
+  choose_device(operands);
+  borrow(Role::data, operands.input);
+  for (Operand& index : operands.indices) borrow(Role::index, index);
+  if (operands.fill.given) {
+    borrow(Role::fill, operands.fill);
+    if (operands.fill.view.item != operands.input.view.item) {
+      throw DTypeError("fill_value has dtype " + operands.fill.type.name() + ", input has dtype " +
+                       operands.input.type.name());
+    }
+  }
+  if (operands.mask.given) {
+    borrow(Role::mask, operands.mask);
+    if (operands.mask.type.data.code != dlpack::kBool || operands.mask.view.item != 1) {
+      throw DTypeError("mask has dtype " + operands.mask.type.name() + ", expected bool");
+    }
+  }
+  if (operands.source.given) {
+    borrow(Role::source, operands.source);
+    if (!operands.source.type.matches(operands.input.type)) {
+      throw DTypeError(source_name(request) + " has dtype " + operands.source.type.name() + ", input has dtype " +
+                       operands.input.type.name());
+    }
+  } else if (request.direction == Direction::scatter) {
+    throw DTypeError(source_name(request) + " is None, expected an array");
+  }
+  if (operands.out.given) borrow(Role::out, operands.out);
+  if (request.direction == Direction::scatter && operands.out.given &&
+      !(operands.out.view.extent == operands.input.view.extent)) {
+    throw ShapeError("out has shape " + to_string(operands.out.view.extent) + ", the result has shape " +
+                     to_string(operands.input.view.extent));
+  }
+}
+
+void set_number(Request& request, const Operands& operands) {
+  if (request.combine.reduce == Reduce::set) return;
+  request.combine.number = number_of(operands.input.type);
+  if (has_reduction(request.combine)) return;
+  const char* const names[] = {"", "add", "mul", "min", "max", "mean"};
+  throw DTypeError(
+      "input has dtype " + operands.input.type.name() + ", which reduce='" +
+      names[static_cast<int>(request.combine.reduce)] +
+      "' does not support: it takes bool, integers, floats of 8 to 64 bits with a sign and complex numbers (add, mul, "
+      "mean), all in the byte order of this machine");
+}
+
+Views views_of(const Operands& operands) {
+  Views views;
+  views.input = operands.input.view;
+  views.indices.resize(operands.indices.size());
+  for (std::size_t a = 0; a < operands.indices.size(); ++a) views.indices[a] = operands.indices[a].view;
+  const auto set = [](std::optional<ArrayView>& view, const Operand& operand) {
+    if (operand.given) view = operand.view;
+  };
+  set(views.mask, operands.mask);
+  set(views.fill, operands.fill);
+  set(views.source, operands.source);
+  set(views.out, operands.out);
+  return views;
+}
+
+Plan make_plan(const Request& request, const Operands& operands) {
+  if (request.direction == Direction::gather && operands.out.given &&
+      operands.out.view.item != operands.input.view.item) {
+    throw DTypeError("out has dtype " + operands.out.type.name() + ", the result has dtype " +
+                     operands.input.type.name());
+  }
+  return make_plan(request, views_of(operands));
+}
+
+Plan make_scatter_plan(const Request& request, const Operands& operands) {
+  return make_scatter_plan(request, views_of(operands));
+}
+
+}  // namespace gs

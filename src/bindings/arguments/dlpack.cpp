@@ -1,0 +1,229 @@
+// dlpack.cpp: validates DLPack tensors, finds torch's exchange table and allocates results.
+#include "bindings/arguments/dlpack.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <string>
+
+#include "core/checked.h"
+#include "core/error.h"
+#include "host/memory_pool.h"
+#include "plans/checks.h"
+
+namespace gs::dlpack {
+namespace {
+
+// One allocation holds the struct, its shape and strides, and small data. Large data has an allocation of its own,
+// which the memory pool recycles.
+struct ExportBlock {
+  ManagedTensorVersioned managed;
+  void* memory;  // null: the data is inside this allocation
+};
+
+constexpr int64_t kInlineData = 64 * 1024;
+
+void delete_block(ManagedTensorVersioned* managed) {
+  auto* block = reinterpret_cast<ExportBlock*>(managed);
+  if (block->memory != nullptr) host::release(block->memory);
+  std::free(block);
+}
+
+std::byte* next_line(std::byte* address) {
+  return reinterpret_cast<std::byte*>((reinterpret_cast<std::uintptr_t>(address) + 63) / 64 * 64);
+}
+
+}  // namespace
+
+std::string dtype_name(DataType dtype) {
+  const char* const names[] = {"int", "uint", "float", "opaque", "bfloat", "complex"};
+  const char* const narrow[] = {"float8_e3m4",     "float8_e4m3",   "float8_e4m3b11fnuz", "float8_e4m3fn",
+                                "float8_e4m3fnuz", "float8_e5m2",   "float8_e5m2fnuz",    "float8_e8m0fnu",
+                                "float6_e2m3fn",   "float6_e3m2fn", "float4_e2m1fn"};
+  if (dtype.code == kBool) return dtype.bits <= 8 ? "bool" : "bool" + std::to_string(dtype.bits);
+  if (dtype.code < kBool) return names[dtype.code] + std::to_string(dtype.bits);
+  return dtype.code <= kLastCode ? narrow[dtype.code - kFloat8E3M4] : "code" + std::to_string(dtype.code);
+}
+
+void check_dimensions(const char* what, int64_t rank) {
+  if (rank <= kMaxDimensions) return;
+  throw ExchangeError(std::string(what) + " with " + std::to_string(rank) + " dimensions, expected at most " +
+                      std::to_string(kMaxDimensions));
+}
+
+ArrayView checked_view(const Tensor& tensor, bool subbyte_padded) try {
+  if (!is_host(tensor.device) && tensor.device.type != kCuda) {
+    throw ExchangeError("array lies on device type " + std::to_string(tensor.device.type) +
+                        "; only host memory and CUDA devices are supported");
+  }
+  if (tensor.ndim < 0) throw ExchangeError("DLPack tensor with a negative number of dimensions");
+  if (tensor.ndim > 0 && tensor.shape == nullptr) throw ExchangeError("DLPack tensor without a shape");
+  if (tensor.dtype.lanes != 1) throw DTypeError("DLPack dtypes of more than one lane are not supported");
+  if (tensor.dtype.code == kOpaque || tensor.dtype.code > kLastCode) {
+    throw DTypeError("DLPack dtype code " + std::to_string(tensor.dtype.code) + " is an opaque handle or unknown");
+  }
+  const int bits = tensor.dtype.bits;
+  if (bits == 0 || (bits % 8 != 0 && !subbyte_padded)) {
+    throw DTypeError("DLPack dtype of " + std::to_string(bits) + " bits, expected a multiple of 8");
+  }
+  ArrayView view;
+  view.item = (bits + 7) / 8;
+  view.extent.append(tensor.shape, tensor.ndim);
+  bool empty = false;
+  for (const int64_t n : view.extent) {
+    if (n < 0) throw ExchangeError("DLPack tensor with a negative extent");
+    empty = empty || n == 0;
+  }
+  if (tensor.strides != nullptr) {
+    // No address is computed from the strides of an empty array, so they may have any value.
+    for (int axis = 0; axis < tensor.ndim; ++axis) {
+      const bool is_used = !empty && view.extent[axis] > 1;
+      view.stride.push_back(is_used ? checked_mul(tensor.strides[axis], view.item) : 0);
+    }
+  } else {
+    view.stride = contiguous_strides(view.extent, view.item);
+  }
+  if (!empty) {
+    if (tensor.data == nullptr) throw ExchangeError("DLPack tensor without data");
+    if (tensor.byte_offset > static_cast<uint64_t>(PTRDIFF_MAX)) {
+      throw ExchangeError("DLPack tensor with a byte offset beyond the address space");
+    }
+    ArrayView with_offset = view;
+    with_offset.extent.push_back(2);
+    with_offset.stride.push_back(static_cast<int64_t>(tensor.byte_offset));
+    check_extents(with_offset);
+    view.data = static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
+  }
+  return view;
+} catch (const ShapeError& error) {
+  throw ExchangeError(std::string("DLPack tensor with invalid extents: ") + error.what());
+}
+
+const Torch& torch() {
+  static Torch found;  // guarded by the GIL; the search is repeated until torch has been imported
+  if (found.tensor != nullptr) return found;
+  PyObject* loaded = PyImport_GetModuleDict();
+  PyObject* module = PyDict_GetItemString(loaded, "torch");
+  if (module == nullptr || !PyObject_HasAttrString(module, "Tensor") || !PyObject_HasAttrString(module, "nn")) {
+    return found;
+  }
+  const py::object tensor = py::getattr(module, "Tensor");
+  const py::object parameter = py::getattr(py::getattr(module, "nn"), "Parameter", py::none());
+  if (!PyType_Check(tensor.ptr()) || !PyType_Check(parameter.ptr())) return found;
+  const py::object capsule = py::getattr(tensor, "__dlpack_c_exchange_api__", py::none());
+  const ExchangeHeader* header = nullptr;
+  if (PyCapsule_IsValid(capsule.ptr(), "dlpack_exchange_api")) {
+    header = static_cast<const ExchangeHeader*>(PyCapsule_GetPointer(capsule.ptr(), "dlpack_exchange_api"));
+  }
+  while (header != nullptr && header->version.major != 1) header = header->previous;
+  if (header != nullptr) found.api = reinterpret_cast<const ExchangeApi*>(header);
+  if (found.api != nullptr && found.api->tensor_from_object == nullptr) found.api = nullptr;
+  found.is_neg = py::object(tensor.attr("is_neg")).release().ptr();
+  const auto* method = reinterpret_cast<PyMethodDescrObject*>(found.is_neg);
+  if (Py_IS_TYPE(found.is_neg, &PyMethodDescr_Type) && method->d_method->ml_flags == METH_NOARGS) {
+    found.is_neg_function = method->d_method->ml_meth;
+  }
+  PyObject* property = py::object(tensor.attr("requires_grad")).release().ptr();
+  if (Py_IS_TYPE(property, &PyGetSetDescr_Type)) {
+    found.requires_grad = reinterpret_cast<PyGetSetDescrObject*>(property)->d_getset;
+  }
+  found.memory = TorchMemory(reinterpret_cast<PyTypeObject*>(tensor.ptr()));
+  found.is_conj = py::object(tensor.attr("is_conj")).release().ptr();
+  PyObject* forward_mode = PyDict_GetItemString(loaded, "torch.autograd.forward_ad");
+  if (forward_mode != nullptr && PyModule_Check(forward_mode))
+    found.forward_mode = py::reinterpret_borrow<py::object>(forward_mode).release().ptr();
+  found.parameter = reinterpret_cast<PyTypeObject*>(parameter.inc_ref().ptr());
+  found.tensor = reinterpret_cast<PyTypeObject*>(tensor.inc_ref().ptr());  // never released
+  return found;
+}
+
+bool Torch::in_forward_mode() const {
+  if (forward_mode == nullptr) return false;
+  static PyObject* const key = PyUnicode_InternFromString("_current_level");
+  PyObject* level = PyDict_GetItem(PyModule_GetDict(forward_mode), key);
+  return level != nullptr && PyLong_Check(level) && PyLong_AsLong(level) >= 0;
+}
+
+bool Torch::is_plain_float(PyObject* object) const {
+  const auto is_false = [](PyObject* answer) {
+    if (answer == nullptr) PyErr_Clear();
+    Py_XDECREF(answer);
+    return answer == Py_False;
+  };
+  return requires_grad != nullptr && is_neg_function != nullptr &&
+         is_false(requires_grad->get(object, requires_grad->closure)) && is_false(is_neg_function(object, nullptr));
+}
+
+ManagedTensorVersioned* allocate_tensor(const Dims& shape, DataType dtype, int64_t item) {
+  const int64_t bytes = checked_mul(checked_count(shape), item);
+  const int64_t header = static_cast<int64_t>(sizeof(ExportBlock)) + 16 * shape.size();
+  const bool is_inline = bytes <= kInlineData;
+  // The data is aligned inside memory of plain malloc, because aligned allocation takes longer than a small gather.
+  auto* raw = static_cast<std::byte*>(std::malloc(static_cast<std::size_t>(header + (is_inline ? bytes + 63 : 0))));
+  if (raw == nullptr) throw std::bad_alloc();
+  auto* block = new (raw) ExportBlock{};
+  if (!is_inline) {
+    try {
+      block->memory = host::allocate(static_cast<std::size_t>(bytes));
+    } catch (...) {
+      std::free(raw);
+      throw;
+    }
+  }
+  auto* dims = reinterpret_cast<int64_t*>(raw + sizeof(ExportBlock));
+  const Dims stride = contiguous_strides(shape, 1);
+  for (int axis = 0; axis < shape.size(); ++axis) {
+    dims[axis] = shape[axis];
+    dims[shape.size() + axis] = stride[axis];
+  }
+  block->managed.version = {1, 1};
+  block->managed.deleter = delete_block;
+  block->managed.tensor = Tensor{is_inline ? next_line(raw + header) : block->memory,
+                                 {kCpu, 0},
+                                 shape.size(),
+                                 dtype,
+                                 dims,
+                                 dims + shape.size(),
+                                 0};
+  return &block->managed;
+}
+
+py::object to_torch(ManagedTensorVersioned* tensor) {
+  void* object = nullptr;
+  if (torch().api->managed_to_object(tensor, &object) != 0) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(static_cast<PyObject*>(object));
+}
+
+ManagedTensorVersioned* allocate_torch(const Dims& shape, DataType dtype, int device) {
+  if (torch().api->allocate == nullptr)
+    throw ExchangeError("this version of torch cannot allocate memory on a GPU through its exchange table");
+  Dims extent = shape;
+  Tensor prototype{nullptr, {kCuda, device}, shape.size(), dtype, extent.data(), nullptr, 0};
+  ManagedTensorVersioned* tensor = nullptr;
+  std::string problem;
+  const auto set_error = [](void* context, const char*, const char* message) {
+    *static_cast<std::string*>(context) = message;
+  };
+  if (torch().api->allocate(&prototype, &tensor, &problem, set_error) != 0) {
+    PyErr_Clear();
+    if (problem.find("out of memory") != std::string::npos) throw std::bad_alloc();
+    throw std::runtime_error("torch could not allocate the result: " + problem);
+  }
+  return tensor;
+}
+
+uintptr_t torch_stream(int device) {
+  void* stream = nullptr;
+  const ExchangeApi* api = torch().api;
+  if (api->current_stream == nullptr) throw ExchangeError("this version of torch does not report its current stream");
+  if (api->current_stream(kCuda, device, &stream) != 0) throw py::error_already_set();
+  return stream == nullptr ? kLegacyStream : reinterpret_cast<uintptr_t>(stream);
+}
+
+void mark_written(py::handle tensor) {
+  static PyObject* const written =
+      py::object(py::module_::import("gatherscatter._libraries.of_torch").attr("count_write")).release().ptr();
+  if (!py::reinterpret_steal<py::object>(PyObject_CallOneArg(written, tensor.ptr()))) throw py::error_already_set();
+}
+
+}  // namespace gs::dlpack

@@ -1,0 +1,234 @@
+// call_object.cpp: runs calls of operators and makes plans of them.
+#include "bindings/operators/call_object.h"
+
+#include <new>
+#include <utility>
+
+#include "bindings/arguments/arguments.h"
+#include "bindings/arguments/big_integers.h"
+#include "bindings/devices/device_operands.h"
+#include "bindings/operators/execute.h"
+#include "bindings/operators/plan_object.h"
+#include "bindings/python_errors.h"
+#include "core/error.h"
+
+namespace gs {
+namespace {
+
+struct CallObject {
+  PyObject_HEAD BoundCall call;
+};
+
+PyTypeObject* call_type = nullptr;
+
+void free_call(PyObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
+  reinterpret_cast<CallObject*>(object)->call.~BoundCall();
+  type->tp_free(object);
+  Py_DECREF(type);
+}
+
+BoundCall& self_of(PyObject* object) {
+  return reinterpret_cast<CallObject*>(object)->call;
+}
+
+// Throws the AxisError of a call again. The axis of a request is an int64, so that a huge one was cut; the message has
+// the axis as it was written.
+[[noreturn]] void raise_axis_error(const BoundCall& call, const AxisError& error) {
+  if (error.axis != INT64_MAX && error.axis != INT64_MIN) throw;
+  const py::object full = python_part("gatherscatter.errors", "axis_error")(call.request.op, call.axis, error.rank);
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(full.ptr())), full.ptr());
+  throw py::error_already_set();
+}
+
+py::object run_request(const BoundCall& call) {
+  OperatorRequest request = call.request;  // a copy, because resolve_wide may change its bounds
+  Operands operands;
+  adopt_all(request, call.operands(), operands);
+  if (request.direction == Direction::scatter) {
+    set_number(request, operands);
+    resolve_wide(request, operands);
+    return execute_scatter(request, operands, nullptr);
+  }
+  resolve_wide(request, operands);
+  Plan plan = make_plan(request, operands);
+  if (copy_host_operands(request, operands)) plan = make_plan(request, operands);
+  return execute_gather(request, plan, operands);
+}
+
+// Runs body, which runs or plans the request of a call. A TypeError or a ValueError goes to the handler of the call, if
+// it has one, and `finish` completes what the handler returns.
+template <class Body, class Finish>
+py::object handled(const BoundCall& call, Body body, Finish finish) {
+  PyObject* const result = guarded(call.request.name(), [&]() -> py::object {
+    try {
+      return body();
+    } catch (const AxisError& error) {
+      raise_axis_error(call, error);
+    }
+  });
+  if (result != nullptr) return py::reinterpret_steal<py::object>(result);
+  py::error_already_set error;
+  if (!call.handler || !(error.matches(PyExc_TypeError) || error.matches(PyExc_ValueError))) throw error;
+  return finish(call.handler(error.value(), *py::reinterpret_borrow<py::tuple>(call.handler_arguments)));
+}
+
+// The result of a call; any other object is returned as it is.
+py::object finished(const py::object& object) {
+  const BoundCall* const call = call_in(object.ptr());
+  if (call == nullptr) return object;
+  PyObject* const result = run_call(*call);
+  if (result == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(result);
+}
+
+py::object run_all(const BoundCall& call) {
+  if (call.steps) return call.steps();
+  return handled(
+      call,
+      [&] {
+        py::object result = run_request(call);
+        return call.then ? call.then(result) : result;
+      },
+      finished);
+}
+
+bool has_geometry(const ArrayView& view, const PlainArray& array) {
+  if (view.item != array.item || view.rank() != array.rank) return false;
+  for (int axis = 0; axis < array.rank; ++axis) {
+    if (view.extent[axis] != array.extent[axis] || view.stride[axis] != array.stride[axis]) return false;
+  }
+  return true;
+}
+
+PyObject* run_method(PyObject* self, PyObject*) {
+  return run_call(self_of(self));
+}
+
+PyObject* plan_method(PyObject* self, PyObject*) {
+  return guarded("plan", [&] { return plan_call(self_of(self)); });
+}
+
+PyObject* then_method(PyObject* self, PyObject* function) {
+  self_of(self).then = py::reinterpret_borrow<py::object>(function);
+  return Py_NewRef(self);
+}
+
+// otherwise(handler, *arguments)
+PyObject* otherwise_method(PyObject* self, PyObject* arguments) {
+  if (PyTuple_GET_SIZE(arguments) == 0) {
+    PyErr_SetString(PyExc_TypeError, "otherwise: the handler is missing");
+    return nullptr;
+  }
+  self_of(self).handler = py::reinterpret_borrow<py::object>(PyTuple_GET_ITEM(arguments, 0));
+  self_of(self).handler_arguments =
+      py::reinterpret_steal<py::object>(PyTuple_GetSlice(arguments, 1, PyTuple_GET_SIZE(arguments)));
+  return Py_NewRef(self);
+}
+
+PyMethodDef methods[] = {
+    {"run", run_method, METH_NOARGS, "Runs the call and returns its result."},
+    {"plan", plan_method, METH_NOARGS, "Makes the plan of the call. Reads no index value."},
+    {"then", then_method, METH_O, "Sets the function that is called with the result of the run; returns the call."},
+    {"otherwise", otherwise_method, METH_VARARGS,
+     "Sets handler(error, *arguments), which raises or replaces a TypeError or ValueError; returns the call."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyType_Slot slots[] = {
+    {Py_tp_dealloc, reinterpret_cast<void*>(free_call)},
+    {Py_tp_methods, methods},
+    {Py_tp_doc, const_cast<char*>("A call of an operator that has not run yet.")},
+    {0, nullptr},
+};
+
+PyType_Spec spec = {"gatherscatter._core.Call", sizeof(CallObject), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+
+}  // namespace
+
+RawOperands BoundCall::operands() const {
+  const auto handle = [](const py::object& object) { return object ? py::handle(object) : py::handle(Py_None); };
+  return {input, indices, handle(fill), handle(mask), handle(out), handle(source)};
+}
+
+py::object make_call(BoundCall&& call) {
+  PyObject* object = call_type->tp_alloc(call_type, 0);
+  if (object == nullptr) throw py::error_already_set();
+  new (&reinterpret_cast<CallObject*>(object)->call) BoundCall(std::move(call));
+  return py::reinterpret_steal<py::object>(object);
+}
+
+const BoundCall* call_in(PyObject* object) {
+  return Py_TYPE(object) == call_type ? &self_of(object) : nullptr;
+}
+
+PyObject* run_call(const BoundCall& call) noexcept {
+  return guarded(call.request.name(), [&] { return run_all(call); });
+}
+
+PyObject* run_returned(PyObject* returned) noexcept {
+  const BoundCall* const call = returned == nullptr ? nullptr : call_in(returned);
+  if (call == nullptr) return returned;
+  PyObject* result = run_call(*call);
+  Py_DECREF(returned);
+  return result;
+}
+
+py::object plan_call(const BoundCall& call) {
+  if (call.steps) throw py::type_error(call.reason.cast<std::string>());
+  return handled(
+      call,
+      [&] {
+        OperatorRequest request = call.request;
+        Operands operands;
+        adopt_all(request, call.operands(), operands);
+        const bool scatters = request.direction == Direction::scatter;
+        if (scatters) set_number(request, operands);
+        const Plan plan = scatters ? make_scatter_plan(request, operands) : make_plan(request, operands);
+        return make_plan_object(request, plan, operands);
+      },
+      [&](const py::object& replacement) {
+        if (const BoundCall* const other = call_in(replacement.ptr())) return plan_call(*other);
+        throw py::type_error(std::string(call.request.name()) + " has no plan for these arguments: " + kMovesNothing);
+      });
+}
+
+py::object run_plain(const OperatorRequest& request, py::handle input, py::handle index, const PlannedGather* planned) {
+  Operands operands;
+  adopt(request.op, Role::data, input, operands.input);
+  operands.indices.resize(1);
+  adopt(request.op, Role::index, index, operands.indices[0]);
+  choose_device(operands);
+  borrow(Role::data, operands.input);
+  if (operands.input.view.rank() == 0) throw ShapeError("the input is a scalar");
+  borrow(Role::index, operands.indices[0]);
+  const bool is_planned = planned != nullptr && planned->plan && !operands.device_call &&
+                          operands.indices[0].view.type == planned->index.type &&
+                          has_geometry(operands.input.view, planned->input) &&
+                          has_geometry(operands.indices[0].view, planned->index);
+  std::optional<Plan> own;
+  if (!is_planned) {
+    own = make_plan(request, operands);
+    if (copy_host_operands(request, operands)) own = make_plan(request, operands);
+  }
+  const Plan& plan = is_planned ? *planned->plan : *own;
+  if (plan.index[0].extent == 0) throw ShapeError("the axis is empty");
+  return execute_gather(request, plan, operands);
+}
+
+void bind_calls(py::module_& module) {
+  call_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  if (call_type == nullptr) throw py::error_already_set();
+  module.attr("Call") = py::handle(reinterpret_cast<PyObject*>(call_type));
+  module.def("run", [](const py::object& object) { return finished(object); });
+  module.def("steps", [](const py::str& op, const py::function& run, const py::str& reason) {
+    BoundCall call;
+    call.request.op = op;
+    call.steps = run;
+    call.reason = reason;
+    return make_call(std::move(call));
+  });
+}
+
+}  // namespace gs

@@ -1,0 +1,44 @@
+// lane.h: reads the most frequent forms of a call, without a Python frame, and runs the call if its plan is cached.
+#pragma once
+
+#include <Python.h>
+
+#include <vector>
+
+#include "bindings/operators/lane_call.h"
+#include "bindings/operators/small_call.h"
+
+namespace gs {
+
+// A call as vectorcall passes it: positional arguments, then the values of keywords.
+struct RawCall {
+  PyObject* const* arguments;
+  Py_ssize_t positional;
+  PyObject* keywords;  // tuple of names, or null
+  Py_ssize_t keyword_count() const { return keywords == nullptr ? 0 : PyTuple_GET_SIZE(keywords); }
+};
+
+// One form in which an operator is called: what each positional argument is, and which keywords may follow. All other
+// arguments have their defaults. The rule is `raise` and `from_end`.
+struct LaneForm {
+  enum Part : uint8_t { input, index, source, axis, out, kParts };
+  CallForm form;  // with the default of the axis
+  std::vector<Part> positional;
+  int required = 0;            // number of positional arguments that must be given
+  bool needs_axis = true;      // without a default
+  bool takes_no_axis = false;  // axis=None is valid
+  bool takes_axis_keyword = false;
+  bool takes_out_keyword = false;
+  bool is_in_place = false;  // `out` is the input
+};
+
+// Returns false if the call does not have this form.
+bool read_call(const LaneForm& form, const RawCall& raw, LaneCall& call);
+
+// Runs a call of plain arrays by the plan in the cache of this thread, which is made if the geometry is new. Declined
+// if an array is not plain, or if a call that writes into an array of the caller is not a small one, does not fit, or
+// has a bad index. Throws ShapeError, DTypeError or AxisError if the arguments do not fit together, before anything is
+// read or written.
+LaneResult run_cached(const LaneCall& call, PyObject* op);
+
+}  // namespace gs

@@ -1,0 +1,19 @@
+// lane_call.h: holds the arguments of a call that was read without a Python frame.
+#pragma once
+
+#include <Python.h>
+
+#include "bindings/operators/small_call.h"
+
+namespace gs {
+
+// Borrowed references.
+struct LaneCall {
+  CallForm form;
+  PyObject* input = nullptr;
+  PyObject* index = nullptr;
+  PyObject* source = nullptr;  // null: a gather
+  PyObject* out = nullptr;     // null: a fresh array
+};
+
+}  // namespace gs
