@@ -5,14 +5,14 @@
 #include <pybind11/pybind11.h>
 
 #include "backends/backend.h"
-#include "bindings/tables/arrow_table.h"
+#include "bindings/arguments/dlpack.h"
+#include "bindings/devices/device_module.h"
+#include "bindings/devices/offer.h"
 #include "bindings/operators/call_object.h"
 #include "bindings/operators/callable.h"
-#include "bindings/devices/device_module.h"
-#include "bindings/arguments/dlpack.h"
-#include "bindings/devices/offer.h"
 #include "bindings/operators/operators.h"
 #include "bindings/operators/plan_object.h"
+#include "bindings/tables/arrow_table.h"
 #include "bindings/thread_limits.h"
 #include "core/error.h"
 #include "host/host_info.h"

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gatherscatter as gs
-from small_arguments import INDEX_TYPES, ITEMS, outcome, values
+from small_arguments import INDEX_TYPES, ITEMS, definition, outcome, values
 
 
 def calls(x: Any, index: Any, axis: int, out: Any = None) -> list[tuple[Any, tuple[Any, ...], dict[str, Any]]]:
@@ -36,7 +36,7 @@ def test_as_the_python_functions(item: Any, index_type: str) -> None:
         low = 0 if index_type.startswith("u") else -count
         index = rng.integers(low, count, 23).astype(index_type)
         for op, args, kwargs in calls(x, index, 0):
-            expected = outcome(op.__wrapped__, *args, **kwargs)
+            expected = outcome(definition(op), *args, **kwargs)
             assert outcome(op, *args, **kwargs) == expected
             assert outcome(op, *args, **kwargs) == expected  # now with a cached plan
             assert expected[3] == x[index].tobytes()
@@ -53,7 +53,7 @@ def test_sizes_and_indices_outside(count: int, bad: int | None) -> None:
         out = np.full(count, -1.0)
         for op, args, kwargs in [*calls(x, index, 0), *calls(x, index, 0, out)]:
             result = outcome(op, *args, **kwargs)
-            assert result == outcome(op.__wrapped__, *args, **kwargs)
+            assert result == outcome(definition(op), *args, **kwargs)
             if bad is None:
                 assert result[3] == x[index].tobytes()
             else:
@@ -123,7 +123,7 @@ def test_other_geometry_in_the_same_place() -> None:
 def test_unusual_arguments(x: Any, index: Any) -> None:
     for axis in (0, -1, 5):
         for op, args, kwargs in calls(x, index, axis):
-            expected = outcome(op.__wrapped__, *args, **kwargs)
+            expected = outcome(definition(op), *args, **kwargs)
             assert outcome(op, *args, **kwargs) == expected
             assert outcome(op, *args, **kwargs) == expected
 
@@ -157,7 +157,7 @@ def test_out(which: int) -> None:
         x, index = np.arange(1.0, 9.0), np.array([2, 0, -1, 5])
         out = outs(x, index)[which]
         call, args, kwargs = [c for c in calls(x, index, 0) if c[0] is op][form]
-        result = outcome(call if direct else call.__wrapped__, *args, **kwargs, out=out)
+        result = outcome(call if direct else definition(call), *args, **kwargs, out=out)
         return *result, x.tobytes(), index.tobytes(), np.asarray(out).tobytes() if out is not None else None
 
     for op, forms in ((gs.take, 3), (gs.gather, 3), (gs.take_along_axis, 1)):
@@ -233,7 +233,7 @@ def test_plan_is_still_a_class() -> None:
     with pytest.raises(TypeError, match="alone"):
         bare(x, index[:1])
     with pytest.raises(TypeError, match="derives from PlanBase"):
-        gs._core.plan_lane(int)
+        gs._core.plan_class(int)
     with pytest.raises(AttributeError):
         gs.Plan.__new__(gs.Plan)(x, index)
 

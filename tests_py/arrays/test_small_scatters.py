@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import gatherscatter as gs
-from small_arguments import INDEX_TYPES, ITEMS, outcome, values
+from small_arguments import INDEX_TYPES, ITEMS, definition, outcome, values
 
 
 def both(op: Any, *args: Any, **kwargs: Any) -> list[tuple[Any, ...]]:
     """The outcomes of the operator and of its Python function, with the arguments after the call, each on copies."""
     found = []
-    for function in (op, op.__wrapped__, op):
+    for function in (op, definition(op), op):
         own = [a.copy(order="K") if type(a) is np.ndarray else a for a in args]
         own = [
             a if type(b) is not np.ndarray or b.flags.writeable else _frozen(a) for a, b in zip(own, args, strict=True)
@@ -116,7 +116,7 @@ def test_unusual_arguments(which: int) -> None:
 def test_arguments_that_overlap() -> None:
     for op in (gs.scatter, gs.put):
         found = []
-        for function in (op, op.__wrapped__, op):
+        for function in (op, definition(op), op):
             x = np.arange(8)
             index, source = x[2:5], x[4:7]
             if op is gs.scatter:

@@ -143,5 +143,4 @@ def _call(call: Callable[[Any, Any], _core.Call], source: Any, index: Any) -> _c
         return call(source, index)
     from gatherscatter.compat import _autograd  # imported here, because only tensors of torch that require grad use it
 
-    reason = "gather: self requires grad, and a plan has no gradient; make the plan with self.detach()"
-    return _core.steps("gather", lambda: _autograd.gather(call, source, index), reason)
+    return call(source.detach(), index).run_by(lambda: _autograd.gather(call, source, index))

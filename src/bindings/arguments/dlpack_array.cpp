@@ -4,8 +4,8 @@
 #include "backends/devices.h"
 #include "bindings/arguments/dlpack.h"
 #include "bindings/arguments/from_python.h"
-#include "bindings/python_errors.h"
 #include "bindings/arguments/tuples.h"
+#include "bindings/python_errors.h"
 #include "core/error.h"
 
 namespace gs::dlpack {

@@ -4,10 +4,10 @@
 #include <optional>
 #include <utility>
 
-#include "bindings/devices/device_location.h"
 #include "bindings/arguments/from_python.h"
-#include "bindings/gil.h"
 #include "bindings/arguments/torch_modes.h"
+#include "bindings/devices/device_location.h"
+#include "bindings/gil.h"
 #include "core/error.h"
 
 namespace gs {

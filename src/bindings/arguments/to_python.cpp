@@ -3,9 +3,9 @@
 // NumPy's header first
 #include <tuple>
 
-#include "bindings/devices/device_operands.h"
 #include "bindings/arguments/to_python.h"
 #include "bindings/arguments/tuples.h"
+#include "bindings/devices/device_operands.h"
 #include "core/checked.h"
 #include "core/error.h"
 #include "host/memory_pool.h"

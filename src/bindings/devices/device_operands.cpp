@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
+#include "bindings/arguments/tuples.h"
 #include "bindings/devices/deferred.h"
 #include "bindings/python_context.h"
-#include "bindings/arguments/tuples.h"
 #include "calls/attempt.h"
 #include "calls/copy.h"
 #include "core/error.h"

@@ -1,9 +1,9 @@
 // device_operands.h: declares how the operands of a call come to one device and are released by it.
 #pragma once
 
+#include "bindings/arguments/operands.h"
 #include "bindings/devices/device_call.h"
 #include "bindings/devices/device_location.h"
-#include "bindings/arguments/operands.h"
 #include "calls/call_result.h"
 
 namespace gs {

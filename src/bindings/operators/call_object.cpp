@@ -114,6 +114,11 @@ PyObject* then_method(PyObject* self, PyObject* function) {
   return Py_NewRef(self);
 }
 
+PyObject* run_by_method(PyObject* self, PyObject* function) {
+  self_of(self).steps = py::reinterpret_borrow<py::object>(function);
+  return Py_NewRef(self);
+}
+
 // otherwise(handler, *arguments)
 PyObject* otherwise_method(PyObject* self, PyObject* arguments) {
   if (PyTuple_GET_SIZE(arguments) == 0) {
@@ -130,6 +135,8 @@ PyMethodDef methods[] = {
     {"run", run_method, METH_NOARGS, "Runs the call and returns its result."},
     {"plan", plan_method, METH_NOARGS, "Makes the plan of the call. Reads no index value."},
     {"then", then_method, METH_O, "Sets the function that is called with the result of the run; returns the call."},
+    {"run_by", run_by_method, METH_O,
+     "Sets the function that runs the call in more than one move; the plan stays that of the call. Returns the call."},
     {"otherwise", otherwise_method, METH_VARARGS,
      "Sets handler(error, *arguments), which raises or replaces a TypeError or ValueError; returns the call."},
     {nullptr, nullptr, 0, nullptr},
@@ -176,7 +183,7 @@ PyObject* run_returned(PyObject* returned) noexcept {
 }
 
 py::object plan_call(const BoundCall& call) {
-  if (call.steps) throw py::type_error(call.reason.cast<std::string>());
+  if (call.reason) throw py::type_error(call.reason.cast<std::string>());
   return handled(
       call,
       [&] {

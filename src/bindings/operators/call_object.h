@@ -17,8 +17,9 @@ struct BoundCall {
   py::object axis;                                     // as it was written, for the message of a huge one
   py::object then;  // function that makes the public result of the result of the run; null: both are one
   py::object handler, handler_arguments;  // set by `otherwise`
-  py::object steps;   // function that runs the call, if it is more than one move; null: the request is run
-  py::object reason;  // why a call of several steps has no plan
+  // If a call is more than one move, the function that runs it; null: the request is run. Its plan is that of the
+  // request, unless `reason` says why it has none.
+  py::object steps, reason;
 
   RawOperands operands() const;
 };

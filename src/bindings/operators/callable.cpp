@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "bindings/arguments/keywords.h"
 #include "bindings/operators/call_object.h"
 #include "bindings/operators/callable.h"
-#include "bindings/arguments/keywords.h"
 #include "bindings/operators/lane.h"
 #include "bindings/operators/plan_object.h"
 #include "bindings/python_errors.h"

@@ -6,10 +6,10 @@
 
 #include "bindings/arguments/arguments.h"
 #include "bindings/arguments/big_integers.h"
+#include "bindings/arguments/to_python.h"
 #include "bindings/devices/device_operands.h"
 #include "bindings/python_context.h"
 #include "bindings/python_errors.h"
-#include "bindings/arguments/to_python.h"
 #include "calls/gather.h"
 #include "calls/overlap.h"
 #include "calls/scatter.h"

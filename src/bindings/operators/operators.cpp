@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "bindings/operators/call_object.h"
 #include "bindings/arguments/keywords.h"
+#include "bindings/operators/call_object.h"
 #include "bindings/python_errors.h"
 #include "core/error.h"
 

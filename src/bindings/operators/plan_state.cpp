@@ -190,7 +190,7 @@ PlanParts from_state(const py::dict& state) {
   request.coordinates = reader.boolean("coordinates");
   request.tile = reader.dims("tile");
   request.rule = {reader.word<Bounds>("bounds", kBoundsNames), reader.word<Negative>("negative", kNegativeNames)};
-  request.direction = reader.word<Direction>("direction", kDirectionNames);
+  if (reader.word<Direction>("direction", kDirectionNames) == Direction::scatter) request.set_scatter();
   request.combine.reduce = reader.word<Reduce>("reduce", kReduceNames);
   request.combine.include_self = reader.boolean("include_self");
   request.duplicates = reader.word<Duplicates>("duplicates", kDuplicatesNames);

@@ -3,9 +3,9 @@
 #include "bindings/tables/arrow_table.h"
 
 #include "arrow/exchange.h"
-#include "bindings/tables/arrow_capsules.h"
 #include "bindings/gil.h"
 #include "bindings/python_errors.h"
+#include "bindings/tables/arrow_capsules.h"
 #include "bindings/tables/table_call.h"
 #include "core/error.h"
 #include "table/device/upload.h"

@@ -1,11 +1,11 @@
 // selection_object.cpp: converts the arguments of `_core.Selection` to requests and maps, and its results to arrays.
 #include <algorithm>
 
-#include "bindings/tables/arrow_table.h"
 #include "bindings/arguments/big_integers.h"
 #include "bindings/devices/device_operands.h"
 #include "bindings/numpy_api.h"
 #include "bindings/python_errors.h"
+#include "bindings/tables/arrow_table.h"
 #include "bindings/tables/table_call.h"
 #include "calls/attempt.h"
 #include "core/error.h"
