@@ -470,7 +470,7 @@ def test_a_handler_raises_what_it_likes():
 def test_a_call_of_several_steps():
     call = _core.steps("take", lambda: 7, "take: no plan for sevens")
     assert call.run() == 7
-    with pytest.raises(TypeError, match="^take: no plan for sevens$"):
+    with pytest.raises(TypeError, match=r"^take: no plan for sevens$"):
         call.plan()
     call = gs.take.request(X, ROWS, axis=0).run_by(lambda: 8)
     assert call.run() == 8

@@ -49,6 +49,7 @@ const std::vector<LaneForm>& plan_forms() {
 
 // Runs a call by the first form that reads it.
 LaneResult run_lane(const Callable& self, const RawCall& raw) {
+  if (self.definition == nullptr && self.plan == nullptr) return LaneResult::declined();  // a plan that was never set
   for (const LaneForm& form : *self.forms) {
     LaneCall call;
     if (!read_call(form, raw, call)) continue;
