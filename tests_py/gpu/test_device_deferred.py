@@ -68,7 +68,7 @@ def test_calls_of_the_host_do_not_raise_it():
         gs.cuda.synchronize()
 
 
-def test_only_finished_checks_are_read(gpu):
+def test_only_what_is_ready_is_read(gpu):
     gpu.hold_receipts(True)
     bad_take()
     gpu.take_record()

@@ -210,7 +210,7 @@ def test_our_result_is_an_argument_like_any_other(gpu):
     assert host_of(picked).tolist() == X[ROWS][[0, 2]].tolist()
 
 
-def test_memory_without_a_stream_is_kept_until_the_work_is_done(gpu):
+def test_memory_without_a_stream_stays_alive_until_the_work_is_done(gpu):
     import weakref
 
     gpu.hold_receipts(True)
