@@ -47,6 +47,8 @@ class SmallMove {
   virtual ~SmallMove() = default;
   // As Backend::move. Returns false if the rule forbids an index; part of the destination may be written by then.
   virtual bool run(std::byte* dense, std::byte* indexed, const std::byte* index) const = 0;
+  // As `run`, for an object that one thread alone uses: nothing has to be copied first.
+  virtual bool run_alone(std::byte* dense, std::byte* indexed, const std::byte* index) = 0;
   // Returns true if the rule forbids none of the indices. Writes nothing.
   virtual bool allows(const std::byte* index) const = 0;
 };

@@ -33,6 +33,14 @@ class Small final : public SmallMove {
     return run_(job, 0, count_);
   }
 
+  bool run_alone(std::byte* dense, std::byte* indexed, const std::byte* index) override {
+    if (short_.run != nullptr) return short_.run(dense, indexed, index, count_, extent_);
+    prepared_.index[0].data = index;
+    prepared_.job.dense = dense;
+    prepared_.job.indexed = indexed;
+    return run_(prepared_.job, 0, count_);
+  }
+
   bool allows(const std::byte* index) const override {
     if (short_.run != nullptr) return short_.allows(index, count_, extent_);
     if (!plan_.can_fail()) return true;

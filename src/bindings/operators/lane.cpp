@@ -30,6 +30,54 @@ OperatorRequest request_of(const LaneCall& call, PyObject* op) {
   return {call.form.request(), py::reinterpret_borrow<py::object>(op)};
 }
 
+// Whether the values of all arrays are plain. This may run Python code, which may change any array, so it comes before
+// all reads.
+bool have_plain_values(const LaneCall& call) {
+  return has_plain_values(call.input) && (call.source == nullptr || has_plain_values(call.source)) &&
+         (call.out == nullptr || call.out == call.input || has_plain_values(call.out));
+}
+
+LaneResult run_into(const SmallCall& small, const LaneCall& call, const PlainArray& input, const PlainArray& index) {
+  PlainArray out;
+  return read_plain(call.out, Role::out, out) ? small.gather(input, index, &out) : LaneResult::declined();
+}
+
+LaneResult run_gather(const LaneCall& call, PyObject* op) {
+  PlainArray input;
+  PlainArray index;
+  const bool is_plain = have_plain_values(call) && read_plain(call.input, Role::data, input) && input.rank != 0 &&
+                        read_plain(call.index, Role::index, index);
+  if (is_plain) {
+    const PlannedCall& planned = PlannedCalls::of_thread().find(call.form, input, index, nullptr);
+    if (planned.small) {
+      const LaneResult result = call.out == nullptr ? planned.small.gather(input, index, nullptr)
+                                                    : run_into(planned.small, call, input, index);
+      if (!result.is_declined()) return result;
+    }
+    if (call.out == nullptr) {
+      const PlannedGather gather{planned.plan, input, index};
+      return LaneResult::of(run_plain(request_of(call, op), call.input, call.index, &gather).release().ptr());
+    }
+  }
+  if (call.out != nullptr || !is_plain_array(call.input) || !is_plain_array(call.index)) return LaneResult::declined();
+  return LaneResult::of(run_plain(request_of(call, op), call.input, call.index, nullptr).release().ptr());
+}
+
+LaneResult run_scatter(const LaneCall& call) {
+  if (call.out != nullptr && call.out != call.input) return LaneResult::declined();
+  PlainArray target;
+  PlainArray index;
+  PlainArray source;
+  const bool is_plain = have_plain_values(call) && read_plain(call.input, Role::data, target) && target.rank != 0 &&
+                        target.is_contiguous() && read_plain(call.index, Role::index, index) &&
+                        read_plain(call.source, Role::source, source) && source.is_contiguous() &&
+                        source.same_type(target);
+  if (!is_plain) return LaneResult::declined();
+  const PlannedCall& planned = PlannedCalls::of_thread().find(call.form, target, index, &source);
+  if (!planned.small || !planned.small.has_shape(source)) return LaneResult::declined();
+  return planned.small.scatter(target, index, source, call.out != nullptr);
+}
+
 }  // namespace
 
 bool read_call(const LaneForm& form, const RawCall& raw, LaneCall& call) {
@@ -37,8 +85,8 @@ bool read_call(const LaneForm& form, const RawCall& raw, LaneCall& call) {
   static PyObject* const out_name = PyUnicode_InternFromString("out");
   if (raw.positional < form.required || raw.positional > static_cast<Py_ssize_t>(form.positional.size())) return false;
   PyObject* parts[LaneForm::kParts] = {};
-  for (Py_ssize_t i = 0; i < raw.positional; ++i)
-    parts[form.positional[static_cast<std::size_t>(i)]] = raw.arguments[i];
+  const LaneForm::Part* const part = form.positional.data();
+  for (Py_ssize_t i = 0; i < raw.positional; ++i) parts[part[i]] = raw.arguments[i];
   for (Py_ssize_t i = 0; i < raw.keyword_count(); ++i) {
     PyObject* name = PyTuple_GET_ITEM(raw.keywords, i);
     PyObject* given = raw.arguments[raw.positional + i];
@@ -64,36 +112,7 @@ bool read_call(const LaneForm& form, const RawCall& raw, LaneCall& call) {
 }
 
 LaneResult run_cached(const LaneCall& call, PyObject* op) {
-  const bool scatters = call.source != nullptr;
-  const bool has_other_out = call.out != nullptr && call.out != call.input;
-  if (scatters && has_other_out) return LaneResult::declined();
-  PlainArray input;
-  PlainArray index;
-  PlainArray source;
-  PlainArray out;
-  // The checks of values may run Python code, which may change any array, so they come before all reads.
-  const bool is_plain =
-      has_plain_values(call.input) && (!scatters || has_plain_values(call.source)) &&
-      (!has_other_out || has_plain_values(call.out)) && (call.out == nullptr || read_plain(call.out, Role::out, out)) &&
-      read_plain(call.input, Role::data, input) && input.rank != 0 && read_plain(call.index, Role::index, index);
-  const bool is_fresh_gather = !scatters && call.out == nullptr;
-  if (!is_plain) {
-    if (!is_fresh_gather || !is_plain_array(call.input) || !is_plain_array(call.index)) return LaneResult::declined();
-    return LaneResult::of(run_plain(request_of(call, op), call.input, call.index, nullptr).release().ptr());
-  }
-  if (scatters && !(input.is_contiguous() && read_plain(call.source, Role::source, source) && source.is_contiguous() &&
-                    source.same_type(input))) {
-    return LaneResult::declined();
-  }
-  const PlannedCall& planned = PlannedCalls::of_thread().find(call.form, input, index, scatters ? &source : nullptr);
-  if (planned.small) {
-    const LaneResult result = scatters ? planned.small.scatter(input, index, source, call.out != nullptr)
-                                       : planned.small.gather(input, index, call.out == nullptr ? nullptr : &out);
-    if (!result.is_declined()) return result;
-  }
-  if (!is_fresh_gather) return LaneResult::declined();
-  const PlannedGather gather{planned.plan, input, index};
-  return LaneResult::of(run_plain(request_of(call, op), call.input, call.index, &gather).release().ptr());
+  return call.source != nullptr ? run_scatter(call) : run_gather(call, op);
 }
 
 }  // namespace gs

@@ -52,7 +52,7 @@ void PlanObject::prepare_small_call() {
       !same_strides(parts_.out.extent, parts_.out.stride, contiguous_strides(parts_.out.extent, parts_.out.item)))
     return;
   geometry_ = Geometry(parts_.input.plain(), parts_.indices[0].plain());
-  small_ = SmallCall(plan_, Direction::gather);
+  small_ = SmallCall(plan_, Direction::gather, true);
 }
 
 LaneResult PlanObject::run_small(const LaneCall& call) const {

@@ -45,7 +45,8 @@ void Geometry::add(const PlainArray& array) {
   }
 }
 
-SmallCall::SmallCall(const Plan& plan, Direction direction) : shape_(plan.result_shape) {
+SmallCall::SmallCall(const Plan& plan, Direction direction, bool is_shared)
+    : is_shared_(is_shared), shape_(plan.result_shape) {
   // Not supported here: results without axes, for which NumPy returns scalars, and items of zero bytes.
   if (shape_.empty() || plan.item == 0 || !keeps_lock(plan)) return;
   move_ = host_backend().small_move(plan, direction);
@@ -55,12 +56,12 @@ LaneResult SmallCall::gather(const PlainArray& input, const PlainArray& index, c
   if (out != nullptr) return gather_into(input, index, *out);
   if (input.library == Library::numpy) {
     PyObject* result = fresh_ndarray(input, shape_);
-    if (result == nullptr || move_->run(data_of(result), input.data, index.data)) return LaneResult::of(result);
+    if (result == nullptr || run(data_of(result), input.data, index.data)) return LaneResult::of(result);
     Py_DECREF(result);
     return LaneResult::declined();
   }
   dlpack::ManagedTensorVersioned* tensor = dlpack::allocate_tensor(shape_, input.dtype, input.item);
-  if (move_->run(static_cast<std::byte*>(tensor->tensor.data), input.data, index.data)) {
+  if (run(static_cast<std::byte*>(tensor->tensor.data), input.data, index.data)) {
     return LaneResult::of(dlpack::to_torch(tensor).release().ptr());
   }
   tensor->deleter(tensor);
@@ -72,7 +73,7 @@ LaneResult SmallCall::gather_into(const PlainArray& input, const PlainArray& ind
   if (!has_shape(target) || !target.is_contiguous()) return LaneResult::declined();
   const ByteRange written = range_of(target);
   if (written.overlaps(range_of(input)) || written.overlaps(range_of(index))) return LaneResult::declined();
-  if (!move_->allows(index.data) || !move_->run(target.data, input.data, index.data)) return LaneResult::declined();
+  if (!move_->allows(index.data) || !run(target.data, input.data, index.data)) return LaneResult::declined();
   if (target.library == Library::torch) dlpack::mark_written(target.object);
   return LaneResult::of(Py_NewRef(target.object));
 }
@@ -84,7 +85,7 @@ bool SmallCall::has_shape(const PlainArray& array) const {
 bool SmallCall::scatter_into(const PlainArray& input, const PlainArray& index, const PlainArray& source) const {
   const ByteRange written = range_of(input);
   return input.writable && !written.overlaps(range_of(index)) && !written.overlaps(range_of(source)) &&
-         move_->allows(index.data) && move_->run(source.data, input.data, index.data);
+         move_->allows(index.data) && run(source.data, input.data, index.data);
 }
 
 LaneResult SmallCall::scatter(const PlainArray& input, const PlainArray& index, const PlainArray& source,
@@ -99,7 +100,7 @@ LaneResult SmallCall::scatter(const PlainArray& input, const PlainArray& index, 
   const ByteRange old = range_of(input);
   const auto fill = [&](std::byte* target) {
     std::memcpy(target, old.begin, static_cast<std::size_t>(old.end - old.begin));
-    return move_->run(source.data, target, index.data);
+    return run(source.data, target, index.data);
   };
   if (input.library == Library::numpy) {
     PyObject* result = fresh_ndarray(input, shape);
@@ -130,21 +131,24 @@ const PlannedCall& PlannedCalls::find(const CallForm& form, const PlainArray& in
   const std::size_t slot = geometry.hash() ^ static_cast<std::size_t>(form.axis) ^
                            static_cast<std::size_t>(form.direction) << 3 ^ static_cast<std::size_t>(form.planner);
   Entry& entry = entries_[slot % entries_.size()];
-  static const PlannedCall kNotPlanned;
-  if (entry.geometry == geometry && entry.form == form) {
-    return source == nullptr || !entry.call.small || entry.call.small.has_shape(*source) ? entry.call : kNotPlanned;
-  }
+  if (entry.geometry == geometry && entry.form == form) return entry.call;
+  return plan(entry, geometry, form, input, index, source);
+}
+
+const PlannedCall& PlannedCalls::plan(Entry& entry, const Geometry& geometry, const CallForm& form,
+                                      const PlainArray& input, const PlainArray& index, const PlainArray* source) {
   Views views;
   set(views.input, input);
   views.indices.resize(1);
   set(views.indices[0], index);
   views.indices[0].type = index.type;
   if (source != nullptr) set(views.source.emplace(), *source);
-  Plan plan = make_plan(form.request(), views);
+  Plan made = make_plan(form.request(), views);
+  static const PlannedCall kNotPlanned;
+  if (source != nullptr && !(made.result_shape == views.source->extent)) return kNotPlanned;
   PlannedCall call;
-  if (source == nullptr || bytes_of(views.input) <= kKeepLockBytes) call.small = SmallCall(plan, form.direction);
-  if (source != nullptr && !(plan.result_shape == views.source->extent)) return kNotPlanned;
-  if (source == nullptr && !call.small) call.plan = std::make_shared<const Plan>(std::move(plan));
+  if (source == nullptr || bytes_of(views.input) <= kKeepLockBytes) call.small = SmallCall(made, form.direction, false);
+  if (source == nullptr && !call.small) call.plan = std::make_shared<const Plan>(std::move(made));
   entry.geometry = geometry;
   entry.form = form;
   entry.call = std::move(call);

@@ -59,7 +59,8 @@ class SmallCall {
  public:
   SmallCall() = default;
   // Empty if the move is not a small one.
-  SmallCall(const Plan& plan, Direction direction);
+  // `is_shared`: several threads use the object, or copies of it.
+  SmallCall(const Plan& plan, Direction direction, bool is_shared);
   bool has_shape(const PlainArray& array) const;
   explicit operator bool() const { return move_ != nullptr; }
 
@@ -73,7 +74,11 @@ class SmallCall {
  private:
   bool scatter_into(const PlainArray& input, const PlainArray& index, const PlainArray& source) const;
   LaneResult gather_into(const PlainArray& input, const PlainArray& index, const PlainArray& target) const;
-  std::shared_ptr<const SmallMove> move_;  // shared by copies of a plan object
+  bool run(std::byte* dense, std::byte* indexed, const std::byte* index) const {
+    return is_shared_ ? move_->run(dense, indexed, index) : move_->run_alone(dense, indexed, index);
+  }
+  std::shared_ptr<SmallMove> move_;  // shared by copies of a plan object
+  bool is_shared_ = false;
   Dims shape_;
 };
 
@@ -98,7 +103,8 @@ struct PlannedCall {
 class PlannedCalls {
  public:
   // The result is valid until the next call of `find`. In a scatter, `source` is not null, and the input and the source
-  // must be contiguous; the result is empty if the source has another shape than the points. Throws as make_plan.
+  // must be contiguous; the result may be for a source of another shape, and is empty if this source has another shape
+  // than the points. Throws as make_plan.
   const PlannedCall& find(const CallForm& form, const PlainArray& input, const PlainArray& index,
                           const PlainArray* source);
   static PlannedCalls& of_thread();
@@ -109,6 +115,8 @@ class PlannedCalls {
     Geometry geometry;
     PlannedCall call;
   };
+  [[gnu::noinline]] const PlannedCall& plan(Entry& entry, const Geometry& geometry, const CallForm& form,
+                                            const PlainArray& input, const PlainArray& index, const PlainArray* source);
   std::array<Entry, 16> entries_;
 };
 
