@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -411,3 +415,35 @@ def test_masked_arrays_and_matrices_only_through_the_numpy_faces():
     for x in (np.ma.masked_array(X, X > 5), X.view(np.matrix)):
         with pytest.raises(TypeError):
             gs.gather(x, 1, np.zeros((3, 1), int))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: gs.take(x, [10**9], 0),
+        lambda x: gs.take(x, np.array([0]), 0, out=np.zeros(1, "f4")),
+        lambda x: gs.put(x, [10**9], 1.0),
+        lambda x: gs.put(x, np.array([10**9]), np.array([1.0])),
+        lambda x: gs.put_along_axis(x, np.array([10**9]), np.array([1.0]), 0),
+        lambda x: gs.compress([False, False, False, True], x),
+        lambda x: gs.take(np.ma.array(x), [10**9]),
+    ],
+    ids=["take", "out", "put", "put of arrays", "put_along_axis", "compress", "masked"],
+)
+def test_an_error_does_not_keep_the_arguments_alive(call):
+    gc.collect()
+    gc.disable()
+    try:
+        x = np.ones(3)
+        alive = weakref.ref(x)
+        with contextlib.suppress(IndexError, TypeError):
+            call(x)
+        del x
+        assert alive() is None
+    finally:
+        gc.enable()
+
+
+def test_operators_have_weak_references():
+    assert weakref.ref(gs.take)() is gs.take
+    assert weakref.ref(gs.gather_nd)() is gs.gather_nd

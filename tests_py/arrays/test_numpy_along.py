@@ -151,3 +151,14 @@ def test_take_out_in_torch():
     assert gs.take(x, [5, 1], out=out) is out and out.tolist() == [5, 1]
     with pytest.raises(ValueError, match="shape"):
         gs.take(x, [5], out=out)
+
+
+@pytest.mark.parametrize("values", [1, np.ones((1,) * 33, "f4")], ids=["number", "floats"])
+def test_put_along_an_axis_beyond_the_32nd(values):
+    found, expected = np.zeros((1,) * 32 + (4,)), np.zeros((1,) * 32 + (4,))
+    index = np.zeros((1,) * 33, int)
+    gs.put_along_axis(found, index, values, 32)
+    expected[..., 0] = 1
+    np.testing.assert_array_equal(found, expected)
+    with pytest.raises(ValueError, match="could not be broadcast"):
+        gs.put_along_axis(found, index, np.ones(2), 32)

@@ -491,3 +491,30 @@ def test_planning_a_masked_array_writes_nothing():
             gs.plan(op, *arguments)
     np.testing.assert_array_equal(a.data, before.data)
     np.testing.assert_array_equal(a.mask, before.mask)
+
+
+def test_a_handler_that_returns_the_error_lets_it_stand():
+    call = _core.take_axis("take", X, [99], 0, 0, "raise", "from_end", None, None, None)
+    with pytest.raises(gs.OutOfBoundsError, match="99"):
+        call.otherwise(lambda error: error).run()
+
+
+def test_a_handler_that_returns_its_own_call_ends():
+    call = _core.take_axis("take", X, [99], 0, 0, "raise", "from_end", None, None, None)
+    call.otherwise(lambda error: call)
+    with pytest.raises(RecursionError):
+        call.run()
+    call = _core.take_axis("take", X, [0], 9, 0, "raise", "from_end", None, None, None)
+    call.otherwise(lambda error: call)
+    with pytest.raises(RecursionError):
+        call.plan()
+
+
+def test_a_plan_without_index_arrays_takes_a_tuple():
+    plan = gs.plan(gs.tile_gather, np.array(3.0), ())
+    for indices in (np.array([0]), [0], None):
+        with pytest.raises(TypeError, match="pass a tuple"):
+            plan(np.array(3.0), indices)
+        with pytest.raises(TypeError, match="pass a tuple"):
+            plan.scatter(np.array(3.0), indices, 1.0)
+    assert plan(np.array(3.0), ()) == 3

@@ -292,3 +292,43 @@ def test_mixed_libraries() -> None:
         out = torch.zeros(2, dtype=torch.float64)
         assert plan(x, index, out=out) is out
         assert out.tolist() == [2, 0]
+
+
+# ---- the forms of calls
+
+
+def made(**changes: Any) -> Any:
+    record = {"planner": "take_axis", "match": "prefix", "positional": ("input", "index"), "keywords": (), "axis": 0}
+    record.update(changes)
+    return gs._core.operator(gs.take.__wrapped__, [{k: v for k, v in record.items() if v != "left out"}])
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"planner": "at_points"}, "no lane for planner at_points"),
+        ({"match": "suffix"}, "match"),
+        ({"positional": ("input", "rows")}, "no part named rows"),
+        ({"keywords": ("index",)}, "keywords of a lane"),
+        ({"positional": ("index",)}, "either an input or an array"),
+        ({"positional": ("input", "out", "index")}, "either an input or an array"),
+        ({"positional": ("input",)}, "has no index"),
+        ({"positional": ("input", "index", "index")}, "twice"),
+        ({"positional": ("input", "axis", "index")}, "optional part before"),
+        ({"positional": ("input", "axis", "index"), "keywords": ("axis",), "axis": "left out"}, "optional part before"),
+    ],
+    ids=str,
+)
+def test_forms_that_no_call_can_have(changes: dict[str, Any], problem: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=problem):
+        made(**changes)
+
+
+def test_a_form_decides_what_the_lane_reads() -> None:
+    x, index = np.arange(6.0), np.array([2, 0])
+    swapped = made(positional=("index", "input"))
+    assert swapped(index, x).tolist() == [2, 0]  # the lane; the definition would take from the index
+    out = np.zeros(2)
+    keyword = made(keywords=("out",))
+    assert keyword(x, index, out=out) is out
+    assert made(axis="left out", positional=("input", "index", "axis"))(x, index, 0).tolist() == [2, 0]

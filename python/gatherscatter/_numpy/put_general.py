@@ -85,16 +85,16 @@ def _put(a: Any, ind: Any, v: Any, bounds: ScatterBounds, negative: Negative, ma
         call = _core.scatter_axis(
             "put", base, indices, None, 0, repeated, bounds, negative, None, True, "last", mask, base
         )
-        return call if mask is not None else call.otherwise(_raise_for_empty_target)
+        return call if mask is not None else call.otherwise(_error_of_empty_target)
 
     return _with_repeated("put", values, shape, write)
 
 
-def _raise_for_empty_target(error: Exception) -> None:
-    """Raise the error of a put, as NumPy's error where the target is empty."""
+def _error_of_empty_target(error: Exception) -> Exception:
+    """The error of a put; NumPy's error if the target is empty."""
     if isinstance(error, OutOfBoundsError) and not error.size and not isinstance(error, DeferredOutOfBoundsError):
-        raise EmptyTargetError(*error.fields())
-    raise error
+        raise EmptyTargetError(*error.fields()) from None
+    return error
 
 
 def or_general(error: Exception, general: Callable[..., Any], *arguments: Any) -> Any:
@@ -103,7 +103,7 @@ def or_general(error: Exception, general: Callable[..., Any], *arguments: Any) -
     The error stands if it is that of a bad index, unless the axis is empty.
     """
     if isinstance(error, OutOfBoundsError) and (error.size or type(error) is not OutOfBoundsError):
-        raise error
+        return error
     return general(*arguments)
 
 
@@ -166,10 +166,9 @@ def _check_broadcast(own: tuple[int, ...], base: tuple[int, ...], index: tuple[i
     points = index
     if axis is not None:
         points = tuple(m if d == axis or n == 1 else n for d, (n, m) in enumerate(zip(base, index, strict=True)))
-    try:
-        fits = np.broadcast_shapes(own, points) == (1,) * (len(own) - len(points)) + points
-    except ValueError:
-        fits = False
+    # np.broadcast_shapes has a limit of 32 axes.
+    lead = own[: max(len(own) - len(points), 0)]
+    fits = set(lead) <= {1} and all(m in (1, n) for m, n in zip(reversed(own), reversed(points), strict=False))
     if not fits:
         text = "shape mismatch: value array of shape {} could not be broadcast to indexing result of shape {}"
         raise ValueError(text.format(*(str(shape).replace(" ", "") for shape in (own, points))))

@@ -96,7 +96,7 @@ def _take_from(
     call = _core.take_axis(
         op, base, indices, axis, 0, bounds, negative, as_fill(op, base, fill_value), mask, memory_of(out)
     )
-    return _finished_as(a, out, call).otherwise(_raise_for_empty_axis, base, axis)
+    return _finished_as(a, out, call).otherwise(_error_of_empty_axis, base, axis)
 
 
 def _finished_as(a: Any, out: Any, call: _core.Call) -> _core.Call:
@@ -106,12 +106,12 @@ def _finished_as(a: Any, out: Any, call: _core.Call) -> _core.Call:
     return call if type(a) is _ndarray or not is_ndarray(a) else call.then(lambda result: _in_class_of(a, result))
 
 
-def _raise_for_empty_axis(error: Exception, base: Any, axis: int | None) -> None:
-    """Raise the error of a take, as NumPy's error for a take from an empty axis where NumPy raises it."""
+def _error_of_empty_axis(error: Exception, base: Any, axis: int | None) -> Exception:
+    """The error of a take; NumPy's error for a take from an empty axis where NumPy raises it."""
     is_of_this_call = isinstance(error, OutOfBoundsError) and not isinstance(error, DeferredOutOfBoundsError)
     if is_of_this_call and error.size == 0 and _is_only_empty_axis(error.axis, base, axis):
-        raise EmptyAxisError(*error.fields())
-    raise error
+        raise EmptyAxisError(*error.fields()) from None
+    return error
 
 
 def take_anything_along_axis(

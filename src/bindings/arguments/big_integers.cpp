@@ -49,11 +49,12 @@ py::object one_as_planned(py::handle op, py::handle index, IndexType type) {
 }  // namespace
 
 py::object as_planned(const OperatorRequest& request, py::handle indices, const std::vector<IndexType>& types) {
-  if (types.empty()) return py::reinterpret_borrow<py::object>(indices);
-  if (request.planner != Planner::at_points || request.coordinates) {
-    return one_as_planned(request.op, indices, types[0]);
+  const bool takes_tuple = request.planner == Planner::at_points && !request.coordinates;
+  if (takes_tuple && !PyTuple_Check(indices.ptr())) {
+    throw DTypeError("the plan was made for a tuple of index arrays; pass a tuple");
   }
-  if (!PyTuple_Check(indices.ptr())) throw DTypeError("the plan was made for a tuple of index arrays; pass a tuple");
+  if (types.empty()) return py::reinterpret_borrow<py::object>(indices);
+  if (!takes_tuple) return one_as_planned(request.op, indices, types[0]);
   py::list all;
   for (const py::handle index : py::reinterpret_borrow<py::tuple>(indices)) {
     all.append(one_as_planned(request.op, index, types[std::min(all.size(), types.size() - 1)]));

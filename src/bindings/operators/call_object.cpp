@@ -56,6 +56,16 @@ py::object run_request(const BoundCall& call) {
   return execute_gather(request, plan, operands);
 }
 
+// Counts a level of recursion: a handler may return the call that it handles.
+struct RecursionScope {
+  RecursionScope() {
+    if (Py_EnterRecursiveCall(" in a call of gatherscatter") != 0) throw py::error_already_set();
+  }
+  RecursionScope(const RecursionScope&) = delete;
+  RecursionScope& operator=(const RecursionScope&) = delete;
+  ~RecursionScope() { Py_LeaveRecursiveCall(); }
+};
+
 // Runs body, which runs or plans the request of a call. A TypeError or a ValueError goes to the handler of the call, if
 // it has one, and `finish` completes what the handler returns.
 template <class Body, class Finish>
@@ -70,7 +80,11 @@ py::object handled(const BoundCall& call, Body body, Finish finish) {
   if (result != nullptr) return py::reinterpret_steal<py::object>(result);
   py::error_already_set error;
   if (!call.handler || !(error.matches(PyExc_TypeError) || error.matches(PyExc_ValueError))) throw error;
-  return finish(call.handler(error.value(), *py::reinterpret_borrow<py::tuple>(call.handler_arguments)));
+  // A handler that raised the error again would keep the arguments alive: its frame would be in the error's traceback.
+  const py::object replacement =
+      call.handler(error.value(), *py::reinterpret_borrow<py::tuple>(call.handler_arguments));
+  if (replacement.is(error.value())) throw error;
+  return finish(replacement);
 }
 
 // The result of a call; any other object is returned as it is.
@@ -138,7 +152,8 @@ PyMethodDef methods[] = {
     {"run_by", run_by_method, METH_O,
      "Sets the function that runs the call in more than one move; the plan stays that of the call. Returns the call."},
     {"otherwise", otherwise_method, METH_VARARGS,
-     "Sets handler(error, *arguments), which raises or replaces a TypeError or ValueError; returns the call."},
+     "Sets handler(error, *arguments) for a TypeError or ValueError: it returns the error, or what replaces it, or "
+     "raises. Returns the call."},
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -171,7 +186,10 @@ const BoundCall* call_in(PyObject* object) {
 }
 
 PyObject* run_call(const BoundCall& call) noexcept {
-  return guarded(call.request.name(), [&] { return run_all(call); });
+  return guarded(call.request.name(), [&] {
+    const RecursionScope scope;
+    return run_all(call);
+  });
 }
 
 PyObject* run_returned(PyObject* returned) noexcept {
@@ -183,6 +201,7 @@ PyObject* run_returned(PyObject* returned) noexcept {
 }
 
 py::object plan_call(const BoundCall& call) {
+  const RecursionScope scope;
   if (call.reason) throw py::type_error(call.reason.cast<std::string>());
   return handled(
       call,

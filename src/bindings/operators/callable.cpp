@@ -10,6 +10,7 @@
 #include "bindings/arguments/keywords.h"
 #include "bindings/operators/call_object.h"
 #include "bindings/operators/callable.h"
+#include "bindings/operators/forms.h"
 #include "bindings/operators/lane.h"
 #include "bindings/operators/plan_object.h"
 #include "bindings/python_errors.h"
@@ -22,6 +23,7 @@ namespace {
 struct Callable {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* attributes;  // __dict__ of an operator
+  PyObject* weak_references;
   PyObject* name;
   PyObject* definition;
   const std::vector<LaneForm>* forms;
@@ -32,19 +34,6 @@ struct Callable {
 
 Callable* self_of(PyObject* object) {
   return reinterpret_cast<Callable*>(object);
-}
-
-// The form of the calls of all plans: an input, an index, out=.
-const std::vector<LaneForm>& plan_forms() {
-  static const auto& forms = *new std::vector<LaneForm>([] {
-    LaneForm form;
-    form.positional = {LaneForm::input, LaneForm::index};
-    form.required = 2;
-    form.needs_axis = false;
-    form.takes_out_keyword = true;
-    return std::vector<LaneForm>{form};
-  }());
-  return forms;
 }
 
 // Runs a call by the first form that reads it.
@@ -99,6 +88,7 @@ PyObject* call(PyObject* object, PyObject* const* arguments, std::size_t flags, 
 void free_operator(PyObject* object) {
   Callable* self = self_of(object);
   PyTypeObject* type = Py_TYPE(object);
+  if (self->weak_references != nullptr) PyObject_ClearWeakRefs(object);
   Py_CLEAR(self->definition);
   Py_CLEAR(self->attributes);
   Py_CLEAR(self->name);
@@ -145,6 +135,7 @@ PyMethodDef operator_methods[] = {
 PyMemberDef operator_members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Callable, vectorcall), READONLY, nullptr},
     {"__dictoffset__", T_PYSSIZET, offsetof(Callable, attributes), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(Callable, weak_references), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr},
 };
 
@@ -170,55 +161,14 @@ PyType_Spec operator_spec = {"gatherscatter._core.Operator", sizeof(Callable), 0
 
 PyTypeObject* operator_type = nullptr;
 
-LaneForm::Part part_named(const std::string& name) {
-  const char* const names[] = {"input", "index", "source", "axis", "out"};
-  for (int part = 0; part < LaneForm::kParts; ++part) {
-    if (name == names[part]) return static_cast<LaneForm::Part>(part);
-  }
-  throw py::value_error("a form has no part named " + name);
-}
-
-// Reads a form from a dict: planner, match, positional, keywords, and axis (its default) unless the axis must be given.
-LaneForm form_in(const py::dict& record) {
-  LaneForm form;
-  const auto planner = record["planner"].cast<std::string>();
-  if (planner != "take_axis" && planner != "along_axis") throw py::value_error("no lane for planner " + planner);
-  form.form.planner = planner == "along_axis" ? Planner::along_axis : Planner::take_axis;
-  form.form.match = parse_match(py::object(record["match"]).ptr());
-  for (const py::handle name : py::tuple(record["positional"])) {
-    form.positional.push_back(part_named(name.cast<std::string>()));
-  }
-  for (const py::handle name : py::tuple(record["keywords"])) {
-    const LaneForm::Part part = part_named(name.cast<std::string>());
-    if (part != LaneForm::axis && part != LaneForm::out) throw py::value_error("keywords of a lane are axis and out");
-    (part == LaneForm::axis ? form.takes_axis_keyword : form.takes_out_keyword) = true;
-  }
-  bool has_input = false;
-  for (const LaneForm::Part part : form.positional) {
-    has_input = has_input || part == LaneForm::input;
-    if (part == LaneForm::source) form.form.direction = Direction::scatter;
-    if (part == LaneForm::out) form.is_in_place = true;
-    const bool is_optional = part == LaneForm::axis && (form.takes_axis_keyword || record.contains("axis"));
-    if (!is_optional) ++form.required;
-  }
-  if (has_input == form.is_in_place) throw py::value_error("a form has either an input or an array that it writes to");
-  if (record.contains("axis")) {
-    form.needs_axis = false;
-    form.form.has_axis = !record["axis"].is_none();
-    form.takes_no_axis = !form.form.has_axis;
-    if (form.form.has_axis) form.form.axis = record["axis"].cast<int64_t>();
-  }
-  return form;
-}
-
 py::object make_operator(const py::function& function, const py::list& forms, bool returns_none) {
-  auto read = std::make_unique<std::vector<LaneForm>>();
-  for (const py::handle form : forms) read->push_back(form_in(py::reinterpret_borrow<py::dict>(form)));
+  auto read = std::make_unique<std::vector<LaneForm>>(forms_in(forms));
   const py::str name = function.attr("__name__");
   auto* self = PyObject_New(Callable, operator_type);
   if (self == nullptr) throw py::error_already_set();
   self->vectorcall = call;
   self->attributes = nullptr;
+  self->weak_references = nullptr;
   self->name = Py_NewRef(name.ptr());
   PyUnicode_InternInPlace(&self->name);
   self->definition = Py_NewRef(function.ptr());

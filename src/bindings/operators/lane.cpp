@@ -83,10 +83,11 @@ LaneResult run_scatter(const LaneCall& call) {
 bool read_call(const LaneForm& form, const RawCall& raw, LaneCall& call) {
   static PyObject* const axis_name = PyUnicode_InternFromString("axis");
   static PyObject* const out_name = PyUnicode_InternFromString("out");
-  if (raw.positional < form.required || raw.positional > static_cast<Py_ssize_t>(form.positional.size())) return false;
+  if (raw.positional < form.required || raw.positional > form.count) return false;
   PyObject* parts[LaneForm::kParts] = {};
-  const LaneForm::Part* const part = form.positional.data();
-  for (Py_ssize_t i = 0; i < raw.positional; ++i) parts[part[i]] = raw.arguments[i];
+  for (std::size_t i = 0; i < static_cast<std::size_t>(raw.positional); ++i) {
+    parts[form.positional[i]] = raw.arguments[i];
+  }
   for (Py_ssize_t i = 0; i < raw.keyword_count(); ++i) {
     PyObject* name = PyTuple_GET_ITEM(raw.keywords, i);
     PyObject* given = raw.arguments[raw.positional + i];

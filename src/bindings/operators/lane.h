@@ -3,7 +3,7 @@
 
 #include <Python.h>
 
-#include <vector>
+#include <array>
 
 #include "bindings/operators/lane_call.h"
 #include "bindings/operators/small_call.h"
@@ -23,8 +23,9 @@ struct RawCall {
 struct LaneForm {
   enum Part : uint8_t { input, index, source, axis, out, kParts };
   CallForm form;  // with the default of the axis
-  std::vector<Part> positional;
-  int required = 0;            // number of positional arguments that must be given
+  std::array<Part, kParts> positional{};
+  int count = 0;               // of positional arguments
+  int required = 0;            // of these, the number that must be given
   bool needs_axis = true;      // without a default
   bool takes_no_axis = false;  // axis=None is valid
   bool takes_axis_keyword = false;

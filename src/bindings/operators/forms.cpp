@@ -1,0 +1,80 @@
+// forms.cpp: reads the forms of calls, and refuses those that no call can have.
+#include "bindings/operators/forms.h"
+
+#include <algorithm>
+#include <string>
+
+#include "bindings/arguments/keywords.h"
+
+namespace gs {
+namespace {
+
+LaneForm::Part part_named(const std::string& name) {
+  const char* const names[] = {"input", "index", "source", "axis", "out"};
+  for (int part = 0; part < LaneForm::kParts; ++part) {
+    if (name == names[part]) return static_cast<LaneForm::Part>(part);
+  }
+  throw py::value_error("a form has no part named " + name);
+}
+
+LaneForm form_in(const py::dict& record) {
+  LaneForm form;
+  const auto planner = record["planner"].cast<std::string>();
+  if (planner != "take_axis" && planner != "along_axis") throw py::value_error("no lane for planner " + planner);
+  form.form.planner = planner == "along_axis" ? Planner::along_axis : Planner::take_axis;
+  form.form.match = parse_match(py::object(record["match"]).ptr());
+  for (const py::handle name : py::tuple(record["positional"])) {
+    const LaneForm::Part part = part_named(name.cast<std::string>());
+    const auto* const end = form.positional.begin() + form.count;
+    if (std::find(form.positional.cbegin(), end, part) != end) throw py::value_error("a form names a part twice");
+    form.positional[static_cast<std::size_t>(form.count++)] = part;
+  }
+  for (const py::handle name : py::tuple(record["keywords"])) {
+    const LaneForm::Part part = part_named(name.cast<std::string>());
+    if (part != LaneForm::axis && part != LaneForm::out) throw py::value_error("keywords of a lane are axis and out");
+    (part == LaneForm::axis ? form.takes_axis_keyword : form.takes_out_keyword) = true;
+  }
+  bool has_input = false;
+  bool has_index = false;
+  for (int i = 0; i < form.count; ++i) {
+    const LaneForm::Part part = form.positional[static_cast<std::size_t>(i)];
+    has_input = has_input || part == LaneForm::input;
+    has_index = has_index || part == LaneForm::index;
+    if (part == LaneForm::source) form.form.direction = Direction::scatter;
+    if (part == LaneForm::out) form.is_in_place = true;
+    const bool is_optional = part == LaneForm::axis && (form.takes_axis_keyword || record.contains("axis"));
+    if (!is_optional && form.required != i) throw py::value_error("a form has an optional part before a required one");
+    if (!is_optional) ++form.required;
+  }
+  if (has_input == form.is_in_place) throw py::value_error("a form has either an input or an array that it writes to");
+  if (!has_index) throw py::value_error("a form has no index");
+  if (record.contains("axis")) {
+    form.needs_axis = false;
+    form.form.has_axis = !record["axis"].is_none();
+    form.takes_no_axis = !form.form.has_axis;
+    if (form.form.has_axis) form.form.axis = record["axis"].cast<int64_t>();
+  }
+  return form;
+}
+
+}  // namespace
+
+std::vector<LaneForm> forms_in(const py::list& records) {
+  std::vector<LaneForm> forms;
+  for (const py::handle record : records) forms.push_back(form_in(py::reinterpret_borrow<py::dict>(record)));
+  return forms;
+}
+
+const std::vector<LaneForm>& plan_forms() {
+  static const auto& forms = *new std::vector<LaneForm>([] {
+    LaneForm form;
+    form.positional = {LaneForm::input, LaneForm::index};
+    form.count = form.required = 2;
+    form.needs_axis = false;
+    form.takes_out_keyword = true;
+    return std::vector<LaneForm>{form};
+  }());
+  return forms;
+}
+
+}  // namespace gs
