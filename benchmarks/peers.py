@@ -236,6 +236,8 @@ FORMS = (
     Form(TORCH, "points", f"torch.take(x, {FLAT}, out=out)"),
     Form(TORCH, "points", f"torch.index_select(x.view(-1), 0, {FLAT}, out=out)"),
     # ---- rows written, no target twice
+    Form(GS, "set_rows", "gs.scatter(x, i, b)"),
+    Form(GS, "set_rows", "gs.scatter(out, i, b, out=out)"),
     Form(GS, "set_rows", "gs.scatter_nd(x, i[:, None], b)"),
     Form(GS, "set_rows", "gs.scatter_nd(out, i[:, None], b, out=out)"),
     Form(NP, "set_rows", "r = x.copy(); r[i] = b", result="r"),

@@ -99,6 +99,7 @@ def run(operator: str, data: st.DataObject) -> None:
 # The reading operator that takes the arguments of a writing operator.
 MIRRORED = {
     "scatter": "gather_dim",
+    "scatter_axis": "gather_axis",
     "scatter_nd": "gather_nd",
     "plan_scatter": "gather_axis",
     "tile_scatter": "tile_gather",
@@ -178,6 +179,11 @@ def test_gather_nd(data):
 @given(st.data())
 def test_scatter(data):
     run_writing("scatter", data)
+
+
+@given(st.data())
+def test_scatter_axis(data):
+    run_writing("scatter_axis", data)
 
 
 @given(st.data())

@@ -92,6 +92,7 @@ def test_the_largest_size_is_above_every_threshold(kind, operator):
         "take": (gs.take, p.source, p.indices, p.axis),
         "take_along_axis": (gs.take_along_axis, p.source, p.indices, p.axis),
         "scatter": (gs.scatter, p.source, p.axis, p.indices, p.src),
+        "scatter_axis": (gs.scatter, p.source, p.indices, p.src, p.axis),
         "scatter_nd": (gs.scatter_nd, p.source, p.indices, p.src),
         "plan_scatter": (gs.gather, p.source, p.indices, p.axis),
         "tile_scatter": (gs.tile_scatter, p.source, tuple(p.indices), p.src),

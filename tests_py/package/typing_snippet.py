@@ -53,6 +53,12 @@ def numpy_arrays_written(x: Floats, i: npt.NDArray[np.int32], mask: npt.NDArray[
     assert_type(gs.scatter(x, np.int64(0), [[1, 2]], 1.5, reduce="add", include_self=False), Floats)
     assert_type(gs.scatter(input=x, dim=0, index=i, src=[[1, 2]], duplicates="first", out=x), Floats)
     assert_type(gs.scatter(x, 0, i, x, bounds="drop", negative="out_of_bounds", mask=mask), Floats)
+    assert_type(gs.scatter(x, i, x), Floats)
+    assert_type(gs.scatter(x, [1, 2], 1.5, 1, 1, reduce="add", mask=mask), Floats)
+    assert_type(gs.scatter(x, i, x, axis=1, batch_dims=1, out=x), Floats)
+    assert_type(gs.scatter(x, i, src=x, axis=1), Floats)
+    assert_type(gs.scatter(x, indices=i, src=[1.5, 2.5]), Floats)
+    assert_type(gs.scatter(input=x, indices=i, src=x, axis=0, batch_dims=0), Floats)
     assert_type(gs.scatter_nd(x, i, x), Floats)
     assert_type(gs.scatter_nd(x, i, 1, 1, reduce="amax", duplicates="last", bounds="clip", mask=mask, out=x), Floats)
     gs.tile_scatter(x, (i, i), 1, mask=mask, check_bounds=False, latency=3)
@@ -73,6 +79,8 @@ def other_arrays(x: Foreign, i: Foreign) -> None:
     assert_type(gs.gather_nd(x, i), Foreign)
     assert_type(gs.scatter(x, 0, i, x), Foreign)
     assert_type(gs.scatter(x, 0, i, 1, reduce="mean", out=x), Foreign)
+    assert_type(gs.scatter(x, i, x), Foreign)
+    assert_type(gs.scatter(x, indices=i, src=x, axis=1), Foreign)
     assert_type(gs.scatter_nd(x, i, x), Foreign)
     gs.tile_scatter(x, (i,), 1)
     gs.compat.cutile.scatter(x, (i,), 1)
@@ -115,6 +123,8 @@ def mistakes(x: Floats, i: npt.NDArray[np.int64]) -> None:
     gs.take(x, i, mode="nearest")  # type: ignore[call-overload]
     gs.tile_gather(array=x, indices=i)  # type: ignore[call-overload]
     gs.scatter(x, 0, i)  # type: ignore[call-overload]
+    gs.scatter(x, i)  # type: ignore[call-overload]
+    gs.scatter(x, indices=i, axis=0)  # type: ignore[call-overload]
     gs.scatter(x, 0, i, x, bounds="fill")  # type: ignore[call-overload]
     gs.scatter(x, 0, i, x, reduce="plus")  # type: ignore[call-overload]
     gs.scatter_nd(x, i, x, duplicates="any")  # type: ignore[call-overload]
