@@ -175,6 +175,15 @@ def points(x, i, out):
 
 
 @_parallel
+def roll(x, i, out):
+    n = len(x)
+    shift = i[()] % n
+    for k in prange(n):
+        out[k] = x[k - shift if k >= shift else k - shift + n]
+    return out
+
+
+@_parallel
 def set_rows(out, i, b):
     n, width, bad = len(out), out.shape[1], 0
     for k in prange(len(i)):

@@ -235,6 +235,11 @@ FORMS = (
     Form(TORCH, "points", f"torch.take(x, {FLAT})"),
     Form(TORCH, "points", f"torch.take(x, {FLAT}, out=out)"),
     Form(TORCH, "points", f"torch.index_select(x.view(-1), 0, {FLAT}, out=out)"),
+    # ---- an array rolled along its only axis
+    Form(GS, "roll", "gs.roll(x, i)"),
+    Form(NP, "roll", "np.roll(x, i)"),
+    Form(NP, "roll", "np.concatenate((x[-i:], x[:-i]))"),
+    Form(TORCH, "roll", "torch.roll(x, int(i))"),
     # ---- rows written, no target twice
     Form(GS, "set_rows", "gs.scatter(x, i, b)"),
     Form(GS, "set_rows", "gs.scatter(out, i, b, out=out)"),

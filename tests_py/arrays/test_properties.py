@@ -15,7 +15,7 @@ from contract import READING, Problem
 from contract_run import verify
 from contract_shapes import Geometry, covering
 from contract_write import PROCEDURES, WRITING, source_items
-from layouts import one_item
+from layouts import one_item, significant
 from reference_reduce import REDUCTIONS, reducible
 
 RULES = st.sampled_from(["raise", "raise", "deferred", "fill", "clip", "wrap"])
@@ -164,6 +164,19 @@ def test_take(data):
 @given(st.data())
 def test_take_along_axis(data):
     run("take_along_axis", data)
+
+
+@given(st.data())
+def test_roll(data):
+    x = data.draw(strided(data.draw(st.lists(SIDES, max_size=4))), label="x")
+    axes = st.integers(-x.ndim, x.ndim - 1) if x.ndim else st.nothing()
+    axis = data.draw(st.none() | axes | st.lists(axes, min_size=1, max_size=4).map(tuple), label="axis")
+    number = st.one_of(st.integers(-9, 9), st.integers(-(2**70), 2**70))
+    several = st.lists(number, min_size=len(axis), max_size=len(axis)) if isinstance(axis, tuple) else number
+    shift = data.draw(number | several, label="shift")
+    result = gs.roll(x, shift, axis)
+    assert result.shape == x.shape and result.dtype == x.dtype and result.flags.c_contiguous
+    assert significant(result) == significant(reference.roll(x, shift, axis).result)
 
 
 @given(st.data())

@@ -30,6 +30,15 @@ def test_take_is_numpys(mode, axis):
     np.testing.assert_array_equal(answer.result, SOURCE.take(indices, axis, mode=mode), strict=True)
 
 
+@pytest.mark.parametrize("axis", [None, 0, -1, (0, 2), (1, 1)])
+@pytest.mark.parametrize("shift", [0, 3, -2, 10**30])
+def test_roll_is_numpys(shift, axis):
+    np.testing.assert_array_equal(reference.roll(SOURCE, shift, axis).result, np.roll(SOURCE, shift, axis), strict=True)
+    if isinstance(axis, tuple):
+        expected = np.roll(SOURCE, (shift, 1), axis)
+        np.testing.assert_array_equal(reference.roll(SOURCE, (shift, 1), axis).result, expected, strict=True)
+
+
 @pytest.mark.parametrize("axis", [None, 0, 1, 2, -1])
 def test_take_along_axis_is_numpys(axis):
     if axis is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gatherscatter import _core
 from gatherscatter._libraries.of_python import is_integer
 from gatherscatter._ops.forms import UNSET, slices_in
-from gatherscatter._ops.keywords import Duplicates, Negative, Reduce, ScatterBounds
+from gatherscatter._ops.keywords import Duplicates, HasShape, Negative, Reduce, ScatterBounds
 from gatherscatter._ops.operator import Form, operator
 from gatherscatter._values.integers import one_integer
 from gatherscatter._values.source import as_source
@@ -27,13 +27,8 @@ ArrayT = TypeVar("ArrayT")
 ScalarT = TypeVar("ScalarT", bound=np.generic)
 
 
-class _HasShape(Protocol):
-    @property
-    def shape(self) -> Any: ...
-
-
 # No integer: an integer in second place is a dim.
-_Indices = Sequence[Any] | _HasShape
+_Indices = Sequence[Any] | HasShape
 
 
 @overload
