@@ -286,6 +286,21 @@ def _roll(quick: bool) -> Workload:
     )
 
 
+def _repeat(quick: bool) -> Workload:
+    count = 4 << 10 if quick else 4 << 20
+    source = buffers.random((count,), "float32", seed=12)
+    counts = np.arange(count) % 8
+    sets = [{"i": buffers.filled(np.random.default_rng(seed).permutation(counts), "int64")} for seed in range(SETS)]
+    total = int(counts.sum())
+    return Workload(
+        source=source,
+        sets=sets,
+        out=buffers.empty((total,), "float32"),
+        expected=lambda i: np.repeat(source, i),
+        constants={"total": total},
+    )
+
+
 def _small(count: int) -> Any:
     def build(quick: bool) -> Workload:
         source = buffers.random((1024,), "float32", seed=6)
@@ -376,6 +391,7 @@ CASES = (
     Case("27", "gather_nd", "points", "[256,256,256] f32, 2 Mi int64 coordinates", _points),
     Case("28", "put_along_axis", "set_last", "[4096,4096] f32, index [4096,1024] unique in a row", _set_last),
     Case("34", "roll", "roll", "16 Mi f32 by a third", _roll),
+    Case("35", "repeat", "repeat", "4 Mi f32, each 0 to 7 times, int64", _repeat),
     _table("29", "table_polars", "frame", "polars: 12 columns, 3 of strings, 10 % null, 1 Mi uint32", "frame"),
     _table("30", "table_chunks", "chunks", "12 nullable columns in 64 chunks, 1 Mi int32, 5 % null", "chunks"),
     _table("31a", "table_scatter_10", "replace", "12 columns, 2 of strings, 1 Mi rows, 10 % replaced", "replaced", 0.1),

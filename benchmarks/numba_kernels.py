@@ -175,6 +175,15 @@ def points(x, i, out):
 
 
 @_parallel
+def repeat(x, i, out):
+    ends = np.cumsum(i)
+    for j in prange(len(x)):
+        for k in range(ends[j] - i[j], ends[j]):
+            out[k] = x[j]
+    return out
+
+
+@_parallel
 def roll(x, i, out):
     n = len(x)
     shift = i[()] % n

@@ -240,6 +240,11 @@ FORMS = (
     Form(NP, "roll", "np.roll(x, i)"),
     Form(NP, "roll", "np.concatenate((x[-i:], x[:-i]))"),
     Form(TORCH, "roll", "torch.roll(x, int(i))"),
+    # ---- items repeated, each as many times as its count says
+    Form(GS, "repeat", "gs.repeat(x, i)"),
+    Form(NP, "repeat", "np.repeat(x, i)"),
+    Form(NP, "repeat", "x[np.repeat(np.arange(len(x)), i)]"),
+    Form(TORCH, "repeat", "torch.repeat_interleave(x, i)"),
     # ---- rows written, no target twice
     Form(GS, "set_rows", "gs.scatter(x, i, b)"),
     Form(GS, "set_rows", "gs.scatter(out, i, b, out=out)"),

@@ -22,6 +22,8 @@ ARGUMENTS = {
     "take_along_axis arr": lambda z: gs.take_along_axis(z, INDEX, 0),
     "take_along_axis indices": lambda z: gs.take_along_axis(A, z, 0),
     "take_along_axis out": lambda z: gs.take_along_axis(A, INDEX, 0, out=z),
+    "repeat a": lambda z: gs.repeat(z, 2),
+    "repeat a axis": lambda z: gs.repeat(z, 2, 0),
     "roll a": lambda z: gs.roll(z, 1),
     "roll a axes": lambda z: gs.roll(z, 1, 0),
     "compress condition": lambda z: gs.compress(z, A),

@@ -180,6 +180,20 @@ def test_roll(data):
 
 
 @given(st.data())
+def test_repeat(data):
+    x = data.draw(strided(data.draw(st.lists(SIDES, max_size=4))), label="x")
+    axis = data.draw(st.none() | st.integers(-x.ndim, x.ndim - 1) if x.ndim else st.none(), label="axis")
+    n = x.size if axis is None else x.shape[axis]
+    size = data.draw(st.sampled_from([(), (1,), (n,)]))
+    dtypes = st.sampled_from([dtype for dtype in INDEX_DTYPES if dtype != np.dtype("u8")])
+    counts = data.draw(hnp.arrays(data.draw(dtypes), size, elements=st.integers(0, 4)), label="counts")
+    result = gs.repeat(x, counts, axis)
+    answer = reference.repeat(x, counts, axis).result
+    assert result.shape == answer.shape and result.dtype == x.dtype and result.flags.c_contiguous
+    assert significant(result) == significant(answer)
+
+
+@given(st.data())
 def test_tile_gather(data):
     run("tile_gather", data)
 

@@ -25,6 +25,7 @@ from contract_shapes import (
     elementwise_geometry,
     index_values,
     points_geometry,
+    repeated_geometry,
     rolled_geometry,
     sizes_of_axis,
     sizes_of_coordinates,
@@ -51,7 +52,7 @@ SIZES = (0, 1, 15, 16, 17, 63, 64, 65, 255, 256, 257, 4095, 4096, 4097, ABOVE_TH
 LOOPS_UP_TO = 5000  # points up to which the naive oracle is used
 
 FACTORS: dict[str, tuple] = {
-    "operator": ("gather_dim", "gather_axis", "gather_nd", "tile_gather", "take", "take_along_axis", "roll"),
+    "operator": ("gather_dim", "gather_axis", "gather_nd", "tile_gather", "take", "take_along_axis", "roll", "repeat"),
     "geometry": GEOMETRIES,
     "size": SIZES,
     "dtype": tuple(DTYPES),
@@ -70,7 +71,11 @@ FACTORS: dict[str, tuple] = {
 
 # The only values of these factors for an operator without a rule and a mask.
 WITHOUT_RULE = {"bounds": ("raise",), "negative": ("from_end",), "mask": ("none",), "fill": ("none",), "out": ("none",)}
-ONLY = {"roll": WITHOUT_RULE | {"values": ("inside", "signed", "edge")}}
+ONLY = {
+    "roll": WITHOUT_RULE | {"values": ("inside", "signed", "edge")},
+    "repeat": WITHOUT_RULE
+    | {"values": ("inside",), "index_type": tuple(t for t in INDEX_TYPES if t not in ("uint64", ">u8"))},
+}
 
 
 def allows(case: Row) -> bool:
@@ -214,6 +219,14 @@ OPERATORS: dict[str, Operator] = {
         lambda g: second_reference.along_shape(g.source, g.index[0], g.axis % len(g.source)),
         lambda p: gs.take_along_axis(p.source, p.indices[0], axis=p.axis, **shared(p)),
         lambda oracle, p: oracle.take_along_axis(p.source, p.indices[0], p.axis, **rule(p)),
+    ),
+    "repeat": Operator(
+        repeated_geometry,
+        lambda g: g.source,
+        lambda p: gs.repeat(p.source, p.indices[0], p.axis),
+        lambda oracle, p: oracle.repeat(p.source, p.indices[0], p.axis),
+        lambda g: [4],  # counts up to 3
+        on_host=True,
     ),
     "roll": Operator(
         rolled_geometry,

@@ -76,6 +76,13 @@ def rolled_geometry(kind: str, n: int) -> Geometry:
     return Geometry(source, [(2,)], axis)
 
 
+def repeated_geometry(kind: str, n: int) -> Geometry:
+    """Shapes of arrays that are repeated along an axis, and of the counts: one for each position, or one for all."""
+    g = rolled_geometry(kind, n)
+    for_all = kind in ("outer", "high", "empty_axis")
+    return Geometry(g.source, [(1,) if for_all else (sizes_of_axis(g)[0],)], g.axis)
+
+
 def points_geometry(kind: str, n: int) -> Geometry:
     """Shapes of calls with one index array for every axis."""
     return {

@@ -24,7 +24,7 @@ from contract_write import WRITING
 from reference_reduce import REDUCTIONS
 
 HERE = Path(__file__).parent
-FEW = ("putmask", "roll")  # operators with few factors
+FEW = ("putmask", "roll", "repeat")  # operators with few factors
 KINDS_OF_OPERATORS = [(kind, name) for kind in CONTRACTS for name in CONTRACTS[kind].operators]
 
 
@@ -91,6 +91,7 @@ def test_the_largest_size_is_above_every_threshold(kind, operator):
         "gather_nd": (gs.gather_nd, p.source, p.indices),
         "tile_gather": (gs.tile_gather, p.source, tuple(p.indices)),
         "take": (gs.take, p.source, p.indices, p.axis),
+        "repeat": (gs.repeat, p.source, p.indices, p.axis),
         "roll": (gs.roll, p.source, p.indices, p.axis),
         "take_along_axis": (gs.take_along_axis, p.source, p.indices, p.axis),
         "scatter": (gs.scatter, p.source, p.axis, p.indices, p.src),

@@ -208,6 +208,15 @@ def take(
     return gather_axis(source, indices, axis, 0, bounds=bounds, negative=negative, mask=mask, fill=fill)
 
 
+def repeat(source: np.ndarray, repeats: Any, axis: int | None) -> Answer:
+    """NumPy's repeat: a take in which every position of the axis occurs as many times as its count says."""
+    n = source.size if axis is None else source.shape[axis]
+    counts = np.asarray(repeats).reshape(-1).tolist()
+    assert len(counts) in (1, n) and all(count >= 0 for count in counts)
+    positions = [j for j in range(n) for _ in range(counts[j % len(counts)])]
+    return take(source, np.array(positions, np.int64), axis)
+
+
 def roll(source: np.ndarray, shift: Any, axis: int | tuple[int, ...] | None) -> Answer:
     """NumPy's roll: result[c] = source[c with c[a] replaced by (c[a] - shift) mod size], for each pair (shift, a)."""
     if axis is None:

@@ -30,6 +30,14 @@ def test_take_is_numpys(mode, axis):
     np.testing.assert_array_equal(answer.result, SOURCE.take(indices, axis, mode=mode), strict=True)
 
 
+@pytest.mark.parametrize("axis", [None, 0, 1, 2, -1])
+def test_repeat_is_numpys(axis):
+    n = SOURCE.size if axis is None else SOURCE.shape[axis]
+    for counts in (0, 2, [3], RNG.integers(0, 4, n)):
+        answer = reference.repeat(SOURCE, counts, axis)
+        np.testing.assert_array_equal(answer.result, np.repeat(SOURCE, counts, axis), strict=True)
+
+
 @pytest.mark.parametrize("axis", [None, 0, -1, (0, 2), (1, 1)])
 @pytest.mark.parametrize("shift", [0, 3, -2, 10**30])
 def test_roll_is_numpys(shift, axis):

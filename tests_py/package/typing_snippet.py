@@ -43,6 +43,8 @@ def numpy_arrays(x: Floats, i: npt.NDArray[np.int32], mask: npt.NDArray[np.bool_
     assert_type(gs.take(x, i, axis=0, mode="clip", out=x), Floats)
     assert_type(gs.take(x, i, bounds="deferred"), Floats)
     assert_type(gs.take_along_axis(x, i, axis=0), Floats)
+    assert_type(gs.repeat(x, 2), Floats)
+    assert_type(gs.repeat(x, i, axis=0), Floats)
     assert_type(gs.roll(x, 1), Floats)
     assert_type(gs.roll(x, (1, 2), axis=(0, 1)), Floats)
     assert_type(gs.tile_gather(x, (i, i), mask=mask, padding_value=-1, check_bounds=True, latency=3), Floats)
@@ -77,6 +79,7 @@ def other_arrays(x: Foreign, i: Foreign) -> None:
     assert_type(gs.gather(x, input_indices=i, axis=0), Foreign)
     assert_type(gs.take(x, i, 0), Foreign)
     assert_type(gs.take_along_axis(x, i, 0), Foreign)
+    assert_type(gs.repeat(x, i, 0), Foreign)
     assert_type(gs.roll(x, 1, 0), Foreign)
     assert_type(gs.tile_gather(x, (i,)), Foreign)
     assert_type(gs.gather_nd(x, i), Foreign)
@@ -124,6 +127,7 @@ def mistakes(x: Floats, i: npt.NDArray[np.int64]) -> None:
     gs.gather(x, 0, i, bounds="nearest")  # type: ignore[call-overload]
     gs.gather(x, 0, i, negative="wrap")  # type: ignore[call-overload]
     gs.take(x, i, mode="nearest")  # type: ignore[call-overload]
+    gs.repeat(x, axis=0)  # type: ignore[call-overload]
     gs.roll(x)  # type: ignore[call-overload]
     gs.tile_gather(array=x, indices=i)  # type: ignore[call-overload]
     gs.scatter(x, 0, i)  # type: ignore[call-overload]
