@@ -274,6 +274,33 @@ def _set_last(quick: bool) -> Workload:
     )
 
 
+def _roll(quick: bool) -> Workload:
+    count = 16 << 10 if quick else 16 << 20
+    source = buffers.random((count,), "float32", seed=11)
+    shifts = [count // 3 + seed for seed in range(SETS)]  # odd and even ones
+    return Workload(
+        source=source,
+        sets=[{"i": np.array(shift)} for shift in shifts],
+        out=buffers.empty((count,), "float32"),
+        expected=lambda i: np.roll(source, int(i)),
+    )
+
+
+def _repeat(quick: bool) -> Workload:
+    count = 4 << 10 if quick else 4 << 20
+    source = buffers.random((count,), "float32", seed=12)
+    counts = np.arange(count) % 8
+    sets = [{"i": buffers.filled(np.random.default_rng(seed).permutation(counts), "int64")} for seed in range(SETS)]
+    total = int(counts.sum())
+    return Workload(
+        source=source,
+        sets=sets,
+        out=buffers.empty((total,), "float32"),
+        expected=lambda i: np.repeat(source, i),
+        constants={"total": total},
+    )
+
+
 def _small(count: int) -> Any:
     def build(quick: bool) -> Workload:
         source = buffers.random((1024,), "float32", seed=6)
@@ -363,6 +390,8 @@ CASES = (
     Case("26", "scatter_add_zipf", "add", "4 Mi f32 into 1 Mi, int64 zipf 1.0", _set_or_add("int64", True)),
     Case("27", "gather_nd", "points", "[256,256,256] f32, 2 Mi int64 coordinates", _points),
     Case("28", "put_along_axis", "set_last", "[4096,4096] f32, index [4096,1024] unique in a row", _set_last),
+    Case("34", "roll", "roll", "16 Mi f32 by a third", _roll),
+    Case("35", "repeat", "repeat", "4 Mi f32, each 0 to 7 times, int64", _repeat),
     _table("29", "table_polars", "frame", "polars: 12 columns, 3 of strings, 10 % null, 1 Mi uint32", "frame"),
     _table("30", "table_chunks", "chunks", "12 nullable columns in 64 chunks, 1 Mi int32, 5 % null", "chunks"),
     _table("31a", "table_scatter_10", "replace", "12 columns, 2 of strings, 1 Mi rows, 10 % replaced", "replaced", 0.1),

@@ -175,6 +175,24 @@ def points(x, i, out):
 
 
 @_parallel
+def repeat(x, i, out):
+    ends = np.cumsum(i)
+    for j in prange(len(x)):
+        for k in range(ends[j] - i[j], ends[j]):
+            out[k] = x[j]
+    return out
+
+
+@_parallel
+def roll(x, i, out):
+    n = len(x)
+    shift = i[()] % n
+    for k in prange(n):
+        out[k] = x[k - shift if k >= shift else k - shift + n]
+    return out
+
+
+@_parallel
 def set_rows(out, i, b):
     n, width, bad = len(out), out.shape[1], 0
     for k in prange(len(i)):

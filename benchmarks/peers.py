@@ -235,7 +235,19 @@ FORMS = (
     Form(TORCH, "points", f"torch.take(x, {FLAT})"),
     Form(TORCH, "points", f"torch.take(x, {FLAT}, out=out)"),
     Form(TORCH, "points", f"torch.index_select(x.view(-1), 0, {FLAT}, out=out)"),
+    # ---- an array rolled along its only axis
+    Form(GS, "roll", "gs.roll(x, i)"),
+    Form(NP, "roll", "np.roll(x, i)"),
+    Form(NP, "roll", "np.concatenate((x[-i:], x[:-i]))"),
+    Form(TORCH, "roll", "torch.roll(x, int(i))"),
+    # ---- items repeated, each as many times as its count says
+    Form(GS, "repeat", "gs.repeat(x, i)"),
+    Form(NP, "repeat", "np.repeat(x, i)"),
+    Form(NP, "repeat", "x[np.repeat(np.arange(len(x)), i)]"),
+    Form(TORCH, "repeat", "torch.repeat_interleave(x, i)"),
     # ---- rows written, no target twice
+    Form(GS, "set_rows", "gs.scatter(x, i, b)"),
+    Form(GS, "set_rows", "gs.scatter(out, i, b, out=out)"),
     Form(GS, "set_rows", "gs.scatter_nd(x, i[:, None], b)"),
     Form(GS, "set_rows", "gs.scatter_nd(out, i[:, None], b, out=out)"),
     Form(NP, "set_rows", "r = x.copy(); r[i] = b", result="r"),

@@ -68,6 +68,8 @@ FORMS = (
     Form(TORCH, "points", "x[i[:, 0], i[:, 1], i[:, 2]]"),
     Form(TORCH, "points", f"torch.index_select(x.view(-1), 0, {FLAT})"),
     Form(CUPY, "points", "x[i[:, 0], i[:, 1], i[:, 2]]"),
+    *_ours("set_rows", "gs.scatter(x, i, bBOUNDS)"),
+    *_ours("set_rows", "gs.scatter(out, i, bBOUNDS, out=out)"),
     *_ours("set_rows", "gs.scatter_nd(x, i[:, None], bBOUNDS)"),
     *_ours("set_rows", "gs.scatter_nd(out, i[:, None], bBOUNDS, out=out)"),
     Form(TORCH, "set_rows", "torch.index_copy(x, 0, i, b)"),

@@ -9,6 +9,8 @@ import sys as _sys
 
 from gatherscatter import compat, cuda, table
 from gatherscatter._numpy.put import place, put, put_along_axis, putmask
+from gatherscatter._numpy.repeating import repeat
+from gatherscatter._numpy.rolling import roll
 from gatherscatter._numpy.take import compress, take, take_along_axis
 from gatherscatter._ops import plan as _plan_module
 from gatherscatter._ops.gather import gather
@@ -40,6 +42,8 @@ __all__ = [
     "put",
     "put_along_axis",
     "putmask",
+    "repeat",
+    "roll",
     "scatter",
     "scatter_nd",
     "set_num_threads",

@@ -26,6 +26,9 @@ CALLS = {
     "gather axis": lambda n: gs.gather(X, [0, 2], n),
     "gather axis=": lambda n: gs.gather(X, [0, 2], axis=n),
     "scatter": lambda n: gs.scatter(X, n, I0, 99),
+    "scatter axis": lambda n: gs.scatter(X, [0, 2], 99, n),
+    "scatter axis=": lambda n: gs.scatter(X, [0, 2], 99, axis=n),
+    "batch_dims of scatter": lambda n: gs.scatter(X, np.array([[0], [1], [2]]), 99, 1, n),
     "take": lambda n: gs.take(X, [0, 2], n),
     "take_along_axis": lambda n: gs.take_along_axis(X, I0, n),
     "batch_dims": lambda n: gs.gather(X, np.array([[0], [1], [2]]), 1, n),
@@ -62,7 +65,7 @@ def test_an_index_that_raises_is_heard():
         def __index__(self):
             raise KeyError("loud")
 
-    for name in ("gather dim", "gather axis", "scatter", "batch_dims", "batch_dims of gather_nd"):
+    for name in ("gather dim", "gather axis", "scatter", "scatter axis", "batch_dims", "batch_dims of gather_nd"):
         with pytest.raises(KeyError, match="loud"):
             CALLS[name](Loud())
 
@@ -70,7 +73,18 @@ def test_an_index_that_raises_is_heard():
 @pytest.mark.parametrize("number", [2**63 - 1, -(2**63), 2**63, 2**70, -(2**70)])
 @pytest.mark.parametrize(
     "name",
-    ["gather dim", "gather dim=", "gather axis", "gather axis=", "scatter", "mindspore dim", "mindspore axis", "pypto"],
+    [
+        "gather dim",
+        "gather dim=",
+        "gather axis",
+        "gather axis=",
+        "scatter",
+        "scatter axis",
+        "scatter axis=",
+        "mindspore dim",
+        "mindspore axis",
+        "pypto",
+    ],
 )
 def test_an_axis_is_named_in_full(name, number):
     with pytest.raises(np.exceptions.AxisError) as error:
@@ -79,13 +93,15 @@ def test_an_axis_is_named_in_full(name, number):
     assert (error.value.axis, error.value.ndim) == (number, 2)
 
 
-@pytest.mark.parametrize("name", ["gather dim", "gather axis", "scatter"])
+@pytest.mark.parametrize("name", ["gather dim", "gather axis", "scatter", "scatter axis"])
 def test_an_axis_of_thousands_of_digits(name):
     with pytest.raises(np.exceptions.AxisError, match=r"axis 2\*\*16609\.\. is out of bounds for array of dimension 2"):
         CALLS[name](10**5000)
 
 
-@pytest.mark.parametrize("name", ["batch_dims", "batch_dims of gather_nd", "batch_dims of scatter_nd"])
+@pytest.mark.parametrize(
+    "name", ["batch_dims", "batch_dims of scatter", "batch_dims of gather_nd", "batch_dims of scatter_nd"]
+)
 @pytest.mark.parametrize("number", [2**63, 2**70, -(2**70)])
 def test_a_number_of_axes_is_named_in_full(name, number):
     with pytest.raises(ValueError, match=f"batch_dims {number} is"):

@@ -301,6 +301,8 @@ def test_classes_with_their_own_answer():
     duck = WithFunctions()
     assert gs.take(duck, 1) == ("its own", "take", (1,), {"axis": None})
     assert gs.take_along_axis(duck, I2, 0) == ("its own", "take_along_axis", (I2, 0), {})
+    assert gs.repeat(duck, 2, 0) == ("its own", "repeat", (2, 0), {})
+    assert gs.roll(duck, 1, 0) == ("its own", "roll", (1, 0), {})
     assert gs.compress([1], own, 0) == ("its own", [1], 0) == np.compress([1], own, 0)
     for call in (
         lambda: gs.take(own, 1, bounds="fill"),

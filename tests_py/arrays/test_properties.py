@@ -15,7 +15,7 @@ from contract import READING, Problem
 from contract_run import verify
 from contract_shapes import Geometry, covering
 from contract_write import PROCEDURES, WRITING, source_items
-from layouts import one_item
+from layouts import one_item, significant
 from reference_reduce import REDUCTIONS, reducible
 
 RULES = st.sampled_from(["raise", "raise", "deferred", "fill", "clip", "wrap"])
@@ -99,6 +99,7 @@ def run(operator: str, data: st.DataObject) -> None:
 # The reading operator that takes the arguments of a writing operator.
 MIRRORED = {
     "scatter": "gather_dim",
+    "scatter_axis": "gather_axis",
     "scatter_nd": "gather_nd",
     "plan_scatter": "gather_axis",
     "tile_scatter": "tile_gather",
@@ -166,6 +167,33 @@ def test_take_along_axis(data):
 
 
 @given(st.data())
+def test_roll(data):
+    x = data.draw(strided(data.draw(st.lists(SIDES, max_size=4))), label="x")
+    axes = st.integers(-x.ndim, x.ndim - 1) if x.ndim else st.nothing()
+    axis = data.draw(st.none() | axes | st.lists(axes, min_size=1, max_size=4).map(tuple), label="axis")
+    number = st.one_of(st.integers(-9, 9), st.integers(-(2**70), 2**70))
+    several = st.lists(number, min_size=len(axis), max_size=len(axis)) if isinstance(axis, tuple) else number
+    shift = data.draw(number | several, label="shift")
+    result = gs.roll(x, shift, axis)
+    assert result.shape == x.shape and result.dtype == x.dtype and result.flags.c_contiguous
+    assert significant(result) == significant(reference.roll(x, shift, axis).result)
+
+
+@given(st.data())
+def test_repeat(data):
+    x = data.draw(strided(data.draw(st.lists(SIDES, max_size=4))), label="x")
+    axis = data.draw(st.none() | st.integers(-x.ndim, x.ndim - 1) if x.ndim else st.none(), label="axis")
+    n = x.size if axis is None else x.shape[axis]
+    size = data.draw(st.sampled_from([(), (1,), (n,)]))
+    dtypes = st.sampled_from([dtype for dtype in INDEX_DTYPES if dtype != np.dtype("u8")])
+    counts = data.draw(hnp.arrays(data.draw(dtypes), size, elements=st.integers(0, 4)), label="counts")
+    result = gs.repeat(x, counts, axis)
+    answer = reference.repeat(x, counts, axis).result
+    assert result.shape == answer.shape and result.dtype == x.dtype and result.flags.c_contiguous
+    assert significant(result) == significant(answer)
+
+
+@given(st.data())
 def test_tile_gather(data):
     run("tile_gather", data)
 
@@ -178,6 +206,11 @@ def test_gather_nd(data):
 @given(st.data())
 def test_scatter(data):
     run_writing("scatter", data)
+
+
+@given(st.data())
+def test_scatter_axis(data):
+    run_writing("scatter_axis", data)
 
 
 @given(st.data())

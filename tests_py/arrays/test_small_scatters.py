@@ -44,6 +44,8 @@ def test_as_the_python_functions(item: Any, index_type: str) -> None:
         for op, args, kwargs in (
             (gs.scatter, (x, 0, index, source), {}),
             (gs.scatter, (x, 0, index, source), {"out": x}),
+            (gs.scatter, (x, index, source), {}),
+            (gs.scatter, (x, index, source, 0), {"out": x}),
             (gs.put, (x, index, source), {}),
             (gs.put_along_axis, (x, index, source, 0), {}),
         ):
@@ -61,6 +63,8 @@ def test_sizes_and_indices_outside(count: int, bad: int | None) -> None:
         index[bad] = 100
     both(gs.scatter, x, 0, index, source)
     both(gs.scatter, x, 0, index, source, out=x)
+    both(gs.scatter, x, index, source)
+    both(gs.scatter, x, index, source, out=x)
     both(gs.put, x, index, source)
     both(gs.put_along_axis, x, index, source, 0)
     big = np.arange(10000.0)
@@ -106,11 +110,35 @@ def test_unusual_arguments(which: int) -> None:
     both(gs.scatter, x, 0, index, source)
     both(gs.scatter, x, 0, index, source, out=x)
     both(gs.scatter, x, True, index, source)
+    both(gs.scatter, x, index, source)
+    both(gs.scatter, x, index, source, out=x)
+    both(gs.scatter, x, index, source, axis=0)
+    both(gs.scatter, x, index, source, reduce="add")
     both(gs.scatter, x, 0, index, source, reduce="add")
     both(gs.put, x, index, source)
     both(gs.put, x, index, source, "clip")
     both(gs.put_along_axis, x, index, source, 0)
     both(gs.put_along_axis, x, index, source, None)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1, -3, 3])
+@pytest.mark.parametrize("shape", [(4,), (2, 3), (), (0,), (1,)])
+def test_slices(axis: int, shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(6)
+    for x in (np.arange(24.0).reshape(2, 3, 4), np.arange(24.0).reshape(4, 3, 2).T, np.zeros((2, 0, 4))):
+        index = rng.integers(-1, 2, shape)
+        at = axis % 3
+        source = rng.standard_normal(x.shape[:at] + shape + x.shape[at + 1 :])
+        both(gs.scatter, x, index, source, axis)
+        both(gs.scatter, x, index, source, axis, out=x)
+        both(gs.scatter, x, index, source, axis=axis, out=x)
+        both(gs.scatter, x, index, source)  # its source fits axis 0 only
+        both(gs.scatter, x, index, source[..., :1], axis)
+        if axis in range(-3, 3) and x.size:
+            expected = x.copy()
+            expected[(slice(None),) * at + (index,)] = source
+            if np.unique(index).size == index.size:
+                np.testing.assert_array_equal(gs.scatter(x, index, source, axis), expected, strict=True)
 
 
 def test_arguments_that_overlap() -> None:
@@ -132,6 +160,9 @@ def test_plans_are_still_made() -> None:
     gs.scatter(x, 0, index, source)
     plan = gs.plan(gs.scatter, x, 0, index, source)
     assert plan(x, index, source).tolist() == [6, 1, 5, 3, 4, 5, 6, 7]
+    rows = gs.plan(gs.scatter, x, index, source)
+    assert rows(x, index, source).tolist() == [6, 1, 5, 3, 4, 5, 6, 7]
+    assert rows.to_dict()["planner"] == "take_axis" and rows.to_dict()["direction"] == "scatter"
     assert type(gs.plan(gs.put, x, index, source)) is gs.Plan
     assert x.tolist() == list(range(8))
 
@@ -151,6 +182,7 @@ def test_torch() -> None:
             assert torch.equal(result, expected)
             for write in (
                 lambda t, s=source: gs.scatter(t, 0, index, s, out=t),
+                lambda t, s=source: gs.scatter(t, index, s, out=t),
                 lambda t, s=source: gs.put(t, index, s),
                 lambda t, s=source: gs.put_along_axis(t, index, s, 0),
             ):

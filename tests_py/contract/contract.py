@@ -25,6 +25,8 @@ from contract_shapes import (
     elementwise_geometry,
     index_values,
     points_geometry,
+    repeated_geometry,
+    rolled_geometry,
     sizes_of_axis,
     sizes_of_coordinates,
     slices_geometry,
@@ -50,7 +52,7 @@ SIZES = (0, 1, 15, 16, 17, 63, 64, 65, 255, 256, 257, 4095, 4096, 4097, ABOVE_TH
 LOOPS_UP_TO = 5000  # points up to which the naive oracle is used
 
 FACTORS: dict[str, tuple] = {
-    "operator": ("gather_dim", "gather_axis", "gather_nd", "tile_gather", "take", "take_along_axis"),
+    "operator": ("gather_dim", "gather_axis", "gather_nd", "tile_gather", "take", "take_along_axis", "roll", "repeat"),
     "geometry": GEOMETRIES,
     "size": SIZES,
     "dtype": tuple(DTYPES),
@@ -67,9 +69,20 @@ FACTORS: dict[str, tuple] = {
 }
 
 
+# The only values of these factors for an operator without a rule and a mask.
+WITHOUT_RULE = {"bounds": ("raise",), "negative": ("from_end",), "mask": ("none",), "fill": ("none",), "out": ("none",)}
+ONLY = {
+    "roll": WITHOUT_RULE | {"values": ("inside", "signed", "edge")},
+    "repeat": WITHOUT_RULE
+    | {"values": ("inside",), "index_type": tuple(t for t in INDEX_TYPES if t not in ("uint64", ">u8"))},
+}
+
+
 def allows(case: Row) -> bool:
     """Whether these values (of some or all factors) are a valid case."""
     get = case.get
+    if any(name in case and case[name] not in values for name, values in ONLY.get(get("operator"), {}).items()):
+        return False
     varied = get("fill") in ("row", "full")  # only the padding of a tile may differ from point to point
     if varied and get("operator", "tile_gather") != "tile_gather":
         return False
@@ -139,6 +152,7 @@ class Operator:
     oracle: Callable[[Any, Problem], reference.Answer]  # a function of one of the two reference modules
     sizes: Callable[[Geometry], list[int]] = sizes_of_axis
     dense: Callable[[Geometry], tuple[int, ...]] = lambda g: ()  # shape of a writing operator's values
+    on_host: bool = False  # whether its numbers, which the case has as indices, are read on the host
 
 
 class Contract(NamedTuple):
@@ -205,6 +219,21 @@ OPERATORS: dict[str, Operator] = {
         lambda g: second_reference.along_shape(g.source, g.index[0], g.axis % len(g.source)),
         lambda p: gs.take_along_axis(p.source, p.indices[0], axis=p.axis, **shared(p)),
         lambda oracle, p: oracle.take_along_axis(p.source, p.indices[0], p.axis, **rule(p)),
+    ),
+    "repeat": Operator(
+        repeated_geometry,
+        lambda g: g.source,
+        lambda p: gs.repeat(p.source, p.indices[0], p.axis),
+        lambda oracle, p: oracle.repeat(p.source, p.indices[0], p.axis),
+        lambda g: [4],  # counts up to 3
+        on_host=True,
+    ),
+    "roll": Operator(
+        rolled_geometry,
+        lambda g: g.source,
+        lambda p: gs.roll(p.source, p.indices[0], p.axis),
+        lambda oracle, p: oracle.roll(p.source, p.indices[0], p.axis),
+        on_host=True,
     ),
 }
 

@@ -57,6 +57,32 @@ def slices_geometry(kind: str, n: int, batch: bool) -> Geometry:
     }[kind]
 
 
+def rolled_geometry(kind: str, n: int) -> Geometry:
+    """Shapes of arrays that are rearranged along an axis, and of two numbers for that axis."""
+    source, axis = {
+        "flat": ((n,), 0),
+        "first": ((n, 5), 0),
+        "last": ((3, n), -1),
+        "middle": ((2, n, 3), 1),
+        "outer": ((n, 5), 1),
+        "wide": ((7, n), 0),
+        "batch": ((n, 2, 3), None),
+        "ones": ((1, 9, 1), 1),
+        "high": ((2, 1, 3, min(n, 700), 1, 2), 3),
+        "zero_d": ((1,), None),
+        "empty_axis": ((3, 0, 2), 1),
+        "empty_other": ((0, 5), 1),
+    }[kind]
+    return Geometry(source, [(2,)], axis)
+
+
+def repeated_geometry(kind: str, n: int) -> Geometry:
+    """Shapes of arrays that are repeated along an axis, and of the counts: one for each position, or one for all."""
+    g = rolled_geometry(kind, n)
+    for_all = kind in ("outer", "high", "empty_axis")
+    return Geometry(g.source, [(1,) if for_all else (sizes_of_axis(g)[0],)], g.axis)
+
+
 def points_geometry(kind: str, n: int) -> Geometry:
     """Shapes of calls with one index array for every axis."""
     return {

@@ -25,7 +25,7 @@ from layouts import DTYPES, INDEX_TYPES, LAYOUTS, NUMBERS, TORCH_LAYOUTS, lay_ou
 from pairwise import Row
 from reference_reduce import REDUCTIONS, reducible
 
-FUNCTIONS = ("scatter", "scatter_nd", "plan_scatter")  # they return a new array, or fill `out`
+FUNCTIONS = ("scatter", "scatter_axis", "scatter_nd", "plan_scatter")  # they return a new array, or fill `out`
 PROCEDURES = ("tile_scatter", "put", "put_along_axis", "putmask")  # they write in place and return nothing
 KINDS = tuple(dict.fromkeys(REDUCTIONS.values()))
 
@@ -160,6 +160,24 @@ OPERATORS: dict[str, Operator] = {
         lambda p: gs.scatter(p.source, p.axis, p.indices[0], p.src, **rule(p), **how(p), out=p.out),
         lambda oracle, p: oracle.scatter(p.source, p.axis, p.indices[0], given(p), **rule(p), **how(p)),
         dense=lambda g: g.index[0],
+    ),
+    "scatter_axis": Operator(
+        lambda kind, n: slices_geometry(kind, n, batch=True),
+        lambda g: g.index[0],
+        lambda p: gs.scatter(
+            p.source,
+            indices=p.indices[0],
+            src=p.src,
+            axis=p.axis,
+            batch_dims=p.batch_dims,
+            **rule(p),
+            **how(p),
+            out=p.out,
+        ),
+        lambda oracle, p: oracle.scatter_axis(
+            p.source, p.indices[0], p.axis, p.batch_dims, given(p), **rule(p), **how(p)
+        ),
+        dense=slices_dense,
     ),
     "scatter_nd": Operator(
         coordinates_geometry,

@@ -30,8 +30,11 @@ def fits(case: Row, library: DeviceLibrary, dtype: np.dtype) -> bool:
     return library.holds(dtype) and (library.writable or case["out"] == "none")
 
 
-def moved(p: Problem, library: DeviceLibrary) -> Problem:
-    """The problem with its arrays on the GPU. Lists, and integers in the other byte order, stay on the host."""
+def moved(p: Problem, library: DeviceLibrary, on_host: bool) -> Problem:
+    """The problem with its arrays on the GPU. Lists, and integers in the other byte order, stay on the host.
+
+    So do all indices with `on_host`.
+    """
 
     def there(value: Any) -> Any:
         return library.there(value) if isinstance(value, np.ndarray) and value.dtype.isnative else value
@@ -39,7 +42,7 @@ def moved(p: Problem, library: DeviceLibrary) -> Problem:
     other = replace(
         p,
         source=library.there(p.source),
-        indices=[there(index) for index in p.indices],
+        indices=p.indices if on_host else [there(index) for index in p.indices],
         mask=there(p.mask),
         fill=library.there(p.fill) if isinstance(p.fill, np.ndarray) else p.fill,
         src=library.there(p.src) if isinstance(p.src, np.ndarray) else p.src,
@@ -61,7 +64,7 @@ def check(contract: Contract, case: Row, library: DeviceLibrary) -> None:
     p = with_out(case, p, shape_of_result(contract, case, p, answer))
     room = None if p.out is None else p.out.tobytes()
     before = state(p)
-    q = moved(p, library)
+    q = moved(p, library, contract.operators[case["operator"]].on_host)
     try:
         result = contract.operators[case["operator"]].call(q)
         gs.cuda.synchronize()

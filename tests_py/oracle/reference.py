@@ -208,6 +208,32 @@ def take(
     return gather_axis(source, indices, axis, 0, bounds=bounds, negative=negative, mask=mask, fill=fill)
 
 
+def repeat(source: np.ndarray, repeats: Any, axis: int | None) -> Answer:
+    """NumPy's repeat: a take in which every position of the axis occurs as many times as its count says."""
+    n = source.size if axis is None else source.shape[axis]
+    counts = np.asarray(repeats).reshape(-1).tolist()
+    assert len(counts) in (1, n) and all(count >= 0 for count in counts)
+    positions = [j for j in range(n) for _ in range(counts[j % len(counts)])]
+    return take(source, np.array(positions, np.int64), axis)
+
+
+def roll(source: np.ndarray, shift: Any, axis: int | tuple[int, ...] | None) -> Answer:
+    """NumPy's roll: result[c] = source[c with c[a] replaced by (c[a] - shift) mod size], for each pair (shift, a)."""
+    if axis is None:
+        rolled = roll(flattened(source), shift, 0).result
+        return Answer(rolled.reshape(source.shape), None)
+    shifts, axes = (np.atleast_1d(np.array(part, object)).tolist() for part in (shift, axis))
+    count = len(axes) if len(shifts) == 1 else len(shifts)
+    pairs = [(shifts[k % len(shifts)], axes[k % len(axes)]) for k in range(count)]
+    items = []
+    for c in np.ndindex(source.shape):
+        place = list(c)
+        for number, a in pairs:
+            place[a] = (place[a] - int(number)) % source.shape[a]
+        items.append(item(source, tuple(place)))
+    return Answer(from_items(items, source.shape, source.dtype), None)
+
+
 def flattened(source: np.ndarray) -> np.ndarray:
     return from_items([item(source, c) for c in np.ndindex(source.shape)], (source.size,), source.dtype)
 

@@ -114,7 +114,7 @@ def scatter_axis(
     mask=None,
     **how,
 ) -> Answer:
-    """result[B, M, indices[B, I], T] = src[B, M, I, T]: the scatter of a plan of gather(axis) or take."""
+    """result = source, then result[B, M, indices[B, I], T] = src[B, M, I, T]"""
     indices = np.asarray(indices)
     axis, b = axis % source.ndim, batch_dims
     points, bad = resolve_points(indices.shape, [axis], [source.shape[axis]], [indices], bounds, negative, mask)

@@ -136,6 +136,21 @@ def take(source, indices, axis, *, bounds="raise", negative="from_end", mask=Non
     return gather_axis(source, indices, axis, 0, bounds=bounds, negative=negative, mask=mask, fill=fill)
 
 
+def repeat(source, repeats, axis) -> Answer:
+    n = source.size if axis is None else source.shape[axis]
+    counts = np.asarray(repeats).astype(np.int64)
+    ends = np.cumsum(np.broadcast_to(counts, (n,)))
+    positions = np.searchsorted(ends, np.arange(ends[-1] if n else 0), side="right")
+    return take(source, positions, axis)
+
+
+def roll(source, shift, axis) -> Answer:
+    n = source.size if axis is None else source.shape[axis]
+    positions = (np.arange(n) - sum(map(int, np.ravel(shift))) % max(n, 1)) % max(n, 1)
+    answer = take(source, positions, axis)
+    return Answer(answer.result.reshape(source.shape), None)
+
+
 def tile_gather(source, indices, *, mask=None, padding=None, check_bounds=True) -> Answer:
     shape = np.broadcast_shapes(*(np.shape(index) for index in indices))
     bounds = "fill" if check_bounds else "raise"

@@ -31,6 +31,23 @@ def test_take_is_numpys(mode, axis):
 
 
 @pytest.mark.parametrize("axis", [None, 0, 1, 2, -1])
+def test_repeat_is_numpys(axis):
+    n = SOURCE.size if axis is None else SOURCE.shape[axis]
+    for counts in (0, 2, [3], RNG.integers(0, 4, n)):
+        answer = reference.repeat(SOURCE, counts, axis)
+        np.testing.assert_array_equal(answer.result, np.repeat(SOURCE, counts, axis), strict=True)
+
+
+@pytest.mark.parametrize("axis", [None, 0, -1, (0, 2), (1, 1)])
+@pytest.mark.parametrize("shift", [0, 3, -2, 10**30])
+def test_roll_is_numpys(shift, axis):
+    np.testing.assert_array_equal(reference.roll(SOURCE, shift, axis).result, np.roll(SOURCE, shift, axis), strict=True)
+    if isinstance(axis, tuple):
+        expected = np.roll(SOURCE, (shift, 1), axis)
+        np.testing.assert_array_equal(reference.roll(SOURCE, (shift, 1), axis).result, expected, strict=True)
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, 2, -1])
 def test_take_along_axis_is_numpys(axis):
     if axis is None:
         indices = RNG.integers(-24, 24, 30)

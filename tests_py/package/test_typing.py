@@ -78,7 +78,7 @@ def test_overloads_have_the_keywords_of_the_functions():
     """A type checker sees the TypedDict only, and Python the function only."""
     types, seen = keyword_types(), set()
     for name, keywords, own in functions_with_shared_keywords():
-        if name == "gather":  # the keywords that select its form are parameters of the overloads
+        if name in ("gather", "scatter"):  # the keywords that select the form are parameters of the overloads
             own = {key: kind for key, kind in own.items() if key not in ("axis", "indices", "input_indices")}
         expected = {key: "Any" if key == "out" else kind for key, kind in types[keywords].items()}
         assert own == expected, name
@@ -92,5 +92,5 @@ def test_public_functions_name_their_keywords():
         if callable(getattr(gs, name)) and name not in ("plan", "explain"):
             kinds = {parameter.kind for parameter in inspect.signature(getattr(gs, name)).parameters.values()}
             assert inspect.Parameter.VAR_KEYWORD not in kinds, name
-    keywords = [*inspect.signature(gs.scatter).parameters][4:]
-    assert keywords == ["reduce", "include_self", "duplicates", "bounds", "negative", "mask", "out"]
+    keywords = [*inspect.signature(gs.scatter).parameters][5:]
+    assert keywords == ["axis", "indices", "reduce", "include_self", "duplicates", "bounds", "negative", "mask", "out"]

@@ -43,6 +43,10 @@ def numpy_arrays(x: Floats, i: npt.NDArray[np.int32], mask: npt.NDArray[np.bool_
     assert_type(gs.take(x, i, axis=0, mode="clip", out=x), Floats)
     assert_type(gs.take(x, i, bounds="deferred"), Floats)
     assert_type(gs.take_along_axis(x, i, axis=0), Floats)
+    assert_type(gs.repeat(x, 2), Floats)
+    assert_type(gs.repeat(x, i, axis=0), Floats)
+    assert_type(gs.roll(x, 1), Floats)
+    assert_type(gs.roll(x, (1, 2), axis=(0, 1)), Floats)
     assert_type(gs.tile_gather(x, (i, i), mask=mask, padding_value=-1, check_bounds=True, latency=3), Floats)
     assert_type(gs.gather_nd(x, i), Floats)
     assert_type(gs.gather_nd(x, [[0, 1]], 1, bounds="fill", fill_value=2, mask=mask, out=x), Floats)
@@ -53,6 +57,12 @@ def numpy_arrays_written(x: Floats, i: npt.NDArray[np.int32], mask: npt.NDArray[
     assert_type(gs.scatter(x, np.int64(0), [[1, 2]], 1.5, reduce="add", include_self=False), Floats)
     assert_type(gs.scatter(input=x, dim=0, index=i, src=[[1, 2]], duplicates="first", out=x), Floats)
     assert_type(gs.scatter(x, 0, i, x, bounds="drop", negative="out_of_bounds", mask=mask), Floats)
+    assert_type(gs.scatter(x, i, x), Floats)
+    assert_type(gs.scatter(x, [1, 2], 1.5, 1, 1, reduce="add", mask=mask), Floats)
+    assert_type(gs.scatter(x, i, x, axis=1, batch_dims=1, out=x), Floats)
+    assert_type(gs.scatter(x, i, src=x, axis=1), Floats)
+    assert_type(gs.scatter(x, indices=i, src=[1.5, 2.5]), Floats)
+    assert_type(gs.scatter(input=x, indices=i, src=x, axis=0, batch_dims=0), Floats)
     assert_type(gs.scatter_nd(x, i, x), Floats)
     assert_type(gs.scatter_nd(x, i, 1, 1, reduce="amax", duplicates="last", bounds="clip", mask=mask, out=x), Floats)
     gs.tile_scatter(x, (i, i), 1, mask=mask, check_bounds=False, latency=3)
@@ -69,10 +79,14 @@ def other_arrays(x: Foreign, i: Foreign) -> None:
     assert_type(gs.gather(x, input_indices=i, axis=0), Foreign)
     assert_type(gs.take(x, i, 0), Foreign)
     assert_type(gs.take_along_axis(x, i, 0), Foreign)
+    assert_type(gs.repeat(x, i, 0), Foreign)
+    assert_type(gs.roll(x, 1, 0), Foreign)
     assert_type(gs.tile_gather(x, (i,)), Foreign)
     assert_type(gs.gather_nd(x, i), Foreign)
     assert_type(gs.scatter(x, 0, i, x), Foreign)
     assert_type(gs.scatter(x, 0, i, 1, reduce="mean", out=x), Foreign)
+    assert_type(gs.scatter(x, i, x), Foreign)
+    assert_type(gs.scatter(x, indices=i, src=x, axis=1), Foreign)
     assert_type(gs.scatter_nd(x, i, x), Foreign)
     gs.tile_scatter(x, (i,), 1)
     gs.compat.cutile.scatter(x, (i,), 1)
@@ -113,8 +127,12 @@ def mistakes(x: Floats, i: npt.NDArray[np.int64]) -> None:
     gs.gather(x, 0, i, bounds="nearest")  # type: ignore[call-overload]
     gs.gather(x, 0, i, negative="wrap")  # type: ignore[call-overload]
     gs.take(x, i, mode="nearest")  # type: ignore[call-overload]
+    gs.repeat(x, axis=0)  # type: ignore[call-overload]
+    gs.roll(x)  # type: ignore[call-overload]
     gs.tile_gather(array=x, indices=i)  # type: ignore[call-overload]
     gs.scatter(x, 0, i)  # type: ignore[call-overload]
+    gs.scatter(x, i)  # type: ignore[call-overload]
+    gs.scatter(x, indices=i, axis=0)  # type: ignore[call-overload]
     gs.scatter(x, 0, i, x, bounds="fill")  # type: ignore[call-overload]
     gs.scatter(x, 0, i, x, reduce="plus")  # type: ignore[call-overload]
     gs.scatter_nd(x, i, x, duplicates="any")  # type: ignore[call-overload]

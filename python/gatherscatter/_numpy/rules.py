@@ -23,6 +23,7 @@ __all__ = [
     "as_index_array",
     "axis_of_index",
     "cast_to_integers",
+    "index_type",
     "is_foreign",
     "is_literal",
     "memory_of",
@@ -30,6 +31,7 @@ __all__ = [
     "prefers_numpy",
     "require_numpy_arguments",
     "rule_of",
+    "shape_of",
     "true_positions",
     "two_arrays",
     "with_shape",
@@ -113,6 +115,16 @@ def with_shape(op: str, role: str, array: Any) -> Any:
             return operand.borrow(operand.stream or 1)
         return as_numpy(f"{op}: {role}", import_dlpack(array))
     return array if is_literal(array) else adopt(op, role, array)[0]
+
+
+def shape_of(op: str, array: Any) -> tuple[int, ...]:
+    """The shape of an input of any library."""
+    return tuple(with_shape(op, "input", array).shape)
+
+
+def index_type(n: int) -> np.dtype[Any]:
+    """The smallest type for positions on an axis of n items."""
+    return np.min_scalar_type(max(n - 1, 0))
 
 
 def true_positions(op: str, role: str, mask: Any) -> Any:

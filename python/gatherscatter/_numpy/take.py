@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from gatherscatter._numpy.rules import rule_of
 from gatherscatter._numpy.take_general import compress_anything, take_anything, take_anything_along_axis
-from gatherscatter._ops.keywords import Bounds, Mode, Negative
+from gatherscatter._ops.keywords import Bounds, HasShape, Mode, Negative, Nested
 from gatherscatter._ops.operator import Form, operator
 
 if TYPE_CHECKING:
@@ -24,24 +23,13 @@ _ndarray = np.ndarray
 _RAISE: Final = "raise"
 _FROM_END: Final = "from_end"
 
-# A nested list or a number, which NumPy converts to an array.
-_Nested = Sequence[Any] | complex
-
-
-class _HasShape(Protocol):
-    @property
-    def shape(self) -> Any: ...
-    @property
-    def dtype(self) -> Any: ...
-
-
-_Array = TypeVar("_Array", bound=_HasShape)
+_Array = TypeVar("_Array", bound=HasShape)
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
 @overload
 def take(
-    a: _Nested,
+    a: Nested,
     indices: Any,
     axis: int | None = None,
     out: Any = None,
@@ -144,7 +132,7 @@ def take(
 
 @overload
 def take_along_axis(
-    arr: _Nested, indices: Any, axis: int | None = -1, **keywords: Unpack[GatherKeywords[Any]]
+    arr: Nested, indices: Any, axis: int | None = -1, **keywords: Unpack[GatherKeywords[Any]]
 ) -> npt.NDArray[Any]: ...
 @overload
 def take_along_axis(
@@ -220,7 +208,7 @@ def take_along_axis(
 
 
 @overload
-def compress(condition: Any, a: _Nested, axis: int | None = None, out: Any = None) -> npt.NDArray[Any]: ...
+def compress(condition: Any, a: Nested, axis: int | None = None, out: Any = None) -> npt.NDArray[Any]: ...
 @overload
 def compress(
     condition: Any, a: npt.NDArray[_Scalar], axis: int | None = None, out: Any = None

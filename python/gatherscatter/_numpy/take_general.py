@@ -1,4 +1,4 @@
-"""take_general.py: the general cases of take, take_along_axis and compress: subclasses, masked arrays, casts, `out`."""
+"""take_general.py: the general cases of takes by NumPy's rules: subclasses, masked arrays, casts, `out`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,16 @@ from gatherscatter._ops.keywords import Bounds, Negative
 from gatherscatter._values.fill import as_fill
 from gatherscatter.errors import DeferredOutOfBoundsError, EmptyAxisError, OutOfBoundsError
 
-__all__ = ["compress_anything", "take_anything", "take_anything_along_axis"]
+__all__ = [
+    "axis_number",
+    "compress_anything",
+    "finished_as",
+    "in_class_of",
+    "same_points_masked",
+    "take_anything",
+    "take_anything_along_axis",
+    "take_from",
+]
 
 _ndarray = np.ndarray
 
@@ -53,14 +62,14 @@ def take_anything(
         require_numpy_arguments("take", a, (bounds, negative) in NUMPYS_MODES, fill_value, mask)
         mode = NUMPYS_MODES[bounds, negative]
         return np.take(a, indices, axis=axis, **non_defaults(out=(out, None), mode=(mode, "raise")))
-    return _take_from("take", a, indices, axis, out, bounds, negative, fill_value, mask)
+    return take_from("take", a, indices, axis, out, bounds, negative, fill_value, mask)
 
 
 def compress_anything(condition: Any, a: Any, axis: Any, out: Any) -> Any:
     """`compress` for any arguments: a take at the positions where the condition is true."""
 
     def gather_part(part: Any, index: Any, into: Any, fill: Any) -> Any:
-        return _take_from("compress", part, index, axis, into, "raise", "from_end", fill, None)
+        return take_from("compress", part, index, axis, into, "raise", "from_end", fill, None)
 
     if is_literal(a):
         a = np.asarray(a)
@@ -74,14 +83,15 @@ def compress_anything(condition: Any, a: Any, axis: Any, out: Any) -> Any:
     indices = true_positions("compress", "condition", condition)
     if is_masked_array(a):
         return _core.steps(
-            "compress", lambda: _same_points_masked(gather_part, a, indices, out, None), str(two_arrays(a))
+            "compress", lambda: same_points_masked(gather_part, a, indices, out, None), str(two_arrays(a))
         )
     return gather_part(a, indices, out, None)
 
 
-def _take_from(
+def take_from(
     op: str, a: Any, indices: Any, axis: Any, out: Any, bounds: Bounds, negative: Negative, fill_value: Any, mask: Any
-) -> Any:
+) -> _core.Call:
+    """The take of an array that is neither masked nor of a class with a `take` of its own."""
     base = a
     if is_ndarray(a):
         base = memory_of(a)
@@ -90,20 +100,20 @@ def _take_from(
             base = base.reshape(1)  # NumPy accepts the axes 0 and -1 for a 0-d array
         if axis is None and isinstance(a, np.matrix):
             base, axis = base.reshape(1, -1), 1  # a flattened matrix still has two axes
-        axis = _axis_number(axis, base.ndim)
+        axis = axis_number(axis, base.ndim)
         if out is not None:
             _check_out(out, base, indices, axis)
     call = _core.take_axis(
         op, base, indices, axis, 0, bounds, negative, as_fill(op, base, fill_value), mask, memory_of(out)
     )
-    return _finished_as(a, out, call).otherwise(_error_of_empty_axis, base, axis)
+    return finished_as(a, out, call).otherwise(_error_of_empty_axis, base, axis)
 
 
-def _finished_as(a: Any, out: Any, call: _core.Call) -> _core.Call:
+def finished_as(a: Any, out: Any, call: _core.Call) -> _core.Call:
     """The call, with its result in the class of `a`, or `out` as its result."""
     if out is not None:
         return call.then(lambda _: out)
-    return call if type(a) is _ndarray or not is_ndarray(a) else call.then(lambda result: _in_class_of(a, result))
+    return call if type(a) is _ndarray or not is_ndarray(a) else call.then(lambda result: in_class_of(a, result))
 
 
 def _error_of_empty_axis(error: Exception, base: Any, axis: int | None) -> Exception:
@@ -127,7 +137,7 @@ def take_anything_along_axis(
     if is_masked_array(arr):
         return _core.steps(
             "take_along_axis",
-            lambda: _same_points_masked(gather_part, arr, indices, out, fill_value),
+            lambda: same_points_masked(gather_part, arr, indices, out, fill_value),
             str(two_arrays(arr)),
         )
     if prefers_numpy(arr, None):
@@ -154,10 +164,11 @@ def take_anything_along_axis(
         memory_of(out),
     )
     # Without an axis NumPy returns no subclass.
-    return _finished_as(base if axis is None else arr, out, call)
+    return finished_as(base if axis is None else arr, out, call)
 
 
-def _axis_number(axis: Any, rank: int) -> int | None:
+def axis_number(axis: Any, rank: int) -> int | None:
+    """An axis in [0, rank), or None, with NumPy's messages."""
     if axis is None:
         return None
     if isinstance(axis, bool | np.bool_):
@@ -212,7 +223,7 @@ def _take_masked(gather_part: _GatherPart, a: Any, indices: Any, axis: Any, out:
     return out[()]
 
 
-def _same_points_masked(gather_part: _GatherPart, arr: Any, indices: Any, out: Any, fill_value: Any) -> Any:
+def same_points_masked(gather_part: _GatherPart, arr: Any, indices: Any, out: Any, fill_value: Any) -> Any:
     """Gather data and mask at equal points, as indexing does; the result keeps the other attributes of the array."""
     own_mask = arr.mask
     result_mask = (
@@ -227,7 +238,7 @@ def _same_points_masked(gather_part: _GatherPart, arr: Any, indices: Any, out: A
     return out
 
 
-def _in_class_of(a: Any, result: Any) -> Any:
+def in_class_of(a: Any, result: Any) -> Any:
     """Convert `result` to the subclass of `a`, as NumPy does; `__array_finalize__` of the subclass may reshape it."""
     if type(a) is _ndarray or not is_ndarray(a):
         return result

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from gatherscatter import _core
-from gatherscatter._libraries.of_python import is_integer
+from gatherscatter._ops.forms import UNSET, slices_in
 from gatherscatter._ops.keywords import Bounds, Negative
 from gatherscatter._ops.operator import Form, operator
 from gatherscatter._values.fill import as_fill
-from gatherscatter._values.integers import one_integer
-from gatherscatter.errors import shown
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -22,16 +20,6 @@ if TYPE_CHECKING:
 
 ArrayT = TypeVar("ArrayT")
 ScalarT = TypeVar("ScalarT", bound=np.generic)
-
-
-class _Unset:
-    """The default of the arguments that select the form of `gather`, for which None would be an error."""
-
-    def __repr__(self) -> str:
-        return "<unset>"
-
-
-_UNSET = _Unset()
 
 
 @overload
@@ -104,13 +92,13 @@ def gather(
 )
 def gather(
     input: Any,
-    dim: Any = _UNSET,
-    index: Any = _UNSET,
-    batch_dims: Any = _UNSET,
+    dim: Any = UNSET,
+    index: Any = UNSET,
+    batch_dims: Any = UNSET,
     *,
-    axis: Any = _UNSET,
-    indices: Any = _UNSET,
-    input_indices: Any = _UNSET,
+    axis: Any = UNSET,
+    indices: Any = UNSET,
+    input_indices: Any = UNSET,
     bounds: Bounds = "raise",
     negative: Negative = "from_end",
     fill_value: Any = None,
@@ -205,65 +193,17 @@ def gather(
            [ 6,  6],
            [14, 10]])
     """
-    # The most frequent call, gather(input, int, index), is handled without `_form`, which takes time.
+    # The most frequent call, gather(input, int, index), is handled without `slices_in`, which takes time.
     fill = None if fill_value is None else as_fill("gather", input, fill_value)
-    if type(dim) is int and axis is _UNSET and batch_dims is _UNSET and indices is _UNSET and input_indices is _UNSET:
-        if index is _UNSET:
-            raise TypeError("gather: index is missing")
-        return _core.along_axis("gather", input, index, dim, "prefix", bounds, negative, fill, mask, out)
-    form, index, dim, batch_dims = _form(dim, index, batch_dims, axis, indices, input_indices)
-    if form == "dim":
-        return _core.along_axis("gather", input, index, dim, "prefix", bounds, negative, fill, mask, out)
-    return _core.take_axis("gather", input, index, dim, batch_dims, bounds, negative, fill, mask, out)
-
-
-def _form(
-    dim: Any, index: Any, batch_dims: Any, axis: Any, indices: Any, input_indices: Any
-) -> tuple[Literal["dim", "axis"], Any, Any, int]:
-    """Select the form from the arguments; return (form, index array, dim or axis, batch_dims)."""
-    given = [value for value in (indices, input_indices) if value is not _UNSET]
-    second_is_int = is_integer(dim)
-    if not given and axis is _UNSET and second_is_int and batch_dims is _UNSET:
-        if isinstance(dim, bool):
-            raise TypeError("gather: dim is a bool, expected an integer")
-        if index is _UNSET:
-            raise TypeError("gather: index is missing")
-        return "dim", index, dim, 0
-
-    # From here on only the second form is valid: gather(input, indices, axis, batch_dims), any of them by keyword.
-    if dim is None or isinstance(dim, (float, complex, str, bytes, np.bool_)):
-        raise TypeError(f"gather: the second argument is {shown(dim)}, expected a dim (an integer) or indices")
-    if dim is not _UNSET and second_is_int:
-        raise TypeError(
-            "gather: dim= (elementwise form) and axis=, indices= or batch_dims= (slices) exclude each other"
-        )
-    if dim is not _UNSET:
-        given.append(dim)
-    if axis is not _UNSET and index is not _UNSET:
-        # The third positional argument is `index` in the first form and `axis` in the second one, so that here either
-        # the axis was given twice or the forms were mixed.
-        if dim is _UNSET and not given:
-            raise TypeError("gather: index= needs dim= (elementwise form); axis= needs indices= (slices)")
-        raise TypeError("gather: dim= with index= (elementwise) and axis= (slices) exclude each other")
-    if len(given) != 1:
-        raise TypeError(
-            "gather: the indices are given more than once; pass them as the second argument, indices= or input_indices="
-            if given
-            else "gather: dim and index, or indices and axis are missing"
-        )
-    axis = index if axis is _UNSET else axis
-    if axis is _UNSET:
-        raise TypeError("gather: axis is missing")
-    return "axis", given[0], one_integer("gather", "axis", axis), _batch_dims(batch_dims, given[0])
-
-
-def _batch_dims(value: Any, indices: Any) -> int:
-    if value is _UNSET:
-        return 0
-    count = one_integer("gather", "batch_dims", value)
-    if count >= 0:
-        return count
-    rank = cast(int, getattr(indices, "ndim", None) if hasattr(indices, "ndim") else np.ndim(indices))
-    if count < -rank:
-        raise ValueError(f"gather: batch_dims {shown(count)} is not in [{-rank}, {rank}], the rank of the indices")
-    return count + rank
+    is_elementwise = type(dim) is int and axis is batch_dims is indices is input_indices is UNSET
+    slices = (
+        None
+        if is_elementwise
+        else slices_in("gather", dim, index, axis, batch_dims, indices=indices, input_indices=input_indices)
+    )
+    if slices is not None:
+        at, count = slices.axis, slices.batch_dims
+        return _core.take_axis("gather", input, slices.indices, at, count, bounds, negative, fill, mask, out)
+    if index is UNSET:
+        raise TypeError("gather: index is missing")
+    return _core.along_axis("gather", input, index, dim, "prefix", bounds, negative, fill, mask, out)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
 Bounds = Literal["raise", "deferred", "fill", "clip", "wrap", "unchecked"]
 ScatterBounds = Literal["raise", "deferred", "drop", "clip", "wrap", "unchecked"]
@@ -12,6 +13,19 @@ Negative = Literal["from_end", "out_of_bounds"]
 Mode = Literal["raise", "wrap", "clip"]
 Reduce = Literal["add", "sum", "mul", "prod", "multiply", "min", "amin", "max", "amax", "mean"]
 Duplicates = Literal["last", "first", "error"]
+
+# A nested list or a number, which NumPy converts to an array.
+Nested = Sequence[Any] | complex
+
+
+class HasShape(Protocol):
+    """An array of any library."""
+
+    @property
+    def shape(self) -> Any: ...
+    @property
+    def dtype(self) -> Any: ...
+
 
 # The overloads of operators name these keywords as `**keywords: Unpack[...]`. At run time only the functions
 # themselves exist, with all keywords in their signatures: Python 3.10 has neither Unpack nor generic TypedDicts.

@@ -1,0 +1,103 @@
+"""repeating.py: NumPy's repeat on any array: a take by the repeated positions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, TypeVar, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from gatherscatter import _core
+from gatherscatter._libraries.devices import is_on_device
+from gatherscatter._libraries.recognise import is_masked_array
+from gatherscatter._numpy.rules import index_type, is_literal, prefers_numpy, shape_of, two_arrays
+from gatherscatter._numpy.take_general import axis_number, same_points_masked, take_from
+from gatherscatter._ops.keywords import HasShape, Nested
+from gatherscatter._ops.operator import operator
+
+__all__ = ["repeat"]
+
+_Array = TypeVar("_Array", bound=HasShape)
+_Scalar = TypeVar("_Scalar", bound=np.generic)
+
+
+@overload
+def repeat(a: Nested, repeats: Any, axis: int | None = None) -> npt.NDArray[Any]: ...
+@overload
+def repeat(a: npt.NDArray[_Scalar], repeats: Any, axis: int | None = None) -> npt.NDArray[_Scalar]: ...
+@overload
+def repeat(a: _Array, repeats: Any, axis: int | None = None) -> _Array: ...
+@operator()
+def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
+    """Repeat the slices of an array along an axis, each as many times as its count says, as in `numpy.repeat`.
+
+    ``result = take(a, [j for j in range(M) for _ in range(repeats[j])], axis)``
+
+    Parameters
+    ----------
+    a : array_like of shape (Ni..., M, Nk...)
+        As in `take`: any library, dtype of fixed-size items, strides and subclass.
+    repeats : int or array_like of ints
+        The counts: one for each position of the axis, or one for all of them. They lie in host memory.
+    axis : int, optional
+        None repeats the items of the flattened array.
+
+    Returns
+    -------
+    array of shape (Ni..., sum of the counts, Nk...)
+        Of the library, dtype and subclass of `a`, C-contiguous.
+
+    Raises
+    ------
+    TypeError
+        If counts do not cast to int64 safely, with NumPy's message; if they lie on a GPU; if items are references.
+    ValueError
+        If a count is negative, or their number is neither 1 nor M.
+    numpy.exceptions.AxisError
+        If there is no such axis.
+
+    Notes
+    -----
+    Semantics of NumPy 2's `numpy.repeat`. The call is a take by an index of the smallest unsigned type for M: one index
+    for each position of the result along the axis, so that repeating single items of a large flattened array writes and
+    reads an index for each of them. A plan is one of the take: it is called with an array and an index.
+
+    Examples
+    --------
+    >>> import numpy as np, gatherscatter as gs
+    >>> gs.repeat(np.array([4, 5, 6]), [2, 0, 3])
+    array([4, 4, 6, 6, 6])
+    >>> gs.repeat(np.array([[1, 2], [3, 4]]), 2, axis=1)
+    array([[1, 1, 2, 2],
+           [3, 3, 4, 4]])
+    """
+    if is_literal(a):
+        a = np.asarray(a)
+    if is_masked_array(a):
+
+        def repeat_part(part: Any, *_: Any) -> Any:
+            return _repeat_array(part, repeats, axis)
+
+        return _core.steps("repeat", lambda: same_points_masked(repeat_part, a, None, None, None), str(two_arrays(a)))
+    if prefers_numpy(a, "repeat"):
+        return np.repeat(a, repeats, axis)
+    return _repeat_array(a, repeats, axis)
+
+
+def _repeat_array(a: Any, repeats: Any, axis: Any) -> _core.Call:
+    shape = shape_of("repeat", a)
+    counts = _counts(repeats)
+    at = axis_number(axis, len(shape) or 1)
+    if not shape:
+        at = None  # NumPy accepts the axes 0 and -1 for a 0-d array
+    n = math.prod(shape) if at is None else shape[at]
+    index = np.repeat(np.arange(n, dtype=index_type(n)), counts)
+    return take_from("repeat", a, index, at, None, "raise", "from_end", None, None)
+
+
+def _counts(repeats: Any) -> Any:
+    if is_on_device(repeats):
+        raise TypeError("repeat: repeats lies on a GPU; pass host integers, because reading it would wait for the GPU")
+    # NumPy reads counts twice, so an array is copied: another thread may change it in between.
+    return repeats if is_literal(repeats) else np.asarray(repeats).copy()

@@ -1,0 +1,108 @@
+"""forms.py: selects the form of a call of `gather` or `scatter`: elements along a dim, or slices along an axis."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple, cast
+
+import numpy as np
+
+from gatherscatter._libraries.of_python import is_integer
+from gatherscatter._values.integers import one_integer
+from gatherscatter.errors import shown
+
+__all__ = ["UNSET", "Slices", "slices_in"]
+
+
+class _Unset:
+    """The default of the arguments that select the form of a call, for which None would be an error."""
+
+    def __repr__(self) -> str:
+        return "<unset>"
+
+
+UNSET: Final = _Unset()
+
+
+class Slices(NamedTuple):
+    """The arguments that the slices form adds."""
+
+    indices: Any
+    axis: int
+    batch_dims: int
+
+
+def slices_in(
+    op: str,
+    dim: Any,
+    third: Any,
+    axis: Any,
+    batch_dims: Any,
+    *,
+    default_axis: int | None = None,
+    **indices: Any,
+) -> Slices | None:
+    """Read the arguments of the slices form; None if the call has the elementwise form.
+
+    Parameters
+    ----------
+    op : str
+        Public name of the operator, for messages.
+    dim : object
+        The second argument of the call: `dim` of the elementwise form, or the indices.
+    third : object
+        The argument that is the axis of the slices form if it is given by position.
+    axis, batch_dims : object
+        The keywords of these names, or `UNSET`.
+    default_axis : int or None, default None
+        With None, the axis must be given.
+    **indices : object
+        The keywords that give the indices, or `UNSET`.
+
+    Raises
+    ------
+    TypeError
+        If the arguments mix the forms, or the indices or the axis are missing.
+    """
+    given = [value for value in indices.values() if value is not UNSET]
+    is_dim = is_integer(dim)
+    if not given and axis is UNSET and is_dim and batch_dims is UNSET:
+        if isinstance(dim, bool):
+            raise TypeError(f"{op}: dim is a bool, expected an integer")
+        return None
+
+    # From here on only the slices form is valid.
+    if dim is None or isinstance(dim, (float, complex, str, bytes, np.bool_)):
+        raise TypeError(f"{op}: the second argument is {shown(dim)}, expected a dim (an integer) or indices")
+    if is_dim:
+        raise TypeError(f"{op}: dim= (elementwise form) and axis=, indices= or batch_dims= (slices) exclude each other")
+    if dim is not UNSET:
+        given.append(dim)
+    if axis is not UNSET and third is not UNSET:
+        # Either the axis was given twice or the forms were mixed.
+        if not given:
+            raise TypeError(f"{op}: index= needs dim= (elementwise form); axis= needs indices= (slices)")
+        raise TypeError(f"{op}: dim= with index= (elementwise) and axis= (slices) exclude each other")
+    if len(given) > 1:
+        names = " or ".join(f"{name}=" for name in indices)
+        raise TypeError(f"{op}: the indices are given more than once; pass them as the second argument, {names}")
+    if not given:
+        needed = " and axis" if default_axis is None else ""
+        raise TypeError(f"{op}: dim and index, or indices{needed} are missing")
+    axis = third if axis is UNSET else axis
+    if axis is UNSET:
+        if default_axis is None:
+            raise TypeError(f"{op}: axis is missing")
+        axis = default_axis
+    return Slices(given[0], one_integer(op, "axis", axis), _batch_dims(op, batch_dims, given[0]))
+
+
+def _batch_dims(op: str, value: Any, indices: Any) -> int:
+    if value is UNSET:
+        return 0
+    count = one_integer(op, "batch_dims", value)
+    if count >= 0:
+        return count
+    rank = cast(int, getattr(indices, "ndim", None) if hasattr(indices, "ndim") else np.ndim(indices))
+    if count < -rank:
+        raise ValueError(f"{op}: batch_dims {shown(count)} is not in [{-rank}, {rank}], the rank of the indices")
+    return count + rank
