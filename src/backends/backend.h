@@ -41,7 +41,7 @@ struct ParallelWork {
 };
 
 // A small move whose decisions are already made. It runs on the calling thread alone, again and again on other memory
-// of the same geometry. Several threads may run one object at the same time.
+// of the same geometry. Several threads may call `run` and `allows` of one object at the same time.
 class SmallMove {
  public:
   virtual ~SmallMove() = default;

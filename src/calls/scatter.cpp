@@ -51,7 +51,7 @@ Outcome write_once(const Backend& backend, const Request& request, const Plan& p
   if (backend.is_asynchronous() && (is_checked || defers(backend, plan))) {
     auto receipt = sets ? backend.move_later(run, buffers, Direction::scatter)
                         : backend.reduce_later(run, buffers, request.combine);
-    if (!is_checked) result.deferred_check = DeferredCheck{std::move(receipt), plan, indices, reverses};
+    if (defers(backend, plan)) result.deferred_check = DeferredCheck{std::move(receipt), plan, indices, reverses};
     return Outcome::done;
   }
   result.has_waited = sets && plan.can_fail();

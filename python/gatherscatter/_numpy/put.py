@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 
@@ -100,8 +100,8 @@ def put(
         and v.shape == ind.shape
     ):
         call = _scatter_axis("put", a, ind, None, 0, v, _RAISE, _FROM_END, None, True, "last", None, a)
-        return call.otherwise(or_general, put_anything, a, ind, v, mode, bounds, negative, mask)
-    return put_anything(a, ind, v, mode, bounds, negative, mask)
+        return cast(None, call.otherwise(or_general, put_anything, a, ind, v, mode, bounds, negative, mask))
+    return cast(None, put_anything(a, ind, v, mode, bounds, negative, mask))
 
 
 @operator(Form("along_axis", "out", "index", "source", "axis", match="broadcast"), returns_none=True)
@@ -184,8 +184,9 @@ def put_along_axis(
             None,
             arr,
         )
-        return call.otherwise(or_general, put_anything_along_axis, arr, indices, values, axis, bounds, negative, mask)
-    return put_anything_along_axis(arr, indices, values, axis, bounds, negative, mask)
+        arguments = (arr, indices, values, axis, bounds, negative, mask)
+        return cast(None, call.otherwise(or_general, put_anything_along_axis, *arguments))
+    return cast(None, put_anything_along_axis(arr, indices, values, axis, bounds, negative, mask))
 
 
 @operator(returns_none=True)
@@ -227,7 +228,7 @@ def putmask(a: Any, /, mask: Any, values: Any) -> None:
     >>> a
     array([  0,   1, -33, -44, -33])
     """
-    return putmask_anything(a, mask, values)
+    return cast(None, putmask_anything(a, mask, values))
 
 
 @operator(returns_none=True)
@@ -272,4 +273,4 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     >>> a
     array([  0,   7, -33, -44, -33])
     """
-    return place_anything(arr, mask, vals)
+    return cast(None, place_anything(arr, mask, vals))

@@ -17,6 +17,7 @@ from gatherscatter._numpy.rules import (
     NUMPYS_MODES,
     as_index_array,
     axis_of_index,
+    by_numpy,
     cast_to_integers,
     is_foreign,
     memory_of,
@@ -34,7 +35,6 @@ from gatherscatter.errors import DeferredOutOfBoundsError, EmptyTargetError, Out
 
 __all__ = ["or_general", "place_anything", "put_anything", "put_anything_along_axis", "putmask_anything"]
 
-_ndarray = np.ndarray
 _Casting = Literal["safe", "unsafe"]
 
 
@@ -49,7 +49,7 @@ def put_anything(
     if prefers_numpy(a, "put") and not is_masked:
         rule = rule_of("put", mode, bounds, negative)
         require_numpy_arguments("put", a, rule in NUMPYS_MODES, mask)
-        return _by_numpy("put", np.put, a, ind, v, **non_defaults(mode=(NUMPYS_MODES[rule], "raise")))
+        return by_numpy("put", np.put, a, ind, v, **non_defaults(mode=(NUMPYS_MODES[rule], "raise")))
     if not (is_ndarray(a) or is_foreign(a)):
         raise TypeError(f"argument 1 must be numpy.ndarray, not {type(a)}{hint(a)}")
     rule = rule_of("put", mode, bounds, negative)
@@ -121,7 +121,7 @@ def put_anything_along_axis(
     is_masked = is_masked_array(arr)
     if prefers_numpy(arr, "__setitem__") and not is_masked:
         require_numpy_arguments("put_along_axis", arr, (bounds, negative) == ("raise", "from_end"), mask)
-        return _by_numpy("put_along_axis", np.put_along_axis, arr, indices, values, axis)
+        return by_numpy("put_along_axis", np.put_along_axis, arr, indices, values, axis)
     if not (is_ndarray(arr) or is_foreign(arr)):
         raise TypeError(f"put_along_axis: arr is of type {type(arr).__name__}, expected an array{hint(arr)}")
     if not is_masked:
@@ -177,7 +177,7 @@ def _check_broadcast(own: tuple[int, ...], base: tuple[int, ...], index: tuple[i
 def putmask_anything(a: Any, mask: Any, values: Any) -> Any:
     """`putmask` for any arguments: a true element of the mask writes the value at its own flat position."""
     if prefers_numpy(a, None):
-        return _by_numpy("putmask", np.putmask, a, mask, values)
+        return by_numpy("putmask", np.putmask, a, mask, values)
     if not (is_ndarray(a) or is_foreign(a)):
         raise TypeError(f"putmask: first argument must be an array{hint(a)}")
     base = _target("putmask", a)
@@ -194,7 +194,7 @@ def putmask_anything(a: Any, mask: Any, values: Any) -> Any:
 def place_anything(arr: Any, mask: Any, vals: Any) -> Any:
     """`place` for any arguments: each true element of the mask writes the next value."""
     if prefers_numpy(arr, None):
-        return _by_numpy("place", np.place, arr, mask, vals)
+        return by_numpy("place", np.place, arr, mask, vals)
     if not (is_ndarray(arr) or is_foreign(arr)):
         raise TypeError(f"place() argument 1 must be numpy.ndarray, not {type_name(arr)}{hint(arr)}")
     base = _target("place", arr)
@@ -212,12 +212,6 @@ def place_anything(arr: Any, mask: Any, vals: Any) -> Any:
         )
 
     return _with_repeated("place", values, indices.shape, write)
-
-
-def _by_numpy(op: str, write: Callable[..., Any], *arguments: Any, **keywords: Any) -> _core.Call:
-    """The call of a class with NumPy's method of its own."""
-    reason = f"{op}: NumPy writes to a {type_name(arguments[0])}, so that the call has no plan"
-    return _core.steps(op, lambda: write(*arguments, **keywords), reason)
 
 
 def _target(op: str, a: Any) -> Any:
@@ -272,10 +266,10 @@ def _with_repeated(op: str, values: Any, shape: tuple[int, ...], write: Callable
         f"plan cannot contain; make the plan with values of shape {shape}"
     )
 
-    def run() -> Any:
+    def run() -> None:
         order = np.arange(count).reshape(shape)
         repeated = _core.take_axis(op, values, order, None, 0, "wrap", "from_end", None, None, None).run()
-        return write(repeated).run()
+        write(repeated).run()
 
     return _core.steps(op, run, reason)
 

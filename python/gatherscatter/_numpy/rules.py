@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal, cast
 
 import numpy as np
@@ -16,12 +16,13 @@ from gatherscatter._libraries.devices import is_on_device, truth_of
 from gatherscatter._libraries.of_dlpack import as_numpy, import_dlpack
 from gatherscatter._libraries.recognise import has_interface, hint, is_ndarray
 from gatherscatter._ops.keywords import Mode, Negative
-from gatherscatter.errors import ShapeMismatchError, shown
+from gatherscatter.errors import ShapeMismatchError, shown, type_name
 
 __all__ = [
     "NUMPYS_MODES",
     "as_index_array",
     "axis_of_index",
+    "by_numpy",
     "cast_to_integers",
     "index_type",
     "is_foreign",
@@ -204,3 +205,10 @@ def axis_of_index(base: np.ndarray[Any, Any], indices: Any, axis: Any) -> int | 
 def two_arrays(a: Any) -> TypeError:
     """The error for a plan of a masked array, which would need a plan for each of its two arrays."""
     return TypeError(f"a {type(a).__name__} consists of two arrays, data and mask; make a plan for each of them")
+
+
+def by_numpy(op: str, function: Callable[..., Any], *arguments: Any, **keywords: Any) -> _core.Call:
+    """The call of a class that has NumPy's method of its own: NumPy runs it."""
+    owner = next((type_name(each) for each in arguments if is_ndarray(each)), type_name(arguments[0]))
+    reason = f"{op}: NumPy runs the call for a {owner}, so that it has no plan"
+    return _core.steps(op, lambda: function(*arguments, **keywords), reason)

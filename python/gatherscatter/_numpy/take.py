@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -18,10 +18,6 @@ if TYPE_CHECKING:
     from gatherscatter._ops.keywords import GatherKeywords, TakeKeywords
 
 __all__ = ["compress", "take", "take_along_axis"]
-
-_ndarray = np.ndarray
-_RAISE: Final = "raise"
-_FROM_END: Final = "from_end"
 
 _Array = TypeVar("_Array", bound=HasShape)
 _Scalar = TypeVar("_Scalar", bound=np.generic)

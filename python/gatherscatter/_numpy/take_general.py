@@ -16,6 +16,7 @@ from gatherscatter._numpy.rules import (
     NUMPYS_MODES,
     as_index_array,
     axis_of_index,
+    by_numpy,
     cast_to_integers,
     is_literal,
     memory_of,
@@ -47,7 +48,7 @@ _ndarray = np.ndarray
 def take_anything(
     a: Any, indices: Any, axis: Any, out: Any, bounds: Bounds, negative: Negative, fill_value: Any, mask: Any
 ) -> Any:
-    """`take` for any arguments, without the short cut of `take.take`."""
+    """`take` for any arguments."""
 
     def gather_part(part: Any, index: Any, into: Any, fill: Any) -> Any:
         return take_anything(part, index, axis, into, bounds, negative, fill, mask)
@@ -61,7 +62,7 @@ def take_anything(
     if prefers_numpy(a, "take"):
         require_numpy_arguments("take", a, (bounds, negative) in NUMPYS_MODES, fill_value, mask)
         mode = NUMPYS_MODES[bounds, negative]
-        return np.take(a, indices, axis=axis, **non_defaults(out=(out, None), mode=(mode, "raise")))
+        return by_numpy("take", np.take, a, indices, axis=axis, **non_defaults(out=(out, None), mode=(mode, "raise")))
     return take_from("take", a, indices, axis, out, bounds, negative, fill_value, mask)
 
 
@@ -74,7 +75,7 @@ def compress_anything(condition: Any, a: Any, axis: Any, out: Any) -> Any:
     if is_literal(a):
         a = np.asarray(a)
     if prefers_numpy(a, "compress") and not is_masked_array(a):
-        return np.compress(condition, a, axis=axis, **non_defaults(out=(out, None)))
+        return by_numpy("compress", np.compress, condition, a, axis=axis, **non_defaults(out=(out, None)))
     condition = with_shape("compress", "condition", condition)
     if not is_on_device(condition):
         condition = np.asarray(condition)
@@ -118,8 +119,12 @@ def finished_as(a: Any, out: Any, call: _core.Call) -> _core.Call:
 
 def _error_of_empty_axis(error: Exception, base: Any, axis: int | None) -> Exception:
     """The error of a take; NumPy's error for a take from an empty axis where NumPy raises it."""
-    is_of_this_call = isinstance(error, OutOfBoundsError) and not isinstance(error, DeferredOutOfBoundsError)
-    if is_of_this_call and error.size == 0 and _is_only_empty_axis(error.axis, base, axis):
+    if (
+        isinstance(error, OutOfBoundsError)
+        and not isinstance(error, DeferredOutOfBoundsError)
+        and error.size == 0
+        and _is_only_empty_axis(error.axis, base, axis)
+    ):
         raise EmptyAxisError(*error.fields()) from None
     return error
 
@@ -127,7 +132,7 @@ def _error_of_empty_axis(error: Exception, base: Any, axis: int | None) -> Excep
 def take_anything_along_axis(
     arr: Any, indices: Any, axis: Any, out: Any, bounds: Bounds, negative: Negative, fill_value: Any, mask: Any
 ) -> Any:
-    """`take_along_axis` for any arguments, without the short cut of `take.take_along_axis`."""
+    """`take_along_axis` for any arguments."""
 
     def gather_part(part: Any, index: Any, into: Any, fill: Any) -> Any:
         return take_anything_along_axis(part, index, axis, into, bounds, negative, fill, mask)
@@ -144,7 +149,7 @@ def take_anything_along_axis(
         require_numpy_arguments(
             "take_along_axis", arr, (bounds, negative) == ("raise", "from_end"), fill_value, mask, out
         )
-        return np.take_along_axis(arr, indices, axis)
+        return by_numpy("take_along_axis", np.take_along_axis, arr, indices, axis)
 
     base = arr
     if is_ndarray(arr):

@@ -186,9 +186,10 @@ def plan(op: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Plan:
     >>> rows.to_dict()["result_shape"], rows.to_dict()["unit_bytes"]
     ((5, 8), 64)
     """
-    while isinstance(op, functools.partial):
-        op, args, kwargs = op.func, op.args + args, {**op.keywords, **kwargs}
-    return Plan(_core.plan_of(op, *args, **kwargs))
+    operator: Any = op
+    while isinstance(operator, functools.partial):
+        operator, args, kwargs = operator.func, operator.args + args, {**operator.keywords, **kwargs}
+    return Plan(_core.plan_of(operator, *args, **kwargs))
 
 
 def explain(op: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Plan:

@@ -1,6 +1,6 @@
 // big_integers.h: supports indices in Python lists that no integer dtype can hold. The array of such an operand holds
 // these values clamped to the limits of int64, which are out of bounds for every axis on the same side; Operand::wide
-// holds all values as they were written (gatherscatter._wide).
+// holds all values as they were written (gatherscatter._libraries.of_python).
 #pragma once
 
 #include <vector>

@@ -202,7 +202,7 @@ void locate_tensor(Operand& operand) {
   }
 }
 
-// Unpacks what gatherscatter._arrays returned for an object whose type the binding does not read itself.
+// Unpacks what gatherscatter._libraries.adopt returned for an object whose type the binding does not read itself.
 void unpack_adopted(Operand& operand) {
   static PyObject* const adapter_type =
       python_part("gatherscatter._libraries.device_adapter", "DeviceAdapter").release().ptr();

@@ -55,9 +55,21 @@ LaneResult run_lane(const Callable& self, const RawCall& raw) {
   return LaneResult::declined();
 }
 
+// What an operator returns for the result of a move, whose reference is stolen.
+PyObject* returned_by(const Callable& self, PyObject* result) {
+  if (result == nullptr || !self.returns_none) return result;
+  Py_DECREF(result);
+  return Py_NewRef(Py_None);
+}
+
 PyObject* call_definition(PyObject* object, PyObject* const* arguments, std::size_t flags, PyObject* keywords) {
-  if (self_of(object)->definition != nullptr) {
-    return run_returned(PyObject_Vectorcall(self_of(object)->definition, arguments, flags, keywords));
+  const Callable& self = *self_of(object);
+  if (self.definition != nullptr) {
+    PyObject* const made = PyObject_Vectorcall(self.definition, arguments, flags, keywords);
+    const BoundCall* const bound = made == nullptr ? nullptr : call_in(made);
+    const bool is_move = bound != nullptr && !bound->steps;  // steps return what the operator returns
+    PyObject* const result = run_returned(made);
+    return is_move ? returned_by(self, result) : result;
   }
   const auto method = py::reinterpret_steal<py::object>(PyObject_GetAttrString(object, "__call__"));
   if (!method) return nullptr;
@@ -70,17 +82,14 @@ PyObject* call_definition(PyObject* object, PyObject* const* arguments, std::siz
 
 PyObject* call(PyObject* object, PyObject* const* arguments, std::size_t flags, PyObject* keywords) {
   const Callable& self = *self_of(object);
-  PyObject* result = nullptr;
   try {
     const LaneResult lane = run_lane(self, {arguments, PyVectorcall_NARGS(flags), keywords});
-    result = lane.is_declined() ? call_definition(object, arguments, flags, keywords) : lane.object();
+    if (!lane.is_declined()) return returned_by(self, lane.object());
+    return call_definition(object, arguments, flags, keywords);
   } catch (...) {
     set_python_error(self.name != nullptr ? PyUnicode_AsUTF8(self.name) : "gatherscatter");
     return nullptr;
   }
-  if (result == nullptr || !self.returns_none) return result;
-  Py_DECREF(result);
-  return Py_NewRef(Py_None);
 }
 
 // ---- operators

@@ -63,6 +63,12 @@ LaneResult run_gather(const LaneCall& call, PyObject* op) {
   return LaneResult::of(run_plain(request_of(call, op), call.input, call.index, nullptr).release().ptr());
 }
 
+// The rank of the source of a scatter that writes every item of it once.
+int rank_of_points(const CallForm& form, const PlainArray& target, const PlainArray& index) {
+  const bool moves_slices = form.planner == Planner::take_axis && form.has_axis;
+  return moves_slices ? target.rank - 1 + index.rank : index.rank;
+}
+
 LaneResult run_scatter(const LaneCall& call) {
   if (call.out != nullptr && call.out != call.input) return LaneResult::declined();
   PlainArray target;
@@ -72,7 +78,7 @@ LaneResult run_scatter(const LaneCall& call) {
                         target.is_contiguous() && read_plain(call.index, Role::index, index) &&
                         read_plain(call.source, Role::source, source) && source.is_contiguous() &&
                         source.same_type(target);
-  if (!is_plain) return LaneResult::declined();
+  if (!is_plain || source.rank != rank_of_points(call.form, target, index)) return LaneResult::declined();
   const PlannedCall& planned = PlannedCalls::of_thread().find(call.form, target, index, &source);
   if (!planned.small || !planned.small.has_shape(source)) return LaneResult::declined();
   return planned.small.scatter(target, index, source, call.out != nullptr);

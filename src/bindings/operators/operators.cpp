@@ -55,6 +55,7 @@ PyObject* call(const char* function, PyObject* const* a, Py_ssize_t count, Py_ss
     return nullptr;
   }
   return guarded(name_of(a[0]), [&] {
+    if (!PyUnicode_Check(a[0])) throw DTypeError("op is " + shown(a[0]) + ", expected the name of an operator");
     BoundCall bound;
     bound.request.op = own(a[0]);
     bound.input = own(a[1]);

@@ -1,4 +1,4 @@
-// test_selection.cpp: selections from maps and masks, compared with loops, on both backends and with several threads.
+// test_map_reader.cpp: selections from maps and masks, compared with loops, on both backends and with several threads.
 #include <random>
 
 #include "catch.h"
