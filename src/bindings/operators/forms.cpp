@@ -1,7 +1,6 @@
 // forms.cpp: reads the forms of calls, and refuses those that no call can have.
 #include "bindings/operators/forms.h"
 
-#include <algorithm>
 #include <string>
 
 #include "bindings/arguments/keywords.h"
@@ -24,30 +23,27 @@ LaneForm form_in(const py::dict& record) {
   form.form.planner = planner == "along_axis" ? Planner::along_axis : Planner::take_axis;
   form.form.match = parse_match(py::object(record["match"]).ptr());
   for (const py::handle name : py::tuple(record["positional"])) {
-    const LaneForm::Part part = part_named(name.cast<std::string>());
-    const auto* const end = form.positional.begin() + form.count;
-    if (std::find(form.positional.cbegin(), end, part) != end) throw py::value_error("a form names a part twice");
-    form.positional[static_cast<std::size_t>(form.count++)] = part;
+    int8_t& at = form.at[part_named(name.cast<std::string>())];
+    if (at >= 0) throw py::value_error("a form names a part twice");
+    at = static_cast<int8_t>(form.count++);
   }
   for (const py::handle name : py::tuple(record["keywords"])) {
     const LaneForm::Part part = part_named(name.cast<std::string>());
     if (part != LaneForm::axis && part != LaneForm::out) throw py::value_error("keywords of a lane are axis and out");
     (part == LaneForm::axis ? form.takes_axis_keyword : form.takes_out_keyword) = true;
   }
-  bool has_input = false;
-  bool has_index = false;
-  for (int i = 0; i < form.count; ++i) {
-    const LaneForm::Part part = form.positional[static_cast<std::size_t>(i)];
-    has_input = has_input || part == LaneForm::input;
-    has_index = has_index || part == LaneForm::index;
-    if (part == LaneForm::source) form.form.direction = Direction::scatter;
-    if (part == LaneForm::out) form.is_in_place = true;
-    const bool is_optional = part == LaneForm::axis && (form.takes_axis_keyword || record.contains("axis"));
-    if (!is_optional && form.required != i) throw py::value_error("a form has an optional part before a required one");
-    if (!is_optional) ++form.required;
+  const auto has = [&](LaneForm::Part part) { return form.at[part] >= 0; };
+  if (has(LaneForm::source)) form.form.direction = Direction::scatter;
+  form.is_in_place = has(LaneForm::out);
+  if (has(LaneForm::input) == form.is_in_place) {
+    throw py::value_error("a form has either an input or an array that it writes to");
   }
-  if (has_input == form.is_in_place) throw py::value_error("a form has either an input or an array that it writes to");
-  if (!has_index) throw py::value_error("a form has no index");
+  if (!has(LaneForm::index)) throw py::value_error("a form has no index");
+  const bool has_optional_axis = has(LaneForm::axis) && (form.takes_axis_keyword || record.contains("axis"));
+  form.required = form.count - (has_optional_axis ? 1 : 0);
+  if (has_optional_axis && form.at[LaneForm::axis] != form.required) {
+    throw py::value_error("a form has an optional part before a required one");
+  }
   if (record.contains("axis")) {
     form.needs_axis = false;
     form.form.has_axis = !record["axis"].is_none();
@@ -68,7 +64,8 @@ std::vector<LaneForm> forms_in(const py::list& records) {
 const std::vector<LaneForm>& plan_forms() {
   static const auto& forms = *new std::vector<LaneForm>([] {
     LaneForm form;
-    form.positional = {LaneForm::input, LaneForm::index};
+    form.at[LaneForm::input] = 0;
+    form.at[LaneForm::index] = 1;
     form.count = form.required = 2;
     form.needs_axis = false;
     form.takes_out_keyword = true;

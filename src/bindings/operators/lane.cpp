@@ -90,31 +90,32 @@ bool read_call(const LaneForm& form, const RawCall& raw, LaneCall& call) {
   static PyObject* const axis_name = PyUnicode_InternFromString("axis");
   static PyObject* const out_name = PyUnicode_InternFromString("out");
   if (raw.positional < form.required || raw.positional > form.count) return false;
-  PyObject* parts[LaneForm::kParts] = {};
-  for (std::size_t i = 0; i < static_cast<std::size_t>(raw.positional); ++i) {
-    parts[form.positional[i]] = raw.arguments[i];
-  }
+  const auto given = [&](LaneForm::Part part) -> PyObject* {
+    const int at = form.at[part];
+    return at >= 0 && at < raw.positional ? raw.arguments[at] : nullptr;
+  };
+  PyObject* axis = given(LaneForm::axis);
+  call.out = given(LaneForm::out);
   for (Py_ssize_t i = 0; i < raw.keyword_count(); ++i) {
     PyObject* name = PyTuple_GET_ITEM(raw.keywords, i);
-    PyObject* given = raw.arguments[raw.positional + i];
+    PyObject* value = raw.arguments[raw.positional + i];
     if (name == out_name && form.takes_out_keyword) {
-      if (given != Py_None) parts[LaneForm::out] = given;
-    } else if (name == axis_name && form.takes_axis_keyword && parts[LaneForm::axis] == nullptr) {
-      parts[LaneForm::axis] = given;
+      if (value != Py_None) call.out = value;
+    } else if (name == axis_name && form.takes_axis_keyword && axis == nullptr) {
+      axis = value;
     } else {
       return false;
     }
   }
   call.form = form.form;
-  if (parts[LaneForm::axis] != nullptr) {
-    if (!read_axis(form, parts[LaneForm::axis], call.form)) return false;
+  if (axis != nullptr) {
+    if (!read_axis(form, axis, call.form)) return false;
   } else if (form.needs_axis) {
     return false;
   }
-  call.input = form.is_in_place ? parts[LaneForm::out] : parts[LaneForm::input];
-  call.index = parts[LaneForm::index];
-  call.source = parts[LaneForm::source];
-  call.out = parts[LaneForm::out];
+  call.input = form.is_in_place ? call.out : given(LaneForm::input);
+  call.index = given(LaneForm::index);
+  call.source = given(LaneForm::source);
   return true;
 }
 

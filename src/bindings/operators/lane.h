@@ -22,12 +22,12 @@ struct RawCall {
 // arguments have their defaults. The rule is `raise` and `from_end`.
 struct LaneForm {
   enum Part : uint8_t { input, index, source, axis, out, kParts };
-  CallForm form;  // with the default of the axis
-  std::array<Part, kParts> positional{};
-  int count = 0;               // of positional arguments
-  int required = 0;            // of these, the number that must be given
-  bool needs_axis = true;      // without a default
-  bool takes_no_axis = false;  // axis=None is valid
+  CallForm form;                                      // with the default of the axis
+  std::array<int8_t, kParts> at{-1, -1, -1, -1, -1};  // the position of each part among the arguments; -1: none
+  int count = 0;                                      // of positional arguments
+  int required = 0;                                   // of these, the number that must be given
+  bool needs_axis = true;                             // without a default
+  bool takes_no_axis = false;                         // axis=None is valid
   bool takes_axis_keyword = false;
   bool takes_out_keyword = false;
   bool is_in_place = false;  // `out` is the input
