@@ -15,8 +15,9 @@ bool keeps_lock(const Plan& plan);
 Lock lock_for(const Backend& backend, const Plan& plan, int64_t bytes_written = 0);
 
 // Another thread may change a bad index between the run that reports it and the search for it. If the search finds no
-// bad index, the run is repeated, at most this many times in all.
-inline constexpr int kTries = 8;
+// bad index, the run is repeated, at most this many times in all. Eight were too few against a thread that does nothing
+// but switch all indices between good and bad.
+inline constexpr int kTries = 32;
 
 struct Attempt {
   const Plan& plan;
