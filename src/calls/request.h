@@ -25,7 +25,7 @@ struct Request {
 
   Direction direction = Direction::gather;
   Fit fit = Fit::broadcast;  // how the source of a scatter fits the points
-  Combine combine;  // for scatters only, as `duplicates`
+  Combine combine;           // for scatters only, as `duplicates`
   Duplicates duplicates = Duplicates::last;
 
   // Makes it the request of a scatter operator. Planner and match are set before.

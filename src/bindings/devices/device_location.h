@@ -9,7 +9,8 @@ namespace gs {
 
 struct DeviceLocation {
   dlpack::Device device{};
-  pybind11::object adapter;  // gatherscatter._libraries.device_adapter.DeviceAdapter, for arrays of all libraries but torch
+  // gatherscatter._libraries.device_adapter.DeviceAdapter, for arrays of all libraries but torch.
+  pybind11::object adapter;
   // The stream that orders the uses of the memory. None: its library has made the stream of the call wait for them.
   std::optional<uintptr_t> stream;
   bool is_copy = false;  // the memory is a copy of a host array
