@@ -1,6 +1,10 @@
 // python_context.cpp: releases the GIL, polls signals and allocates memory for one call from Python.
 #include "bindings/python_context.h"
 
+#include "bindings/gil.h"
+#include "bindings/thread_limits.h"
+#include "host/affinity.h"
+
 namespace gs {
 namespace {
 

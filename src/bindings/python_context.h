@@ -6,10 +6,7 @@
 #include <vector>
 
 #include "bindings/devices/device_call.h"
-#include "bindings/gil.h"
-#include "bindings/thread_limits.h"
 #include "calls/call_context.h"
-#include "host/affinity.h"
 
 namespace gs {
 
@@ -21,23 +18,6 @@ bool interrupted();
 // Whether the current call of this thread was interrupted: a signal handler has raised an exception, which is thrown
 // once the thread holds the GIL again.
 bool& signalled();
-
-// Runs work(options) with or without the GIL. Throws the exception that a signal handler has raised meanwhile.
-template <class Work>
-void run_work(bool keep_lock, Work&& work) {
-  RunOptions options;
-  options.threads = thread_count();
-  signalled() = false;
-  if (keep_lock) {
-    work(options);
-  } else {
-    options.interrupted = interrupted;
-    const Unlocked unlocked;
-    const host::AffinityScope affinity;
-    work(options);
-  }
-  if (signalled()) throw py::error_already_set();
-}
 
 // The context of one call from Python, on the host or on a GPU. After an interrupt, Python's exception is set, and the
 // caller of this context throws it.
@@ -58,5 +38,13 @@ class PythonContext final : public CallContext {
   std::shared_ptr<DeviceCall> call_;  // null: the host
   std::vector<std::byte*> host_memory_;
 };
+
+// Runs work(options) on the host, with or without the GIL. Throws the exception that a signal handler has raised
+// meanwhile.
+template <class Work>
+void run_work(bool keep_lock, Work&& work) {
+  PythonContext().run(keep_lock ? Lock::kept : Lock::released, work);
+  if (signalled()) throw py::error_already_set();
+}
 
 }  // namespace gs

@@ -110,3 +110,33 @@ def test_a_plan_without_index_arrays_takes_a_tuple():
         with pytest.raises(TypeError, match="pass a tuple"):
             plan.scatter(np.array(3.0), indices, 1.0)
     assert plan(np.array(3.0), ()) == 3
+
+
+class Own(np.ndarray):
+    """A class with NumPy's methods of its own, which write and return what NumPy's do not."""
+
+    def take(self, indices, axis=None, out=None, mode="raise"):
+        out[...] = 7
+        return out
+
+    def put(self, indices, values, mode="raise"):
+        self[0] = 7
+        return "own"
+
+
+def test_planning_a_call_that_numpy_runs_runs_nothing():
+    x, out = np.zeros(3).view(Own), np.zeros(1)
+    for op, arguments in [(gs.take, (x, [1], None, out)), (gs.put, (x, [1], 2.0))]:
+        with pytest.raises(TypeError, match=r"NumPy runs the call for a .*Own.*no plan"):
+            gs.plan(op, *arguments)
+    assert out.tolist() == [0] and x.tolist() == [0, 0, 0]
+    assert gs.take(x, [1], None, out) is out and out.tolist() == [7]
+
+
+def test_what_a_method_of_a_class_returns_is_returned():
+    assert gs.put(np.zeros(3).view(Own), [1], 2.0) == "own"
+
+
+def test_the_name_of_an_operator_is_text():
+    with pytest.raises(TypeError, match="op is b'x', expected the name of an operator"):
+        _core.take_axis(b"x", X, ROWS, 0, 0, "raise", "from_end", None, None, None)

@@ -61,6 +61,18 @@ def test_an_error_is_raised_at_synchronize():
     gs.cuda.synchronize()
 
 
+def test_a_check_stays_deferred_where_duplicates_are_searched(gpu):
+    gpu.hold_receipts(True)
+    source = FakeCupyArray(np.ones(2))
+    gs.scatter(
+        FakeCupyArray(np.zeros(5)), 0, FakeCupyArray(np.array([3, 1])), source, bounds="deferred", duplicates="error"
+    )
+    assert _core.pending_calls() == 1, "an index may turn bad between its check and its use"
+    gpu.hold_receipts(False)
+    gs.cuda.synchronize()
+    assert _core.pending_calls() == 0
+
+
 def test_calls_of_the_host_do_not_raise_it():
     bad_take()
     assert gs.take(X, ROWS, axis=0).tolist() == X[ROWS].tolist()

@@ -85,4 +85,4 @@ def gather(input: Array, dim: int, index: Any) -> Array:
     if not budget.fits:
         raise ValueError(f"gather: a tile {tile} touches {budget.bytes} bytes, over the budget of {BUDGET_BYTES} bytes")
     call = _core.gather_tiled("gather", input, index, dim, tuple(map(min, points.shape, tile)))
-    return call  # type: ignore[no-any-return]
+    return call  # type: ignore[no-any-return]  # the operator runs it
