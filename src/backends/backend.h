@@ -41,7 +41,8 @@ struct ParallelWork {
 };
 
 // A small move whose decisions are already made. It runs on the calling thread alone, again and again on other memory
-// of the same geometry. Several threads may call `run` and `allows` of one object at the same time.
+// of the same geometry. All index arrays lie in one, which begins at `index`, at the distances that the object was made
+// with. Several threads may call `run` and `allows` of one object at the same time.
 class SmallMove {
  public:
   virtual ~SmallMove() = default;
@@ -115,9 +116,12 @@ class HostBackend : public Backend {
     std::memcpy(target, host, static_cast<std::size_t>(bytes));
   }
 
-  // For plans with one index array and neither mask nor fill value. Returns null where every call has to be decided
-  // anew: threads may pay, there is nothing to move, or the backend has no small moves.
-  virtual std::unique_ptr<SmallMove> small_move(const Plan&, Direction) const { return nullptr; }
+  // For plans with neither mask nor fill value, whose index array a begins a * index_distance bytes after the first.
+  // Returns null where every call has to be decided anew: threads may pay, there is nothing to move, or the backend has
+  // no small moves.
+  virtual std::unique_ptr<SmallMove> small_move(const Plan&, Direction, int64_t /*index_distance*/) const {
+    return nullptr;
+  }
   // The kernels for columns, and work that threads share (`parallel_for` returns `done` or `interrupted`).
   virtual const ColumnKernels& columns() const = 0;
   virtual Outcome parallel_for(const ParallelWork& work, const RunOptions& options) const = 0;

@@ -61,7 +61,7 @@ CallResult run_attempts(CallContext& call, const Attempt& attempt, Move&& move) 
     }
     if (result.bad || result.duplicate) {
       result.ending = result.bad ? Ending::bad_index : Ending::duplicate;
-      result.plan = plan;
+      result.plan = std::make_unique<Plan>(plan);
       return result;
     }
     if (outcome == Outcome::done) return result;

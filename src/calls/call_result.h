@@ -1,6 +1,7 @@
 // call_result.h: says how a call ended, with what the caller needs to raise the error of a call that failed.
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "calls/deferred_check.h"
@@ -16,12 +17,13 @@ enum class Ending : uint8_t {
   unstable,     // another thread kept changing the index array, likewise
 };
 
+// Every call makes one, and plans are large, so what only some calls have is on the heap.
 struct CallResult {
   Ending ending = Ending::done;
   std::optional<BadIndex> bad;
   std::optional<Duplicate> duplicate;
-  std::optional<Plan> plan;  // that of the run, after a bad index or a duplicate: their positions refer to it
-  std::optional<DeferredCheck> deferred_check;
+  std::unique_ptr<Plan> plan;  // that of the run, after a bad index or a duplicate: their positions refer to it
+  std::unique_ptr<DeferredCheck> deferred_check;
   bool has_waited = false;  // the call has waited for the last work that it submitted to an asynchronous backend
 };
 

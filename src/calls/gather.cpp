@@ -19,7 +19,8 @@ CallResult run_moves(CallContext& call, const Plan& plan, const Buffers& buffers
   if (defers(backend, plan)) {
     CallResult result;
     call.run(Lock::released_only, [&](const RunOptions&) {
-      result.deferred_check = DeferredCheck{backend.move_later(plan, buffers, Direction::gather), plan, buffers};
+      result.deferred_check = std::make_unique<DeferredCheck>(DeferredCheck{nullptr, plan, buffers});
+      result.deferred_check->receipt = backend.move_later(plan, buffers, Direction::gather);
     });
     return result;
   }

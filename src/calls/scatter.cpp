@@ -2,6 +2,8 @@
 #include "calls/scatter.h"
 
 #include <cstdlib>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "calls/attempt.h"
@@ -46,12 +48,16 @@ Outcome write_once(const Backend& backend, const Request& request, const Plan& p
     const Outcome copied = run_copy(backend, *to.base, to.target, options);
     if (copied != Outcome::done) return copied;
   }
-  const Plan reversed_plan = reverses ? reversed(plan, buffers) : Plan();
-  const Plan& run = reverses ? reversed_plan : plan;
+  std::optional<Plan> reversed_plan;
+  if (reverses) reversed_plan = reversed(plan, buffers);
+  const Plan& run = reverses ? *reversed_plan : plan;
   if (backend.is_asynchronous() && (is_checked || defers(backend, plan))) {
+    std::unique_ptr<DeferredCheck> check;  // made before the work is submitted, because it may throw
+    if (defers(backend, plan)) check = std::make_unique<DeferredCheck>(DeferredCheck{nullptr, plan, indices, reverses});
     auto receipt = sets ? backend.move_later(run, buffers, Direction::scatter)
                         : backend.reduce_later(run, buffers, request.combine);
-    if (defers(backend, plan)) result.deferred_check = DeferredCheck{std::move(receipt), plan, indices, reverses};
+    if (check) check->receipt = std::move(receipt);
+    result.deferred_check = std::move(check);
     return Outcome::done;
   }
   result.has_waited = sets && plan.can_fail();

@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, cast
+from typing import Any, cast
 
-import numpy as np
-
-from gatherscatter._core import scatter_along as _scatter_along
-from gatherscatter._core import scatter_axis as _scatter_axis
-from gatherscatter._numpy.put_general import (
-    or_general,
-    place_anything,
-    put_anything,
-    put_anything_along_axis,
-    putmask_anything,
-)
+from gatherscatter._numpy.put_general import place_anything, put_anything, put_anything_along_axis, putmask_anything
+from gatherscatter._numpy.rules import MODE_RULES
 from gatherscatter._ops.keywords import Mode, Negative, ScatterBounds
-from gatherscatter._ops.operator import Form, operator
+from gatherscatter._ops.operator import CallForm, operator
 
 __all__ = ["place", "put", "put_along_axis", "putmask"]
 
-_ndarray = np.ndarray
-_RAISE: Final = "raise"
-_FROM_END: Final = "from_end"
 
-
-@operator(Form("take_axis", "out", "index", "source", axis=None), returns_none=True)
+@operator(CallForm("take_axis", "out", "index", "source", axis=None, rules=MODE_RULES), returns_none=True)
 def put(
     a: Any,
     ind: Any,
@@ -90,21 +77,10 @@ def put(
     >>> a[0]
     array([7, 5, 0])
     """
-    if (
-        mode is _RAISE
-        and bounds is None
-        and mask is None
-        and negative is None
-        and type(a) is type(ind) is type(v) is _ndarray
-        and v.dtype == a.dtype
-        and v.shape == ind.shape
-    ):
-        call = _scatter_axis("put", a, ind, None, 0, v, _RAISE, _FROM_END, None, True, "last", None, a)
-        return cast(None, call.otherwise(or_general, put_anything, a, ind, v, mode, bounds, negative, mask))
     return cast(None, put_anything(a, ind, v, mode, bounds, negative, mask))
 
 
-@operator(Form("along_axis", "out", "index", "source", "axis", match="broadcast"), returns_none=True)
+@operator(CallForm("along_axis", "out", "index", "source", "axis", match="broadcast"), returns_none=True)
 def put_along_axis(
     arr: Any,
     indices: Any,
@@ -161,31 +137,6 @@ def put_along_axis(
     array([[10, 99, 20],
            [99, 40, 50]])
     """
-    if (
-        bounds is _RAISE
-        and negative is _FROM_END
-        and mask is None
-        and type(arr) is type(indices) is type(values) is _ndarray
-        and values.dtype == arr.dtype
-        and arr.ndim
-    ):
-        call = _scatter_along(
-            "put_along_axis",
-            arr,
-            indices,
-            axis,
-            "broadcast",
-            values,
-            _RAISE,
-            _FROM_END,
-            None,
-            True,
-            "last",
-            None,
-            arr,
-        )
-        arguments = (arr, indices, values, axis, bounds, negative, mask)
-        return cast(None, call.otherwise(or_general, put_anything_along_axis, *arguments))
     return cast(None, put_anything_along_axis(arr, indices, values, axis, bounds, negative, mask))
 
 

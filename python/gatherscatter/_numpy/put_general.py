@@ -33,7 +33,7 @@ from gatherscatter._ops.keywords import Bounds, Negative, ScatterBounds
 from gatherscatter._values.source import as_source
 from gatherscatter.errors import DeferredOutOfBoundsError, EmptyTargetError, OutOfBoundsError, type_name
 
-__all__ = ["or_general", "place_anything", "put_anything", "put_anything_along_axis", "putmask_anything"]
+__all__ = ["place_anything", "put_anything", "put_anything_along_axis", "putmask_anything"]
 
 _Casting = Literal["safe", "unsafe"]
 
@@ -95,16 +95,6 @@ def _error_of_empty_target(error: Exception) -> Exception:
     if isinstance(error, OutOfBoundsError) and not error.size and not isinstance(error, DeferredOutOfBoundsError):
         raise EmptyTargetError(*error.fields()) from None
     return error
-
-
-def or_general(error: Exception, general: Callable[..., Any], *arguments: Any) -> Any:
-    """What follows the error of a call that has written nothing: the general case, with NumPy's result or its error.
-
-    The error stands if it is that of a bad index, unless the axis is empty.
-    """
-    if isinstance(error, OutOfBoundsError) and (error.size or type(error) is not OutOfBoundsError):
-        return error
-    return general(*arguments)
 
 
 def _empty_target(indices: Any, negative: Negative) -> EmptyTargetError:

@@ -16,9 +16,11 @@ from gatherscatter._libraries.devices import is_on_device, truth_of
 from gatherscatter._libraries.of_dlpack import as_numpy, import_dlpack
 from gatherscatter._libraries.recognise import has_interface, hint, is_ndarray
 from gatherscatter._ops.keywords import Mode, Negative
+from gatherscatter._ops.operator import BOUNDS_RULES, RuleWord
 from gatherscatter.errors import ShapeMismatchError, shown, type_name
 
 __all__ = [
+    "MODE_RULES",
     "NUMPYS_MODES",
     "as_index_array",
     "axis_of_index",
@@ -46,6 +48,10 @@ NUMPYS_MODES: Final[dict[tuple[str, Negative], Mode]] = {
     ("wrap", "from_end"): "wrap",
     ("clip", "out_of_bounds"): "clip",
 }
+MODE_RULES: Final[tuple[RuleWord, ...]] = (
+    *(("mode", mode, bounds, negative) for (bounds, negative), mode in NUMPYS_MODES.items()),
+    *BOUNDS_RULES,
+)
 
 
 def rule_of(op: str, mode: Any, bounds: str | None, negative: Negative | None) -> tuple[Any, Negative]:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from gatherscatter._numpy.rules import rule_of
+from gatherscatter._numpy.rules import MODE_RULES, rule_of
 from gatherscatter._numpy.take_general import compress_anything, take_anything, take_anything_along_axis
 from gatherscatter._ops.keywords import Bounds, HasShape, Mode, Negative, Nested
-from gatherscatter._ops.operator import Form, operator
+from gatherscatter._ops.operator import BOUNDS_RULES, CallForm, operator
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -50,7 +50,7 @@ def take(
     mode: Mode = "raise",
     **keywords: Unpack[TakeKeywords],
 ) -> _Array: ...
-@operator(Form("take_axis", "input", "index", "axis", keywords=("axis", "out"), axis=None))
+@operator(CallForm("take_axis", "input", "index", "axis", keywords=("axis", "out"), axis=None, rules=MODE_RULES))
 def take(
     a: Any,
     indices: Any,
@@ -139,7 +139,9 @@ def take_along_axis(
     arr: _Array, indices: Any, axis: int | None = -1, **keywords: Unpack[GatherKeywords[Any]]
 ) -> _Array: ...
 @operator(
-    Form("along_axis", "input", "index", "axis", keywords=("axis", "out"), axis=-1, match="broadcast"),
+    CallForm(
+        "along_axis", "input", "index", "axis", keywords=("axis", "out"), axis=-1, match="broadcast", rules=BOUNDS_RULES
+    ),
 )
 def take_along_axis(
     arr: Any,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -49,21 +50,24 @@ def take_anything(
     a: Any, indices: Any, axis: Any, out: Any, bounds: Bounds, negative: Negative, fill_value: Any, mask: Any
 ) -> Any:
     """`take` for any arguments."""
-
-    def gather_part(part: Any, index: Any, into: Any, fill: Any) -> Any:
-        return take_anything(part, index, axis, into, bounds, negative, fill, mask)
-
     if is_literal(a):
         a = np.asarray(a)
     if is_masked_array(a):
-        return _core.steps(
-            "take", lambda: _take_masked(gather_part, a, indices, axis, out, fill_value), str(two_arrays(a))
-        )
+        gather_part = partial(_take_part, axis, bounds, negative, mask)
+        run = partial(_take_masked, gather_part, a, indices, axis, out, fill_value)
+        return _core.steps("take", run, str(two_arrays(a)))
     if prefers_numpy(a, "take"):
         require_numpy_arguments("take", a, (bounds, negative) in NUMPYS_MODES, fill_value, mask)
         mode = NUMPYS_MODES[bounds, negative]
         return by_numpy("take", np.take, a, indices, axis=axis, **non_defaults(out=(out, None), mode=(mode, "raise")))
     return take_from("take", a, indices, axis, out, bounds, negative, fill_value, mask)
+
+
+def _take_part(
+    axis: Any, bounds: Bounds, negative: Negative, mask: Any, part: Any, index: Any, into: Any, fill: Any
+) -> Any:
+    """The take of one part of a masked array."""
+    return take_anything(part, index, axis, into, bounds, negative, fill, mask)
 
 
 def compress_anything(condition: Any, a: Any, axis: Any, out: Any) -> Any:
@@ -113,8 +117,12 @@ def take_from(
 def finished_as(a: Any, out: Any, call: _core.Call) -> _core.Call:
     """The call, with its result in the class of `a`, or `out` as its result."""
     if out is not None:
-        return call.then(lambda _: out)
-    return call if type(a) is _ndarray or not is_ndarray(a) else call.then(lambda result: in_class_of(a, result))
+        return call.then(partial(_replaced, out))
+    return call if type(a) is _ndarray or not is_ndarray(a) else call.then(partial(in_class_of, a))
+
+
+def _replaced(out: Any, _: Any) -> Any:
+    return out
 
 
 def _error_of_empty_axis(error: Exception, base: Any, axis: int | None) -> Exception:
@@ -133,18 +141,12 @@ def take_anything_along_axis(
     arr: Any, indices: Any, axis: Any, out: Any, bounds: Bounds, negative: Negative, fill_value: Any, mask: Any
 ) -> Any:
     """`take_along_axis` for any arguments."""
-
-    def gather_part(part: Any, index: Any, into: Any, fill: Any) -> Any:
-        return take_anything_along_axis(part, index, axis, into, bounds, negative, fill, mask)
-
     if is_literal(arr):
         arr = np.asarray(arr)
     if is_masked_array(arr):
-        return _core.steps(
-            "take_along_axis",
-            lambda: same_points_masked(gather_part, arr, indices, out, fill_value),
-            str(two_arrays(arr)),
-        )
+        gather_part = partial(_take_part_along_axis, axis, bounds, negative, mask)
+        run = partial(same_points_masked, gather_part, arr, indices, out, fill_value)
+        return _core.steps("take_along_axis", run, str(two_arrays(arr)))
     if prefers_numpy(arr, None):
         require_numpy_arguments(
             "take_along_axis", arr, (bounds, negative) == ("raise", "from_end"), fill_value, mask, out
@@ -170,6 +172,13 @@ def take_anything_along_axis(
     )
     # Without an axis NumPy returns no subclass.
     return finished_as(base if axis is None else arr, out, call)
+
+
+def _take_part_along_axis(
+    axis: Any, bounds: Bounds, negative: Negative, mask: Any, part: Any, index: Any, into: Any, fill: Any
+) -> Any:
+    """The take along an axis of one part of a masked array."""
+    return take_anything_along_axis(part, index, axis, into, bounds, negative, fill, mask)
 
 
 def axis_number(axis: Any, rank: int) -> int | None:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from gatherscatter import _core
 from gatherscatter._ops.forms import UNSET, slices_in
 from gatherscatter._ops.keywords import Bounds, Negative
-from gatherscatter._ops.operator import Form, operator
+from gatherscatter._ops.operator import BOUNDS_RULES, CallForm, operator
 from gatherscatter._values.fill import as_fill
 
 if TYPE_CHECKING:
@@ -87,8 +87,8 @@ def gather(
     input: ArrayT, *, input_indices: Any, axis: Any, batch_dims: int = ..., **keywords: Unpack[GatherKeywords[ArrayT]]
 ) -> ArrayT: ...
 @operator(
-    Form("along_axis", "input", "axis", "index", keywords=("out",)),
-    Form("take_axis", "input", "index", "axis", keywords=("axis", "out")),
+    CallForm("along_axis", "input", "axis", "index", keywords=("out",), rules=BOUNDS_RULES),
+    CallForm("take_axis", "input", "index", "axis", keywords=("axis", "out"), rules=BOUNDS_RULES),
 )
 def gather(
     input: Any,

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from gatherscatter import _core
 from gatherscatter._ops.keywords import Bounds, Duplicates, Negative, Reduce, ScatterBounds
-from gatherscatter._ops.operator import operator
+from gatherscatter._ops.operator import BOUNDS_RULES, CallForm, operator
 from gatherscatter._values.fill import as_fill
 from gatherscatter._values.source import as_source
 
@@ -35,7 +35,7 @@ def gather_nd(
 def gather_nd(
     input: ArrayT, indices: Any, batch_dims: int = 0, **keywords: Unpack[GatherKeywords[ArrayT]]
 ) -> ArrayT: ...
-@operator()
+@operator(CallForm("coordinates", "input", "index", keywords=("out",), rules=BOUNDS_RULES))
 def gather_nd(
     input: Any,
     indices: Any,
@@ -124,7 +124,7 @@ def scatter_nd(
 def scatter_nd(
     input: ArrayT, indices: Any, updates: Any, batch_dims: int = 0, **keywords: Unpack[ScatterKeywords[ArrayT]]
 ) -> ArrayT: ...
-@operator()
+@operator(CallForm("coordinates", "input", "index", "source", keywords=("out",), rules=BOUNDS_RULES))
 def scatter_nd(
     input: Any,
     indices: Any,

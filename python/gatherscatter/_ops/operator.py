@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, TypeVar
 
 from gatherscatter import _core
 
-__all__ = ["Form", "operator", "request"]
+__all__ = ["BOUNDS_RULES", "CallForm", "RuleWord", "operator", "request"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -20,17 +20,25 @@ _REQUIRED: Final = _Required()
 Part = Literal["input", "index", "source", "axis", "out"]
 
 
-class Form:
+# A keyword, its value, and the bounds and negative that it stands for.
+RuleWord = tuple[str, str, str, str]
+
+BOUNDS_RULES: Final[tuple[RuleWord, ...]] = tuple(
+    ("bounds", bounds, bounds, "from_end") for bounds in ("raise", "clip", "wrap", "unchecked")
+)
+
+
+class CallForm:
     """A form of call that runs without a Python frame if its arrays are plain and small.
 
     The arguments of a call are read by the first form that they fit. A call that no form reads, and a call whose
-    arguments do not fit together, is run by the definition of the operator. The bounds are those of
-    ``bounds="raise", negative="from_end"``, a scatter sets and keeps the last of duplicates.
+    arguments do not fit together, is run by the definition of the operator. Without a word of `rules`, the rule is
+    ``bounds="raise", negative="from_end"``. A scatter sets and keeps the last of duplicates.
 
     Parameters
     ----------
-    planner : {"take_axis", "along_axis"}
-        What makes the plan.
+    planner : {"take_axis", "along_axis", "coordinates"}
+        What makes the plan. With "coordinates", the last axis of the index holds a number for each axis of the input.
     *positional : str
         What each positional argument is: "input", "index", "source" (the form is a scatter), "axis" (an int), or "out"
         (in place of "input": the call writes to this array).
@@ -40,21 +48,25 @@ class Form:
         The default of the axis; None means the flattened input. Without it, the axis must be given.
     match : {"prefix", "broadcast"}
         How input and index fit, for "along_axis".
+    rules : tuple of RuleWord
+        Keywords that set the rule, of which a call may have one.
     """
 
     def __init__(
         self,
-        planner: Literal["take_axis", "along_axis"],
+        planner: Literal["take_axis", "along_axis", "coordinates"],
         *positional: Part,
         keywords: tuple[Literal["axis", "out"], ...] = (),
         axis: int | _Required | None = _REQUIRED,
         match: Literal["prefix", "broadcast"] = "prefix",
+        rules: tuple[RuleWord, ...] = (),
     ) -> None:
         self.record: dict[str, Any] = {
             "planner": planner,
             "positional": positional,
             "keywords": keywords,
             "match": match,
+            "rules": rules,
         }
         if not isinstance(axis, _Required):
             self.record["axis"] = axis
@@ -66,7 +78,7 @@ def request(op: Callable[..., Any], *args: Any, **kwargs: Any) -> _core.Call:
     return made
 
 
-def operator(*forms: Form, returns_none: bool = False) -> Callable[[_Function], _Function]:
+def operator(*forms: CallForm, returns_none: bool = False) -> Callable[[_Function], _Function]:
     """Make an operator of the function that defines it.
 
     The function returns a `_core.Call`, made by a function such as `_core.take_axis`; the operator runs it, and
@@ -74,7 +86,7 @@ def operator(*forms: Form, returns_none: bool = False) -> Callable[[_Function], 
 
     Parameters
     ----------
-    *forms : Form
+    *forms : CallForm
         The most frequent forms of call.
     returns_none : bool
         Whether the operator returns None in place of the array that it has written to.

@@ -12,7 +12,7 @@ from gatherscatter import _core
 from gatherscatter._libraries.of_python import is_integer
 from gatherscatter._ops.forms import UNSET, slices_in
 from gatherscatter._ops.keywords import Duplicates, HasShape, Negative, Reduce, ScatterBounds
-from gatherscatter._ops.operator import Form, operator
+from gatherscatter._ops.operator import BOUNDS_RULES, CallForm, operator
 from gatherscatter._values.integers import one_integer
 from gatherscatter._values.source import as_source
 
@@ -128,8 +128,8 @@ def scatter(
     **keywords: Unpack[ScatterKeywords[ArrayT]],
 ) -> ArrayT: ...
 @operator(
-    Form("along_axis", "input", "axis", "index", "source", keywords=("out",)),
-    Form("take_axis", "input", "index", "source", "axis", keywords=("axis", "out"), axis=0),
+    CallForm("along_axis", "input", "axis", "index", "source", keywords=("out",), rules=BOUNDS_RULES),
+    CallForm("take_axis", "input", "index", "source", "axis", keywords=("axis", "out"), axis=0, rules=BOUNDS_RULES),
 )
 def scatter(
     input: Any,

@@ -61,8 +61,8 @@ class Cpu final : public HostBackend {
     return move_with(run_, tuning_, plan, buffers, direction, options);
   }
 
-  std::unique_ptr<SmallMove> small_move(const Plan& plan, Direction direction) const override {
-    return small_move_with(run_, tuning_, plan, direction);
+  std::unique_ptr<SmallMove> small_move(const Plan& plan, Direction direction, int64_t index_distance) const override {
+    return small_move_with(run_, tuning_, plan, direction, index_distance);
   }
 
   Outcome reduce(const Plan& plan, const Buffers& buffers, const Combine& combine,

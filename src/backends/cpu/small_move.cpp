@@ -8,9 +8,17 @@
 namespace gs::cpu {
 namespace {
 
+// Whether the only index array is contiguous, under the default rule.
+bool has_one_flat_index(const Plan& plan) {
+  const Space& space = plan.index_space;
+  return plan.index.size() == 1 && plan.rule == Rule{} && space.rank() == 1 &&
+         space.stride(kIndex, 0) == index_size(plan.index[0].type);
+}
+
 class Small final : public SmallMove {
  public:
-  Small(Run kernels, const Tuning& tuning, const Plan& plan, Direction direction) : run_(kernels), plan_(plan) {
+  Small(Run kernels, const Tuning& tuning, const Plan& plan, Direction direction, int64_t index_distance)
+      : run_(kernels), plan_(plan), index_distance_(index_distance) {
     Buffers nothing;
     nothing.index.resize(plan_.index.size(), nullptr);
     prepare(plan_, nothing, direction, tuning, prepared_);
@@ -20,55 +28,67 @@ class Small final : public SmallMove {
     if (form_of(plan_, tuning, direction, prepared_.job) == Form::short_gather) {
       short_ = short_gather_of(kernels, plan_.index[0].type, plan_.unit);
     }
+    if (has_one_flat_index(plan_)) allows_ = short_gather_of(kernels, plan_.index[0].type, 1).allows;
   }
 
-  bool run(std::byte* dense, std::byte* indexed, const std::byte* index) const override {
+  [[gnu::hot]] bool run(std::byte* dense, std::byte* indexed, const std::byte* index) const override {
     if (short_.run != nullptr) return short_.run(dense, indexed, index, count_, extent_);
-    JobIndex array = prepared_.index[0];
-    array.data = index;
-    Job job = prepared_.job;  // a copy, because several threads may run this object
-    job.index = &array;
+    SmallVector<JobIndex, 4> arrays = prepared_.index;  // copies, because several threads may run this object
+    Job job = prepared_.job;
+    set(arrays, index);
+    job.index = arrays.data();
     job.dense = dense;
     job.indexed = indexed;
     return run_(job, 0, count_);
   }
 
-  bool run_alone(std::byte* dense, std::byte* indexed, const std::byte* index) override {
+  [[gnu::hot]] bool run_alone(std::byte* dense, std::byte* indexed, const std::byte* index) override {
     if (short_.run != nullptr) return short_.run(dense, indexed, index, count_, extent_);
-    prepared_.index[0].data = index;
+    set(prepared_.index, index);
     prepared_.job.dense = dense;
     prepared_.job.indexed = indexed;
     return run_(prepared_.job, 0, count_);
   }
 
   bool allows(const std::byte* index) const override {
-    if (short_.run != nullptr) return short_.allows(index, count_, extent_);
+    if (allows_ != nullptr) return allows_(index, plan_.index_space.count(), extent_);
     if (!plan_.can_fail()) return true;
     Buffers buffers;
-    buffers.index.push_back(index);
+    for (int a = 0; a < plan_.index.size(); ++a) buffers.index.push_back(index + a * index_distance_);
     return !any_outside(plan_, buffers, 0, plan_.index_space.count());
   }
 
  private:
+  void set(SmallVector<JobIndex, 4>& arrays, const std::byte* index) const {
+    for (JobIndex& array : arrays) {
+      array.data = index;
+      index += index_distance_;
+    }
+  }
+
   Run run_;
   Plan plan_;
+  int64_t index_distance_;
   Prepared prepared_;
   int64_t count_ = 0;
   int64_t extent_ = 0;
   ShortGather short_{nullptr, nullptr};
+  bool (*allows_)(const std::byte*, int64_t, int64_t) = nullptr;
 };
 
 }  // namespace
 
-std::unique_ptr<SmallMove> small_move_with(Run kernels, const Tuning& tuning, const Plan& plan, Direction direction) {
+std::unique_ptr<SmallMove> small_move_with(Run kernels, const Tuning& tuning, const Plan& plan, Direction direction,
+                                           int64_t index_distance) {
   const int64_t points = plan.space.count();
-  if (points == 0 || plan.index.size() != 1 || plan.index[0].extent == 0 || plan.masked || plan.rule.fills()) {
-    return nullptr;
+  if (points == 0 || plan.index.empty() || plan.masked || plan.rule.fills()) return nullptr;
+  for (const IndexArray& index : plan.index) {
+    if (index.extent == 0) return nullptr;
   }
   if (points > tuning.round_points) return nullptr;
   const int threads = may_meet(plan, direction) ? scatter_threads(plan, tuning, 2) : cut(plan, tuning, 2).threads;
   if (threads > 1) return nullptr;
-  return std::make_unique<Small>(kernels, tuning, plan, direction);
+  return std::make_unique<Small>(kernels, tuning, plan, direction, index_distance);
 }
 
 }  // namespace gs::cpu

@@ -8,7 +8,9 @@
 
 namespace gs::cpu {
 
-// A move whose decisions are made. Null if threads may pay or there is nothing to move.
-std::unique_ptr<SmallMove> small_move_with(Run kernels, const Tuning& tuning, const Plan& plan, Direction direction);
+// A move whose decisions are made; index array a begins a * index_distance bytes after the first. Null if threads may
+// pay or there is nothing to move.
+std::unique_ptr<SmallMove> small_move_with(Run kernels, const Tuning& tuning, const Plan& plan, Direction direction,
+                                           int64_t index_distance = 0);
 
 }  // namespace gs::cpu

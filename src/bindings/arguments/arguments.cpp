@@ -108,17 +108,17 @@ Views views_of(const Operands& operands) {
   return views;
 }
 
-Plan make_plan(const Request& request, const Operands& operands) {
-  if (request.direction == Direction::gather && operands.out.given &&
-      operands.out.view.item != operands.input.view.item) {
+Plan plan_for(const Request& request, const Operands& operands, const Views& views) {
+  if (request.direction == Direction::scatter) return make_scatter_plan(request, views);
+  if (operands.out.given && operands.out.view.item != operands.input.view.item) {
     throw DTypeError("out has dtype " + operands.out.type.name() + ", the result has dtype " +
                      operands.input.type.name());
   }
-  return make_plan(request, views_of(operands));
+  return make_plan(request, views);
 }
 
-Plan make_scatter_plan(const Request& request, const Operands& operands) {
-  return make_scatter_plan(request, views_of(operands));
+Plan plan_for(const Request& request, const Operands& operands) {
+  return plan_for(request, operands, views_of(operands));
 }
 
 }  // namespace gs

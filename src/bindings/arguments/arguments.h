@@ -12,8 +12,9 @@ void adopt_all(const OperatorRequest& request, const RawOperands& raw, Operands&
 void set_number(Request& request, const Operands& operands);
 
 Views views_of(const Operands& operands);
-// The plans of calls/make_plan.h, for the operands of a call. DTypeError if `out` has items of another size.
-Plan make_plan(const Request& request, const Operands& operands);
-Plan make_scatter_plan(const Request& request, const Operands& operands);
+// The plan of calls/make_plan.h for the operands of a call, whose direction is that of the request. DTypeError if the
+// `out` of a gather has items of another size.
+Plan plan_for(const Request& request, const Operands& operands, const Views& views);
+Plan plan_for(const Request& request, const Operands& operands);
 
 }  // namespace gs

@@ -75,8 +75,7 @@ void resolve_wide(Request& request, Operands& operands) {
   }
   if (request.rule.bounds == Bounds::deferred) request.rule.bounds = Bounds::raise;
   if (request.rule.bounds != Bounds::wrap) return;
-  const bool scatters = request.direction == Direction::scatter;
-  const Plan plan = scatters ? make_scatter_plan(request, operands) : make_plan(request, operands);
+  const Plan plan = plan_for(request, operands);
   for (int a = 0; a < plan.index.size(); ++a) {
     const Operand& operand = operand_of(request, operands, a);
     const int64_t extent = plan.index[a].extent;

@@ -93,7 +93,7 @@ bool PlainArray::is_contiguous() const {
   return true;
 }
 
-bool has_plain_values(PyObject* object) {
+[[gnu::hot]] bool has_plain_values(PyObject* object) {
   if (PyArray_CheckExact(object)) return true;
   const dlpack::Torch& torch = dlpack::torch();
   if (!torch.is_tensor(object)) return false;
@@ -105,7 +105,7 @@ bool has_plain_values(PyObject* object) {
   return is_integer_or_bool(tensor.dtype.code) || (!torch.in_forward_mode() && torch.is_plain_float(object));
 }
 
-bool read_plain(PyObject* object, Role role, PlainArray& array) {
+[[gnu::hot]] bool read_plain(PyObject* object, Role role, PlainArray& array) {
   array.object = object;
   if (PyArray_CheckExact(object)) return read_ndarray(object, role, array);
   return dlpack::torch().is_tensor(object) && read_tensor(object, role, array);

@@ -1,7 +1,9 @@
 // call_object.cpp: runs calls of operators and makes plans of them.
 #include "bindings/operators/call_object.h"
 
+#include <algorithm>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "bindings/arguments/arguments.h"
@@ -42,18 +44,17 @@ BoundCall& self_of(PyObject* object) {
 }
 
 py::object run_request(const BoundCall& call) {
-  OperatorRequest request = call.request;  // a copy, because resolve_wide may change its bounds
   Operands operands;
-  adopt_all(request, call.operands(), operands);
-  if (request.direction == Direction::scatter) {
-    set_number(request, operands);
-    resolve_wide(request, operands);
-    return execute_scatter(request, operands, nullptr);
+  adopt_all(call.request, call.operands(), operands);
+  std::optional<OperatorRequest> own;  // a copy for the changes, because a call may run again
+  if (call.request.combine.reduce != Reduce::set || has_wide(operands)) {
+    own = call.request;
+    set_number(*own, operands);
+    resolve_wide(*own, operands);
   }
-  resolve_wide(request, operands);
-  Plan plan = make_plan(request, operands);
-  if (copy_host_operands(request, operands)) plan = make_plan(request, operands);
-  return execute_gather(request, plan, operands);
+  const OperatorRequest& request = own ? *own : call.request;
+  const bool scatters = request.direction == Direction::scatter;
+  return scatters ? execute_scatter(request, operands, nullptr) : execute_gather(request, operands, nullptr);
 }
 
 // Counts a level of recursion: a handler may return the call that it handles.
@@ -174,14 +175,14 @@ RawOperands BoundCall::operands() const {
   return {input, indices, handle(fill), handle(mask), handle(out), handle(source)};
 }
 
-py::object make_call(BoundCall&& call) {
-  PyObject* object = call_type->tp_alloc(call_type, 0);
+py::object new_call() {
+  auto* const object = PyObject_New(CallObject, call_type);
   if (object == nullptr) throw py::error_already_set();
-  new (&reinterpret_cast<CallObject*>(object)->call) BoundCall(std::move(call));
-  return py::reinterpret_steal<py::object>(object);
+  new (&object->call) BoundCall();
+  return py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(object));
 }
 
-const BoundCall* call_in(PyObject* object) {
+BoundCall* call_in(PyObject* object) {
   return Py_TYPE(object) == call_type ? &self_of(object) : nullptr;
 }
 
@@ -209,10 +210,8 @@ py::object plan_call(const BoundCall& call) {
         OperatorRequest request = call.request;
         Operands operands;
         adopt_all(request, call.operands(), operands);
-        const bool scatters = request.direction == Direction::scatter;
-        if (scatters) set_number(request, operands);
-        const Plan plan = scatters ? make_scatter_plan(request, operands) : make_plan(request, operands);
-        return make_plan_object(request, plan, operands);
+        set_number(request, operands);
+        return make_plan_object(request, plan_for(request, operands), operands);
       },
       [&](const py::object& replacement) {
         if (const BoundCall* const other = call_in(replacement.ptr())) return plan_call(*other);
@@ -220,27 +219,19 @@ py::object plan_call(const BoundCall& call) {
       });
 }
 
-py::object run_plain(const OperatorRequest& request, py::handle input, py::handle index, const PlannedGather* planned) {
+PyObject* run_plain(const OperatorRequest& request, const LaneCall& call, const PlannedGather* planned) {
+  const auto or_none = [](PyObject* object) { return object != nullptr ? py::handle(object) : py::handle(Py_None); };
   Operands operands;
-  adopt(request.op, Role::data, input, operands.input);
-  operands.indices.resize(1);
-  adopt(request.op, Role::index, index, operands.indices[0]);
-  choose_device(operands);
-  borrow(Role::data, operands.input);
-  if (operands.input.view.rank() == 0) throw ShapeError("the input is a scalar");
-  borrow(Role::index, operands.indices[0]);
+  adopt_all(request, {call.input, call.index, Py_None, Py_None, or_none(call.out), or_none(call.source)}, operands);
+  const Dims& extent = operands.input.view.extent;
+  if (extent.empty()) throw ShapeError("the input is a scalar");
+  if (std::find(extent.begin(), extent.end(), 0) != extent.end()) throw ShapeError("the input is empty");
+  if (request.direction == Direction::scatter) return execute_scatter(request, operands, nullptr).release().ptr();
   const bool is_planned = planned != nullptr && planned->plan && !operands.device_call &&
                           operands.indices[0].view.type == planned->index.type &&
                           has_geometry(operands.input.view, planned->input) &&
                           has_geometry(operands.indices[0].view, planned->index);
-  std::optional<Plan> own;
-  if (!is_planned) {
-    own = make_plan(request, operands);
-    if (copy_host_operands(request, operands)) own = make_plan(request, operands);
-  }
-  const Plan& plan = is_planned ? *planned->plan : *own;
-  if (plan.index[0].extent == 0) throw ShapeError("the axis is empty");
-  return execute_gather(request, plan, operands);
+  return execute_gather(request, operands, is_planned ? planned->plan.get() : nullptr).release().ptr();
 }
 
 void bind_calls(py::module_& module) {
@@ -249,11 +240,12 @@ void bind_calls(py::module_& module) {
   module.attr("Call") = py::handle(reinterpret_cast<PyObject*>(call_type));
   module.def("run", [](const py::object& object) { return finished(object); });
   module.def("steps", [](const py::str& op, const py::function& run, const py::str& reason) {
-    BoundCall call;
+    py::object made = new_call();
+    BoundCall& call = *call_in(made.ptr());
     call.request.op = op;
     call.steps = run;
     call.reason = reason;
-    return make_call(std::move(call));
+    return made;
   });
 }
 

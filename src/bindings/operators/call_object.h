@@ -7,6 +7,7 @@
 
 #include "bindings/arguments/operands.h"
 #include "bindings/arguments/plain_array.h"
+#include "bindings/operators/lane_call.h"
 
 namespace gs {
 
@@ -24,9 +25,10 @@ struct BoundCall {
   RawOperands operands() const;
 };
 
-py::object make_call(BoundCall&& call);
+// A new `_core.Call`, empty.
+py::object new_call();
 // The call in a `_core.Call`; null for any other object.
-const BoundCall* call_in(PyObject* object);
+BoundCall* call_in(PyObject* object);
 
 // Adopts the arguments, makes the plan and executes it. Returns a new reference, or null with a Python error.
 PyObject* run_call(const BoundCall& call) noexcept;
@@ -44,10 +46,10 @@ struct PlannedGather {
   const PlainArray& input;
   const PlainArray& index;
 };
-// Runs a gather of two plain arrays (exact ndarrays or torch tensors) without any other argument. `planned` may be
-// null, and is not used if an array has changed since. Throws before it reads a value if the input is a scalar or its
-// axis is empty, because only the definition of the operator has the right message.
-py::object run_plain(const OperatorRequest& request, py::handle input, py::handle index, const PlannedGather* planned);
+// Runs a call of arrays (exact ndarrays or torch tensors), as a new reference. `planned` may be null, and is not used
+// if an array has changed since. Throws before it reads a value if the input is a scalar or empty, because only the
+// definition of the operator has the right message.
+PyObject* run_plain(const OperatorRequest& request, const LaneCall& call, const PlannedGather* planned);
 
 void bind_calls(py::module_& module);
 

@@ -80,7 +80,7 @@ PyObject* call_definition(PyObject* object, PyObject* const* arguments, std::siz
   return PyObject_Vectorcall(method.ptr(), arguments, flags, keywords);
 }
 
-PyObject* call(PyObject* object, PyObject* const* arguments, std::size_t flags, PyObject* keywords) {
+[[gnu::hot]] PyObject* call(PyObject* object, PyObject* const* arguments, std::size_t flags, PyObject* keywords) {
   const Callable& self = *self_of(object);
   try {
     const LaneResult lane = run_lane(self, {arguments, PyVectorcall_NARGS(flags), keywords});

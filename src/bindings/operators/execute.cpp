@@ -61,9 +61,12 @@ py::object return_out(const Operands& operands) {
 
 }  // namespace
 
-py::object execute_gather(const OperatorRequest& request, const Plan& plan, const Operands& operands) {
+namespace {
+
+// Operands and views are in the memory of the backend.
+py::object run_planned_gather(const OperatorRequest& request, const Operands& operands, const Views& views,
+                              const Plan& plan) {
   PythonContext context(operands.device_call);
-  const Views views = views_of(operands);
   if (operands.out.given) {
     check_out(operands);
     finish(request, operands, run_gather_into(context, request, plan, views));
@@ -72,6 +75,22 @@ py::object execute_gather(const OperatorRequest& request, const Plan& plan, cons
   Result result(operands, plan.result_shape);
   finish(request, operands, run_gather(context, request, plan, views, result.data()));
   return result.take();
+}
+
+}  // namespace
+
+py::object execute_gather(const OperatorRequest& request, Operands& operands, const Plan* planned) {
+  const Views views = views_of(operands);
+  if (planned == nullptr) {  // before the copies, because the arguments may not fit together
+    const Plan plan = plan_for(request, operands, views);
+    if (!operands.device_call) return run_planned_gather(request, operands, views, plan);
+    return execute_gather(request, operands, &plan);
+  }
+  if (!operands.device_call) return run_planned_gather(request, operands, views, *planned);
+  const bool has_new_strides = copy_host_operands(request, operands);
+  const Views copied = views_of(operands);
+  if (!has_new_strides) return run_planned_gather(request, operands, copied, *planned);
+  return run_planned_gather(request, operands, copied, plan_for(request, operands, copied));
 }
 
 py::object execute_scatter(const OperatorRequest& request, Operands& operands, const Plan* planned) {

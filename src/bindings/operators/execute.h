@@ -5,11 +5,11 @@
 
 namespace gs {
 
-// Runs the plan of a gather on the operands, into `out` or into a fresh array.
-py::object execute_gather(const OperatorRequest& request, const Plan& plan, const Operands& operands);
+// Both copy host operands to the device of the call before they run.
 
-// Copies host operands to the device of the call, then runs a scatter into `out`, or into a copy of the input.
-// `planned` is a plan for such a copy, or null.
+// Runs a gather into `out` or into a fresh array. `planned` is its plan for the operands where they are, or null.
+py::object execute_gather(const OperatorRequest& request, Operands& operands, const Plan* planned);
+// Runs a scatter into `out`, or into a copy of the input. `planned` is a plan for such a copy, or null.
 py::object execute_scatter(const OperatorRequest& request, Operands& operands, const Plan* planned);
 
 }  // namespace gs

@@ -16,12 +16,24 @@ LaneForm::Part part_named(const std::string& name) {
   throw py::value_error("a form has no part named " + name);
 }
 
+Planner planner_in(const py::dict& record) {
+  const auto name = record["planner"].cast<std::string>();
+  if (name == "take_axis") return Planner::take_axis;
+  if (name == "along_axis") return Planner::along_axis;
+  if (name == "coordinates") return Planner::at_points;
+  throw py::value_error("no lane for planner " + name);
+}
+
+PyObject* interned(PyObject* text) {
+  Py_INCREF(text);
+  PyUnicode_InternInPlace(&text);
+  return text;
+}
+
 LaneForm form_in(const py::dict& record) {
   LaneForm form;
-  const auto planner = record["planner"].cast<std::string>();
-  if (planner != "take_axis" && planner != "along_axis") throw py::value_error("no lane for planner " + planner);
-  form.form.planner = planner == "along_axis" ? Planner::along_axis : Planner::take_axis;
-  form.form.match = parse_match(py::object(record["match"]).ptr());
+  form.key.planner = planner_in(record);
+  form.key.match = parse_match(py::object(record["match"]).ptr());
   for (const py::handle name : py::tuple(record["positional"])) {
     int8_t& at = form.at[part_named(name.cast<std::string>())];
     if (at >= 0) throw py::value_error("a form names a part twice");
@@ -33,7 +45,7 @@ LaneForm form_in(const py::dict& record) {
     (part == LaneForm::axis ? form.takes_axis_keyword : form.takes_out_keyword) = true;
   }
   const auto has = [&](LaneForm::Part part) { return form.at[part] >= 0; };
-  if (has(LaneForm::source)) form.form.direction = Direction::scatter;
+  if (has(LaneForm::source)) form.key.direction = Direction::scatter;
   form.is_in_place = has(LaneForm::out);
   if (has(LaneForm::input) == form.is_in_place) {
     throw py::value_error("a form has either an input or an array that it writes to");
@@ -46,9 +58,17 @@ LaneForm form_in(const py::dict& record) {
   }
   if (record.contains("axis")) {
     form.needs_axis = false;
-    form.form.has_axis = !record["axis"].is_none();
-    form.takes_no_axis = !form.form.has_axis;
-    if (form.form.has_axis) form.form.axis = record["axis"].cast<int64_t>();
+    form.takes_no_axis = record["axis"].is_none();
+    if (!form.takes_no_axis) form.key.axis = record["axis"].cast<int64_t>();
+  }
+  if (form.key.planner == Planner::at_points) {
+    if (has(LaneForm::axis) || record.contains("axis")) throw py::value_error("coordinates have no axis");
+    form.needs_axis = false;
+  }
+  for (const py::handle word : py::tuple(record["rules"])) {
+    const py::tuple parts(py::reinterpret_borrow<py::object>(word));
+    const auto text = [&](std::size_t i) { return py::object(parts[i]).ptr(); };
+    form.rule_words.push_back({interned(text(0)), interned(text(1)), parse_rule(text(2), text(3), form.key.direction)});
   }
   return form;
 }

@@ -9,7 +9,8 @@
 
 namespace gs {
 
-// Reads forms from dicts: planner, match, positional, keywords, and axis (its default) unless the axis must be given.
+// Reads forms from dicts: planner, match, positional, keywords, rules (tuples of a keyword, its value, bounds and
+// negative), and axis (its default) unless the axis must be given.
 // ValueError for a form that no call can have.
 std::vector<LaneForm> forms_in(const pybind11::list& records);
 

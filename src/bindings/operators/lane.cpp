@@ -14,20 +14,46 @@ bool is_plain_array(PyObject* object) {
 }
 
 // Sets the axis of a call. Returns false for an object that only the definition of the operator converts.
-bool read_axis(const LaneForm& form, PyObject* given, CallForm& read) {
+bool read_axis(const LaneForm& form, PyObject* given, CallKey& read) {
   if (given == Py_None) {
-    read.has_axis = false;
+    read.axis = CallKey::kNoAxis;
     return form.takes_no_axis;
   }
   if (!PyLong_CheckExact(given)) return false;
   int overflow = 0;
   read.axis = PyLong_AsLongLongAndOverflow(given, &overflow);
-  read.has_axis = true;
-  return overflow == 0;
+  return overflow == 0 && read.axis != CallKey::kNoAxis;
 }
 
-OperatorRequest request_of(const LaneCall& call, PyObject* op) {
-  return {call.form.request(), py::reinterpret_borrow<py::object>(op)};
+// Sets the rule of a call. Returns false for every keyword and value that is not a rule word of the form.
+bool read_rule(const LaneForm& form, PyObject* name, PyObject* value, CallKey& read) {
+  for (const RuleWord& word : form.rule_words) {
+    if (word.keyword != name || word.value != value) continue;
+    read.rule = word.rule;
+    return true;
+  }
+  return false;
+}
+
+// Sets `axis` and the parts of a call that are given as keywords. Returns false for every other keyword.
+bool read_keywords(const LaneForm& form, const RawCall& raw, PyObject*& axis, LaneCall& call) {
+  static PyObject* const axis_name = PyUnicode_InternFromString("axis");
+  static PyObject* const out_name = PyUnicode_InternFromString("out");
+  bool has_rule = false;
+  for (Py_ssize_t i = 0; i < raw.keyword_count(); ++i) {
+    PyObject* name = PyTuple_GET_ITEM(raw.keywords, i);
+    PyObject* value = raw.arguments[raw.positional + i];
+    if (name == out_name && form.takes_out_keyword) {
+      if (value != Py_None) call.out = value;
+    } else if (name == axis_name && form.takes_axis_keyword && axis == nullptr) {
+      axis = value;
+    } else if (!has_rule && read_rule(form, name, value, call.key)) {
+      has_rule = true;
+    } else {
+      return false;
+    }
+  }
+  return true;
 }
 
 // Whether the values of all arrays are plain. This may run Python code, which may change any array, so it comes before
@@ -42,34 +68,39 @@ LaneResult run_into(const SmallCall& small, const LaneCall& call, const PlainArr
   return read_plain(call.out, Role::out, out) ? small.gather(input, index, &out) : LaneResult::declined();
 }
 
-LaneResult run_gather(const LaneCall& call, PyObject* op) {
+LaneResult run_large(const LaneCall& call, PyObject* op, const PlannedGather* planned) {
+  return LaneResult::of(run_plain({call.key.request(), py::reinterpret_borrow<py::object>(op)}, call, planned));
+}
+
+[[gnu::hot]] LaneResult run_gather(const LaneCall& call, PyObject* op) {
   PlainArray input;
   PlainArray index;
   const bool is_plain = have_plain_values(call) && read_plain(call.input, Role::data, input) && input.rank != 0 &&
                         read_plain(call.index, Role::index, index);
   if (is_plain) {
-    const PlannedCall& planned = PlannedCalls::of_thread().find(call.form, input, index, nullptr);
+    const PlannedCall& planned = *PlannedCalls::of_thread().find(call.key, input, index, nullptr);
     if (planned.small) {
       const LaneResult result = call.out == nullptr ? planned.small.gather(input, index, nullptr)
                                                     : run_into(planned.small, call, input, index);
       if (!result.is_declined()) return result;
     }
-    if (call.out == nullptr) {
-      const PlannedGather gather{planned.plan, input, index};
-      return LaneResult::of(run_plain(request_of(call, op), call.input, call.index, &gather).release().ptr());
-    }
+    const PlannedGather gather{planned.plan, input, index};
+    return run_large(call, op, call.out == nullptr ? &gather : nullptr);
   }
   if (call.out != nullptr || !is_plain_array(call.input) || !is_plain_array(call.index)) return LaneResult::declined();
-  return LaneResult::of(run_plain(request_of(call, op), call.input, call.index, nullptr).release().ptr());
+  return run_large(call, op, nullptr);
 }
 
 // The rank of the source of a scatter that writes every item of it once.
-int rank_of_points(const CallForm& form, const PlainArray& target, const PlainArray& index) {
-  const bool moves_slices = form.planner == Planner::take_axis && form.has_axis;
+int64_t rank_of_points(const CallKey& key, const PlainArray& target, const PlainArray& index) {
+  if (key.planner == Planner::at_points) {
+    return index.rank == 0 ? -1 : index.rank - 1 + target.rank - index.extent[index.rank - 1];
+  }
+  const bool moves_slices = key.planner == Planner::take_axis && key.axis != CallKey::kNoAxis;
   return moves_slices ? target.rank - 1 + index.rank : index.rank;
 }
 
-LaneResult run_scatter(const LaneCall& call) {
+[[gnu::hot]] LaneResult run_scatter(const LaneCall& call, PyObject* op) {
   if (call.out != nullptr && call.out != call.input) return LaneResult::declined();
   PlainArray target;
   PlainArray index;
@@ -78,38 +109,30 @@ LaneResult run_scatter(const LaneCall& call) {
                         target.is_contiguous() && read_plain(call.index, Role::index, index) &&
                         read_plain(call.source, Role::source, source) && source.is_contiguous() &&
                         source.same_type(target);
-  if (!is_plain || source.rank != rank_of_points(call.form, target, index)) return LaneResult::declined();
-  const PlannedCall& planned = PlannedCalls::of_thread().find(call.form, target, index, &source);
-  if (!planned.small || !planned.small.has_shape(source)) return LaneResult::declined();
-  return planned.small.scatter(target, index, source, call.out != nullptr);
+  if (!is_plain || source.rank != rank_of_points(call.key, target, index)) return LaneResult::declined();
+  const PlannedCall* const planned = PlannedCalls::of_thread().find(call.key, target, index, &source);
+  if (planned == nullptr || !planned->small.has_shape(source)) return LaneResult::declined();
+  if (planned->small) {
+    const LaneResult result = planned->small.scatter(target, index, source, call.out != nullptr);
+    if (!result.is_declined()) return result;
+  }
+  return run_large(call, op, nullptr);
 }
 
 }  // namespace
 
-bool read_call(const LaneForm& form, const RawCall& raw, LaneCall& call) {
-  static PyObject* const axis_name = PyUnicode_InternFromString("axis");
-  static PyObject* const out_name = PyUnicode_InternFromString("out");
+[[gnu::hot]] bool read_call(const LaneForm& form, const RawCall& raw, LaneCall& call) {
   if (raw.positional < form.required || raw.positional > form.count) return false;
   const auto given = [&](LaneForm::Part part) -> PyObject* {
     const int at = form.at[part];
     return at >= 0 && at < raw.positional ? raw.arguments[at] : nullptr;
   };
   PyObject* axis = given(LaneForm::axis);
+  call.key = form.key;
   call.out = given(LaneForm::out);
-  for (Py_ssize_t i = 0; i < raw.keyword_count(); ++i) {
-    PyObject* name = PyTuple_GET_ITEM(raw.keywords, i);
-    PyObject* value = raw.arguments[raw.positional + i];
-    if (name == out_name && form.takes_out_keyword) {
-      if (value != Py_None) call.out = value;
-    } else if (name == axis_name && form.takes_axis_keyword && axis == nullptr) {
-      axis = value;
-    } else {
-      return false;
-    }
-  }
-  call.form = form.form;
+  if (raw.keywords != nullptr && !read_keywords(form, raw, axis, call)) return false;
   if (axis != nullptr) {
-    if (!read_axis(form, axis, call.form)) return false;
+    if (!read_axis(form, axis, call.key)) return false;
   } else if (form.needs_axis) {
     return false;
   }
@@ -119,8 +142,8 @@ bool read_call(const LaneForm& form, const RawCall& raw, LaneCall& call) {
   return true;
 }
 
-LaneResult run_cached(const LaneCall& call, PyObject* op) {
-  return call.source != nullptr ? run_scatter(call) : run_gather(call, op);
+[[gnu::hot]] LaneResult run_cached(const LaneCall& call, PyObject* op) {
+  return call.source != nullptr ? run_scatter(call, op) : run_gather(call, op);
 }
 
 }  // namespace gs

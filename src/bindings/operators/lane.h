@@ -4,6 +4,7 @@
 #include <Python.h>
 
 #include <array>
+#include <vector>
 
 #include "bindings/operators/lane_call.h"
 #include "bindings/operators/small_call.h"
@@ -18,11 +19,18 @@ struct RawCall {
   Py_ssize_t keyword_count() const { return keywords == nullptr ? 0 : PyTuple_GET_SIZE(keywords); }
 };
 
+// A keyword with a value that sets the rule, such as mode="clip". Both strings are interned and live for ever.
+struct RuleWord {
+  PyObject* keyword;
+  PyObject* value;
+  Rule rule;
+};
+
 // One form in which an operator is called: what each positional argument is, and which keywords may follow. All other
-// arguments have their defaults. The rule is `raise` and `from_end`.
+// arguments have their defaults.
 struct LaneForm {
   enum Part : uint8_t { input, index, source, axis, out, kParts };
-  CallForm form;                                      // with the default of the axis
+  CallKey key;                                        // with the default of the axis and the rule
   std::array<int8_t, kParts> at{-1, -1, -1, -1, -1};  // the position of each part among the arguments; -1: none
   int count = 0;                                      // of positional arguments
   int required = 0;                                   // of these, the number that must be given
@@ -31,15 +39,15 @@ struct LaneForm {
   bool takes_axis_keyword = false;
   bool takes_out_keyword = false;
   bool is_in_place = false;  // `out` is the input
+  std::vector<RuleWord> rule_words;
 };
 
 // Returns false if the call does not have this form.
 bool read_call(const LaneForm& form, const RawCall& raw, LaneCall& call);
 
 // Runs a call of plain arrays by the plan in the cache of this thread, which is made if the geometry is new. Declined
-// if an array is not plain, or if a call that writes into an array of the caller is not a small one, does not fit, or
-// has a bad index. Throws ShapeError, DTypeError or AxisError if the arguments do not fit together, before anything is
-// read or written.
+// if an array is not plain, or if the source of a scatter would have to be broadcast, converted or copied. Throws
+// ShapeError, DTypeError or AxisError if the arguments do not fit together, before anything is read or written.
 LaneResult run_cached(const LaneCall& call, PyObject* op);
 
 }  // namespace gs

@@ -9,7 +9,7 @@ namespace gs {
 
 // Borrowed references.
 struct LaneCall {
-  CallForm form;
+  CallKey key;
   PyObject* input = nullptr;
   PyObject* index = nullptr;
   PyObject* source = nullptr;  // null: a gather

@@ -56,12 +56,13 @@ PyObject* call(const char* function, PyObject* const* a, Py_ssize_t count, Py_ss
   }
   return guarded(name_of(a[0]), [&] {
     if (!PyUnicode_Check(a[0])) throw DTypeError("op is " + shown(a[0]) + ", expected the name of an operator");
-    BoundCall bound;
+    py::object made = new_call();
+    BoundCall& bound = *call_in(made.ptr());
     bound.request.op = own(a[0]);
     bound.input = own(a[1]);
     bound.indices = own(a[2]);
     body(bound);
-    return make_call(std::move(bound));
+    return made;
   });
 }
 

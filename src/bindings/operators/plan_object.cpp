@@ -43,19 +43,19 @@ PlanObject::PlanObject(const OperatorRequest& request, const Plan& plan, const O
 }
 
 void PlanObject::prepare_small_call() {
-  const bool along_one = parts_.request.planner == Planner::take_axis || parts_.request.planner == Planner::along_axis;
-  if (!along_one || parts_.request.direction != Direction::gather || !parts_.request.tile.empty() ||
-      parts_.indices.size() != 1)
-    return;
+  const OperatorRequest& request = parts_.request;
+  if (request.planner == Planner::elementwise || parts_.takes_tuple()) return;
+  if (request.direction != Direction::gather || !request.tile.empty() || parts_.indices.size() != 1) return;
   if (std::max(parts_.input.extent.size(), parts_.indices[0].extent.size()) > PlainArray::kMaxRank) return;
   if (parts_.out.given &&
       !same_strides(parts_.out.extent, parts_.out.stride, contiguous_strides(parts_.out.extent, parts_.out.item)))
     return;
-  geometry_ = Geometry(parts_.input.plain(), parts_.indices[0].plain());
-  small_ = SmallCall(plan_, Direction::gather, true);
+  const PlainArray index = parts_.indices[0].plain();
+  geometry_ = Geometry(parts_.input.plain(), index);
+  small_ = SmallCall(plan_, Direction::gather, index_distance(request.planner, index), true);
 }
 
-LaneResult PlanObject::run_small(const LaneCall& call) const {
+[[gnu::hot]] LaneResult PlanObject::run_small(const LaneCall& call) const {
   const bool has_out = call.out != nullptr;
   PlainArray input;
   PlainArray index;
@@ -63,7 +63,7 @@ LaneResult PlanObject::run_small(const LaneCall& call) const {
   const bool is_plain = small_ && has_plain_values(call.input) && (!has_out || has_plain_values(call.out)) &&
                         (!has_out || read_plain(call.out, Role::out, out)) &&
                         read_plain(call.index, Role::index, index) && read_plain(call.input, Role::data, input) &&
-                        input.has_type(parts_.input.type) && Geometry(input, index) == geometry_;
+                        input.has_type(parts_.input.type) && geometry_.fits(input, index);
   return is_plain ? small_.gather(input, index, has_out ? &out : nullptr) : LaneResult::declined();
 }
 
@@ -117,7 +117,6 @@ py::object PlanObject::call(py::handle input, py::handle indices, py::handle sou
       const bool on_copy = !operands.out.given && !parts_.out.given;
       return execute_scatter(request, operands, on_copy && !own ? &plan_ : nullptr);
     }
-    const bool moved = copy_host_operands(request, operands);
     // The plan is for the layout of the planned `out`, or of a fresh array. Any other layout needs a new plan.
     const bool as_planned =
         parts_.out.given ? parts_.out.matches(operands.out)
@@ -125,8 +124,7 @@ py::object PlanObject::call(py::handle input, py::handle indices, py::handle sou
                                                    operands.out.view.item == plan_.item &&
                                                    same_strides(plan_.result_shape, operands.out.view.stride,
                                                                 contiguous_strides(plan_.result_shape, plan_.item)));
-    const bool runs = as_planned && !moved && !own;
-    return execute_gather(request, runs ? plan_ : make_plan(request, operands), operands);
+    return execute_gather(request, operands, as_planned && !own ? &plan_ : nullptr);
   });
 }
 
@@ -196,9 +194,8 @@ PlanObject PlanObject::restored(const py::dict& state) {
   object.parts_ = from_state(state);
   Operands operands = object.parts_.operands();
   OperatorRequest& request = object.parts_.request;
-  const bool scatters = request.direction == Direction::scatter;
-  if (scatters) set_number(request, operands);
-  object.plan_ = scatters ? make_scatter_plan(request, operands) : make_plan(request, operands);
+  set_number(request, operands);
+  object.plan_ = plan_for(request, operands);
   object.prepare_small_call();
   return object;
 }

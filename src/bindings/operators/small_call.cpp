@@ -31,28 +31,26 @@ void set(ArrayView& view, const PlainArray& array) {
 
 }  // namespace
 
-Geometry::Geometry(const PlainArray& input, const PlainArray& index) {
-  add(static_cast<int64_t>(index.type) | int64_t{input.rank} << 8 | int64_t{index.rank} << 16);
-  add(input.item);
-  add(input);
-  add(index);
-}
-
-void Geometry::add(const PlainArray& array) {
-  for (int axis = 0; axis < array.rank; ++axis) {
-    add(array.extent[axis]);
-    add(array.stride[axis]);
+Geometry::Geometry(const PlainArray& input, const PlainArray& index) : types_(types_of(input, index)) {
+  int64_t* word = words_;
+  *word++ = input.item;
+  for (const PlainArray* array : {&input, &index}) {
+    for (int axis = 0; axis < array->rank; ++axis) {
+      *word++ = array->extent[axis];
+      *word++ = array->stride[axis];
+    }
   }
 }
 
-SmallCall::SmallCall(const Plan& plan, Direction direction, bool is_shared)
+SmallCall::SmallCall(const Plan& plan, Direction direction, int64_t index_distance, bool is_shared)
     : is_shared_(is_shared), shape_(plan.result_shape) {
   // Not supported here: results without axes, for which NumPy returns scalars, and items of zero bytes.
   if (shape_.empty() || plan.item == 0 || !keeps_lock(plan)) return;
-  move_ = host_backend().small_move(plan, direction);
+  move_ = host_backend().small_move(plan, direction, index_distance);
 }
 
-LaneResult SmallCall::gather(const PlainArray& input, const PlainArray& index, const PlainArray* out) const {
+[[gnu::hot]] LaneResult SmallCall::gather(const PlainArray& input, const PlainArray& index,
+                                          const PlainArray* out) const {
   if (out != nullptr) return gather_into(input, index, *out);
   if (input.library == Library::numpy) {
     PyObject* result = fresh_ndarray(input, shape_);
@@ -68,7 +66,8 @@ LaneResult SmallCall::gather(const PlainArray& input, const PlainArray& index, c
   return LaneResult::declined();
 }
 
-LaneResult SmallCall::gather_into(const PlainArray& input, const PlainArray& index, const PlainArray& target) const {
+[[gnu::hot]] LaneResult SmallCall::gather_into(const PlainArray& input, const PlainArray& index,
+                                               const PlainArray& target) const {
   if (!target.writable || !target.same_type(input)) return LaneResult::declined();
   if (!has_shape(target) || !target.is_contiguous()) return LaneResult::declined();
   const ByteRange written = range_of(target);
@@ -88,16 +87,17 @@ bool SmallCall::scatter_into(const PlainArray& input, const PlainArray& index, c
          move_->allows(index.data) && run(source.data, input.data, index.data);
 }
 
-LaneResult SmallCall::scatter(const PlainArray& input, const PlainArray& index, const PlainArray& source,
-                              bool in_place) const {
+[[gnu::hot]] LaneResult SmallCall::scatter(const PlainArray& input, const PlainArray& index, const PlainArray& source,
+                                           bool in_place) const {
   if (in_place) {
     if (!scatter_into(input, index, source)) return LaneResult::declined();
     if (input.library == Library::torch) dlpack::mark_written(input.object);
     return LaneResult::of(Py_NewRef(input.object));
   }
+  const ByteRange old = range_of(input);
+  if (old.end - old.begin > kKeepLockBytes) return LaneResult::declined();
   Dims shape;
   shape.append(input.extent, input.rank);
-  const ByteRange old = range_of(input);
   const auto fill = [&](std::byte* target) {
     std::memcpy(target, old.begin, static_cast<std::size_t>(old.end - old.begin));
     return run(source.data, target, index.data);
@@ -116,43 +116,78 @@ LaneResult SmallCall::scatter(const PlainArray& input, const PlainArray& index, 
   return LaneResult::declined();
 }
 
-Request CallForm::request() const {
+Request CallKey::request() const {
   Request request;
   request.planner = planner;
   request.match = match;
-  if (has_axis) request.axis = axis;
+  request.coordinates = planner == Planner::at_points;
+  request.rule = rule;
+  if (axis != kNoAxis) request.axis = axis;
   if (direction == Direction::scatter) request.set_scatter();
   return request;
 }
 
-const PlannedCall& PlannedCalls::find(const CallForm& form, const PlainArray& input, const PlainArray& index,
-                                      const PlainArray* source) {
-  const Geometry geometry(input, index);
-  const std::size_t slot = geometry.hash() ^ static_cast<std::size_t>(form.axis) ^
-                           static_cast<std::size_t>(form.direction) << 3 ^ static_cast<std::size_t>(form.planner);
-  Entry& entry = entries_[slot % entries_.size()];
-  if (entry.geometry == geometry && entry.form == form) return entry.call;
-  return plan(entry, geometry, form, input, index, source);
+int64_t index_distance(Planner planner, const PlainArray& index) {
+  return planner == Planner::at_points ? index.stride[index.rank - 1] : 0;
 }
 
-const PlannedCall& PlannedCalls::plan(Entry& entry, const Geometry& geometry, const CallForm& form,
-                                      const PlainArray& input, const PlainArray& index, const PlainArray* source) {
+namespace {
+
+// A hash of 16 bits. Each number has a random odd factor of its own, so that no product waits for another one, and the
+// highest bits of the sum depend on all bits of all numbers.
+std::size_t slot_of(const CallKey& key, const PlainArray& input, const PlainArray& index) {
+  static constexpr auto kFactors = [] {
+    std::array<uint64_t, 4 * PlainArray::kMaxRank> factors{};
+    uint64_t state = 0x9E3779B97F4A7C15u;
+    for (uint64_t& factor : factors) {
+      state ^= state << 13;
+      state ^= state >> 7;
+      state ^= state << 17;
+      factor = state | 1;
+    }
+    return factors;
+  }();
+  const uint64_t* factor = kFactors.data();
+  uint64_t sum = 0;
+  for (const PlainArray* array : {&input, &index}) {
+    for (int axis = 0; axis < array->rank; ++axis, factor += 2) {
+      sum += static_cast<uint64_t>(array->extent[axis]) * factor[0];
+      sum += static_cast<uint64_t>(array->stride[axis]) * factor[1];
+    }
+  }
+  return static_cast<std::size_t>(sum >> 48) ^ static_cast<std::size_t>(key.axis) ^
+         static_cast<std::size_t>(key.direction) << 3 ^ static_cast<std::size_t>(key.planner);
+}
+
+}  // namespace
+
+[[gnu::hot]] const PlannedCall* PlannedCalls::find(const CallKey& key, const PlainArray& input, const PlainArray& index,
+                                                   const PlainArray* source) {
+  // Without the hash, the processor need not wait for it to know which plan it runs.
+  if (last_->geometry.fits(input, index) && last_->key == key) return &last_->call;
+  Entry& entry = entries_[slot_of(key, input, index) % entries_.size()];
+  last_ = &entry;
+  if (entry.geometry.fits(input, index) && entry.key == key) return &entry.call;
+  return plan(entry, key, input, index, source);
+}
+
+const PlannedCall* PlannedCalls::plan(Entry& entry, const CallKey& key, const PlainArray& input,
+                                      const PlainArray& index, const PlainArray* source) {
   Views views;
   set(views.input, input);
   views.indices.resize(1);
   set(views.indices[0], index);
   views.indices[0].type = index.type;
   if (source != nullptr) set(views.source.emplace(), *source);
-  Plan made = make_plan(form.request(), views);
-  static const PlannedCall kNotPlanned;
-  if (source != nullptr && !(made.result_shape == views.source->extent)) return kNotPlanned;
+  Plan made = make_plan(key.request(), views);
+  if (source != nullptr && !(made.result_shape == views.source->extent)) return nullptr;
   PlannedCall call;
-  if (source == nullptr || bytes_of(views.input) <= kKeepLockBytes) call.small = SmallCall(made, form.direction, false);
+  call.small = SmallCall(made, key.direction, index_distance(key.planner, index), false);
   if (source == nullptr && !call.small) call.plan = std::make_shared<const Plan>(std::move(made));
-  entry.geometry = geometry;
-  entry.form = form;
+  entry.geometry = Geometry(input, index);
+  entry.key = key;
   entry.call = std::move(call);
-  return entry.call;
+  return &entry.call;
 }
 
 PlannedCalls& PlannedCalls::of_thread() {

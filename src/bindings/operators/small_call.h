@@ -17,26 +17,24 @@ class Geometry {
  public:
   Geometry() = default;
   Geometry(const PlainArray& input, const PlainArray& index);
-  std::size_t hash() const { return static_cast<std::size_t>(hash_); }
-  friend bool operator==(const Geometry& a, const Geometry& b) {
-    if (a.size_ != b.size_) return false;
-    for (int i = 0; i < a.size_; ++i) {
-      if (a.words_[i] != b.words_[i]) return false;
-    }
-    return true;
+  // Whether it was made of two arrays like these.
+  bool fits(const PlainArray& input, const PlainArray& index) const {
+    if (types_ != types_of(input, index) || words_[0] != input.item) return false;
+    return fits(input, words_ + 1) && fits(index, words_ + 1 + 2 * input.rank);
   }
 
  private:
-  void add(int64_t word) {
-    words_[size_++] = word;
-    hash_ = (hash_ ^ static_cast<uint64_t>(word)) * 0x9E3779B97F4A7C15u;
-    hash_ ^= hash_ >> 32;
+  static int64_t types_of(const PlainArray& input, const PlainArray& index) {
+    return static_cast<int64_t>(index.type) | int64_t{input.rank} << 8 | int64_t{index.rank} << 16;
   }
-  void add(const PlainArray& array);
-
-  uint64_t hash_ = 0;
-  int size_ = 0;
-  int64_t words_[2 + 4 * PlainArray::kMaxRank];
+  static bool fits(const PlainArray& array, const int64_t* words) {
+    for (int axis = 0; axis < array.rank; ++axis) {
+      if (words[2 * axis] != array.extent[axis] || words[2 * axis + 1] != array.stride[axis]) return false;
+    }
+    return true;
+  }
+  int64_t types_ = -1;
+  int64_t words_[1 + 4 * PlainArray::kMaxRank];  // the item, then an extent and a stride for each axis
 };
 
 // What a lane made of a call: a new reference to the result, or null with a Python error; or the lane has declined the
@@ -58,17 +56,17 @@ class LaneResult {
 class SmallCall {
  public:
   SmallCall() = default;
-  // Empty if the move is not a small one.
+  // Empty if the move is not a small one. `index_distance`: as in Backend::small_move.
   // `is_shared`: several threads use the object, or copies of it.
-  SmallCall(const Plan& plan, Direction direction, bool is_shared);
+  SmallCall(const Plan& plan, Direction direction, int64_t index_distance, bool is_shared);
   bool has_shape(const PlainArray& array) const;
   explicit operator bool() const { return move_ != nullptr; }
 
   // The result is `out` if that is not null. The arguments must have the geometry of the plan. Declined if an index is
   // bad, or `out` does not fit or overlaps an argument.
   LaneResult gather(const PlainArray& input, const PlainArray& index, const PlainArray* out) const;
-  // Like `gather`. Writes into the input if `in_place`, else into a copy of it. The source is contiguous and has the
-  // shape of the plan.
+  // Like `gather`. Writes into the input if `in_place`, else into a copy of it; declined if the copy would be a large
+  // one. The source is contiguous and has the shape of the plan.
   LaneResult scatter(const PlainArray& input, const PlainArray& index, const PlainArray& source, bool in_place) const;
 
  private:
@@ -82,42 +80,48 @@ class SmallCall {
   Dims shape_;
 };
 
-// How an operator with small calls reads its two arrays. The rule is always `raise` and `from_end`.
-struct CallForm {
+// How an operator with small calls reads its arrays: everything that its plan depends on, apart from the geometry.
+struct CallKey {
+  static constexpr int64_t kNoAxis = INT64_MIN;
   Direction direction = Direction::gather;
-  Planner planner = Planner::take_axis;
+  Planner planner = Planner::take_axis;  // at_points: the index holds coordinates
   Match match = Match::prefix;
-  bool has_axis = false;
-  int64_t axis = 0;
+  Rule rule;
+  int64_t axis = kNoAxis;
   Request request() const;
-  friend bool operator==(const CallForm&, const CallForm&) = default;
+  friend bool operator==(const CallKey&, const CallKey&) = default;
 };
+
+// The distance of the index arrays of a move: coordinates are one array, whose last axis has an index for each axis of
+// the input.
+int64_t index_distance(Planner planner, const PlainArray& index);
 
 // A call whose plan is made.
 struct PlannedCall {
-  SmallCall small;                   // empty if the call is not a small one
-  std::shared_ptr<const Plan> plan;  // null for a small call
+  SmallCall small;                   // empty if the call is not a small one; it has the shape of the points anyway
+  std::shared_ptr<const Plan> plan;  // null for a small call and for a scatter
 };
 
 // The recent calls of one thread, planned. Every thread has its own, so no lock is needed.
 class PlannedCalls {
  public:
   // The result is valid until the next call of `find`. In a scatter, `source` is not null, and the input and the source
-  // must be contiguous; the result may be for a source of another shape, and is empty if this source has another shape
+  // must be contiguous; the result may be for a source of another shape, and is null if this source has another shape
   // than the points. Throws as make_plan.
-  const PlannedCall& find(const CallForm& form, const PlainArray& input, const PlainArray& index,
+  const PlannedCall* find(const CallKey& key, const PlainArray& input, const PlainArray& index,
                           const PlainArray* source);
   static PlannedCalls& of_thread();
 
  private:
   struct Entry {
-    CallForm form;
+    CallKey key;
     Geometry geometry;
     PlannedCall call;
   };
-  [[gnu::noinline]] const PlannedCall& plan(Entry& entry, const Geometry& geometry, const CallForm& form,
-                                            const PlainArray& input, const PlainArray& index, const PlainArray* source);
+  [[gnu::noinline]] const PlannedCall* plan(Entry& entry, const CallKey& key, const PlainArray& input,
+                                            const PlainArray& index, const PlainArray* source);
   std::array<Entry, 16> entries_;
+  Entry* last_ = entries_.data();
 };
 
 }  // namespace gs

@@ -88,3 +88,38 @@ TEST_CASE("a move of more points than one round has no small move, whatever thre
   REQUIRE(cpu::small_move_with(run, tuning, take_plan(tuning.round_points), Direction::gather) != nullptr);
   REQUIRE(cpu::small_move_with(run, tuning, take_plan(tuning.round_points + 1), Direction::gather) == nullptr);
 }
+
+TEST_CASE("the index arrays of a small move lie in one array, at the distance that it was made with") {
+  // result[i] = source[points[i, 0], points[i, 1]] of a source of shape (3, 4)
+  constexpr int64_t kRows = 3, kColumns = 4, kPoints = 5;
+  Plan plan = take_plan(kPoints, 4, IndexType::i64, kRows);
+  plan.space = Space(Dims{kPoints}, kIndex + 2);
+  plan.space.stride(kDense, 0) = 4;
+  plan.space.stride(kIndex, 0) = plan.space.stride(kIndex + 1, 0) = 16;
+  plan.index.clear();
+  plan.index.push_back({IndexType::i64, 0, kRows, kColumns * 4});
+  plan.index.push_back({IndexType::i64, 1, kColumns, 4});
+  plan.index_space = plan.space;
+  plan.finish();
+  std::vector<int32_t> source(kRows * kColumns);
+  std::iota(source.begin(), source.end(), 100);
+  std::vector<int64_t> points = {0, 3, 2, -1, -3, 0, 1, 2, 2, 1};
+  std::vector<int32_t> result(kPoints), again(kPoints);
+  const auto bytes = [](auto& values) { return reinterpret_cast<std::byte*>(values.data()); };
+  for (const std::string& level : levels()) {
+    const auto move = cpu::small_move_with(cpu::kernels(level), cpu::Tuning(), plan, Direction::gather, 8);
+    REQUIRE(move != nullptr);
+    REQUIRE(move->allows(bytes(points)));
+    REQUIRE(move->run(bytes(result), bytes(source), bytes(points)));
+    REQUIRE(move->run_alone(bytes(again), bytes(source), bytes(points)));
+    REQUIRE(result == std::vector<int32_t>{103, 111, 100, 106, 109});
+    REQUIRE(again == result);
+    for (const std::size_t at : {4U, 7U}) {  // one of each axis
+      const int64_t good = std::exchange(points[at], 4);
+      REQUIRE_FALSE(move->allows(bytes(points)));
+      REQUIRE_FALSE(move->run(bytes(result), bytes(source), bytes(points)));
+      REQUIRE_FALSE(move->run_alone(bytes(result), bytes(source), bytes(points)));
+      points[at] = good;
+    }
+  }
+}

@@ -17,8 +17,8 @@ inline bool take_point(std::byte* dense, const std::byte* indexed, const std::by
 }
 
 template <class Index, int kUnit>
-bool take_short(std::byte* __restrict dense, const std::byte* __restrict indexed, const std::byte* index, int64_t count,
-                int64_t extent) {
+[[gnu::hot]] bool take_short(std::byte* __restrict dense, const std::byte* __restrict indexed, const std::byte* index,
+                             int64_t count, int64_t extent) {
   constexpr int64_t kIndex = sizeof(Index);
   constexpr int kTurn = 8;
   int64_t k = 0;
