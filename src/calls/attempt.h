@@ -10,6 +10,7 @@ namespace gs {
 
 // A call of up to this many bytes takes less time than a release of the lock.
 inline constexpr int64_t kKeepLockBytes = 32 * 1024;
+// Whether a move of this plan takes so little time; only such a move is a small call. An index has 8 bytes.
 bool keeps_lock(const Plan& plan);
 // The lock for a run of this plan that writes `bytes_written` besides the moved ones.
 Lock lock_for(const Backend& backend, const Plan& plan, int64_t bytes_written = 0);

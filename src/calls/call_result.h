@@ -11,10 +11,10 @@ namespace gs {
 
 enum class Ending : uint8_t {
   done,
-  bad_index,    // nothing was written to an array of the caller
+  bad_index,    // nothing was written to an array of the caller, unless another thread changed an index after its check
   duplicate,    // found under Duplicates::error; nothing was written either
   interrupted,  // a poll has answered that the call must stop; an array that is written in place may be half written
-  unstable,     // another thread kept changing the index array, likewise
+  unstable,     // another thread kept changing the index array; an array that is written in place may be half written
 };
 
 // Every call makes one, and plans are large, so what only some calls have is on the heap.

@@ -29,7 +29,7 @@ CallResult run_moves(CallContext& call, const Plan& plan, const Buffers& buffers
   attempt.checks_first = checks_first || has_no_points;
   bool has_waited = false;
   CallResult result = run_attempts(call, attempt, [&](const RunOptions& options) {
-    if (checks_first && backend.is_asynchronous()) {  // if another thread writes a bad index now, nothing moves for it
+    if (checks_first && backend.is_asynchronous()) {  // a point whose index another thread makes bad now does not move
       backend.move_later(plan, buffers, Direction::gather);
       return Outcome::done;
     }

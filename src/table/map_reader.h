@@ -47,7 +47,10 @@ void read_group(const MapPart& part, int64_t first, int64_t n, Extent table, Map
       group.raw[k] = value;
     }
   }
-  asm volatile("" : : "r"(&group) : "memory");  // the caller's memory may change, so it is not read again
+  asm volatile(""
+               :
+               : "r"(&group)
+               : "memory");  // another thread may change the caller's memory, so the compiler must not load it again
   group.inside = 0;
   for (int64_t k = 0; k < n; ++k) {
     const int64_t position = std::is_signed_v<Index> ? from_end(group.at[k], table.from_end) : group.at[k];

@@ -1,4 +1,4 @@
-// row_selection.h: the rows of a result, resolved once from a map or mask for tables on one device.
+// row_selection.h: holds the rows of a result, resolved once from a map or mask for tables on one device.
 #pragma once
 
 #include <memory>
@@ -51,7 +51,7 @@ class RowSelection {
   int device_;
   // Exactly one of the two is set.
   std::unique_ptr<const HostSelection> by_host_;
-  std::shared_ptr<const DeviceSelection> by_kernels_;  // shared, because the class is incomplete here
+  std::shared_ptr<const DeviceSelection> by_kernels_;  // a unique_ptr would need its destructor here
   std::unique_ptr<HostCopy> copy_;                     // of by_kernels_
 };
 

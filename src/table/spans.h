@@ -79,8 +79,8 @@ class Copier {
   }
 
  private:
-  // Is called for each range some time before its copy. It prefetches the offsets of the range and, kWaiting ranges
-  // later, the first and the last cache line of its bytes.
+  // The copier calls it for each range some time before it copies the range. It prefetches the offsets of the range
+  // and, kWaiting ranges later, the first and the last cache line of its bytes.
   class RangePrefetcher {
    public:
     explicit RangePrefetcher(const Copier& copier) : copier_(copier) {}

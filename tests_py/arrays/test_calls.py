@@ -13,7 +13,7 @@ ROWS = np.array([[3, 0], [1, -1]])
 
 
 def test_what_a_call_is():
-    call = gs.take.request(X, ROWS, axis=0)
+    call = gs.take.bind(X, ROWS, axis=0)
     assert type(call) is _core.Call
     np.testing.assert_array_equal(call.run(), X[ROWS])
     np.testing.assert_array_equal(call.run(), X[ROWS])  # a call can be run again
@@ -35,7 +35,7 @@ def test_an_error_goes_to_the_handler():
 
     def handler(error, *arguments):
         seen.append((type(error), arguments))
-        return gs.take.request(X, ROWS, axis=0)
+        return gs.take.bind(X, ROWS, axis=0)
 
     def bad(index, axis):
         return _core.take_axis("take", X, index, axis, 0, "raise", "from_end", None, None, None)
@@ -64,7 +64,7 @@ def test_a_call_of_several_steps():
     assert call.run() == 7
     with pytest.raises(TypeError, match=r"^take: no plan for sevens$"):
         call.plan()
-    call = gs.take.request(X, ROWS, axis=0).run_by(lambda: 8)
+    call = gs.take.bind(X, ROWS, axis=0).run_by(lambda: 8)
     assert call.run() == 8
     assert gs.Plan(call.plan()) == gs.plan(gs.take, X, ROWS, axis=0)
 

@@ -361,7 +361,9 @@ def corrupted(state, place, value):
 @pytest.mark.parametrize(
     ("place", "value"),
     [
-        (("version",), 2),
+        (("version",), 1),
+        (("device",), -2),
+        (("device",), "cpu"),
         (("version",), "1"),
         (("planner",), "take"),
         (("planner",), 0),

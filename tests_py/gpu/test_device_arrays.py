@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
 import gatherscatter as gs
-from device_calls import BAD_CALLS, BAD_WRITES, CALLS, X
+from device_calls import BAD_CALLS, BAD_WRITES, CALLS, ROWS, X
 from fake_cuda import LIBRARIES, host_of, played_gpu
 
 pytestmark = pytest.mark.long
@@ -75,6 +77,17 @@ def test_no_memory_of_the_gpu_is_lost(name, library, gpu):
         CALLS[name](lambda array: LIBRARIES[library](array.copy()))
     gs.cuda.synchronize()
     assert gpu.take_record()["live"] == before
+
+
+def test_a_pickled_plan_keeps_its_device():
+    there, rows = LIBRARIES["cupy"](X), LIBRARIES["cupy"](ROWS)
+    plan, on_host = gs.plan(gs.take, there, rows, axis=0), gs.plan(gs.take, X, ROWS, axis=0)
+    again = pickle.loads(pickle.dumps(plan))
+    assert again == plan
+    assert again.to_dict() == plan.to_dict()
+    assert again.to_dict()["backend"] != on_host.to_dict()["backend"]
+    assert pickle.loads(pickle.dumps(on_host)) == on_host != plan
+    assert np.array_equal(host_of(again(there, rows)), X[ROWS])
 
 
 @libraries

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, TypeVar
 
 from gatherscatter import _core
 
-__all__ = ["BOUNDS_RULES", "CallForm", "RuleWord", "operator", "request"]
+__all__ = ["BOUNDS_RULES", "CallForm", "RuleWord", "bind", "operator"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -29,10 +29,11 @@ BOUNDS_RULES: Final[tuple[RuleWord, ...]] = tuple(
 
 
 class CallForm:
-    """A form of call that runs without a Python frame if its arrays are plain and small.
+    """A form of call that runs without a Python frame if its arrays are NumPy arrays or torch tensors.
 
     The arguments of a call are read by the first form that they fit. A call that no form reads, and a call whose
-    arguments do not fit together, is run by the definition of the operator. Without a word of `rules`, the rule is
+    arguments do not fit together, is run by the definition of the operator, which must do the same. Without a word of
+    `rules`, the rule is
     ``bounds="raise", negative="from_end"``. A scatter sets and keeps the last of duplicates.
 
     Parameters
@@ -72,9 +73,9 @@ class CallForm:
             self.record["axis"] = axis
 
 
-def request(op: Callable[..., Any], *args: Any, **kwargs: Any) -> _core.Call:
+def bind(op: Callable[..., Any], *args: Any, **kwargs: Any) -> _core.Call:
     """The call that an operator would run on these arguments."""
-    made: _core.Call = op.request(*args, **kwargs)  # type: ignore[attr-defined]  # operators are typed as functions
+    made: _core.Call = op.bind(*args, **kwargs)  # type: ignore[attr-defined]  # operators are typed as functions
     return made
 
 

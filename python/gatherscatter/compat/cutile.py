@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from gatherscatter._libraries.adopt import must_have_values
 from gatherscatter._libraries.recognise import dtype_name
-from gatherscatter._ops.operator import operator, request
+from gatherscatter._ops.operator import bind, operator
 from gatherscatter._ops.tile import tile_gather, tile_scatter
 from gatherscatter.compat._strict import INTEGERS, Dtypes
 from gatherscatter.errors import TileError, TileTypeError, TileValueError
@@ -83,7 +83,7 @@ def gather(
     array([30, -5, -5])
     """
     _check("gather", array, indices, mask)
-    call: Any = request(
+    call: Any = bind(
         tile_gather, array, indices, mask=mask, padding_value=padding_value, check_bounds=check_bounds, latency=latency
     )
     return call  # type: ignore[no-any-return]  # the operator runs it
@@ -132,7 +132,7 @@ def scatter(
     array([3., 0., 0., 1.], dtype=float32)
     """
     _check("scatter", array, indices, mask)
-    call: Any = request(tile_scatter, array, indices, value, mask=mask, check_bounds=check_bounds, latency=latency)
+    call: Any = bind(tile_scatter, array, indices, value, mask=mask, check_bounds=check_bounds, latency=latency)
     return call  # type: ignore[no-any-return]  # the operator runs it and returns None
 
 

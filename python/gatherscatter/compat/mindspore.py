@@ -10,7 +10,7 @@ from gatherscatter._libraries.of_python import is_integer
 from gatherscatter._libraries.of_torch import needs_gradient
 from gatherscatter._libraries.recognise import dtype_name
 from gatherscatter._ops.gather import gather as _gather
-from gatherscatter._ops.operator import operator, request
+from gatherscatter._ops.operator import bind, operator
 from gatherscatter._values.integers import integer, one_integer
 from gatherscatter.compat._strict import INTEGERS, Dtypes, array_like, check_index_dtype
 
@@ -110,14 +110,14 @@ def _means_dim(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 def _along_dim(self: Any, /, dim: Any, index: Any) -> Any:
     dim = integer("gather", "dim", dim)
     _check_arrays(self, "index", index)
-    return _call(lambda source, points: request(_gather, source, dim, points), self, index)
+    return _call(lambda source, points: bind(_gather, source, dim, points), self, index)
 
 
 def _slices(self: Any, /, input_indices: Any, axis: Any, batch_dims: Any = 0) -> Any:
     _check_arrays(self, "input_indices", input_indices)
     axis = one_integer("gather", "axis", axis)  # read now: the caller may overwrite the array before the backward pass
     return _call(
-        lambda source, points: request(
+        lambda source, points: bind(
             _gather, source, input_indices=points, axis=axis, batch_dims=batch_dims, negative="out_of_bounds"
         ),
         self,

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from gatherscatter import _core
 from gatherscatter._ops.gather import gather as _gather
-from gatherscatter._ops.operator import operator, request
+from gatherscatter._ops.operator import bind, operator
 from gatherscatter.compat._strict import array_like, check_index_dtype
 from gatherscatter.compat._tile_budget import BUDGET_BYTES, TileBudget, check_shapes, tile_budget
 from gatherscatter.compat._tile_options import get_vec_tile_shapes, options, reset_options, set_vec_tile_shapes
@@ -79,7 +79,7 @@ def gather(input: Array, dim: int, index: Any) -> Array:
     tile = get_vec_tile_shapes()
     if not tile:
         check_shapes(source.shape, points.shape, dim)
-        call: Any = request(_gather, input, dim, index, negative="out_of_bounds")
+        call: Any = bind(_gather, input, dim, index, negative="out_of_bounds")
         return call  # type: ignore[no-any-return]  # the operator runs it
     budget = tile_budget(source.shape, source.dtype, points.shape, points.dtype, dim, tile)
     if not budget.fits:

@@ -1,10 +1,10 @@
-// form.cpp: see form.h.
+// form.cpp: decides and names the form of one job.
 #include "backends/cpu/form.h"
 
 namespace gs::cpu {
 
 bool has_elements_form(const Plan& plan, const Job& job) {
-  // One value for a whole run.
+  // A scatter may write one value along a whole run.
   const bool one_value = job.scatter && job.stride[(job.rank - 1) * job.operands + kDense] == 0;
   if (!is_element(job.unit) || !(job.packed || one_value) || job.short_runs || job.general) return false;
   if (job.masked && (job.scatter || job.rule.bounds == Bounds::clip)) return false;

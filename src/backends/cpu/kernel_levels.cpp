@@ -1,4 +1,4 @@
-// kernel_levels.cpp: see kernel_levels.h.
+// kernel_levels.cpp: finds the kernels of a level, in the object files that were compiled for it.
 #include "backends/cpu/kernel_levels.h"
 
 namespace gs::cpu {

@@ -1,4 +1,4 @@
-// kernel_levels.h: the kernels of each instruction set level.
+// kernel_levels.h: declares the kernels of each instruction set level.
 #pragma once
 
 #include <string_view>

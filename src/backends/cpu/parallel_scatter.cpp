@@ -1,8 +1,8 @@
 // parallel_scatter.cpp: divides a scatter or a reduction between threads so that each target belongs to one thread.
 // That thread takes the points of the target in order. If the indexed side has a stride along an axis of the space,
 // every thread gets slices of that axis. A few very long units are cut into pieces. Long units are first tried as if
-// there were no duplicates (disjoint_rows.h). Otherwise every thread has a range of addresses: it reads all points, and
-// writes only to its own range.
+// there were no duplicates (disjoint_rows.h), before all else if the target is a copy of a base. Otherwise every thread
+// has a range of addresses: it reads all points, and writes only to its own range.
 #include "backends/cpu/parallel_scatter.h"
 
 #include <algorithm>
@@ -201,7 +201,7 @@ std::vector<TaskPart> ranges(const std::vector<Address>& targets, AddressRange w
 
 // Number of address ranges. Every thread reads all points, so that more threads do not pay if units are small.
 int range_count(const Scatter& scatter) {
-  return scatter.plan->unit <= 16 ? std::min(scatter.threads, kMaxElementShares) : scatter.threads;
+  return scatter.plan->unit <= kMaxElement ? std::min(scatter.threads, kMaxElementShares) : scatter.threads;
 }
 
 std::vector<TaskPart> parts_of(const Scatter& scatter, AddressRange own, const std::vector<Address>* targets) {

@@ -1,4 +1,4 @@
-// plan_form.cpp: see plan_form.h.
+// plan_form.cpp: decides between the forms of one job and those of whole plans.
 #include "backends/cpu/plan_form.h"
 
 #include "backends/cpu/column_tiles.h"

@@ -1,4 +1,5 @@
-// plan_form.h: decides in which form the CPU backend runs a plan. Calls, small calls and explain all use this decision.
+// plan_form.h: decides in which form the CPU backend runs a plan. Calls, small calls and explain use this decision
+// for every plan whose points have different targets; parallel_scatter.cpp decides for the others.
 #pragma once
 
 #include "backends/cpu/form.h"

@@ -1,4 +1,4 @@
-// prepare.cpp: decides how a plan is run: kernel, block size, prefetch, streaming stores, threads and work chunks.
+// prepare.cpp: decides how a plan is run: block size, prefetch, streaming stores, threads and work chunks.
 #include "backends/cpu/prepare.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// tuning.h: defines the thresholds of the CPU backend, all of which are measured numbers.
+// tuning.h: defines the measured numbers by which the CPU backend decides, and its tuning of one host.
 #pragma once
 
 #include <cstdint>
@@ -92,12 +92,12 @@ inline constexpr int64_t kFillRowBytes = 4096;  // the longest unit for which th
 // The thresholds of one backend. Tests set them to reach every path with little data.
 struct Tuning {
   int64_t l2_bytes = 1 << 20;
-  int64_t far_bytes = 4 << 20;         // an indexed side of at least so many bytes is far
-  int64_t far_vector_bytes = 4 << 20;  // far_bytes of the `vectors` path
-  int64_t stream_bytes = 16 << 20;     // a result of at least so many bytes gets streaming stores
-  bool general = false;                // run everything on the general path
-  bool vectors = false;                // the kernels have registers of sixteen positions (level v4)
-  bool byte_tables = false;            // the processor has byte permutations (AVX-512 VBMI)
+  int64_t far_bytes = 4 << 20;          // an indexed side of at least so many bytes is far
+  int64_t far_vector_bytes = 4 << 20;   // far_bytes of the `vectors` path
+  int64_t stream_bytes = kStreamBytes;  // a result of at least so many bytes gets streaming stores
+  bool general = false;                 // run everything on the general path
+  bool vectors = false;                 // the kernels have registers of sixteen positions (level v4)
+  bool byte_tables = false;             // the processor has byte permutations (AVX-512 VBMI)
   TableTuning table;
   int64_t min_chunk_bytes = kMinChunkBytes;
   int64_t min_chunk_points = kMinChunkPoints;

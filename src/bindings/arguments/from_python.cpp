@@ -69,12 +69,9 @@ void check_gradients(Role role, const py::object& tensor) {
   if (needs_grad.ptr() == Py_True) {
     const py::object enabled = py::module_::import("sys").attr("modules")["torch"].attr("is_grad_enabled")();
     if (enabled.ptr() == Py_True) {
-      PyErr_SetString(
-          PyExc_RuntimeError,
-          (what + " is a tensor that requires grad; gradients are not supported yet. Pass tensor.detach(), or "
-                  "call under torch.no_grad()")
-              .c_str());
-      throw py::error_already_set();
+      throw std::runtime_error(what +
+                               " is a tensor that requires grad; gradients are not supported yet. Pass "
+                               "tensor.detach(), or call under torch.no_grad()");
     }
   }
   if (dlpack::torch().in_forward_mode()) {

@@ -1,4 +1,4 @@
-// callable.cpp: implements operators and plans as one kind of object: forms of calls, then a Python function.
+// callable.cpp: defines operators and plans as one kind of object: forms of calls, then a Python function.
 #include "bindings/numpy_api.h"
 // NumPy's header first
 #include <structmember.h>
@@ -12,6 +12,7 @@
 #include "bindings/operators/callable.h"
 #include "bindings/operators/forms.h"
 #include "bindings/operators/lane.h"
+#include "bindings/operators/methods.h"
 #include "bindings/operators/plan_object.h"
 #include "bindings/python_errors.h"
 #include "core/error.h"
@@ -19,7 +20,7 @@
 namespace gs {
 namespace {
 
-// An operator or a plan. An operator has a name, a definition and forms; a plan has a plan.
+// An operator or a plan. Both have forms; an operator has a name and a definition, a plan has a plan.
 struct Callable {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* attributes;  // __dict__ of an operator
@@ -43,9 +44,9 @@ LaneResult run_lane(const Callable& self, const RawCall& raw) {
     LaneCall call;
     if (!read_call(form, raw, call)) continue;
     try {
-      return self.plan != nullptr ? self.plan->run_small(call) : run_cached(call, self.name);
-      // These errors say that the arguments do not fit together. Nothing was read or written, and the definition raises
-      // them with the names of its arguments.
+      return self.plan != nullptr ? self.plan->run_small(call) : run_in_lane(call, self.name);
+      // These errors say that the arguments do not fit together. Nothing was read or written. The definition raises
+      // them, because the rules of its operator may convert arguments or have messages of their own.
     } catch (const AxisError&) {
     } catch (const ShapeError&) {
     } catch (const DTypeError&) {
@@ -121,7 +122,7 @@ PyObject* reduce_operator(PyObject* object, PyObject*) {
 }
 
 // The `Call` that the definition makes of these arguments; no other object.
-PyObject* request_method(PyObject* object, PyObject* arguments, PyObject* keywords) {
+PyObject* bind_method(PyObject* object, PyObject* arguments, PyObject* keywords) {
   PyObject* made = PyObject_Call(self_of(object)->definition, arguments, keywords);
   if (made == nullptr || call_in(made) != nullptr) return made;
   Py_DECREF(made);
@@ -129,14 +130,9 @@ PyObject* request_method(PyObject* object, PyObject* arguments, PyObject* keywor
   return nullptr;
 }
 
-template <class Function>
-PyCFunction as_method(Function function) {
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
-}
-
 PyMethodDef operator_methods[] = {
     {"__reduce__", reduce_operator, METH_NOARGS, nullptr},
-    {"request", as_method(request_method), METH_VARARGS | METH_KEYWORDS,
+    {"bind", as_method(bind_method), METH_VARARGS | METH_KEYWORDS,
      "The call that the operator would run on these arguments."},
     {nullptr, nullptr, 0, nullptr},
 };
@@ -197,7 +193,7 @@ py::object plan_of(const py::object& op, const py::args& args, const py::kwargs&
                              ? "plan: " + shown(op) + " is not an operator that can be planned"
                              : "plan: op is " + shown(op) + ", expected an operator such as gatherscatter.gather");
   }
-  const auto made = py::reinterpret_steal<py::object>(request_method(op.ptr(), args.ptr(), kwargs.ptr()));
+  const auto made = py::reinterpret_steal<py::object>(bind_method(op.ptr(), args.ptr(), kwargs.ptr()));
   if (!made) throw py::error_already_set();
   return plan_call(*call_in(made.ptr()));
 }

@@ -10,7 +10,8 @@ namespace gs {
 // it.
 //
 // The definition of an operator returns a `Call`, which the operator runs and `plan_of` makes a plan of. It runs for
-// each call that the forms do not read or the lane declines, and raises every error except that of a bad index.
+// each call that the forms do not read or the lane declines, and raises every error about arguments that do not fit
+// together.
 void bind_callables(pybind11::module_& module);
 
 }  // namespace gs

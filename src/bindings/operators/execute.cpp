@@ -59,10 +59,6 @@ py::object return_out(const Operands& operands) {
   return out;
 }
 
-}  // namespace
-
-namespace {
-
 // Operands and views are in the memory of the backend.
 py::object run_planned_gather(const OperatorRequest& request, const Operands& operands, const Views& views,
                               const Plan& plan) {

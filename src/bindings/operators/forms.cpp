@@ -21,7 +21,7 @@ Planner planner_in(const py::dict& record) {
   if (name == "take_axis") return Planner::take_axis;
   if (name == "along_axis") return Planner::along_axis;
   if (name == "coordinates") return Planner::at_points;
-  throw py::value_error("no lane for planner " + name);
+  throw py::value_error("no lane for planner " + name + ": expected take_axis, along_axis or coordinates");
 }
 
 PyObject* interned(PyObject* text) {

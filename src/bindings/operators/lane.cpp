@@ -9,7 +9,7 @@
 namespace gs {
 namespace {
 
-bool is_plain_array(PyObject* object) {
+bool is_exact_array(PyObject* object) {
   return PyArray_CheckExact(object) || dlpack::torch().is_tensor(object);
 }
 
@@ -68,7 +68,8 @@ LaneResult run_into(const SmallCall& small, const LaneCall& call, const PlainArr
   return read_plain(call.out, Role::out, out) ? small.gather(input, index, &out) : LaneResult::declined();
 }
 
-LaneResult run_large(const LaneCall& call, PyObject* op, const PlannedGather* planned) {
+// Runs a call that is not small, or that a small call has declined.
+LaneResult run_in_general(const LaneCall& call, PyObject* op, const PlannedGather* planned) {
   return LaneResult::of(run_plain({call.key.request(), py::reinterpret_borrow<py::object>(op)}, call, planned));
 }
 
@@ -78,20 +79,20 @@ LaneResult run_large(const LaneCall& call, PyObject* op, const PlannedGather* pl
   const bool is_plain = have_plain_values(call) && read_plain(call.input, Role::data, input) && input.rank != 0 &&
                         read_plain(call.index, Role::index, index);
   if (is_plain) {
-    const PlannedCall& planned = *PlannedCalls::of_thread().find(call.key, input, index, nullptr);
+    const PlannedCall& planned = *PlannedCalls::of_thread().find_or_make(call.key, input, index, nullptr);
     if (planned.small) {
       const LaneResult result = call.out == nullptr ? planned.small.gather(input, index, nullptr)
                                                     : run_into(planned.small, call, input, index);
       if (!result.is_declined()) return result;
     }
     const PlannedGather gather{planned.plan, input, index};
-    return run_large(call, op, call.out == nullptr ? &gather : nullptr);
+    return run_in_general(call, op, call.out == nullptr ? &gather : nullptr);
   }
-  if (call.out != nullptr || !is_plain_array(call.input) || !is_plain_array(call.index)) return LaneResult::declined();
-  return run_large(call, op, nullptr);
+  if (call.out != nullptr || !is_exact_array(call.input) || !is_exact_array(call.index)) return LaneResult::declined();
+  return run_in_general(call, op, nullptr);
 }
 
-// The rank of the source of a scatter that writes every item of it once.
+// The rank of the points of a scatter. Its source has this rank unless it is broadcast.
 int64_t rank_of_points(const CallKey& key, const PlainArray& target, const PlainArray& index) {
   if (key.planner == Planner::at_points) {
     return index.rank == 0 ? -1 : index.rank - 1 + target.rank - index.extent[index.rank - 1];
@@ -110,13 +111,13 @@ int64_t rank_of_points(const CallKey& key, const PlainArray& target, const Plain
                         read_plain(call.source, Role::source, source) && source.is_contiguous() &&
                         source.same_type(target);
   if (!is_plain || source.rank != rank_of_points(call.key, target, index)) return LaneResult::declined();
-  const PlannedCall* const planned = PlannedCalls::of_thread().find(call.key, target, index, &source);
+  const PlannedCall* const planned = PlannedCalls::of_thread().find_or_make(call.key, target, index, &source);
   if (planned == nullptr || !planned->small.has_shape(source)) return LaneResult::declined();
   if (planned->small) {
     const LaneResult result = planned->small.scatter(target, index, source, call.out != nullptr);
     if (!result.is_declined()) return result;
   }
-  return run_large(call, op, nullptr);
+  return run_in_general(call, op, nullptr);
 }
 
 }  // namespace
@@ -142,7 +143,7 @@ int64_t rank_of_points(const CallKey& key, const PlainArray& target, const Plain
   return true;
 }
 
-[[gnu::hot]] LaneResult run_cached(const LaneCall& call, PyObject* op) {
+[[gnu::hot]] LaneResult run_in_lane(const LaneCall& call, PyObject* op) {
   return call.source != nullptr ? run_scatter(call, op) : run_gather(call, op);
 }
 

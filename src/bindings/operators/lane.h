@@ -1,4 +1,4 @@
-// lane.h: reads the most frequent forms of a call, without a Python frame, and runs the call if its plan is cached.
+// lane.h: reads the most frequent forms of a call of ndarrays or tensors and runs the call, without a Python frame.
 #pragma once
 
 #include <Python.h>
@@ -45,9 +45,10 @@ struct LaneForm {
 // Returns false if the call does not have this form.
 bool read_call(const LaneForm& form, const RawCall& raw, LaneCall& call);
 
-// Runs a call of plain arrays by the plan in the cache of this thread, which is made if the geometry is new. Declined
-// if an array is not plain, or if the source of a scatter would have to be broadcast, converted or copied. Throws
-// ShapeError, DTypeError or AxisError if the arguments do not fit together, before anything is read or written.
-LaneResult run_cached(const LaneCall& call, PyObject* op);
+// Runs a call, by the plan in the cache of this thread where its arrays are plain; a new plan is made for a new
+// geometry. Declined if an array is neither an exact ndarray nor a tensor, or if an argument of a scatter or of a call
+// with `out` would have to be broadcast, converted or copied. Throws ShapeError, DTypeError or AxisError if the
+// arguments do not fit together, before anything is read or written.
+LaneResult run_in_lane(const LaneCall& call, PyObject* op);
 
 }  // namespace gs

@@ -6,6 +6,7 @@
 
 #include "bindings/arguments/keywords.h"
 #include "bindings/operators/call_object.h"
+#include "bindings/operators/methods.h"
 #include "bindings/python_errors.h"
 #include "core/error.h"
 
@@ -180,11 +181,6 @@ PyObject* scatter_masked_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
     bound.source = own(a[3]);
     set_extras(bound, nullptr, a[2], a[4]);
   });
-}
-
-template <class Function>
-PyCFunction as_method(Function function) {
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
 }
 
 PyMethodDef methods[] = {

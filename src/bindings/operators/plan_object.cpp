@@ -30,8 +30,8 @@ py::object raising(const char* op, Body&& body) {
 
 }  // namespace
 
-PlanObject::PlanObject(const OperatorRequest& request, const Plan& plan, const Operands& operands)
-    : plan_(plan), device_(operands.device_call ? operands.device_call->device() : -1) {
+PlanObject::PlanObject(const OperatorRequest& request, const Plan& plan, const Operands& operands) : plan_(plan) {
+  parts_.device = operands.device_call ? operands.device_call->device() : -1;
   parts_.request = request;
   parts_.input = Signature(operands.input);
   parts_.mask = Signature(operands.mask);
@@ -149,8 +149,8 @@ py::object PlanObject::scatter(const Combine& combine, Duplicates duplicates, co
 
 py::dict PlanObject::to_dict() const {
   std::optional<DeviceCall> there;
-  if (device_ >= 0) {
-    there.emplace(device_, dlpack::kLegacyStream);
+  if (parts_.device >= 0) {
+    there.emplace(parts_.device, dlpack::kLegacyStream);
     there->release_streams();
   }
   const Backend& backend = there ? static_cast<const Backend&>(there->queue()) : host_backend();
@@ -202,7 +202,8 @@ PlanObject PlanObject::restored(const py::dict& state) {
 
 bool PlanObject::equals(const PlanObject& other) const {
   const bool same_request = parts_.request.op.equal(other.parts_.request.op) &&
-                            static_cast<const Request&>(parts_.request) == other.parts_.request;
+                            static_cast<const Request&>(parts_.request) == other.parts_.request &&
+                            parts_.device == other.parts_.device;
   if (!same_request || !(parts_.input == other.parts_.input) || !(parts_.mask == other.parts_.mask) ||
       !(parts_.out == other.parts_.out) || !(parts_.source == other.parts_.source)) {
     return false;

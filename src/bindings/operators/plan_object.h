@@ -40,7 +40,6 @@ class PlanObject {
 
   PlanParts parts_;
   Plan plan_;
-  int device_ = -1;  // GPU of the arrays that it was made for; -1: the host
   Geometry geometry_;
   SmallCall small_;  // empty if small_call does not support the plan
 };

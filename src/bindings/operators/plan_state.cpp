@@ -1,4 +1,4 @@
-// plan_state.cpp: see plan_state.h.
+// plan_state.cpp: writes and validates the pickled state of a plan.
 #include "bindings/operators/plan_state.h"
 
 #include <iterator>
@@ -168,6 +168,7 @@ py::dict to_state(const PlanParts& parts) {
   state["mask"] = signature_state(parts.mask);
   state["out"] = signature_state(parts.out);
   state["fill_value"] = parts.fill.given ? parts.fill.object : py::none();
+  state["device"] = parts.device;
   return state;
 }
 
@@ -204,6 +205,9 @@ PlanParts from_state(const py::dict& state) {
   parts.out = reader.signature("out");
   adopt(request.op, Role::fill, reader.get("fill_value"), parts.fill);
   if (parts.fill.given) borrow(Role::fill, parts.fill);
+  const int64_t device = reader.integer("device");
+  if (device < -1 || device > INT32_MAX) StateReader::refuse("device");
+  parts.device = static_cast<int>(device);
   check_parts(parts);
   return parts;
 }

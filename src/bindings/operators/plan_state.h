@@ -1,4 +1,4 @@
-// plan_state.h: the pickled state of a plan: a dict of names and words, with a version.
+// plan_state.h: defines the pickled state of a plan: a dict of names and words, with a version.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -16,13 +16,14 @@ struct PlanParts {
   Signature input, mask, out, source;
   std::vector<Signature> indices;
   Operand fill;
+  int device = -1;  // GPU of the arrays that the plan was made for; -1: the host
 
   bool takes_tuple() const { return request.planner == Planner::at_points && !request.coordinates; }
   Operands operands() const;  // without memory, except that of the fill value
 };
 
 // Increase it when the names or their meaning change.
-inline constexpr int kPlanStateVersion = 1;
+inline constexpr int kPlanStateVersion = 2;
 
 py::dict to_state(const PlanParts& parts);
 

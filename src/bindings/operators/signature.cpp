@@ -1,4 +1,4 @@
-// signature.cpp: see signature.h.
+// signature.cpp: makes and compares the signatures of operands.
 #include "bindings/operators/signature.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// signature.h: the geometry and dtype of an operand that a plan was made for.
+// signature.h: defines the geometry and dtype of an operand that a plan was made for.
 #pragma once
 
 #include <string>

@@ -161,17 +161,17 @@ std::size_t slot_of(const CallKey& key, const PlainArray& input, const PlainArra
 
 }  // namespace
 
-[[gnu::hot]] const PlannedCall* PlannedCalls::find(const CallKey& key, const PlainArray& input, const PlainArray& index,
-                                                   const PlainArray* source) {
-  // Without the hash, the processor need not wait for it to know which plan it runs.
+[[gnu::hot]] const PlannedCall* PlannedCalls::find_or_make(const CallKey& key, const PlainArray& input,
+                                                           const PlainArray& index, const PlainArray* source) {
+  // A comparison with the last call needs no hash, which the processor would have to wait for.
   if (last_->geometry.fits(input, index) && last_->key == key) return &last_->call;
   Entry& entry = entries_[slot_of(key, input, index) % entries_.size()];
   last_ = &entry;
   if (entry.geometry.fits(input, index) && entry.key == key) return &entry.call;
-  return plan(entry, key, input, index, source);
+  return make(entry, key, input, index, source);
 }
 
-const PlannedCall* PlannedCalls::plan(Entry& entry, const CallKey& key, const PlainArray& input,
+const PlannedCall* PlannedCalls::make(Entry& entry, const CallKey& key, const PlainArray& input,
                                       const PlainArray& index, const PlainArray* source) {
   Views views;
   set(views.input, input);

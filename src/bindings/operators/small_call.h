@@ -1,5 +1,5 @@
-// small_call.h: caches the plans of small calls by geometry, because making the plan takes longer than the move. A call
-// compares its geometry with the cached one, allocates the result and runs.
+// small_call.h: caches plans by geometry, because making a plan takes longer than a small move. A small call compares
+// its geometry with the cached one, allocates the result and runs.
 #pragma once
 
 #include <array>
@@ -105,11 +105,11 @@ struct PlannedCall {
 // The recent calls of one thread, planned. Every thread has its own, so no lock is needed.
 class PlannedCalls {
  public:
-  // The result is valid until the next call of `find`. In a scatter, `source` is not null, and the input and the source
-  // must be contiguous; the result may be for a source of another shape, and is null if this source has another shape
-  // than the points. Throws as make_plan.
-  const PlannedCall* find(const CallKey& key, const PlainArray& input, const PlainArray& index,
-                          const PlainArray* source);
+  // The call from the cache, or a new one; valid until the next call. In a scatter, `source` is not null, and the input
+  // and the source must be contiguous. A call from the cache may be for a source of another shape; no call is made, and
+  // the result is null, for a source of another shape than the points. Throws as make_plan.
+  const PlannedCall* find_or_make(const CallKey& key, const PlainArray& input, const PlainArray& index,
+                                  const PlainArray* source);
   static PlannedCalls& of_thread();
 
  private:
@@ -118,7 +118,7 @@ class PlannedCalls {
     Geometry geometry;
     PlannedCall call;
   };
-  [[gnu::noinline]] const PlannedCall* plan(Entry& entry, const CallKey& key, const PlainArray& input,
+  [[gnu::noinline]] const PlannedCall* make(Entry& entry, const CallKey& key, const PlainArray& input,
                                             const PlainArray& index, const PlainArray* source);
   std::array<Entry, 16> entries_;
   Entry* last_ = entries_.data();

@@ -1,4 +1,4 @@
-// job.h: one run of a plan as plain data, which is all that the kernels of every instruction set level get.
+// job.h: defines one run of a plan as plain data, which is all that the kernels of every instruction set level get.
 #pragma once
 
 #include <cstddef>
@@ -22,13 +22,13 @@ enum class Nowhere : uint8_t {
   write,     // gather: repeats the item at `fill` plus the point's own fill offset; zero bytes if `fill` is null
 };
 
-// The form in which the points of a plan are moved. form.h decides it.
+// The form in which the points of a plan are moved. form.h and plan_form.h decide it.
 enum class Form : uint8_t {
   blocks,        // the general path: places a block of points, then moves it
   elements,      // small units with one contiguous index array, by 64-bit addresses
   vectors,       // gathers of 4 or 8 bytes by 32-bit positions in registers; a mask is allowed
   byte_table,    // a lookup table of bytes, indexed by bytes, that fits into registers
-  short_gather,  // a few small units along one axis, without a job
+  short_gather,  // a few small units along one axis, by a kernel that needs no job
   column_tiles,  // a gather along another axis than the last; the plans of its tiles have forms of their own
 };
 
