@@ -114,8 +114,8 @@ bool is_sparse(const ArrayView& view) {
 }
 
 CallResult write_to(CallContext& call, const Request& request, const Views& views, const Destination& to) {
-  return write(call, request, make_plan_on(request, views, to.target),
-               buffers_of(request, views, views.source->data, to.target.data), to);
+  const Plan plan = make_plan_on(request, views, to.target);  // first, because it checks the number of coordinates
+  return write(call, request, plan, buffers_of(request, views, views.source->data, to.target.data), to);
 }
 
 }  // namespace

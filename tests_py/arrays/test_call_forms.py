@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
 import pytest
 
 import gatherscatter as gs
+from gatherscatter._numpy.rules import MODE_RULES, rule_of
 from small_arguments import definition, outcome
 
 
@@ -32,6 +34,13 @@ def made(**changes: Any) -> Any:
         ({"positional": ("input", "axis", "index"), "keywords": ("axis",), "axis": "left out"}, "optional part before"),
         ({"planner": "coordinates"}, "coordinates have no axis"),
         ({"rules": (("mode", "near", "nearest", "from_end"),)}, "nearest"),
+        ({"rules": (("mode", "near", "clip"),)}, "a rule of a form is a tuple"),
+        ({"rules": ("abcd",)}, "a rule of a form is a tuple"),
+        ({"rules": ((1, "near", "clip", "from_end"),)}, "a rule of a form is a tuple"),
+        ({"rules": (("axis", "last", "clip", "from_end"),)}, "set no rule"),
+        ({"axis": -(2**63)}, "an axis that no array has"),
+        ({"axis": 2**64}, "an axis that no array has"),
+        ({"positional": ("out", "index", "source"), "keywords": ("out",)}, "writes to two arrays"),
     ],
     ids=str,
 )
@@ -63,7 +72,14 @@ RULES: list[dict[str, str]] = [
 ]
 RULES += [{"mode": mode} for mode in ("raise", "wrap", "clip", "Clip")]
 RULES += [{"mode": "clip", "bounds": "clip"}, {"mode": "clip", "bounds": "wrap"}, {"mode": "raise", "bounds": "wrap"}]
-RULES += [{"bounds": "clip", "negative": "out_of_bounds"}]
+RULES += [{"bounds": "clip", "negative": "out_of_bounds"}, {"negative": "out_of_bounds"}, {"negative": "from_end"}]
+
+
+@pytest.mark.parametrize("word", MODE_RULES, ids=str)
+def test_rule_words_say_what_the_definition_reads(word: tuple[str, str, str, str]) -> None:
+    keyword, value, bounds, negative = word
+    given = {"mode": "raise", "bounds": None, "negative": None} | {keyword: value}
+    assert rule_of("take", **given) == (bounds, negative)
 
 
 # With "unchecked" the caller guarantees that every index is in bounds.
@@ -92,13 +108,127 @@ def test_rules(how: dict[str, str], outside: bool) -> None:
         expected = outcome(definition(op), *args, **how)
         for _ in range(3):  # the second and third call have a cached plan
             assert outcome(op, *args, **how) == expected, op
-    for op in (gs.put, lambda *a, **k: gs.put_along_axis(*a, 0, **k)):
-        written = [x.copy(), x.copy()]
-        error = [outcome(op, target, index, src, **how)[0] for target in written]
-        expected_target = x.copy()
-        run = definition(gs.put) if op is gs.put else (lambda *a, **k: definition(gs.put_along_axis)(*a, 0, **k))
-        assert [outcome(run, expected_target, index, src, **how)[0]] * 2 == error
-        assert written[0].tobytes() == written[1].tobytes() == expected_target.tobytes()
+    for op, axis in ((gs.put, ()), (gs.put_along_axis, (0,))):
+        want = x.copy()
+        expected = outcome(definition(op), want, index, src, *axis, **how)
+        for _ in range(3):
+            target = x.copy()
+            assert outcome(op, target, index, src, *axis, **how) == expected
+            assert target.tobytes() == want.tobytes()
+
+
+def test_one_geometry_under_many_rules_and_types() -> None:
+    x = np.arange(16.0)
+    index = np.array([3, -2, 0, 15])
+    grid, square = x.reshape(4, 4), np.array([[1, 0, 3, 2]] * 4)
+    alternating = [
+        lambda: gs.take(x, index),
+        lambda: gs.take(x, index, mode="clip"),
+        lambda: gs.take(x, index, bounds="clip"),
+        lambda: gs.take(x, index.view("u8"), mode="wrap"),
+        lambda: gs.gather(x, index, 0),
+        lambda: gs.gather(x, 0, index),
+        lambda: gs.take_along_axis(x, index, 0),
+        lambda: gs.take(x.view("i8"), index),
+        lambda: gs.scatter(x, 0, index, x[:4]),
+        lambda: gs.scatter(x, 0, index, x[:4], bounds="clip"),
+        lambda: gs.gather(grid, 0, square),
+        lambda: gs.gather(grid, 1, square),
+        lambda: gs.take(grid, square),
+        lambda: gs.take(grid, square, axis=1),
+        lambda: gs.gather_nd(grid, square),
+    ]
+    expected = [
+        x[index],
+        x[np.clip(index, 0, 15)],
+        x[index],
+        x[index.view("u8") % 16],
+        *[x[index]] * 3,
+        x[index].view("i8"),
+        *[np.where(np.isin(np.arange(16), index % 16), -1, x)] * 2,
+        np.take_along_axis(grid, square, 0),
+        np.take_along_axis(grid, square, 1),
+        x[square],
+        grid[:, square],
+        None,  # four numbers for two axes
+    ]
+    for want in expected[8:10]:
+        want[index] = x[:4]
+    for _ in range(3):
+        for call, want in zip(alternating, expected, strict=True):
+            if want is None:
+                with pytest.raises(ValueError, match="coordinates"):
+                    call()
+            else:
+                assert np.array_equal(call(), want)
+
+
+def test_sources_of_other_shapes_after_a_cached_one() -> None:
+    x, index = np.zeros((4, 3)), np.array([[0, 1, 2], [2, 1, 0]])
+    for _ in range(2):
+        for src in (
+            np.ones((2, 3)),
+            np.full((4, 3), 2.0),
+            np.full((2, 3), 3.0),
+            np.ones((1, 3)),
+            np.ones(3),
+            np.ones(6),
+        ):
+            for op, args in ((gs.scatter, (x, 0, index, src)), (gs.scatter, (x, index[0], src))):
+                assert outcome(op, *args) == outcome(definition(op), *args)
+            for op, axis in ((gs.put, ()), (gs.put_along_axis, (0,))):
+                got, want = x.copy(), x.copy()
+                result = outcome(definition(op), want, index, src, *axis)
+                assert outcome(op, got, index, src, *axis) == result
+                assert got.tobytes() == want.tobytes()
+
+
+def test_arrays_of_several_libraries() -> None:
+    torch = pytest.importorskip("torch")
+    kinds = (lambda array: array.copy(), lambda array: torch.from_numpy(array.copy()))
+    x, index, src, out = np.arange(6.0), np.array([2, 0, 1]), np.array([7.0, 8, 9]), np.zeros(3)
+    for make in itertools.product(kinds, repeat=4):
+        for op, args in [
+            (gs.take, (x, index)),
+            (gs.take_along_axis, (x, index, 0)),
+            (gs.gather, (x, index, 0)),
+            (gs.gather, (x, 0, index)),
+            (gs.gather_nd, (x, index[:, None])),
+        ]:
+            own = [m(arg) if isinstance(arg, np.ndarray) else arg for m, arg in zip(make, args, strict=False)]
+            own += [make[1](arg) if isinstance(arg, np.ndarray) else arg for arg in args[len(own) :]]
+            into, want = make[3](out), make[3](out)
+            for how in ({}, {"bounds": "clip"}):
+                assert outcome(op, *own, out=into, **how) == outcome(definition(op), *own, out=want, **how)
+                assert np.asarray(into).tobytes() == np.asarray(want).tobytes()
+        for op, order in ((gs.put, "xis"), (gs.put_along_axis, "xis0"), (gs.scatter, "x0is"), (gs.scatter, "xis")):
+            got, want = [
+                dict(zip("xis", (m(a) for m, a in zip(make, (x, index, src), strict=False)), strict=True)) | {"0": 0}
+                for _ in range(2)
+            ]
+            expected = outcome(definition(op), *(want[name] for name in order))
+            assert outcome(op, *(got[name] for name in order)) == expected
+            assert np.asarray(got["x"]).tobytes() == np.asarray(want["x"]).tobytes()
+
+
+@pytest.mark.parametrize("name", ["put", "put_along_axis", "scatter", "scatter_rows"])
+def test_scatters_of_arrays_that_are_not_contiguous(name: str) -> None:
+    rng = np.random.default_rng(5)
+    base, index = rng.random((6, 5, 4, 3, 2)), rng.integers(0, 5, (6, 5, 4, 3, 2))
+    values = rng.random(base.shape)
+    for cut in (np.s_[::2], np.s_[:, ::-1], np.s_[..., 1:], np.s_[0], np.s_[0, 0], np.s_[0, 0, 0, :, 0]):
+        for each in (base[cut], base[cut].T):
+            where, src = (index[cut], values[cut]) if each.shape == base[cut].shape else (index[cut].T, values[cut].T)
+            where = where % each.shape[0]
+            op, args = {
+                "put": (gs.put, (where, src)),
+                "put_along_axis": (gs.put_along_axis, (where, src, 0)),
+                "scatter": (gs.scatter, (0, where, src)),
+                "scatter_rows": (gs.scatter, (where.reshape(-1)[:3], src[:3])),
+            }[name]
+            got, want = (base.copy()[cut] if each.shape == base[cut].shape else base.copy()[cut].T for _ in range(2))
+            assert outcome(op, got, *args) == outcome(definition(op), want, *args)
+            assert got.tobytes() == want.tobytes()
 
 
 @pytest.mark.parametrize("k", [0, 1, 2, 3])
@@ -110,7 +240,7 @@ def test_coordinates(k: int, index_type: str) -> None:
         points = rng.integers(0, 3, (*shape, k)).astype(index_type)
         strided = np.asfortranarray(points) if points.ndim > 1 else points
         updates = rng.random((*shape, *x.shape[k:])).astype("float32")
-        for index in (points, strided, points[::-1] if shape else points):
+        for index in (points, strided, points[::-1] if shape else points, points[..., ::-1].copy()[..., ::-1]):
             expected = x[tuple(np.moveaxis(index, -1, 0))] if k else np.broadcast_to(x, (*shape, 3, 4, 5))
             for _ in range(2):
                 assert np.array_equal(gs.gather_nd(x, index), expected)

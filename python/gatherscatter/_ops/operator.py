@@ -23,8 +23,9 @@ Part = Literal["input", "index", "source", "axis", "out"]
 # A keyword, its value, and the bounds and negative that it stands for.
 RuleWord = tuple[str, str, str, str]
 
-BOUNDS_RULES: Final[tuple[RuleWord, ...]] = tuple(
-    ("bounds", bounds, bounds, "from_end") for bounds in ("raise", "clip", "wrap", "unchecked")
+BOUNDS_RULES: Final[tuple[RuleWord, ...]] = (
+    *(("bounds", bounds, bounds, "from_end") for bounds in ("raise", "clip", "wrap", "unchecked")),
+    *(("negative", negative, "raise", negative) for negative in ("from_end", "out_of_bounds")),
 )
 
 
@@ -33,8 +34,7 @@ class CallForm:
 
     The arguments of a call are read by the first form that they fit. A call that no form reads, and a call whose
     arguments do not fit together, is run by the definition of the operator, which must do the same. Without a word of
-    `rules`, the rule is
-    ``bounds="raise", negative="from_end"``. A scatter sets and keeps the last of duplicates.
+    `rules`, the rule is ``bounds="raise", negative="from_end"``. A scatter sets and keeps the last of duplicates.
 
     Parameters
     ----------

@@ -124,12 +124,21 @@ PyObject* plan_method(PyObject* self, PyObject*) {
   return guarded("plan", [&] { return plan_call(self_of(self)); });
 }
 
+// Only functions: a chain of calls would be freed by recursion.
+bool check_function(PyObject* object) {
+  if (PyCallable_Check(object) && call_in(object) == nullptr) return true;
+  PyErr_Format(PyExc_TypeError, "expected a function, got %R", Py_TYPE(object));
+  return false;
+}
+
 PyObject* then_method(PyObject* self, PyObject* function) {
+  if (!check_function(function)) return nullptr;
   self_of(self).then = py::reinterpret_borrow<py::object>(function);
   return Py_NewRef(self);
 }
 
 PyObject* run_by_method(PyObject* self, PyObject* function) {
+  if (!check_function(function)) return nullptr;
   self_of(self).steps = py::reinterpret_borrow<py::object>(function);
   return Py_NewRef(self);
 }
@@ -140,6 +149,7 @@ PyObject* otherwise_method(PyObject* self, PyObject* arguments) {
     PyErr_SetString(PyExc_TypeError, "otherwise: the handler is missing");
     return nullptr;
   }
+  if (!check_function(PyTuple_GET_ITEM(arguments, 0))) return nullptr;
   self_of(self).handler = py::reinterpret_borrow<py::object>(PyTuple_GET_ITEM(arguments, 0));
   self_of(self).handler_arguments =
       py::reinterpret_steal<py::object>(PyTuple_GetSlice(arguments, 1, PyTuple_GET_SIZE(arguments)));

@@ -5,7 +5,8 @@
 
 namespace gs {
 
-// Both copy host operands to the device of the call before they run.
+// Both copy host operands to the device of the call before they run. A ShapeError, DTypeError or AxisError is thrown
+// before anything is read or written; the lane relies on that.
 
 // Runs a gather into `out` or into a fresh array. `planned` is its plan for the operands where they are, or null.
 py::object execute_gather(const OperatorRequest& request, Operands& operands, const Plan* planned);

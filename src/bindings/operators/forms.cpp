@@ -30,6 +30,21 @@ PyObject* interned(PyObject* text) {
   return text;
 }
 
+RuleWord rule_word_in(py::handle word, Direction direction) {
+  const char* const problem = "a rule of a form is a tuple of a keyword, its value, bounds and negative";
+  if (!PyTuple_Check(word.ptr()) || PyTuple_GET_SIZE(word.ptr()) != 4) throw py::value_error(problem);
+  const auto text = [&](Py_ssize_t i) {
+    PyObject* const each = PyTuple_GET_ITEM(word.ptr(), i);
+    if (!PyUnicode_CheckExact(each)) throw py::value_error(problem);
+    return each;
+  };
+  const py::str keyword(text(0));
+  if (keyword.equal(py::str("axis")) || keyword.equal(py::str("out")))
+    throw py::value_error("axis and out set no rule");
+  const Rule rule = parse_rule(text(2), text(3), direction);
+  return {interned(text(0)), interned(text(1)), rule};
+}
+
 LaneForm form_in(const py::dict& record) {
   LaneForm form;
   form.key.planner = planner_in(record);
@@ -59,17 +74,21 @@ LaneForm form_in(const py::dict& record) {
   if (record.contains("axis")) {
     form.needs_axis = false;
     form.takes_no_axis = record["axis"].is_none();
-    if (!form.takes_no_axis) form.key.axis = record["axis"].cast<int64_t>();
+    if (!form.takes_no_axis) {
+      try {
+        form.key.axis = record["axis"].cast<int64_t>();
+      } catch (const py::cast_error&) {
+        form.key.axis = CallKey::kNoAxis;
+      }
+      if (form.key.axis == CallKey::kNoAxis) throw py::value_error("a form has an axis that no array has");
+    }
   }
   if (form.key.planner == Planner::at_points) {
     if (has(LaneForm::axis) || record.contains("axis")) throw py::value_error("coordinates have no axis");
     form.needs_axis = false;
   }
-  for (const py::handle word : py::tuple(record["rules"])) {
-    const py::tuple parts(py::reinterpret_borrow<py::object>(word));
-    const auto text = [&](std::size_t i) { return py::object(parts[i]).ptr(); };
-    form.rule_words.push_back({interned(text(0)), interned(text(1)), parse_rule(text(2), text(3), form.key.direction)});
-  }
+  if (form.is_in_place && form.takes_out_keyword) throw py::value_error("a form writes to two arrays");
+  for (const py::handle word : record["rules"]) form.rule_words.push_back(rule_word_in(word, form.key.direction));
   return form;
 }
 

@@ -63,11 +63,6 @@ bool have_plain_values(const LaneCall& call) {
          (call.out == nullptr || call.out == call.input || has_plain_values(call.out));
 }
 
-LaneResult run_into(const SmallCall& small, const LaneCall& call, const PlainArray& input, const PlainArray& index) {
-  PlainArray out;
-  return read_plain(call.out, Role::out, out) ? small.gather(input, index, &out) : LaneResult::declined();
-}
-
 // Runs a call that is not small, or that a small call has declined.
 LaneResult run_in_general(const LaneCall& call, PyObject* op, const PlannedGather* planned) {
   return LaneResult::of(run_plain({call.key.request(), py::reinterpret_borrow<py::object>(op)}, call, planned));
@@ -76,19 +71,21 @@ LaneResult run_in_general(const LaneCall& call, PyObject* op, const PlannedGathe
 [[gnu::hot]] LaneResult run_gather(const LaneCall& call, PyObject* op) {
   PlainArray input;
   PlainArray index;
+  PlainArray out;
+  const bool has_out = call.out != nullptr;
   const bool is_plain = have_plain_values(call) && read_plain(call.input, Role::data, input) && input.rank != 0 &&
-                        read_plain(call.index, Role::index, index);
+                        read_plain(call.index, Role::index, index) &&
+                        (!has_out || (read_plain(call.out, Role::out, out) && out.library == input.library));
   if (is_plain) {
     const PlannedCall& planned = *PlannedCalls::of_thread().find_or_make(call.key, input, index, nullptr);
     if (planned.small) {
-      const LaneResult result = call.out == nullptr ? planned.small.gather(input, index, nullptr)
-                                                    : run_into(planned.small, call, input, index);
+      const LaneResult result = planned.small.gather(input, index, has_out ? &out : nullptr);
       if (!result.is_declined()) return result;
     }
     const PlannedGather gather{planned.plan, input, index};
-    return run_in_general(call, op, call.out == nullptr ? &gather : nullptr);
+    return run_in_general(call, op, has_out ? nullptr : &gather);
   }
-  if (call.out != nullptr || !is_exact_array(call.input) || !is_exact_array(call.index)) return LaneResult::declined();
+  if (has_out || !is_exact_array(call.input) || !is_exact_array(call.index)) return LaneResult::declined();
   return run_in_general(call, op, nullptr);
 }
 
@@ -101,6 +98,18 @@ int64_t rank_of_points(const CallKey& key, const PlainArray& target, const Plain
   return moves_slices ? target.rank - 1 + index.rank : index.rank;
 }
 
+// Whether a scatter of ndarrays does what its operator says without a conversion: source and target have one dtype, and
+// the source of a put, which is repeated else, has the shape of the index.
+bool needs_no_conversion(const LaneCall& call) {
+  if (!PyArray_CheckExact(call.input) || !PyArray_CheckExact(call.index) || !PyArray_CheckExact(call.source))
+    return false;
+  auto* const target = reinterpret_cast<PyArrayObject*>(call.input);
+  auto* const index = reinterpret_cast<PyArrayObject*>(call.index);
+  auto* const source = reinterpret_cast<PyArrayObject*>(call.source);
+  const bool is_put = call.key.planner == Planner::take_axis && call.key.axis == CallKey::kNoAxis;
+  return PyArray_DESCR(target) == PyArray_DESCR(source) && (!is_put || PyArray_SAMESHAPE(index, source));
+}
+
 [[gnu::hot]] LaneResult run_scatter(const LaneCall& call, PyObject* op) {
   if (call.out != nullptr && call.out != call.input) return LaneResult::declined();
   PlainArray target;
@@ -109,15 +118,18 @@ int64_t rank_of_points(const CallKey& key, const PlainArray& target, const Plain
   const bool is_plain = have_plain_values(call) && read_plain(call.input, Role::data, target) && target.rank != 0 &&
                         target.is_contiguous() && read_plain(call.index, Role::index, index) &&
                         read_plain(call.source, Role::source, source) && source.is_contiguous() &&
-                        source.same_type(target);
-  if (!is_plain || source.rank != rank_of_points(call.key, target, index)) return LaneResult::declined();
-  const PlannedCall* const planned = PlannedCalls::of_thread().find_or_make(call.key, target, index, &source);
-  if (planned == nullptr || !planned->small.has_shape(source)) return LaneResult::declined();
-  if (planned->small) {
-    const LaneResult result = planned->small.scatter(target, index, source, call.out != nullptr);
-    if (!result.is_declined()) return result;
+                        source.same_type(target) && source.rank == rank_of_points(call.key, target, index);
+  if (is_plain) {
+    const PlannedCall* const planned = PlannedCalls::of_thread().find_or_make(call.key, target, index, &source);
+    if (planned != nullptr && planned->small.has_shape(source)) {
+      if (planned->small) {
+        const LaneResult result = planned->small.scatter(target, index, source, call.out != nullptr);
+        if (!result.is_declined()) return result;
+      }
+      return run_in_general(call, op, nullptr);
+    }
   }
-  return run_in_general(call, op, nullptr);
+  return needs_no_conversion(call) ? run_in_general(call, op, nullptr) : LaneResult::declined();
 }
 
 }  // namespace

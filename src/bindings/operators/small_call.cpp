@@ -133,11 +133,11 @@ int64_t index_distance(Planner planner, const PlainArray& index) {
 
 namespace {
 
-// A hash of 16 bits. Each number has a random odd factor of its own, so that no product waits for another one, and the
-// highest bits of the sum depend on all bits of all numbers.
-std::size_t slot_of(const CallKey& key, const PlainArray& input, const PlainArray& index) {
+// The number of a place in the cache of 16 places. Each number has a random odd factor of its own, so that no product
+// waits for another one, and the highest bits of the sum depend on the low bits of all numbers.
+std::size_t place_of(const CallKey& key, const PlainArray& input, const PlainArray& index) {
   static constexpr auto kFactors = [] {
-    std::array<uint64_t, 4 * PlainArray::kMaxRank> factors{};
+    std::array<uint64_t, 3 + 4 * PlainArray::kMaxRank> factors{};
     uint64_t state = 0x9E3779B97F4A7C15u;
     for (uint64_t& factor : factors) {
       state ^= state << 13;
@@ -147,16 +147,19 @@ std::size_t slot_of(const CallKey& key, const PlainArray& input, const PlainArra
     }
     return factors;
   }();
-  const uint64_t* factor = kFactors.data();
-  uint64_t sum = 0;
+  const auto words = static_cast<uint64_t>(key.direction) | static_cast<uint64_t>(key.planner) << 4 |
+                     static_cast<uint64_t>(key.match) << 8 | static_cast<uint64_t>(key.rule.bounds) << 12 |
+                     static_cast<uint64_t>(key.rule.negative) << 16 | static_cast<uint64_t>(index.type) << 20;
+  const uint64_t axis = key.axis == CallKey::kNoAxis ? 1 << 20 : static_cast<uint64_t>(key.axis);
+  uint64_t sum = words * kFactors[0] + axis * kFactors[1] + static_cast<uint64_t>(input.item) * kFactors[2];
+  const uint64_t* factor = kFactors.data() + 3;
   for (const PlainArray* array : {&input, &index}) {
-    for (int axis = 0; axis < array->rank; ++axis, factor += 2) {
-      sum += static_cast<uint64_t>(array->extent[axis]) * factor[0];
-      sum += static_cast<uint64_t>(array->stride[axis]) * factor[1];
+    for (int axis_number = 0; axis_number < array->rank; ++axis_number, factor += 2) {
+      sum += static_cast<uint64_t>(array->extent[axis_number]) * factor[0];
+      sum += static_cast<uint64_t>(array->stride[axis_number]) * factor[1];
     }
   }
-  return static_cast<std::size_t>(sum >> 48) ^ static_cast<std::size_t>(key.axis) ^
-         static_cast<std::size_t>(key.direction) << 3 ^ static_cast<std::size_t>(key.planner);
+  return static_cast<std::size_t>(sum >> 60);
 }
 
 }  // namespace
@@ -165,7 +168,7 @@ std::size_t slot_of(const CallKey& key, const PlainArray& input, const PlainArra
                                                            const PlainArray& index, const PlainArray* source) {
   // A comparison with the last call needs no hash, which the processor would have to wait for.
   if (last_->geometry.fits(input, index) && last_->key == key) return &last_->call;
-  Entry& entry = entries_[slot_of(key, input, index) % entries_.size()];
+  Entry& entry = entries_[place_of(key, input, index)];
   last_ = &entry;
   if (entry.geometry.fits(input, index) && entry.key == key) return &entry.call;
   return make(entry, key, input, index, source);

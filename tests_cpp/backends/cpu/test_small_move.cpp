@@ -24,7 +24,7 @@ TEST_CASE("a small move agrees with the oracle again and again, on other memory 
       Case test = make_case(spec, random);
       cpu::Tuning tuning;
       tuning.vectors = level == "v4";
-      const auto move = cpu::small_move_with(cpu::kernels(level), tuning, test.plan, spec.direction);
+      const auto move = cpu::small_move_with(cpu::kernels(level), tuning, test.plan, spec.direction, 0);
       if (test.plan.index[0].extent == 0) {
         REQUIRE(move == nullptr);
         continue;
@@ -61,7 +61,7 @@ TEST_CASE("there is no small move where each call must be decided anew") {
   const cpu::Run run = cpu::kernels("baseline");
   const cpu::Tuning tuning;
   const auto has = [&](const Plan& plan, Direction direction = Direction::gather) {
-    return cpu::small_move_with(run, tuning, plan, direction) != nullptr;
+    return cpu::small_move_with(run, tuning, plan, direction, 0) != nullptr;
   };
   REQUIRE(has(take_plan(16)));
   REQUIRE(has(take_plan(16), Direction::scatter));
@@ -85,8 +85,8 @@ TEST_CASE("a move of more points than one round has no small move, whatever thre
   cpu::Tuning tuning;
   tuning.serial_points = tuning.serial_points_far = INT64_MAX;
   const cpu::Run run = cpu::kernels("baseline");
-  REQUIRE(cpu::small_move_with(run, tuning, take_plan(tuning.round_points), Direction::gather) != nullptr);
-  REQUIRE(cpu::small_move_with(run, tuning, take_plan(tuning.round_points + 1), Direction::gather) == nullptr);
+  REQUIRE(cpu::small_move_with(run, tuning, take_plan(tuning.round_points), Direction::gather, 0) != nullptr);
+  REQUIRE(cpu::small_move_with(run, tuning, take_plan(tuning.round_points + 1), Direction::gather, 0) == nullptr);
 }
 
 TEST_CASE("the index arrays of a small move lie in one array, at the distance that it was made with") {
