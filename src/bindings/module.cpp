@@ -17,6 +17,7 @@
 #include "core/error.h"
 #include "host/host_info.h"
 #include "host/memory_pool.h"
+#include "host/saved_tuning.h"
 
 namespace py = pybind11;
 
@@ -41,6 +42,19 @@ py::dict config() {
   facts["pool_cached_bytes"] = pool.cached_bytes;
   facts["pool_used_bytes"] = pool.used_bytes;
   facts["pool_limit_bytes"] = pool.limit_bytes;
+  return facts;
+}
+
+// The file of saved thresholds: its path, its key, what was read of it, and why not.
+py::dict saved_tuning() {
+  const gs::host::SavedTuning& saved = gs::host::saved_tuning();
+  py::dict facts;
+  facts["path"] = saved.path;
+  facts["key"] = gs::host::tuning_key();
+  facts["problem"] = saved.problem;
+  py::dict values;
+  for (const auto& [variable, value] : saved.values) values[py::str(variable)] = value;
+  facts["values"] = values;
   return facts;
 }
 
@@ -76,6 +90,7 @@ PYBIND11_MODULE(_core, module) {
   gs::bind_selection(module);
   gs::bind_device(module);
   module.def("config", &config);
+  module.def("saved_tuning", &saved_tuning);
   module.def("get_num_threads", [] { return int{gs::thread_count()}; });
   module.def("set_num_threads", &gs::set_thread_count, py::arg("count"));
   module.attr("thread_limits") = gs::thread_limits();

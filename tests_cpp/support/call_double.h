@@ -159,6 +159,10 @@ void* operator new(std::size_t bytes, std::align_val_t alignment) {
   if (void* memory = std::aligned_alloc(multiple, (bytes + multiple - 1) / multiple * multiple)) return memory;
   throw std::bad_alloc();
 }
+// A sanitizer has this operator, whose memory must not come to our `delete`. Catch2 uses it.
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  return std::malloc(bytes == 0 ? 1 : bytes);
+}
 void operator delete(void* memory) noexcept {
   std::free(memory);
 }

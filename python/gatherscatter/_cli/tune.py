@@ -14,6 +14,7 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ from typing import Any
 import numpy as np
 
 import gatherscatter as gs
+from gatherscatter import _core
 
 ALWAYS, NEVER = 1, 2**63 - 1
 CLEAR = 1.05  # a threshold is recommended if the sizes for which it changes the decision gain this factor in the mean
@@ -237,6 +239,24 @@ def report(results: list[Measurement]) -> str:
     return "\n".join(lines)
 
 
+def save(results: list[Measurement]) -> str:
+    """Write the thresholds that are clearly better, beside those saved before, to the file of this host; its path."""
+    saved = _core.saved_tuning()
+    path: str = saved["path"]
+    if not path:
+        raise SystemExit("tune --save: there is no folder to save to; set HOME, XDG_CONFIG_HOME or GS_TUNING_FILE")
+    values: dict[str, int] = saved["values"] | {
+        found.threshold.variable: found.measured for found in results if found.is_clear
+    }
+    text = "gatherscatter tuning 1\n" + saved["key"] + "".join(f"{name} {value}\n" for name, value in values.items())
+    folder = os.path.dirname(path) or "."
+    os.makedirs(folder, exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", dir=folder, delete=False, encoding="utf-8") as file:
+        file.write(text)
+    os.replace(file.name, path)  # a process that starts meanwhile reads the old file or the new one
+    return path
+
+
 def curves(results: list[Measurement]) -> str:
     lines = ["time without / time with, by size:"]
     for found in results:
@@ -246,7 +266,11 @@ def curves(results: list[Measurement]) -> str:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--quick", action="store_true", help="measure two small sizes each, only to show that it runs")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--quick", action="store_true", help="measure two small sizes each, only to show that it runs")
+    how.add_argument(
+        "--save", action="store_true", help="save what is clearly better, for later imports on this machine"
+    )
     parser.add_argument("--curves", action="store_true", help="show the gain at every size as well")
 
 
@@ -267,6 +291,8 @@ def run(arguments: argparse.Namespace) -> int:
         print("# --quick: two sizes are too few to determine a threshold")
     if arguments.curves:
         print("\n" + curves(results))
+    if arguments.save:
+        print(f"\nsaved to {save(results)}")
     return 0
 
 

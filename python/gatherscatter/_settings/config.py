@@ -3,11 +3,35 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
-from typing import Any
+from typing import Any, Final
 
 from gatherscatter import _core
 from gatherscatter._version import __version__
+
+# The environment variables that decide each threshold, the strongest first. They are read once, at import.
+_THRESHOLDS: Final = {
+    "far_table_bytes": ("GS_FAR_TABLE_BYTES", "GS_L2_BYTES"),
+    "far_vector_bytes": ("GS_FAR_TABLE_BYTES", "GS_L2_BYTES"),
+    "far_column_bytes": ("GS_FAR_COLUMN_BYTES", "GS_FAR_TABLE_BYTES", "GS_L2_BYTES"),
+    "stream_bytes": ("GS_STREAM_BYTES", "GS_LLC_BYTES"),
+    "serial_points": ("GS_SERIAL_POINTS",),
+    "serial_points_far": ("GS_SERIAL_POINTS_FAR",),
+    "serial_row_bytes": ("GS_SERIAL_ROW_BYTES",),
+}
+_AT_IMPORT: Final = frozenset(name for name in os.environ if name.startswith("GS_"))
+
+
+def _source_of(variables: tuple[str, ...], saved: dict[str, Any]) -> str:
+    """Where the value of a threshold comes from."""
+    for variable in variables:
+        if variable in _AT_IMPORT:
+            return variable
+        if variable in saved["values"]:
+            path: str = saved["path"]
+            return path
+    return "default"
 
 
 def trim() -> int:
@@ -56,7 +80,8 @@ def show_config() -> dict[str, Any]:
         ``version``, ``backend`` (which runs calls on host arrays), ``isa`` (instruction set level in use),
         ``isa_supported``, ``cpu_model``, ``processors``, ``threads``, ``l2_bytes``, ``llc_bytes``, the thresholds that
         ``python -m gatherscatter tune`` measures (``far_table_bytes`` and so on; ``far_vector_bytes`` replaces
-        ``far_table_bytes`` for units of 4 and 8 bytes, ``far_column_bytes`` for columns of tables), the state of the
+        ``far_table_bytes`` for units of 4 and 8 bytes, ``far_column_bytes`` for columns of tables), their ``sources``
+        (``"default"``, an environment variable, or the path of the file that ``tune --save`` wrote), the state of the
         memory pool, and
         ``cuda``: whether a CUDA module was ``built``, for which ``architectures``, with which ``runtime``; the version
         of CUDA that the ``driver`` supports; the ``devices``; and the ``reason`` where no GPU can be used.
@@ -72,4 +97,7 @@ def show_config() -> dict[str, Any]:
     >>> gs.show_config()["isa"] in ("baseline", "v3", "v4")
     True
     """
-    return {"version": __version__, **_core.config(), "cuda": _cuda_facts()}
+    facts = _core.config()
+    saved = _core.saved_tuning()
+    sources = {name: _source_of(variables, saved) for name, variables in _THRESHOLDS.items() if name in facts}
+    return {"version": __version__, **facts, "sources": sources, "cuda": _cuda_facts()}

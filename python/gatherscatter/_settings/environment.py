@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
+from gatherscatter import _core
+
 __all__ = ["check_environment", "misspellings"]
 
 SETTINGS = (
     "GS_NUM_THREADS",
+    "GS_TUNING_FILE",
     "GS_CPU",
     "GS_BACKEND",
     "GS_POOL",
@@ -29,7 +32,7 @@ _OTHERS |= {"GS_CUDA", "GS_CUDA_ARCHITECTURES"}
 
 
 def check_environment() -> None:
-    """Check the values of settings, and log a warning for each name that resembles a setting.
+    """Check the values of settings; log a warning for each name that resembles a setting, and for ignored thresholds.
 
     Raises
     ------
@@ -42,14 +45,17 @@ def check_environment() -> None:
     seed = os.environ.get("GS_REFERENCE_SHUFFLE", "")
     if seed and not (seed.isascii() and seed.isdecimal() and int(seed[:21]) < 2**64):
         raise ImportError(f"GS_REFERENCE_SHUFFLE={seed}: expected a whole number below 2**64")
-    found = misspellings(os.environ)
-    if found:
-        import logging  # imported only when it is needed, because its import takes longer than that of this module
+    for name, meant in misspellings(os.environ):
+        _warn(f"the environment variable {name} is not a setting of gatherscatter; did you mean {meant}?")
+    saved = _core.saved_tuning()
+    if saved["problem"]:
+        _warn(f"the saved thresholds in {saved['path']} are ignored: {saved['problem']}")
 
-        for name, meant in found:
-            logging.getLogger("gatherscatter").warning(
-                "the environment variable %s is not a setting of gatherscatter; did you mean %s?", name, meant
-            )
+
+def _warn(text: str) -> None:
+    import logging  # imported only when it is needed, because its import takes longer than that of this module
+
+    logging.getLogger("gatherscatter").warning(text)
 
 
 def misspellings(names: Iterable[str]) -> list[tuple[str, str]]:

@@ -5,17 +5,21 @@
 #include <cstdlib>
 
 #include "host/host_info.h"
+#include "host/saved_tuning.h"
 #include "host/settings.h"
 
 namespace gs::cpu {
 namespace {
 
+// What the user has set, else what `tune --save` has measured, else the default.
 int64_t bytes_from(const char* variable, int64_t otherwise) {
-  return host::bytes_setting(variable, std::getenv(variable), otherwise);
+  const int64_t* const saved = host::saved_tuning().find(variable);
+  return host::bytes_setting(variable, std::getenv(variable), saved != nullptr ? *saved : otherwise);
 }
 
 int64_t points_from(const char* variable, int64_t otherwise) {
-  return host::points_setting(variable, std::getenv(variable), otherwise);
+  const int64_t* const saved = host::saved_tuning().find(variable);
+  return host::points_setting(variable, std::getenv(variable), saved != nullptr ? *saved : otherwise);
 }
 
 int64_t times(int64_t bytes, int64_t factor) {
@@ -33,7 +37,8 @@ Tuning host_tuning(const host::HostInfo& host) {
   tuning.far_vector_bytes =
       tuning.vectors ? bytes_from("GS_FAR_TABLE_BYTES", times(host.l2_bytes, kFarVectorsPerL2)) : tuning.far_bytes;
   // A size that the user sets for source arrays is right for columns too, unless there is one for columns.
-  const bool far_is_set = std::getenv("GS_FAR_TABLE_BYTES") != nullptr;
+  const bool far_is_set =
+      std::getenv("GS_FAR_TABLE_BYTES") != nullptr || host::saved_tuning().find("GS_FAR_TABLE_BYTES") != nullptr;
   tuning.table.far_column_bytes =
       bytes_from("GS_FAR_COLUMN_BYTES", far_is_set ? tuning.far_bytes : times(host.l2_bytes, kFarColumnsPerL2));
   const bool llc_is_set = std::getenv("GS_LLC_BYTES") != nullptr;
