@@ -13,7 +13,7 @@ from typing import Any
 # Huge pages for torch's results, so that torch has its best form. torch reads this when it is imported.
 os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
 
-from . import harness, limits, machine, plot, report
+from . import decisions, harness, limits, machine, plot, report
 from .cases import CASES, Case
 from .harness import LIBRARIES
 from .sweeps import SECONDS, SWEEPS
@@ -43,6 +43,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the result (PNG, SVG; needs matplotlib)")
     parser.add_argument(
         "--write", type=Path, nargs="+", metavar="FILE", help="put the tables between the marks of these Markdown files"
+    )
+    parser.add_argument(
+        "--decisions", action="store_true", help="our forms alone, with the main decisions forced the other way"
     )
     parser.add_argument("--list", action="store_true", help="list the cases")
     return parser
@@ -111,12 +114,23 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     return result
 
 
+def _decisions(arguments: argparse.Namespace) -> int:
+    entries = decisions.measure(chosen(arguments.only, CASES), arguments.threads, arguments.quick)
+    print(decisions.table(entries))
+    if arguments.json:
+        facts = {"schema": 1, "machine": machine.describe(), "threads": arguments.threads, "decisions": entries}
+        report.save(facts, arguments.json)
+    return 0
+
+
 def main() -> int:
     arguments = _parser().parse_args()
     if arguments.list:
         for case in SWEEPS[arguments.sweep] if arguments.sweep else CASES:
             print(f"{case.number:>4}  {case.name:<22} {case.about}")
         return 0
+    if arguments.decisions:
+        return _decisions(arguments)
     if arguments.plot:
         plot.library()  # fails before the run, which takes minutes, if matplotlib is missing
     earlier = report.load(arguments.compare) if arguments.compare else None  # the run may overwrite it

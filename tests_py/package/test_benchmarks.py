@@ -216,3 +216,30 @@ def test_every_form_of_the_gpu_suite_is_right():
     )
     assert done.returncode == 0, done.stderr
     assert "| 27 gather_nd |" in done.stdout and "Incompatible" not in done.stdout
+
+
+@needs_suite
+def test_decisions_are_forced_in_processes_of_their_own(tmp_path):
+    done = _suite("--decisions", "--quick", "--only", "take_L1", "bad_index", "--json", tmp_path / "d.json")
+    assert done.returncode == 0, done.stderr
+    entries = json.loads((tmp_path / "d.json").read_text())["decisions"]
+    assert [entry["name"] for entry in entries] == ["take_L1", "bad_index"]
+    for entry in entries:
+        assert all(
+            entry[name] > 0 for name in ("median", "stream always", "stream never", "fetch always", "fetch never")
+        )
+        assert f"| {entry['name']} |" in done.stdout
+
+
+@needs_suite
+def test_a_wrong_decision_is_named(suite):
+    from benchmarks import decisions
+
+    right = {"stream always": 1.3, "stream never": 1.0, "fetch always": 0.95, "fetch never": 1.1}
+    entries = [
+        {"case": "1", "name": "good", "code": "", "median": 1e-3, **right},
+        {"case": "2", "name": "bad", "code": "", "median": 1e-3, **right, "stream always": 0.7, "fetch never": 0.8},
+    ]
+    lines = decisions.table(entries).splitlines()
+    assert lines[2] == "| good | 1 ms | 1.30 | 1.00 | 0.95 | 1.10 |  |"
+    assert lines[3].endswith("| **stream always** |")
