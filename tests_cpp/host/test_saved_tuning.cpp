@@ -3,39 +3,29 @@
 #include <sys/stat.h>
 
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include "catch.h"
 #include "host/saved_tuning.h"
+#include "temporary_folder.h"
 
 using namespace gs::host;
+using gs::test::TemporaryFolder;
 
 namespace {
 
 const std::string kKey = "version 9.9\ncpu_model a b\nthreads 2\n";
 const std::string kStart = "gatherscatter tuning 1\n" + kKey;
 
-// A folder that is removed at the end.
-class Folder {
+class Folder : public TemporaryFolder {
  public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "gs_tuning_XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  std::string path(const std::string& name = "file") const { return path_ + "/" + name; }
+  using TemporaryFolder::path;
+  std::string path() const { return path("file"); }
   SavedTuning read(const std::string& text) const {
-    std::ofstream(path()) << text;
+    write("file", text);
     return read_tuning(path(), kKey);
   }
-
- private:
-  std::string path_;
 };
 
 // Sets an environment variable for a scope; null removes it.

@@ -1,15 +1,13 @@
 // test_settings.cpp: settings from given texts, and quotas from given control group folders.
-#include <stdlib.h>
-
-#include <filesystem>
-#include <fstream>
 #include <stdexcept>
 #include <string>
 
 #include "catch.h"
 #include "host/settings.h"
+#include "temporary_folder.h"
 
 using namespace gs::host;
+using gs::test::TemporaryFolder;
 
 namespace {
 
@@ -23,29 +21,6 @@ std::string refusal(Read read) {
   }
   return "accepted";
 }
-
-// A folder with files of control groups, which is removed at the end.
-class Groups {
- public:
-  Groups() {
-    std::string name = (std::filesystem::temp_directory_path() / "gs_groups_XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    root_ = name;
-  }
-  ~Groups() { std::filesystem::remove_all(root_); }
-  Groups(const Groups&) = delete;
-  Groups& operator=(const Groups&) = delete;
-
-  void write(const std::string& path, const std::string& text) const {
-    const std::filesystem::path file = std::filesystem::path(root_) / path;
-    std::filesystem::create_directories(file.parent_path());
-    std::ofstream(file) << text;
-  }
-  const std::string& root() const { return root_; }
-
- private:
-  std::string root_;
-};
 
 }  // namespace
 
@@ -84,7 +59,7 @@ TEST_CASE("level settings") {
 }
 
 TEST_CASE("quotas of version 2 groups: the tightest of a group and its parents") {
-  const Groups groups;
+  const TemporaryFolder groups;
   groups.write("a/b/cpu.max", "max 100000\n");
   groups.write("a/cpu.max", "350000 100000\n");
   groups.write("cpu.max", "800000 100000\n");
@@ -100,7 +75,7 @@ TEST_CASE("quotas of version 2 groups: the tightest of a group and its parents")
 }
 
 TEST_CASE("quotas of version 1 groups, also where a container sees its group as the root") {
-  const Groups groups;
+  const TemporaryFolder groups;
   groups.write("cpu,cpuacct/job/cpu.cfs_quota_us", "200000\n");
   groups.write("cpu,cpuacct/job/cpu.cfs_period_us", "100000\n");
   groups.write("cpu,cpuacct/cpu.cfs_quota_us", "-1\n");
@@ -114,7 +89,7 @@ TEST_CASE("quotas of version 1 groups, also where a container sees its group as 
 }
 
 TEST_CASE("damaged control group files limit nothing") {
-  const Groups groups;
+  const TemporaryFolder groups;
   for (const char* text : {"", "\n", "abc def", "100000", "100000 0", "-5 100000", "100000 x"}) {
     groups.write("cpu.max", text);
     REQUIRE(quota_processors("0::/\n", groups.root()) == 0);

@@ -50,6 +50,16 @@ def test_an_error_goes_to_the_handler():
         bad(ROWS, 0).otherwise()
 
 
+def test_only_functions_follow_a_call():
+    """A chain of calls would be freed by recursion."""
+    call = gs.take.bind(X, ROWS, axis=0)
+    for wrong in (None, 3, gs.take.bind(X, ROWS)):
+        for follow in (call.then, call.run_by, call.otherwise):
+            with pytest.raises(TypeError, match="expected a function, got <class"):
+                follow(wrong)
+    np.testing.assert_array_equal(call.run(), X[ROWS])
+
+
 def test_a_handler_raises_what_it_likes():
     def handler(error):
         raise KeyError("own") from error

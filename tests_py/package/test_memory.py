@@ -301,3 +301,25 @@ print("right")
 """
     )
     assert in_a_child(code, env={"MALLOC_PERTURB_": "165", "PYTHONMALLOC": "malloc"}) == ["right"]
+
+
+@pytest.mark.parametrize(
+    "call", ["gs.gather_nd(x, wide)", "gs.scatter_nd(x, wide, x[:1])", "gs.scatter_nd(x, wide, x[:1], out=x)"]
+)
+def test_too_many_coordinates_are_refused_before_they_are_listed(call):
+    code = f"""{child_process.MEMORY}
+import json, numpy as np, gatherscatter as gs
+x, wide = np.arange(6.0), np.broadcast_to(np.int64(0), (1, 30_000_000))
+
+def refused():
+    try:
+        {call}
+    except ValueError as error:
+        return str(error)
+
+refused()
+print(json.dumps(peak_growth(refused)))
+"""
+    growth, message = child_process.run_json(code)
+    assert "coordinates of 30000000" in message
+    assert growth < 50 << 20

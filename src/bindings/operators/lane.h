@@ -46,9 +46,9 @@ struct LaneForm {
 bool read_call(const LaneForm& form, const RawCall& raw, LaneCall& call);
 
 // Runs a call, by the plan in the cache of this thread where its arrays are plain; a new plan is made for a new
-// geometry. Declined if an array is neither an exact ndarray nor a tensor, or if an argument of a scatter or of a call
-// with `out` would have to be broadcast, converted or copied. Throws ShapeError, DTypeError or AxisError if the
-// arguments do not fit together, before anything is read or written.
+// geometry. Declined if an array is neither an exact ndarray nor a tensor, or if a scatter or a call with `out` would
+// have to convert an argument: arrays of two libraries or dtypes, or the repeated values of a put. Throws ShapeError,
+// DTypeError or AxisError if the arguments do not fit together, before anything is read or written.
 LaneResult run_in_lane(const LaneCall& call, PyObject* op);
 
 }  // namespace gs
