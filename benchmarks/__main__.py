@@ -13,7 +13,7 @@ from typing import Any
 # Huge pages for torch's results, so that torch has its best form. torch reads this when it is imported.
 os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
 
-from . import decisions, harness, limits, machine, plot, report
+from . import decisions, harness, limits, machine, plot, report, work
 from .cases import CASES, Case
 from .harness import LIBRARIES
 from .sweeps import SECONDS, SWEEPS
@@ -46,6 +46,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--decisions", action="store_true", help="our forms alone, with the main decisions forced the other way"
+    )
+    parser.add_argument(
+        "--work", action="store_true", help="processor time of one call with 1 to 16 threads, for gathers and scatters"
     )
     parser.add_argument("--list", action="store_true", help="list the cases")
     return parser
@@ -123,6 +126,14 @@ def _decisions(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _work(arguments: argparse.Namespace) -> int:
+    entries = work.measure(arguments.only, arguments.quick)
+    print(work.table(entries))
+    if arguments.json:
+        report.save({"schema": 1, "machine": machine.describe(), "work": entries}, arguments.json)
+    return 0
+
+
 def main() -> int:
     arguments = _parser().parse_args()
     if arguments.list:
@@ -131,6 +142,8 @@ def main() -> int:
         return 0
     if arguments.decisions:
         return _decisions(arguments)
+    if arguments.work:
+        return _work(arguments)
     if arguments.plot:
         plot.library()  # fails before the run, which takes minutes, if matplotlib is missing
     earlier = report.load(arguments.compare) if arguments.compare else None  # the run may overwrite it

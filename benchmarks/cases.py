@@ -65,7 +65,7 @@ class Case:
     place: dict[str, Any] = field(default_factory=dict)  # in a sweep: the place of the case in the plot
 
 
-def _indices(pattern: str, extent: int, shape: tuple[int, ...], dtype: str, seed: int) -> np.ndarray:
+def indices(pattern: str, extent: int, shape: tuple[int, ...], dtype: str, seed: int) -> np.ndarray:
     rng = np.random.default_rng(seed)
     count = math.prod(shape)
     if pattern == "arange":
@@ -85,7 +85,7 @@ def take(extent: int, count: int, dtype: str, index: str, pattern: str = "unifor
     def build(quick: bool) -> Workload:
         rows, n = (max(extent >> 8, 256), max(count >> 10, 16)) if quick else (extent, count)
         source = buffers.random((rows,), dtype, seed=1)
-        sets = [{"i": _indices(pattern, rows, (n,), index, seed)} for seed in range(SETS)]
+        sets = [{"i": indices(pattern, rows, (n,), index, seed)} for seed in range(SETS)]
         if bad:
             for one in sets:
                 one["i"][n * 9 // 10] = rows
@@ -107,7 +107,7 @@ def rows(extent: int, width: int, count: int, index: str, pattern: str = "unifor
         source = buffers.random((rows, width), "float32", seed=2)
         return Workload(
             source=source,
-            sets=[{"i": _indices(pattern, rows, (n,), index, seed)} for seed in range(SETS)],
+            sets=[{"i": indices(pattern, rows, (n,), index, seed)} for seed in range(SETS)],
             out=buffers.empty((n, width), "float32"),
             expected=lambda i: source[i],
             touch=Touch(rows, 1, n, 0, width * 4, 0, width * 4),
@@ -128,7 +128,7 @@ def _along(axis: int, shape: tuple[int, int], index_shape: tuple[int, int], sets
         last = axis == 1
         return Workload(
             source=source,
-            sets=[{"i": _indices("uniform", extent, index, "int64", seed)} for seed in range(sets)],
+            sets=[{"i": indices("uniform", extent, index, "int64", seed)} for seed in range(sets)],
             out=buffers.empty(index, "float32"),
             expected=lambda i: source[row, i] if last else source[i, column],
             touch=Touch(
@@ -152,7 +152,7 @@ def _batch(quick: bool) -> Workload:
     batch = np.arange(batches, dtype=np.int32)[:, None]
     return Workload(
         source=source,
-        sets=[{"i": _indices("uniform", extent, (batches, count), "int32", seed)} for seed in range(8)],
+        sets=[{"i": indices("uniform", extent, (batches, count), "int32", seed)} for seed in range(8)],
         out=buffers.empty((batches, count, width), "float32"),
         expected=lambda i: source[batch, i],
         touch=Touch(extent, batches, count, extent * width * 4, width * 4, 0, width * 4),
@@ -172,7 +172,7 @@ def _tile(quick: bool) -> Workload:
     sets, needed = [], []
     for seed in range(SETS):
         rng = np.random.default_rng(seed)
-        index = _indices("uniform", extent, shape, "int32", seed)
+        index = indices("uniform", extent, shape, "int32", seed)
         outside = rng.random(shape) < 0.1
         index[outside] = np.where(rng.random(shape) < 0.5, -1 - index, index + extent)[outside]
         mask = buffers.filled(rng.random(shape) >= 0.4, "bool")
@@ -199,7 +199,7 @@ def _tile(quick: bool) -> Workload:
 def _points(quick: bool) -> Workload:
     side, n = (32, 2 << 10) if quick else (256, 2 << 20)
     source = buffers.random((side, side, side), "float32", seed=8)
-    sets = [{"i": _indices("uniform", side, (n, 3), "int64", seed)} for seed in range(SETS)]
+    sets = [{"i": indices("uniform", side, (n, 3), "int64", seed)} for seed in range(SETS)]
     return Workload(
         source=source,
         sets=sets,
@@ -247,7 +247,7 @@ def _set_or_add(index: str, add: bool) -> Any:
                 return buffers.random((count,), "float32", seed)
             return buffers.filled(np.random.default_rng(seed).integers(-8, 9, count), "float32")
 
-        sets = [{"i": _indices("zipf", extent, (n,), index, seed), "b": values(n, 10 + seed)} for seed in range(SETS)]
+        sets = [{"i": indices("zipf", extent, (n,), index, seed), "b": values(n, 10 + seed)} for seed in range(SETS)]
         touch = Touch(extent, 1, n, 0, 4, 0, 4, ("points", "write"))
         return _scatter(values(extent, 9), sets, np.add.at if add else np.ndarray.__setitem__, touch)
 
@@ -306,7 +306,7 @@ def _small(count: int) -> Any:
         source = buffers.random((1024,), "float32", seed=6)
         return Workload(
             source=source,
-            sets=[{"i": _indices("uniform", 1024, (count,), "int64", seed)} for seed in range(SETS)],
+            sets=[{"i": indices("uniform", 1024, (count,), "int64", seed)} for seed in range(SETS)],
             out=buffers.empty((count,), "float32"),
             expected=lambda i: source[i],
         )

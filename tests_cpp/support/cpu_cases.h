@@ -325,10 +325,15 @@ inline std::vector<RunSetup> run_setups() {
     setup->tuning.serial_row_bytes = 0;
     setup->tuning.bitmap_share = 0;
   }
-  RunSetup whole = threads;  // no slices: all threads process all points
-  whole.name = "threads by ranges";
-  whole.tuning.min_slice_bytes = INT64_MAX;
-  std::vector<RunSetup> all = {usual, general, ahead, runs, stream, both, threads, whole};
+  RunSetup ranges = threads;  // no slices: the points are divided by ranges of targets
+  ranges.name = "threads by ranges";
+  ranges.tuning.min_slice_bytes = INT64_MAX;
+  ranges.tuning.list_points = 40;
+  ranges.tuning.partition_points = 200;
+  RunSetup many = ranges;
+  many.name = "threads by many ranges";
+  many.threads = 12;
+  std::vector<RunSetup> all = {usual, general, ahead, runs, stream, both, threads, ranges, many};
   for (RunSetup& setup : all) {
     setup.tuning.byte_tables = host::has_byte_permutations();
     setup.tuning.byte_run = 1;

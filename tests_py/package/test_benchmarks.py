@@ -232,6 +232,28 @@ def test_decisions_are_forced_in_processes_of_their_own(tmp_path):
 
 
 @needs_suite
+def test_work_is_measured_for_each_number_of_threads(tmp_path):
+    done = _suite("--work", "--quick", "--only", "last wins", "table", "--json", tmp_path / "w.json")
+    assert done.returncode == 0, done.stderr
+    entries = json.loads((tmp_path / "w.json").read_text())["work"]
+    assert {"last wins, uniform", "last wins, zipf"} <= {entry["call"] for entry in entries}
+    for entry in entries:
+        assert list(entry["cpu"]) == list(entry["wall"]) == ["1", "2", "4", "8", "16"]
+        assert all(seconds >= 0 for seconds in [*entry["cpu"].values(), *entry["wall"].values()])
+        assert f"| {entry['call']} |" in done.stdout
+
+
+@needs_suite
+def test_growth_of_work_is_the_processor_time_of_sixteen_threads_over_one(suite):
+    from benchmarks import work
+
+    cpu = {"1": 2e-3, "2": 2e-3, "4": 3e-3, "8": 3e-3, "16": 5e-3}
+    wall = cpu | {"2": 1.5e-3}
+    row = work.table([{"call": "a call", "cpu": cpu, "wall": wall}]).splitlines()[2]
+    assert row == "| a call | 2.0 | 2.0 | 3.0 | 3.0 | 5.0 | 2.50 | 0.75 |"
+
+
+@needs_suite
 def test_a_wrong_decision_is_named(suite):
     from benchmarks import decisions
 

@@ -60,11 +60,22 @@ Form form_of_job(const Plan& plan, const Tuning& tuning, const Job& job) {
   return has_elements_form(plan, job) ? Form::elements : Form::blocks;
 }
 
+bool has_slots(const Plan& plan) {
+  if (plan.index.size() != 1 || plan.index[0].step <= 0) return false;
+  const int64_t step = plan.index[0].step;
+  for (int axis = 0; axis < plan.space.rank(); ++axis) {
+    if (plan.space.stride(kIndexed, axis) % step != 0) return false;
+  }
+  const Span span = indexed_span(plan);
+  return (span.high - span.low) / step < UINT32_MAX - 1;
+}
+
 Form form_of_scatter(const Plan& plan, const Job& job, const ScatterForm& scatter) {
   if (job.form != Form::elements || scatter.in_pieces) return Form::blocks;
   // The elements form selects points by their positions, and finds totals by them. That is right only if positions
   // alone give the targets.
   const bool has_offset = job.stride[(job.rank - 1) * job.operands + kIndexed] != 0;
+  if (!scatter.owns_all && !has_slots(plan)) return Form::blocks;
   if (has_offset && (!scatter.owns_all || scatter.has_totals)) return Form::blocks;
   if (scatter.has_totals && plan.index.size() == 1 && plan.index[0].step != plan.item) return Form::blocks;
   if (scatter.reduces && (!scatter.has_kernel || plan.unit != plan.item)) return Form::blocks;

@@ -15,6 +15,9 @@ Form form_of_job(const Plan& plan, const Tuning& tuning, const Job& job);
 // fill value for all points.
 bool has_elements_form(const Plan& plan, const Job& job);
 
+// Whether the targets of the plan are numbers of 32 bits, in steps of its only index array.
+bool has_slots(const Plan& plan);
+
 // What decides the form of a scatter besides its job.
 struct ScatterForm {
   bool owns_all = true;     // the thread writes every target, not a range of addresses

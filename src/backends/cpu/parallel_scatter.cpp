@@ -1,8 +1,7 @@
 // parallel_scatter.cpp: divides a scatter or a reduction between threads so that each target belongs to one thread.
 // That thread takes the points of the target in order. If the indexed side has a stride along an axis of the space,
-// every thread gets slices of that axis. A few very long units are cut into pieces. Long units are first tried as if
-// there were no duplicates (disjoint_rows.h), before all else if the target is a copy of a base. Otherwise every thread
-// has a range of addresses: it reads all points, and writes only to its own range.
+// every thread gets slices of that axis. A few very long units are cut into pieces. Otherwise every thread has a range
+// of targets: a few threads each read all points, for more the points are divided first (partitioned_scatter.h).
 #include "backends/cpu/parallel_scatter.h"
 
 #include <algorithm>
@@ -13,21 +12,17 @@
 #include <optional>
 #include <vector>
 
-#include "backends/cpu/disjoint_rows.h"
 #include "backends/cpu/form.h"
 #include "backends/cpu/kernel_levels.h"
-#include "core/point.h"
+#include "backends/cpu/marked_targets.h"
+#include "backends/cpu/move_points.h"
+#include "backends/cpu/partitioned_scatter.h"
 #include "core/reductions.h"
 #include "host/memory_pool.h"
 #include "host/thread_pool.h"
 
 namespace gs::cpu {
 namespace {
-
-struct AddressRange {
-  Address low = 0;
-  Address high = UINT64_MAX;
-};
 
 // The targets that one work chunk of a task writes.
 struct TaskPart {
@@ -52,6 +47,7 @@ struct Scatter {
   const Buffers* buffers;
   RunOptions options;
   int threads;
+  TargetMarks marks = {};
 };
 
 struct Round {
@@ -63,22 +59,31 @@ struct Round {
   std::atomic<bool> bad = false;
 };
 
+// Sets what a scatter adds to the job that `prepare` made. `owns_all`: the thread that runs the job takes all points.
+void prepare_scatter(const Scatter& scatter, const Plan& plan, const Buffers& buffers, const Sum& sum, bool owns_all,
+                     bool in_pieces, Prepared& prepared) {
+  prepare(plan, buffers, Direction::scatter, *scatter.tuning, prepared);
+  Job& job = prepared.job;
+  job.apply = sum.apply;
+  job.apply_elements = sum.apply_elements;
+  job.totals = sum.totals;
+  job.stream = job.stream && sum.stream;
+  job.marks = scatter.marks;
+  job.form = form_of_scatter(
+      plan, job,
+      {owns_all, in_pieces, job.apply != nullptr, job.totals.record != nullptr, job.apply_elements != nullptr});
+}
+
 bool run_points(const Round& round, const Plan& plan, const Buffers& buffers, const TaskPart& part, int64_t first,
                 int64_t last) {
   Prepared prepared;
-  prepare(plan, buffers, Direction::scatter, *round.scatter->tuning, prepared);
+  const bool owns_all = part.own.low == 0 && part.own.high == UINT64_MAX;
+  const bool in_pieces = part.axis < 0 && part.end > 0;
+  prepare_scatter(*round.scatter, plan, buffers, round.sum, owns_all, in_pieces, prepared);
   Job& job = prepared.job;
-  job.apply = round.sum.apply;
-  job.apply_elements = round.sum.apply_elements;
-  job.totals = round.sum.totals;
-  job.stream = job.stream && round.sum.stream;
   job.own_low = std::max<Address>(part.own.low, 1);
   job.own_high = part.own.high;
-  job.own_all = part.own.low == 0 && part.own.high == UINT64_MAX;
-  const bool in_pieces = part.axis < 0 && part.end > 0;
-  job.form = form_of_scatter(
-      plan, job,
-      {job.own_all, in_pieces, job.apply != nullptr, job.totals.record != nullptr, job.apply_elements != nullptr});
+  job.own_all = owns_all;
   if (in_pieces) {
     job.unit = part.end - part.begin;
     job.dense += part.begin;
@@ -166,57 +171,50 @@ std::vector<TaskPart> pieces(const Scatter& scatter, AddressRange own) {
   return parts;
 }
 
-// Targets of evenly spaced points, sorted: an estimate of where the work is. Bad indices are skipped, because the
-// scatter itself reports them.
-std::vector<Address> sample(const Scatter& scatter) {
-  const PlanView view = view_of(*scatter.plan, *scatter.buffers);
-  const int count = scatter.threads * kSamplesPerShare;
-  std::vector<Address> targets;
-  for (int i = 0; i < count; ++i) {
-    const auto flat = static_cast<int64_t>((static_cast<double>(i) + 0.5) / count * static_cast<double>(view.count));
-    const PointOffsets at = locate(view, std::min(flat, view.count - 1));
-    if (at.indexed == kNowhere) continue;
-    targets.push_back(reinterpret_cast<Address>(view.indexed) + static_cast<Address>(at.indexed));
+// Whether each thread has a range of targets.
+bool goes_by_ranges(const Scatter& scatter) {
+  return scatter.threads > 1 && slices(scatter, {}).empty() && pieces(scatter, {}).empty();
+}
+
+std::vector<Address> samples_of(const Scatter& scatter) {
+  if (!goes_by_ranges(scatter)) return {};
+  return sample_targets(*scatter.plan, *scatter.buffers, scatter.threads);
+}
+
+Outcome run_by_ranges(const Scatter& scatter, AddressRange own, const std::vector<Address>& samples, const Sum& sum) {
+  if (scatter.threads <= kReadAllThreads) {
+    const std::vector<Address> bounds = bounds_of_ranges(samples, own, scatter.threads);
+    std::vector<TaskPart> parts;
+    for (std::size_t r = 0; r + 1 < bounds.size(); ++r) parts.push_back({{bounds[r], bounds[r + 1]}});
+    return run_parts(scatter, parts, sum);
   }
-  std::sort(targets.begin(), targets.end());
-  return targets;
+  Prepared prepared;
+  prepare_scatter(scatter, *scatter.plan, *scatter.buffers, sum, false, false, prepared);
+  PartitionedRun partitioned{scatter.run, &prepared.job, scatter.plan, scatter.tuning, own, samples};
+  return run_partitioned(partitioned, {scatter.threads, scatter.options.interrupted});
 }
 
-// Cuts a range of addresses so that equally many of the sampled targets lie in every part.
-std::vector<TaskPart> ranges(const std::vector<Address>& targets, AddressRange whole, int count) {
-  const auto first = std::lower_bound(targets.begin(), targets.end(), whole.low);
-  const auto last = std::lower_bound(first, targets.end(), whole.high);
-  std::vector<TaskPart> parts;
-  Address begin = whole.low;
-  for (int i = 1; i < count; ++i) {
-    const auto middle = first + (last - first) * i / count;
-    const Address end = middle == last ? whole.high : *middle;
-    if (end <= begin) continue;
-    parts.push_back({{begin, end}});
-    begin = end;
-  }
-  if (begin < whole.high) parts.push_back({{begin, whole.high}});
-  return parts;
+// Moves points of which no two have one target.
+Outcome run_apart(const Scatter& scatter) {
+  Prepared prepared;
+  prepare(*scatter.plan, *scatter.buffers, Direction::scatter, *scatter.tuning, prepared);
+  return move_points(scatter.run, *scatter.tuning, *scatter.plan, prepared.job,
+                     {scatter.threads, scatter.options.interrupted});
 }
 
-// Number of address ranges. Every thread reads all points, so that more threads do not pay if units are small.
-int range_count(const Scatter& scatter) {
-  return scatter.plan->unit <= kMaxElement ? std::min(scatter.threads, kMaxElementShares) : scatter.threads;
-}
-
-std::vector<TaskPart> parts_of(const Scatter& scatter, AddressRange own, const std::vector<Address>* targets) {
-  if (scatter.threads == 1) return {TaskPart{own}};
+// Runs the points whose targets begin in `own`.
+Outcome run_own(const Scatter& scatter, AddressRange own, const std::vector<Address>& samples, const Sum& sum) {
+  if (scatter.threads == 1) return run_parts(scatter, {TaskPart{own}}, sum);
+  if (goes_by_ranges(scatter)) return run_by_ranges(scatter, own, samples, sum);
   std::vector<TaskPart> parts = slices(scatter, own);
-  if (parts.empty()) parts = pieces(scatter, own);
-  if (!parts.empty()) return parts;
-  return ranges(targets != nullptr ? *targets : sample(scatter), own, range_count(scatter));
+  return run_parts(scatter, parts.empty() ? pieces(scatter, own) : parts, sum);
 }
 
 // Runs the whole scatter; in one round on the calling thread if there is one thread and Ctrl-C need not be polled.
 Outcome run_direct(const Scatter& scatter, const Sum& sum) {
   const bool one_round =
       scatter.options.interrupted == nullptr || scatter.plan->space.count() <= scatter.tuning->round_points;
-  if (scatter.threads > 1 || !one_round) return run_parts(scatter, parts_of(scatter, {}, nullptr), sum);
+  if (scatter.threads > 1 || !one_round) return run_own(scatter, {}, samples_of(scatter), sum);
   Round round{&scatter, nullptr, sum, 0, scatter.plan->space.count(), {}};
   const bool good = run_points(round, *scatter.plan, *scatter.buffers, TaskPart{}, round.first, round.last);
   return good ? Outcome::done : Outcome::bad_index;
@@ -296,7 +294,7 @@ Outcome reduce_in_windows(const Scatter& scatter, const Appliers& appliers, cons
   const Keep keep = many ? Keep::long_count : dense && sums_suffice(combine) ? Keep::nothing : Keep::count;
   const int64_t record = appliers.record_bytes(combine, keep);
   const int64_t bytes = (window + per_unit) * record;  // the last unit may begin in the window and end behind it
-  const auto targets = scatter.threads > 1 ? sample(scatter) : std::vector<Address>();
+  const std::vector<Address> samples = samples_of(scatter);
   const Address start = reinterpret_cast<Address>(scatter.buffers->indexed) + static_cast<Address>(span.low);
   Sum sum;
   sum.stream = false;
@@ -314,15 +312,14 @@ Outcome reduce_in_windows(const Scatter& scatter, const Appliers& appliers, cons
                    plan.item);
     sum.apply = appliers.units(combine, ApplyStep::accumulate, keep);
     sum.apply_elements = appliers.elements(combine, ApplyStep::accumulate, keep);
-    const std::vector<TaskPart> parts = parts_of(scatter, {low, high}, &targets);
-    Outcome outcome = run_parts(scatter, parts, sum);
+    Outcome outcome = run_own(scatter, {low, high}, samples, sum);
     if (outcome != Outcome::done) return outcome;
     if (dense) {
       sweep_window(scatter, appliers.sweep(combine, ApplyStep::finish, keep), sum.totals, reached, record, plan.item);
     } else {
       sum.apply = appliers.units(combine, ApplyStep::finish, keep);
       sum.apply_elements = nullptr;
-      outcome = run_parts(scatter, parts, sum);
+      outcome = run_own(scatter, {low, high}, samples, sum);
       if (outcome != Outcome::done) return outcome;
     }
     if (!poller.proceed()) return Outcome::interrupted;
@@ -357,9 +354,7 @@ Scatter scatter_of(Run run, const Tuning& tuning, const Plan& plan, const Buffer
 
 int scatter_threads(const Plan& plan, const Tuning& tuning, int available) {
   const Buffers nothing;
-  const Scatter scatter = scatter_of(nullptr, tuning, plan, nothing, {available, nullptr});
-  if (scatter.threads == 1 || !slices(scatter, {}).empty() || !pieces(scatter, {}).empty()) return scatter.threads;
-  return range_count(scatter);
+  return scatter_of(nullptr, tuning, plan, nothing, {available, nullptr}).threads;
 }
 
 Form form_of_parallel_scatter(Run run, const Plan& plan, const Tuning& tuning, const Combine& combine, int available) {
@@ -388,26 +383,37 @@ bool may_meet(const Plan& plan, Direction direction) {
 Outcome scatter_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
                      const RunOptions& options) {
   const Scatter scatter = scatter_of(run, tuning, plan, buffers, options);
-  if (scatter.threads > 1 && slices(scatter, {}).empty() && pieces(scatter, {}).empty()) {
-    const DisjointRows tried = scatter_apart(run, tuning, plan, buffers, options);
-    if (tried.disjoint || tried.outcome != Outcome::done) return tried.outcome;
-  }
-  return run_direct(scatter, {});
+  if (!goes_by_ranges(scatter) || !pays_to_mark(plan, tuning)) return run_direct(scatter, {});
+  // Rows are read in order if no two of them have one target, which is the usual case and takes a bitmap to see.
+  MarkedTargets marked(plan, buffers.indexed);
+  const RunOptions shared{scatter.threads, options.interrupted};
+  const Outcome outcome = marked.mark(run, tuning, plan, buffers, MarkedTargets::Until::repeat, shared);
+  if (outcome != Outcome::done) return outcome;
+  return marked.has_repeats() ? run_direct(scatter, {}) : run_apart(scatter);
 }
 
 std::optional<Outcome> begin_with_base(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
                                        const RunOptions& options) {
   const Span span = indexed_span(plan);
-  const bool try_disjoint = may_meet(plan, Direction::scatter) && plan.space.count() > 0 && span.low == 0 &&
-                            span.high == buffers.base_bytes && plan.bytes_moved() >= tuning.serial_row_bytes;
-  if (try_disjoint) {
-    const DisjointRows tried = scatter_apart(run, tuning, plan, buffers, options);
-    if (tried.disjoint || tried.outcome != Outcome::done) return tried.outcome;
+  if (!may_meet(plan, Direction::scatter) || !pays_to_mark(plan, tuning) || span.low != 0 ||
+      span.high != buffers.base_bytes || plan.bytes_moved() < tuning.serial_row_bytes) {
+    const Outcome copied = copy_base(run, tuning, buffers, options);
+    return copied == Outcome::done ? std::nullopt : std::optional(copied);
   }
-  const Outcome copied = copy_base(run, tuning, buffers, options);
-  if (copied != Outcome::done) return copied;
-  if (try_disjoint) return run_direct(scatter_of(run, tuning, plan, buffers, options), {});
-  return std::nullopt;
+  Scatter scatter = scatter_of(run, tuning, plan, buffers, options);
+  MarkedTargets marked(plan, buffers.indexed);
+  Outcome outcome = Outcome::done;
+  if (scatter.threads == 1) {
+    scatter.marks = marked.marks();
+    outcome = run_direct(scatter, {});
+  } else {
+    const RunOptions shared{scatter.threads, options.interrupted};
+    outcome = marked.mark(run, tuning, plan, buffers, MarkedTargets::Until::end, shared);
+    if (outcome == Outcome::done) {
+      outcome = marked.has_repeats() ? run_direct(scatter, {}) : run_apart(scatter);
+    }
+  }
+  return outcome == Outcome::done ? marked.copy_others(run, tuning, plan, buffers, options) : outcome;
 }
 
 Outcome reduce_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers, const Combine& combine,

@@ -89,7 +89,7 @@ bool has_whole_lines(const Plan& plan, const std::byte* indexed) {
 }
 
 int block_size(const Job& job) {
-  if (job.scatter) return is_element(job.unit) ? kMaxBlock : kBlock;
+  if (job.scatter) return is_element(job.unit) ? kMaxBlock : job.stream && job.whole_lines ? kStreamedBlock : kBlock;
   if (is_element(job.unit)) return job.ahead == Ahead::points ? kBlockAhead : kBlock;
   return kRowBlock;
 }
@@ -151,7 +151,9 @@ void prepare(const Plan& plan, const Buffers& buffers, Direction direction, cons
   job.apply = nullptr;
   job.apply_elements = nullptr;
   job.marks = {};
+  job.partition = nullptr;
   job.base = nullptr;
+  job.step = JobStep::move;
   job.form = form_of_job(plan, tuning, job);
   choose_ahead(plan, tuning, job);
   job.block = block_size(job);

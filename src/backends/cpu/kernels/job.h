@@ -54,12 +54,42 @@ struct Window {
 };
 inline constexpr int64_t kRecordBytes = 32;  // bytes of the longest record
 
-// One bit for each slot of the targets; slot 0 lies at address `first`. `met` is set to 1 if a slot was marked twice.
+// One bit for each slot of the targets; slot 0 lies at address `first`.
 struct TargetMarks {
   uint64_t* bits = nullptr;
-  uint64_t* met = nullptr;
   Address first = 0;
 };
+
+// What a run of a job does with its points.
+enum class JobStep : uint8_t {
+  move,       // moves them
+  partition,  // scatter: writes them to a list of the partition, ordered by the range of their targets
+  finish,     // scatter: moves the listed points of the ranges [first, last)
+  mark,       // as `finish`, but marks the targets as slots of one byte; false: a slot was marked before
+};
+
+// The points of a scatter, divided by ranges of their targets, so that one thread writes all points of a target. The
+// points are listed in work chunks. In each list the points of a range follow each other in flat order, so that a
+// thread that takes its range from list after list keeps the order of all points of a target.
+struct Partition {
+  int ranges = 0;
+  const Address* bound = nullptr;        // [ranges + 1]: range r is [bound[r], bound[r + 1]); other targets are dropped
+  const uint32_t* slot_bound = nullptr;  // Form::elements: the bounds as slots
+  Address first = 0;                     // the address of slot 0
+  int64_t begin = 0;                     // the first point of the first list
+  int64_t points = 0;                    // of a list; the last list may have fewer
+  int64_t stride = 0;                    // from list to list, with room for a whole vector after the last point
+  int64_t lists = 0;
+  uint32_t* start = nullptr;    // of each list: the places where the ranges begin, and where the last one ends
+  std::byte* target = nullptr;  // list after list: slots of 32 bits (Form::elements) or addresses
+  std::byte* value = nullptr;   // list after list: values (Form::elements) or addresses; null: none are listed
+  GS_INLINE uint32_t* starts(int64_t list) const { return start + list * (ranges + 1); }
+};
+inline constexpr int kMaxRanges = 64;
+inline constexpr int kMaxListPoints = 2048;      // of a list with Form::elements ..
+inline constexpr int kMaxListBytes = 16 * 1024;  // .. and of its values
+inline constexpr int kMaxListUnits = 1024;       // of other lists
+inline constexpr int kListSlack = 16;            // points for which a list has room after its last point
 
 struct Job;
 // Combines the units at `value` with those at `target`, in ascending order of the points.
@@ -117,6 +147,7 @@ struct Job {
   bool whole_lines;  // scatter: every target consists of whole cache lines
   bool general;      // no fast path: the path that all others are checked against
   Form form;         // not short_gather and not column_tiles, which are no jobs
+  JobStep step;
   Ahead ahead;
   int block;           // points per block
   int64_t run_span;    // Ahead::runs: bytes that one run may read, from its base on
@@ -141,8 +172,9 @@ struct Job {
   Apply apply;                   // null: values replace their targets
   ApplyElements apply_elements;  // as `apply`, on the fast path for elements
   Window totals;
-  TargetMarks marks;      // if `bits` is not null, targets are marked as well
-  const std::byte* base;  // not null: nothing is scattered; the slots that are not marked are copied from here
+  TargetMarks marks;           // if `bits` is not null, targets are marked as well
+  const Partition* partition;  // of all steps but `move`
+  const std::byte* base;       // not null: nothing is scattered; the slots that are not marked are copied from here
 };
 
 // Moves the points [first, last) in ascending order. Returns false if the rule forbids an index; it is unspecified how

@@ -12,6 +12,7 @@
 // this rule).
 #include "backends/cpu/kernels/kernel_bytes_table.h"
 #include "backends/cpu/kernels/kernel_elements.h"
+#include "backends/cpu/kernels/kernel_partition.h"
 #include "backends/cpu/kernels/kernel_rows.h"
 #include "backends/cpu/kernels/kernel_scatter.h"
 #include "backends/cpu/kernels/kernel_scatter_elements.h"
@@ -19,16 +20,6 @@
 
 namespace gs::cpu::GS_ISA {
 namespace {
-
-int next_size(const Job& job, const Walk& walk, int64_t left) {
-  int64_t n = left < job.block ? left : job.block;
-  if (!job.short_runs) {
-    const int last = job.rank - 1;
-    const int64_t in_run = job.extent[last] - walk.at[last];
-    n = n < in_run ? n : in_run;
-  }
-  return static_cast<int>(n);
-}
 
 void move(const Job& job, PointBlock& block, const PointBlock* next, StagedBytes& stage) {
   if (job.unit == 0) return;
@@ -83,6 +74,13 @@ bool run(const Job& job, int64_t first, int64_t last) {
     copy_unmarked(job, first, last);
     if (job.stream) finish_streaming();
     return true;
+  }
+  if (job.step == JobStep::partition) return list_points(job, first, last);
+  if (job.step != JobStep::move) {
+    bool good = true;
+    for (int64_t range = first; range < last; ++range) good = finish_range(job, range) && good;
+    if (job.stream) finish_streaming();
+    return good;
   }
   // A level without vectors runs their forms block by block, which is right for every job.
   const bool accepted = kHasVectors && job.form == Form::byte_table ? run_byte_table(job, first, last)

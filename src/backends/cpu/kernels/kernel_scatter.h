@@ -57,11 +57,11 @@ void pick(const Job& job, const PointBlock& block, OwnPoints& share) {
 #endif
 
 template <class Copy>
-void scatter_units(const OwnPoints& share, int64_t unit, Copy copy) {
+void scatter_units(const Address* target, const Address* value, int n, int64_t unit, Copy copy) {
   const bool far = unit >= kLine && unit <= kAheadBytes;
-  for (int j = 0; j < share.n; ++j) {
-    if (far && j + kValuesAhead < share.n) prefetch_unit(share.value[j + kValuesAhead], unit);
-    copy(pointer_to(share.target[j]), pointer_to(share.value[j]));
+  for (int j = 0; j < n; ++j) {
+    if (far && j + kValuesAhead < n) prefetch_unit(value[j + kValuesAhead], unit);
+    copy(pointer_to(target[j]), pointer_to(value[j]));
   }
 }
 
@@ -72,7 +72,6 @@ struct Marker {
   Address first;
   int shift;
   uint64_t inverse;
-  uint64_t met = 0;
 
   explicit Marker(const Job& job) : bits(job.marks.bits), first(job.marks.first) {
     const auto unit = static_cast<uint64_t>(job.unit);
@@ -83,23 +82,17 @@ struct Marker {
   }
   GS_INLINE void mark(Address target) {
     const uint64_t slot = ((target - first) >> shift) * inverse;
-    uint64_t& word = bits[slot / 64];
-    const uint64_t bit = uint64_t{1} << (slot % 64);
-    met |= word & bit;
-    word |= bit;
-  }
-  void finish(const Job& job) const {
-    if (met != 0) *job.marks.met = 1;
+    bits[slot / 64] |= uint64_t{1} << (slot % 64);
   }
 };
 
-void mark_block(const Job& job, const PointBlock& block) {
+// Marks the targets that are not nowhere.
+void mark_targets(const Job& job, const Address* target, int n) {
   if (job.marks.bits == nullptr) return;
   Marker marker(job);
-  for (int k = 0; k < block.n; ++k) {
-    if (block.address[k] != 0) marker.mark(block.address[k]);
+  for (int k = 0; k < n; ++k) {
+    if (target[k] != 0) marker.mark(target[k]);
   }
-  marker.finish(job);
 }
 
 // Prefetches the lines of a target that will be written in part. Lines that are streamed as a whole are never read.
@@ -136,7 +129,6 @@ void scatter_in_order(const Job& job, const PointBlock& block, Copy copy) {
     marker.mark(block.address[k]);
     move(k);
   }
-  marker.finish(job);
 }
 
 // Calls use(copy) with the copy for the units of this job.
@@ -154,17 +146,17 @@ bool owns_all(const Job& job, const PointBlock& block) {
 
 void scatter(const Job& job, PointBlock& block) {
   if (block.run && job.apply == nullptr && owns_all(job, block)) {
-    mark_block(job, block);
+    mark_targets(job, block.address, block.n);
     return copy_bytes(pointer_to(block.address[0]), pointer_to(block.dense), block.n * job.unit);
   }
   if (job.apply == nullptr && job.own_all && job.packed && job.nowhere == Nowhere::never && job.unit > 16) {
     return with_unit(job, [&](auto copy) { scatter_in_order(job, block, copy); });
   }
-  mark_block(job, block);
+  mark_targets(job, block.address, block.n);
   OwnPoints share;
   pick(job, block, share);
   if (job.apply != nullptr) return job.apply(job, share.target, share.value, share.n);
-  with_unit(job, [&](auto copy) { scatter_units(share, job.unit, copy); });
+  with_unit(job, [&](auto copy) { scatter_units(share.target, share.value, share.n, job.unit, copy); });
 }
 
 // Copies the slots [first, last) that are not marked from `base`, each run of neighbouring slots at once.

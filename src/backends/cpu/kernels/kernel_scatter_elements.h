@@ -62,6 +62,19 @@ PositionReader positions_for(IndexType type) {
   return forms[static_cast<int>(type)];
 }
 
+PositionReader position_reader(Bounds bounds, IndexType type) {
+  if (bounds == Bounds::clip) return positions_for<Bounds::clip>(type);
+  return bounds == Bounds::fill ? positions_for<Bounds::fill>(type) : positions_for<Bounds::raise>(type);
+}
+
+ElementAddressing addressing_of(const Job& job) {
+  ElementAddressing lane;
+  lane.extent = job.index[0].extent;
+  lane.from_end = job.rule.negative == Negative::from_end ? lane.extent : 0;
+  lane.checked = job.rule.bounds != Bounds::unchecked;
+  return lane;
+}
+
 // Appends those of the points first, first + 1, .. whose position lies in [low, low + span) to the m points that are
 // picked already. Returns the new number of picked points.
 #if defined(__AVX512F__)
@@ -144,20 +157,14 @@ bool scatter_elements(const Job& job, int64_t first, int64_t last) {
   const JobIndex& index = job.index[0];
   const int inner = job.rank - 1;
   const int64_t index_bytes = index_size(index.type);
-  const Bounds bounds = job.rule.bounds;
-  const PositionReader positions_of = bounds == Bounds::clip   ? positions_for<Bounds::clip>(index.type)
-                                      : bounds == Bounds::fill ? positions_for<Bounds::fill>(index.type)
-                                                               : positions_for<Bounds::raise>(index.type);
+  const PositionReader positions_of = position_reader(job.rule.bounds, index.type);
   const ApplyElements apply = job.apply_elements != nullptr ? job.apply_elements : write_for(job.unit);
-  ElementAddressing lane;
-  lane.extent = index.extent;
-  lane.from_end = job.rule.negative == Negative::from_end ? index.extent : 0;
-  lane.checked = bounds != Bounds::unchecked;
+  const ElementAddressing lane = addressing_of(job);
   Elements elements;
   elements.step = static_cast<uint64_t>(index.step);
   elements.along = static_cast<uint64_t>(stride_of(job, kIndexed, inner));
   elements.totals = job.totals;
-  const bool drops = bounds == Bounds::fill;
+  const bool drops = job.rule.bounds == Bounds::fill;
   const bool one_value = !job.packed;  // a run scatters one value, which is repeated for the points of a block
   const int64_t value_step = one_value ? 0 : job.unit;
   alignas(64) std::byte repeated[kPoints * 16];

@@ -51,6 +51,17 @@ int64_t offset_at(const Job& job, const Walk& walk, int operand) {
   return offset;
 }
 
+// The number of points of the next block.
+int next_size(const Job& job, const Walk& walk, int64_t left) {
+  int64_t n = left < job.block ? left : job.block;
+  if (!job.short_runs) {
+    const int last = job.rank - 1;
+    const int64_t in_run = job.extent[last] - walk.at[last];
+    n = n < in_run ? n : in_run;
+  }
+  return static_cast<int>(n);
+}
+
 // Returns true if the operand's offsets in every block are base + k * (its stride along the innermost axis).
 inline bool is_linear(const Job& job, int operand) {
   return !job.general && (!job.short_runs || job.flat[operand]);

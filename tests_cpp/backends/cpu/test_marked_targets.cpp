@@ -1,5 +1,5 @@
-// test_disjoint_rows.cpp: scatters of rows whose targets differ, or seem to: threads share them by position, in place
-// and into new memory with a base.
+// test_marked_targets.cpp: scatters of rows whose targets differ, or all but one, in place and into new memory with a
+// base.
 #include <cstring>
 
 #include "cpu_cases.h"

@@ -1,0 +1,122 @@
+// marked_targets.cpp: marks the targets of a scatter of rows, and copies from a base what no point writes.
+#include "backends/cpu/marked_targets.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "backends/cpu/form.h"
+#include "backends/cpu/partitioned_scatter.h"
+#include "host/memory_pool.h"
+#include "host/thread_pool.h"
+
+namespace gs::cpu {
+namespace {
+
+bool units_are_slots(const Plan& plan) {
+  const auto fits = [&](int64_t stride) { return stride % plan.unit == 0; };
+  for (int axis = 0; axis < plan.space.rank(); ++axis) {
+    if (!fits(plan.space.stride(kIndexed, axis))) return false;
+  }
+  if (plan.fold.empty())
+    return std::all_of(plan.index.begin(), plan.index.end(), [&](const IndexArray& index) { return fits(index.step); });
+  return std::all_of(plan.fold.begin(), plan.fold.end(), [&](const FoldAxis& fold) { return fits(fold.stride); });
+}
+
+int64_t slots_of(const Plan& plan) {
+  const Span span = indexed_span(plan);
+  return (span.high - span.low) / plan.unit;
+}
+
+std::size_t bitmap_bytes(int64_t slots) {
+  return static_cast<std::size_t>(slots / 64 + 1) * 8;
+}
+
+// The plan whose targets are the slots of `plan`, one byte each. It has no values.
+Plan slot_plan(const Plan& plan) {
+  Plan slots = plan;
+  slots.item = slots.unit = 1;
+  for (int axis = 0; axis < plan.space.rank(); ++axis) {
+    slots.space.stride(kDense, axis) = 0;
+    slots.space.stride(kIndexed, axis) /= plan.unit;
+  }
+  for (IndexArray& index : slots.index) index.step /= plan.unit;
+  for (FoldAxis& fold : slots.fold) fold.stride /= plan.unit;
+  return slots;
+}
+
+struct CopyWork {
+  Run run;
+  const Job* job;
+  int64_t count;
+  int64_t step;  // slots of a work chunk
+};
+
+bool copy_chunk(void* context, int64_t chunk) {
+  const auto& work = *static_cast<CopyWork*>(context);
+  const int64_t first = chunk * work.step;
+  return work.run(*work.job, first, std::min(first + work.step, work.count));
+}
+
+// Copies the slots that are not marked.
+Outcome copy_slots(Run run, const Tuning& tuning, const Buffers& buffers, int64_t unit, int64_t slots,
+                   const TargetMarks& marks, const RunOptions& options) {
+  if (slots == 0) return Outcome::done;
+  Job job = {};
+  job.unit = unit;
+  job.base = buffers.base;
+  job.marks = marks;
+  job.stream = slots * unit >= tuning.stream_bytes;
+  CopyWork work{run, &job, slots, std::max(kMaxChunkBytes / unit / 64, int64_t{1}) * 64};
+  work.step = std::max(work.step, (slots >> 31) + 1);
+  host::InterruptPoller poller(options.interrupted);
+  const host::Task task{(slots + work.step - 1) / work.step, copy_chunk, &work, &poller};
+  return host::run_task(options.threads, task) ? Outcome::done : Outcome::interrupted;
+}
+
+}  // namespace
+
+bool pays_to_mark(const Plan& plan, const Tuning& tuning) {
+  if (plan.unit <= kMaxElement || tuning.general || plan.rule.bounds == Bounds::unchecked) return false;
+  if (plan.space.count() == 0 || !units_are_slots(plan)) return false;
+  if (plan.unit >= 2 * tuning.min_piece_bytes) return false;  // threads may share one unit
+  return static_cast<int64_t>(bitmap_bytes(slots_of(plan))) * tuning.bitmap_share <= plan.bytes_moved();
+}
+
+MarkedTargets::MarkedTargets(const Plan& plan, const std::byte* indexed) : slots_(slots_of(plan)) {
+  marks_.bits = static_cast<uint64_t*>(host::allocate(bitmap_bytes(slots_)));
+  std::memset(marks_.bits, 0, bitmap_bytes(slots_));
+  marks_.first = reinterpret_cast<Address>(indexed) + static_cast<Address>(indexed_span(plan).low);
+}
+
+MarkedTargets::~MarkedTargets() {
+  host::release(marks_.bits);
+}
+
+Outcome MarkedTargets::mark(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers, Until until,
+                            const RunOptions& options) {
+  const Plan slots = slot_plan(plan);
+  Prepared prepared;
+  prepare(slots, buffers, Direction::scatter, tuning, prepared);
+  Job& job = prepared.job;
+  job.marks = marks_;
+  job.stream = false;
+  job.form = form_of_scatter(slots, job, {.owns_all = false});
+  PartitionedRun partitioned{run, &job, &slots, &tuning, {}, sample_targets(slots, buffers, options.threads)};
+  partitioned.step = JobStep::mark;
+  partitioned.stops_at_repeat = until == Until::repeat;
+  const Outcome outcome = run_partitioned(partitioned, options);
+  repeats_ = partitioned.repeats;
+  return outcome;
+}
+
+Outcome MarkedTargets::copy_others(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
+                                   const RunOptions& options) const {
+  return copy_slots(run, tuning, buffers, plan.unit, slots_, marks_, options);
+}
+
+Outcome copy_base(Run run, const Tuning& tuning, const Buffers& buffers, const RunOptions& options) {
+  const TargetMarks none{nullptr, reinterpret_cast<Address>(buffers.indexed)};
+  return copy_slots(run, tuning, buffers, 1, buffers.base_bytes, none, options);
+}
+
+}  // namespace gs::cpu

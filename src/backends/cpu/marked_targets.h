@@ -1,0 +1,41 @@
+// marked_targets.h: a bitmap of the targets of a scatter of rows. It shows whether two points have one target, and
+// which rows of a base no point replaces.
+#pragma once
+
+#include "backends/backend.h"
+#include "backends/cpu/prepare.h"
+
+namespace gs::cpu {
+
+// Whether the units are slots: they begin at multiples of their length from the first target on, so that two of them
+// either coincide or do not overlap; and whether a bitmap of the slots costs little beside the move.
+bool pays_to_mark(const Plan& plan, const Tuning& tuning);
+
+class MarkedTargets {
+ public:
+  explicit MarkedTargets(const Plan& plan, const std::byte* indexed);  // without marks
+  MarkedTargets(const MarkedTargets&) = delete;
+  MarkedTargets& operator=(const MarkedTargets&) = delete;
+  ~MarkedTargets();
+  const TargetMarks& marks() const { return marks_; }
+
+  // Marks the targets of all points on several threads, or only those up to a round in which a target occurs again.
+  enum class Until : uint8_t { end, repeat };
+  Outcome mark(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers, Until until,
+               const RunOptions& options);
+  bool has_repeats() const { return repeats_; }
+
+  // Copies the rows of the base that are not marked.
+  Outcome copy_others(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
+                      const RunOptions& options) const;
+
+ private:
+  int64_t slots_;
+  TargetMarks marks_;
+  bool repeats_ = false;
+};
+
+// Copies the whole base to the indexed side.
+Outcome copy_base(Run run, const Tuning& tuning, const Buffers& buffers, const RunOptions& options);
+
+}  // namespace gs::cpu

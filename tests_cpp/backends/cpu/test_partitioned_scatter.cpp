@@ -1,0 +1,143 @@
+// test_partitioned_scatter.cpp: the work of a scatter does not grow with the number of threads: how often indices are
+// read, and how evenly the ranges divide the points.
+#include <atomic>
+#include <cstring>
+
+#include "backends/cpu/form.h"
+#include "backends/cpu/partitioned_scatter.h"
+#include "cpu_cases.h"
+
+using namespace gs;
+using namespace gs::test;
+
+namespace {
+
+std::atomic<int64_t> points_read;
+
+// A kernel that counts the points whose indices it reads.
+bool counting_run(const cpu::Job& job, int64_t first, int64_t last) {
+  const bool reads = job.step == cpu::JobStep::move || job.step == cpu::JobStep::partition;
+  if (reads && job.base == nullptr) points_read += last - first;
+  return cpu::kernels("baseline")(job, first, last);
+}
+
+// Units of `unit` bytes into `slots` slots, by one index array, or by two for coordinates.
+struct Points {
+  Points(int64_t count, int64_t unit, int64_t slots, int arrays, Random& random)
+      : index(static_cast<std::size_t>(count)), values(static_cast<std::size_t>(count * unit)) {
+    plan.item = std::min<int64_t>(unit, 4);
+    plan.unit = unit;
+    plan.space = Space(Dims{count}, kIndex + arrays);
+    plan.space.stride(kDense, 0) = unit;
+    for (int a = 0; a < arrays; ++a) {
+      plan.space.stride(kIndex + a, 0) = 8;
+      IndexArray array;
+      array.axis = a;
+      array.extent = a == 0 ? slots : 1;
+      array.step = a == 0 ? unit : unit * slots;
+      plan.index.push_back(array);
+    }
+    plan.result_shape = plan.index_shape = Dims{count};
+    plan.index_space = plan.space;
+    for (int64_t& one : index) one = random.from(0, slots - 1);
+    zeros.resize(index.size());
+    random.fill(values);
+    target.resize(static_cast<std::size_t>(slots * unit));
+  }
+  Buffers buffers() {
+    Buffers buffers;
+    buffers.dense = values.data();
+    buffers.indexed = target.data();
+    buffers.index.push_back(reinterpret_cast<const std::byte*>(index.data()));
+    if (plan.index.size() > 1) buffers.index.push_back(reinterpret_cast<const std::byte*>(zeros.data()));
+    return buffers;
+  }
+
+  Plan plan;
+  std::vector<int64_t> index;
+  std::vector<int64_t> zeros;
+  Bytes values;
+  Bytes target;
+};
+
+// The number of times that each index is read, on average.
+double reads(Points& points, const Combine& combine, int threads) {
+  cpu::Tuning tuning;
+  tuning.min_slice_bytes = INT64_MAX;
+  points_read = 0;
+  const RunOptions options{threads, nullptr};
+  const Outcome outcome =
+      combine.reduce == Reduce::set
+          ? cpu::move_with(counting_run, tuning, points.plan, points.buffers(), Direction::scatter, options)
+          : cpu::reduce_with(counting_run, tuning, points.plan, points.buffers(), combine, options);
+  REQUIRE(outcome == Outcome::done);
+  return static_cast<double>(points_read) / static_cast<double>(points.plan.space.count());
+}
+
+}  // namespace
+
+TEST_CASE("indices are not read more often with more threads, but for the first few") {
+  Random random(1);
+  const Combine set{};
+  const Combine add{Reduce::add, Number::f32, true};
+  const Combine mean{Reduce::mean, Number::f32, true};
+  for (const int arrays : {1, 2}) {
+    Points elements(300000, 4, 5000, arrays, random);
+    Points rows(20000, 128, 7000, arrays, random);
+    elements.plan.finish();
+    rows.plan.finish();
+    Points apart(20000, 128, 20000, arrays, random);
+    apart.plan.finish();
+    for (std::size_t k = 0; k < apart.index.size(); ++k) apart.index[k] = static_cast<int64_t>(k);
+    for (const int threads : {1, 2, 3, 4, 8, 16, 64}) {
+      INFO(arrays << " index arrays, " << threads << " threads");
+      const int most = threads <= cpu::kReadAllThreads ? threads : 1;
+      for (const Combine& combine : {set, add, mean}) REQUIRE(reads(elements, combine, threads) == most);
+      REQUIRE(reads(rows, add, threads) == most);
+      REQUIRE(reads(rows, set, threads) <= most + 1);  // the first lists show that targets occur again
+      REQUIRE(reads(apart, set, threads) <= 2);        // once to see that no target occurs again
+    }
+  }
+}
+
+TEST_CASE("ranges hold about equally many points, wherever the targets lie") {
+  Random random(2);
+  for (const int64_t slots : {100, 5000, 1 << 20}) {
+    for (const bool squared : {false, true}) {
+      Points points(1 << 18, 4, slots, 1, random);
+      if (squared) {  // most targets at low positions
+        for (int64_t& one : points.index) one = one * one / slots;
+      }
+      points.plan.finish();
+      const int threads = 8;
+      const auto samples = cpu::sample_targets(points.plan, points.buffers(), threads);
+      REQUIRE(std::is_sorted(samples.begin(), samples.end()));
+      REQUIRE(samples.size() >= static_cast<std::size_t>(threads));
+      const auto bounds = cpu::bounds_of_ranges(samples, {}, threads);
+      REQUIRE(bounds.size() == static_cast<std::size_t>(threads) + 1);
+      REQUIRE(std::is_sorted(bounds.begin(), bounds.end()));
+      // The share of the points below the middle sample.
+      const auto base = reinterpret_cast<uint64_t>(points.target.data());
+      const int64_t middle = static_cast<int64_t>(samples[samples.size() / 2] - base) / 4;
+      int64_t below = 0;
+      for (const int64_t one : points.index) below += one < middle;
+      const double share = static_cast<double>(below) / static_cast<double>(points.index.size());
+      INFO(slots << " slots, squared " << squared);
+      REQUIRE(share > 0.4);
+      REQUIRE(share < 0.6);
+    }
+  }
+}
+
+TEST_CASE("slots are numbers of 32 bits, or none") {
+  Random random(3);
+  Points points(100, 4, 50, 1, random);
+  REQUIRE(cpu::has_slots(points.plan));
+  points.plan.index[0].extent = int64_t{1} << 33;
+  REQUIRE_FALSE(cpu::has_slots(points.plan));
+  points.plan.index[0].extent = 50;
+  points.plan.space.stride(kIndexed, 0) = 2;  // not a whole number of steps
+  REQUIRE_FALSE(cpu::has_slots(points.plan));
+  Points coordinates(100, 4, 50, 2, random);
+  REQUIRE_FALSE(cpu::has_slots(coordinates.plan));
+}
