@@ -15,20 +15,6 @@ namespace {
 constexpr int64_t kUsualL2 = 1 << 20;
 constexpr int64_t kUsualLlc = 8 << 20;
 
-std::string model_name() {
-  std::istringstream lines(read_file("/proc/cpuinfo"));
-  for (std::string line; std::getline(lines, line);) {
-    if (line.rfind("model name", 0) != 0) continue;
-    const auto colon = line.find(": ");
-    if (colon != std::string::npos) return line.substr(colon + 2);
-  }
-#if defined(__aarch64__)
-  return "aarch64";
-#else
-  return "unknown";
-#endif
-}
-
 // Size of a cache of processor 0, which Linux reports as "1024K" or "32M"; 0 if it is not reported.
 int64_t cache_bytes(int level) {
   for (int entry = 0; entry < 8; ++entry) {
@@ -50,7 +36,7 @@ int64_t bytes_of(const char* variable, int64_t otherwise) {
 
 HostInfo read_host() {
   HostInfo info;
-  info.cpu_model = model_name();
+  info.cpu_model = processor_model(read_file("/proc/cpuinfo"));
   info.isa_supported = supported_level();
   info.isa = level_setting("GS_CPU", std::getenv("GS_CPU"), info.isa_supported);
   info.byte_tables = info.isa == "v4" && has_byte_permutations();

@@ -181,6 +181,21 @@ bool has_byte_permutations() {
 #endif
 }
 
+std::string processor_model(const std::string& cpuinfo) {
+  std::string arm;
+  std::istringstream lines(cpuinfo);
+  for (std::string line; std::getline(lines, line) && !line.empty();) {  // an empty line ends the first processor
+    const auto colon = line.find(": ");
+    if (colon == std::string::npos) continue;
+    const std::string value = line.substr(colon + 2);
+    if (line.starts_with("model name")) return value;
+    for (const std::string field : {"implementer", "variant", "part", "revision"}) {
+      if (line.starts_with("CPU " + field)) arm += (arm.empty() ? "Arm " : ", ") + field + " " + value;
+    }
+  }
+  return arm.empty() ? "unknown" : arm;
+}
+
 int quota_processors(const std::string& membership, const std::string& root) {
   const auto v2 = [](const std::string& folder) {
     const std::string text = read_file(folder + "/cpu.max");  // "quota period" or "max period"

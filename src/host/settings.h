@@ -21,6 +21,10 @@ std::string supported_level();
 // Whether a processor of level v4 supports AVX-512 VBMI.
 bool has_byte_permutations();
 
+// The model of the first processor in the text of /proc/cpuinfo. The kernel gives Arm processors no name; their numbers
+// identify the model. "unknown" if there is neither.
+std::string processor_model(const std::string& cpuinfo);
+
 // Limits by the control groups of a process, of version 1 and 2; 0 for no limit. `membership` is the text of
 // /proc/self/cgroup, `root` is the mount point /sys/fs/cgroup. The lowest limit of all groups up to the root counts.
 int quota_processors(const std::string& membership, const std::string& root);

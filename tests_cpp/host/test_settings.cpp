@@ -44,6 +44,22 @@ TEST_CASE("thread and byte settings") {
   REQUIRE(words == "GS_SERIAL_POINTS=0: expected a number of points, at least 1");
 }
 
+TEST_CASE("the model of the processor") {
+  REQUIRE(
+      processor_model("processor\t: 0\nvendor_id\t: AuthenticAMD\nmodel\t\t: 2\nmodel name\t: AMD EPYC: 9B45\n\n") ==
+      "AMD EPYC: 9B45");
+  const std::string first =
+      "processor\t: 0\nBogoMIPS\t: 243.75\nFeatures\t: fp asimd\nCPU implementer\t: 0x41\nCPU architecture: 8\n"
+      "CPU variant\t: 0x3\nCPU part\t: 0xd0c\nCPU revision\t: 1\n\n";
+  const std::string second = "processor\t: 1\nCPU implementer\t: 0x42\nCPU part\t: 0xd05\n\n";
+  REQUIRE(processor_model(first + second) == "Arm implementer 0x41, variant 0x3, part 0xd0c, revision 1");
+  REQUIRE(processor_model(second) == "Arm implementer 0x42, part 0xd05");
+  for (const char* text : {"", "\n", "processor : 0\n\n", "CPU part\n: x\n", "model name"}) {
+    INFO("'" << text << "'");
+    REQUIRE(processor_model(text) == "unknown");
+  }
+}
+
 TEST_CASE("level settings") {
   for (const char* supported : {"baseline", "v3", "v4"}) {
     REQUIRE(level_setting("GS_CPU", nullptr, supported) == supported);

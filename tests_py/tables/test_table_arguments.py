@@ -70,6 +70,9 @@ def test_arrays_of_numpy_are_new_values_of_a_column(library):
     nan = listed(table.scatter(np.array([np.nan, 1.5]), [0, 1], make("float32")))
     assert nan[0] != nan[0]
     assert nan[1:] == [1.5, None]
+    lowest, highest = np.array([-(2.0**63)]), np.array([2.0**64 - 2048])  # the limits that are floats
+    assert listed(table.scatter(lowest, [0], make("int64")))[0] == -(2**63)
+    assert listed(table.scatter(highest, [0], make("uint64")))[0] == 2**64 - 2048
     for values, name in (
         (np.array([1.5]), "int64"),
         (np.array([300]), "int8"),
@@ -78,6 +81,9 @@ def test_arrays_of_numpy_are_new_values_of_a_column(library):
         (np.array([0.1]), "float32"),
         (np.array([1e300]), "float32"),
         (np.array([2.0**63]), "int64"),
+        (np.array([2.0**63], "f4"), "int64"),
+        (np.array([2.0**64]), "uint64"),
+        (np.array([np.inf]), "uint64"),
         (np.array([True]), "int64"),
         (np.array([1]), "bool"),
         (np.array([1]), "string"),

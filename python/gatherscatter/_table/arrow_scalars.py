@@ -115,6 +115,10 @@ def numbers_like(values: np.ndarray[Any, Any], dtype: Any) -> np.ndarray[Any, An
     with np.errstate(all="ignore"):
         other = values.astype(dtype)
         kept = (other == values) & (other.astype(values.dtype) == values) | ((values != values) & (other != other))
+        if values.dtype.kind == "f" and other.dtype.kind in "iu":
+            # aarch64 converts 2.0**63 to 2**63 - 1, and NumPy compares that with a float as a float: they are equal.
+            limits = np.iinfo(other.dtype)
+            kept &= (values >= float(limits.min)) & (values < float(limits.max + 1))
     return other if kept.all() else values
 
 

@@ -163,9 +163,9 @@ class DeviceMemory {
   }
 
   void give_back(std::size_t offset, std::size_t size) noexcept {
-    constexpr std::size_t kPage = 4096;
-    const std::size_t begin = (offset + kPage - 1) / kPage * kPage;
-    const std::size_t end = (offset + size) / kPage * kPage;
+    static const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    const std::size_t begin = (offset + page - 1) / page * page;
+    const std::size_t end = (offset + size) / page * page;
     if (begin < end) madvise(host_ + begin, end - begin, MADV_REMOVE);
   }
 

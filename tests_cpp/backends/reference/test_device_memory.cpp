@@ -1,6 +1,7 @@
 // test_device_memory.cpp: only kernels can access the memory of the emulated GPU.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 
@@ -80,4 +81,22 @@ TEST_CASE("an address belongs to an allocation up to its last byte", "[device_me
   int local = 0;
   REQUIRE(memory.host(&local) == &local);
   REQUIRE(memory.device(&local) == &local);
+}
+
+// Pages of 64 KiB are usual on aarch64: a release that rounds to smaller pages empties the start of the next
+// allocation.
+TEST_CASE("a release leaves the next allocation as it is", "[device_memory]") {
+  DeviceMemory& memory = DeviceMemory::instance();
+  constexpr int64_t kGap = 512;  // of two allocations whose sizes are multiples of DeviceMemory::kAlign
+  std::byte* const first = memory.allocate(4 * 65536 - kGap);
+  std::byte* const second = memory.allocate(3 * 65536 + 5 * 4096 + 3 * 256 - kGap);
+  std::byte* const third = memory.allocate(65536);
+  REQUIRE(second - first == 4 * 65536);
+  REQUIRE(third - second == 3 * 65536 + 5 * 4096 + 3 * 256);
+  std::fill_n(memory.host(third), 65536, std::byte{0xA5});
+  memory.release(second);
+  const std::byte* const bytes = memory.host(third);
+  REQUIRE(std::all_of(bytes, bytes + 65536, [](std::byte byte) { return byte == std::byte{0xA5}; }));
+  memory.release(first);
+  memory.release(third);
 }
