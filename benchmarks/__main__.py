@@ -136,7 +136,7 @@ def _scale(arguments: argparse.Namespace) -> int:
         result = report.load(arguments.load)
     else:
         result = scale.run(arguments.only, arguments.threads, arguments.quick, arguments.json)
-    text = f"{report.facts(result)}. Medians of {result['scale'][0]['rounds']} rounds.\n\n{scale.table(result)}"
+    text = f"{report.facts(result)}. {scale.HOW}\n\n{scale.table(result)}"
     print(text)
     return _shown(arguments, result, {"scale": text})
 

@@ -136,6 +136,7 @@ def _scale(plt: Any, result: Entry) -> Any:
         axes.grid(axis="y", which="both", color="#ececec", lw=0.6)
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
         axes.yaxis.set_minor_formatter(lambda value, _: f"{value:g}" if f"{value:.0e}"[0] in "25" else "")
+        axes.set_xticks([1 << power for power in range(10, 34, 5)])
         axes.set_xlabel("elements of a call")
         for entry in entries:
             if (entry["threads"], entry["form"]) != panel:
@@ -147,7 +148,7 @@ def _scale(plt: Any, result: Entry) -> Any:
             if entry["series"] == "L1":
                 axes.plot(list(cost), fixed, ":", color=LIMIT, lw=1.2)
     values = [seconds * 1e9 for entry in entries for seconds in costs(entry).values()]
-    grid[0][0].set_ylim(min(values) / 1.5, max(values) * 1.3)
+    grid[0][0].set_ylim(min(values) / 5, max(values) * 1.3)
     grid[0][0].set_ylabel("ns per element (less is better)")
     about = {entry["series"]: entry["about"] for entry in entries}
     handles = [grid[0][0].plot([], [], "o-", ms=3, color=SOURCES[name], label=text)[0] for name, text in about.items()]

@@ -25,8 +25,11 @@ from .sweeps import size_text
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 COLD = 128 * MIB  # the arrays of successive calls rotate through so many bytes
-SAMPLE_SECONDS = 4e-3
-ROUNDS = 11
+SAMPLE_SECONDS = 10e-3
+LEAST_ROUNDS, MOST_ROUNDS = 3, 11
+SECONDS = 2.0  # for each number of elements, unless the least rounds take longer
+LONG_CALL = 10e-3
+HOW = f"Lower quartiles of {LEAST_ROUNDS} to {MOST_ROUNDS} rounds, in which all numbers of elements take turns."
 ROW = 1 << 16  # entries of a repeated index
 WITHIN = 1.5  # the cost of an element over the least one of its series
 FORMS = {"fresh": "gs.take(x, i)", "out=": "gs.take(x, i, out=out)"}
@@ -74,6 +77,11 @@ class Arrays:
         self.index = buffers.random((ROW if series.repeats else self.largest,), series.index, seed=2)
         self.index &= self.index.dtype.type(extent - 1)  # the extent is a power of two
         self.out: np.ndarray | None = None
+
+    def read_source(self) -> None:
+        """Bring the source back to its cache, from which the call of the most elements has evicted it."""
+        if self.source.nbytes < COLD:
+            self.source.view(np.uint8)[::64].max()  # every cache line
 
     def windows(self, array: np.ndarray, count: int) -> list[np.ndarray]:
         """Parts of `count` elements, which follow one another through COLD bytes."""
@@ -137,25 +145,30 @@ def run(names: Sequence[str] | None, threads: int, quick: bool, path: Path | Non
             f"no such series: {', '.join(sorted(unknown))} (there are {', '.join(s.name for s in SERIES)})"
         )
     chosen = [series for series in SERIES if names is None or series.name in names]
-    kept = report.load(path)["scale"] if names is not None and path is not None and path.exists() else []
-    entries = [entry for entry in kept if entry["series"] not in {series.name for series in chosen}]
-    result: Entry = {"schema": 1, "threads": threads, "quick": quick, "scale": entries}
+    # Lines that are measured again replace those of the file; a run of all series begins a new file.
+    entries = report.load(path)["scale"] if names is not None and path is not None and path.exists() else []
+    facts = machine.describe()
+    result: Entry = {"schema": 1, "machine": facts, "threads": threads, "quick": quick, "scale": entries}
     for series in chosen:
         print(f"{series.name}: {series.about()}", file=sys.stderr, flush=True)
         arrays = Arrays(series, quick)
         for form in FORMS:
             for count in series.counts(quick):
                 check(arrays, gs, form, count)
-            for many in sorted({1, threads}):
+            for many in (threads,) if series.repeats else sorted({1, threads}):
                 with gs.thread_limit(many):
-                    entries.append(_measure(arrays, gs, form, many, quick))
+                    line = _measure(arrays, gs, form, many, quick)
+                entries[:] = [entry for entry in entries if _key(entry) != _key(line)] + [line]
+                entries.sort(key=_key)
+                if path is not None:
+                    report.save(result, path)  # after every line, so that a run that fails keeps its results
         del arrays
         gs.trim()
-        entries.sort(key=lambda entry: [series.name for series in SERIES].index(entry["series"]))
-        result["machine"] = machine.describe()
-        if path is not None:
-            report.save(result, path)  # after every series, so that a run that fails keeps its results
     return result
+
+
+def _key(entry: Entry) -> tuple[int, int, int]:
+    return [series.name for series in SERIES].index(entry["series"]), list(FORMS).index(entry["form"]), entry["threads"]
 
 
 def _measure(arrays: Arrays, gs: Any, form: str, threads: int, quick: bool) -> Entry:
@@ -163,35 +176,40 @@ def _measure(arrays: Arrays, gs: Any, form: str, threads: int, quick: bool) -> E
     series = arrays.series
     counts = series.counts(quick)
     forms = {count: arrays.calls(gs, form, count) for count in (1, *counts)}
-    turns = {}
+    turns, rounds = dict.fromkeys(forms, 1), dict.fromkeys(forms, 2 if quick else MOST_ROUNDS)
     for count, calls in forms.items():
-        calls(2)  # starts threads, takes memory
-        turns[count] = 1 if quick else math.ceil(SAMPLE_SECONDS * 3 / max(_elapsed(calls, 3), 1e-7))
+        seconds = _elapsed(calls, 1)  # starts threads, takes memory
+        if seconds < LONG_CALL and not quick:
+            turns[count] = math.ceil(SAMPLE_SECONDS * 3 / max(_elapsed(calls, 3), 1e-7))
+        rounds[count] = min(rounds[count], max(round(SECONDS / seconds), LEAST_ROUNDS))
     samples: dict[int, list[float]] = {count: [] for count in forms}
-    for _ in range(2 if quick else ROUNDS):
+    for turn in range(max(rounds.values())):
         for count, calls in forms.items():
+            if turn >= rounds[count]:
+                continue
+            arrays.read_source()
             if turns[count] > 1:
                 calls(2)  # wakes threads; the pool evicts the memory of the largest result when it keeps another one
             samples[count].append(_elapsed(calls, turns[count]) / turns[count])
     points = []
     for count in counts:
         q1, median, q3 = statistics.quantiles(samples[count], n=4, method="inclusive")
-        points.append({"count": count, "median": median, "q1": q1, "q3": q3, "calls": turns[count]})
+        more = {"q1": q1, "q3": q3, "calls": turns[count], "rounds": rounds[count]}
+        points.append({"count": count, "median": median, **more})
     return {
         "series": series.name,
         "about": series.about(),
         "form": form,
         "code": FORMS[form],
         "threads": threads,
-        "rounds": len(samples[1]),
         "fixed": statistics.median(samples[1]),
         "points": points,
     }
 
 
 def costs(entry: Entry) -> dict[int, float]:
-    """Seconds of one element by the number of elements."""
-    return {point["count"]: point["median"] / point["count"] for point in entry["points"]}
+    """Seconds of one element by the number of elements: lower quartiles, because other processes disturb a round."""
+    return {point["count"]: point["q1"] / point["count"] for point in entry["points"]}
 
 
 def holds_from(entry: Entry) -> int | None:
@@ -212,7 +230,7 @@ def power_text(count: int | None) -> str:
 def table(result: Entry) -> str:
     """One line for each series, form and number of threads."""
     lines = [
-        "| source, index | form | threads | one call | ns an element: 2^16 | 2^20 | 2^24 | at most | least, at "
+        "| source, index | form | threads | one call | ns an element: 2^16 | 2^20 | 2^24 | most elements | least, at "
         f"| largest from 2^16 on ÷ least | within {WITHIN} from |",
         "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
     ]
