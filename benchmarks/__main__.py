@@ -13,7 +13,7 @@ from typing import Any
 # Huge pages for torch's results, so that torch has its best form. torch reads this when it is imported.
 os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
 
-from . import decisions, harness, limits, machine, plot, report, work
+from . import decisions, harness, limits, machine, memory, memory_cases, plot, report, scale, work
 from .cases import CASES, Case
 from .harness import LIBRARIES
 from .sweeps import SECONDS, SWEEPS
@@ -49,6 +49,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--work", action="store_true", help="processor time of one call with 1 to 16 threads, for gathers and scatters"
+    )
+    parser.add_argument(
+        "--scale", action="store_true", help="ours alone: the cost of an element from 2^10 elements to what fits memory"
+    )
+    parser.add_argument(
+        "--memory", action="store_true", help="ours alone: the bytes that each operator allocates beyond its result"
     )
     parser.add_argument("--list", action="store_true", help="list the cases")
     return parser
@@ -134,8 +140,54 @@ def _work(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _scale(arguments: argparse.Namespace) -> int:
+    if arguments.plot:
+        plot.library()
+    if arguments.load:
+        result = report.load(arguments.load)
+    else:
+        result = scale.run(arguments.only, arguments.threads, arguments.quick, arguments.json)
+    text = f"{report.facts(result)}. {scale.HOW}\n\n{scale.table(result)}"
+    print(text)
+    return _shown(arguments, result, {"scale": text})
+
+
+def _memory(arguments: argparse.Namespace) -> int:
+    if arguments.load:
+        result = report.load(arguments.load)
+    else:
+        sizes = memory.SIZES[:1] if arguments.quick else memory.SIZES
+        try:
+            entries = memory.measure(memory_cases.OPERATORS, sizes, arguments.threads)
+        except limits.Unavailable as reason:
+            raise SystemExit(f"--memory: {reason}") from None
+        result = {"schema": 1, "machine": machine.describe(), "threads": arguments.threads, "quick": arguments.quick}
+        result["memory"] = entries
+        if arguments.json:
+            report.save(result, arguments.json)
+    text = f"{report.facts(result)}.\n\n{memory.table(result['memory'])}"
+    print(text)
+    exceeding = memory.over(result["memory"])
+    print("\n".join(exceeding), file=sys.stderr)
+    return _shown(arguments, result, {"memory": text}) or int(bool(exceeding))
+
+
+def _shown(arguments: argparse.Namespace, result: dict[str, Any], parts: dict[str, str]) -> int:
+    if arguments.plot:
+        plot.draw(result, arguments.plot)
+    if arguments.write and result["quick"]:
+        raise SystemExit("--write wants a run at full sizes")
+    for page in arguments.write or []:
+        report.fill(page, parts)
+    return 0
+
+
 def main() -> int:
     arguments = _parser().parse_args()
+    if arguments.scale:
+        return _scale(arguments)
+    if arguments.memory:
+        return _memory(arguments)
     if arguments.list:
         for case in SWEEPS[arguments.sweep] if arguments.sweep else CASES:
             print(f"{case.number:>4}  {case.name:<22} {case.about}")

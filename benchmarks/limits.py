@@ -41,22 +41,26 @@ class Unavailable(RuntimeError):
     """The limit cannot be measured here; the text gives the reason."""
 
 
-def load() -> ctypes.CDLL:
-    """Compile the probe with the system's C++ compiler; it stays loaded until the process ends."""
+def compile_library(name: str, target: Path, options: Sequence[str]) -> None:
+    """Compile a file of this folder to a shared library with the system's C++ compiler."""
     compilers = [os.environ.get("CXX", ""), "c++", "g++", "clang++"]
     compiler = next((found for name in compilers if name and (found := shutil.which(name))), None)
     if compiler is None:
         raise Unavailable("no C++ compiler: set CXX or install g++")
-    source = Path(__file__).with_name("probe.cpp")
+    command = [compiler, *FLAGS, *options, str(Path(__file__).with_name(name)), "-o", str(target)]
+    built = subprocess.run(command, capture_output=True, text=True)
+    if built.returncode:
+        raise Unavailable(f"{compiler} cannot build {name}: {built.stderr.strip()[-400:]}")
+
+
+def load() -> ctypes.CDLL:
+    """Compile the probe; it stays loaded until the process ends."""
     with tempfile.TemporaryDirectory(prefix="gs-probe-") as folder:
         library = Path(folder) / "probe.so"
-        for native in (["-march=native"], []):  # some compilers and processors do not support "native"
-            command = [compiler, *FLAGS, *native, str(source), "-o", str(library)]
-            built = subprocess.run(command, capture_output=True, text=True)
-            if built.returncode == 0:
-                break
-        else:
-            raise Unavailable(f"{compiler} cannot build probe.cpp: {built.stderr.strip()[-400:]}")
+        try:
+            compile_library("probe.cpp", library, ["-march=native"])
+        except Unavailable:  # some compilers and processors do not support "native"
+            compile_library("probe.cpp", library, [])
         probe = ctypes.CDLL(str(library))
     probe.gs_probe.restype = probe.gs_stream.restype = ctypes.c_double
     return probe

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .report import TIMES, Entry, summary
+from .scale import costs
 from .sweeps import size_text
 
 OURS, LIBRARY, BY_HAND, LIMIT = "#0b5fa5", "#d1651f", "#7a4fa3", "#7d7d7d"
@@ -31,7 +32,7 @@ def library() -> Any:
 def draw(result: Entry, path: Path) -> None:
     plt = library()
     plt.rcParams.update({"font.size": 9, "axes.spines.top": False, "axes.spines.right": False})
-    figure = (_sweep if result.get("sweep") else _cases)(plt, result)
+    figure = (_scale if result.get("scale") else _sweep if result.get("sweep") else _cases)(plt, result)
     figure.savefig(path, dpi=110)
     plt.close(figure)
 
@@ -115,4 +116,43 @@ def _sweep(plt: Any, result: Entry) -> Any:
     panels[0][0].set_ylabel("ns per element (less is better)" if over_tables else "GB/s of result (more is better)")
     what = "4 Mi random f32 out of tables of this size" if over_tables else "random rows of this size out of 256 MiB"
     figure.suptitle(f"{what}\n{_where(result)}", fontsize=9, x=0.08, ha="left")
+    return figure
+
+
+# Each source of the scale run has its colour, from cache to memory and from light to dark.
+SOURCES = {"L1": "#7cb8e8", "L2": "#3d8fd1", "LLC": "#0b5fa5", "DRAM": "#083a66", "bytes": "#7a4fa3"}
+
+
+def _scale(plt: Any, result: Entry) -> Any:
+    entries = result["scale"]
+    panels = list(dict.fromkeys((entry["threads"], entry["form"]) for entry in entries))
+    panels.sort()
+    figure, grid = plt.subplots(1, len(panels), figsize=(3.1 * len(panels) + 1, 4), sharey=True, squeeze=False)
+    figure.subplots_adjust(left=0.06, right=0.99, top=0.74, bottom=0.14, wspace=0.06)
+    for axes, panel in zip(grid[0], panels, strict=True):
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log")
+        axes.set_title(f"{panel[0]} thread{'s' if panel[0] > 1 else ''}, {panel[1]}", fontsize=9, loc="left")
+        axes.grid(axis="y", which="both", color="#ececec", lw=0.6)
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.yaxis.set_minor_formatter(lambda value, _: f"{value:g}" if f"{value:.0e}"[0] in "25" else "")
+        axes.set_xticks([1 << power for power in range(10, 34, 5)])
+        axes.set_xlabel("elements of a call")
+        for entry in entries:
+            if (entry["threads"], entry["form"]) != panel:
+                continue
+            cost = {count: seconds * 1e9 for count, seconds in costs(entry).items()}
+            colour = SOURCES[entry["series"]]
+            axes.plot(list(cost), list(cost.values()), "-", marker="o", ms=3, color=colour, lw=1.4)
+            fixed = [entry["fixed"] * 1e9 / count for count in cost]
+            if entry["series"] == "L1":
+                axes.plot(list(cost), fixed, ":", color=LIMIT, lw=1.2)
+    values = [seconds * 1e9 for entry in entries for seconds in costs(entry).values()]
+    grid[0][0].set_ylim(min(values) / 5, max(values) * 1.3)
+    grid[0][0].set_ylabel("ns per element (less is better)")
+    about = {entry["series"]: entry["about"] for entry in entries}
+    handles = [grid[0][0].plot([], [], "o-", ms=3, color=SOURCES[name], label=text)[0] for name, text in about.items()]
+    handles.append(grid[0][0].plot([], [], ":", color=LIMIT, label="fixed cost of a call ÷ elements")[0])
+    figure.legend(handles=handles, loc="upper left", bbox_to_anchor=(0.05, 0.94), ncols=3, frameon=False, fontsize=8)
+    figure.suptitle(f"Random elements of a source of one size\n{_where(result)}", fontsize=9, x=0.06, ha="left", y=1.0)
     return figure

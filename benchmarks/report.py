@@ -266,6 +266,15 @@ def head(result: Entry) -> str:
     )
 
 
+def facts(result: Entry) -> str:
+    """The machine and the command of a result of our forms alone."""
+    machine = result["machine"]
+    return (
+        f"{machine['cpu']}, {machine['kernel']}, {result['threads']} threads; python {machine['versions']['python']}, "
+        f"numpy {machine['versions']['numpy']}; {machine['date']}; `{machine['command']}`"
+    )
+
+
 PARTS: dict[str, Callable[[Entry], str]] = {
     "all": markdown,
     "head": head,
@@ -275,20 +284,25 @@ PARTS: dict[str, Callable[[Entry], str]] = {
     "tables": table_table,
     "tables_short": short_table_table,
 }
+OTHER_PARTS = ("scale", "memory")  # of runs of their own
 MARKED = re.compile(r"(<!-- benchmarks: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def write(result: Entry, path: Path) -> None:
     """Replace the text in each `<!-- benchmarks: PART -->` ... `<!-- end -->` of a page by the generated part."""
-
-    if result["quick"] or result.get("sweep"):
+    if result["quick"] or result.get("sweep") or "cases" not in result:
         raise SystemExit("--write wants a run of the cases at their full sizes")
+    fill(path, {name: part(result) for name, part in PARTS.items()})
+
+
+def fill(path: Path, parts: dict[str, str]) -> None:
+    """Put these parts between their marks of a page. A part without measurements is not changed."""
 
     def filled(match: re.Match[str]) -> str:
-        if match[2] not in PARTS:
-            raise SystemExit(f"{path}: there is no part {match[2]!r}, expected {', '.join(PARTS)}")
-        part = PARTS[match[2]](result)
-        return f"{match[1]}{part}\n{match[3]}" if part else match[0]  # a part without measurements is not changed
+        if match[2] not in {*PARTS, *OTHER_PARTS}:
+            raise SystemExit(f"{path}: there is no part {match[2]!r}, expected {', '.join((*PARTS, *OTHER_PARTS))}")
+        part = parts.get(match[2])
+        return f"{match[1]}{part}\n{match[3]}" if part else match[0]
 
     text, count = MARKED.subn(filled, path.read_text())
     if count == 0:
