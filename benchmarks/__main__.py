@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import sys
 import time
@@ -15,6 +16,7 @@ os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
 
 from . import decisions, harness, limits, machine, plot, report
 from .cases import CASES, Case
+from .decision_sizes import CELLS
 from .harness import LIBRARIES
 from .sweeps import SECONDS, SWEEPS
 
@@ -46,6 +48,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--decisions", action="store_true", help="our forms alone, with the main decisions forced the other way"
+    )
+    parser.add_argument("--sizes", action="store_true", help="the same over source arrays and results of all sizes")
+    parser.add_argument(
+        "--levels", action="store_true", help="our forms alone, with the instruction sets of older processors"
     )
     parser.add_argument("--list", action="store_true", help="list the cases")
     return parser
@@ -115,10 +121,28 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _decisions(arguments: argparse.Namespace) -> int:
-    entries = decisions.measure(chosen(arguments.only, CASES), arguments.threads, arguments.quick)
-    print(decisions.table(entries))
+    """Our forms with other decisions or levels. A JSON file that exists gets the new entries beside those it has."""
+    threads, quick, only = arguments.threads, arguments.quick, arguments.only
+    found: dict[str, list[dict[str, Any]]] = {}
+    if arguments.decisions:
+        found["decisions"] = decisions.measure(chosen(only, CASES), threads, quick)
+    if arguments.sizes:
+        cells = [cell for cell in CELLS if only is None or any(cell.name.startswith(word) for word in only)]
+        found["sizes"] = decisions.measure_cells(cells, threads, quick)
+    for name in ("decisions", "sizes"):
+        if name in found:
+            print(decisions.table(found[name]) + "\n")
+    if arguments.levels:
+        cases = chosen(only or list(decisions.LEVEL_CASES), CASES)
+        level = importlib.import_module("gatherscatter").show_config()["isa_supported"]
+        found["levels"] = decisions.measure(cases, threads, quick, decisions.levels(level))
+        print(decisions.level_table(found["levels"], level))
     if arguments.json:
-        facts = {"schema": 1, "machine": machine.describe(), "threads": arguments.threads, "decisions": entries}
+        facts = report.load(arguments.json) if arguments.json.exists() else {"schema": 1, "runs": []}
+        facts["runs"].append({"machine": machine.describe(), "threads": threads})
+        for name, entries in found.items():
+            fresh = {entry["name"] for entry in entries}
+            facts[name] = [entry for entry in facts.get(name, []) if entry["name"] not in fresh] + entries
         report.save(facts, arguments.json)
     return 0
 
@@ -129,7 +153,7 @@ def main() -> int:
         for case in SWEEPS[arguments.sweep] if arguments.sweep else CASES:
             print(f"{case.number:>4}  {case.name:<22} {case.about}")
         return 0
-    if arguments.decisions:
+    if arguments.decisions or arguments.sizes or arguments.levels:
         return _decisions(arguments)
     if arguments.plot:
         plot.library()  # fails before the run, which takes minutes, if matplotlib is missing
