@@ -124,9 +124,16 @@ TEST_CASE("results from stream_bytes on get streaming stores, where whole cache 
   tuning.stream_bytes = 64 * 128;
   REQUIRE(streams(take_plan(64 * 32), tuning, Direction::gather));
   REQUIRE_FALSE(streams(take_plan(64 * 32 - 1), tuning, Direction::gather));
-  REQUIRE_FALSE(streams(take_plan(64 * 32), tuning, Direction::scatter));  // targets of 4 bytes
-  REQUIRE(streams(take_plan(128, 64), tuning, Direction::scatter));
-  REQUIRE_FALSE(streams(take_plan(127, 64), tuning, Direction::scatter));
+  const int64_t many = tuning.stream_bytes / 4;  // units of a large source array
+  tuning.stream_far_bytes = 2 * tuning.stream_bytes;
+  REQUIRE_FALSE(streams(take_plan(2 * many - 1, 4, IndexType::i64, many), tuning, Direction::gather));
+  REQUIRE(streams(take_plan(2 * many, 4, IndexType::i64, many), tuning, Direction::gather));
+  REQUIRE(streams(take_plan(many, 4, IndexType::i64, many - 1), tuning, Direction::gather));
+  REQUIRE(streams(take_plan(many, 24, IndexType::i64, many), tuning, Direction::gather));
+  REQUIRE(streams(gather_plan(32, many / 64, 64), tuning, Direction::gather));           // another axis than the last
+  REQUIRE_FALSE(streams(take_plan(64 * 32), tuning, Direction::scatter));                // targets of 4 bytes
+  REQUIRE(streams(take_plan(10, 64, IndexType::i64, 128), tuning, Direction::scatter));  // the target decides
+  REQUIRE_FALSE(streams(take_plan(1000, 64, IndexType::i64, 127), tuning, Direction::scatter));
   tuning.general = true;
   REQUIRE_FALSE(streams(take_plan(64 * 32), tuning, Direction::gather));
 }
