@@ -7,7 +7,7 @@ import importlib
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -123,27 +123,30 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
 def _decisions(arguments: argparse.Namespace) -> int:
     """Our forms with other decisions or levels. A JSON file that exists gets the new entries beside those it has."""
     threads, quick, only = arguments.threads, arguments.quick, arguments.only
-    found: dict[str, list[dict[str, Any]]] = {}
+    level = importlib.import_module("gatherscatter").show_config()["isa_supported"]
+    parts: dict[str, Iterator[dict[str, Any]]] = {}
     if arguments.decisions:
-        found["decisions"] = decisions.measure(chosen(only, CASES), threads, quick)
+        parts["decisions"] = decisions.measure(chosen(only, CASES), threads, quick)
     if arguments.sizes:
         cells = [cell for cell in CELLS if only is None or any(cell.name.startswith(word) for word in only)]
-        found["sizes"] = decisions.measure_cells(cells, threads, quick)
-    for name in ("decisions", "sizes"):
-        if name in found:
-            print(decisions.table(found[name]) + "\n")
+        parts["sizes"] = decisions.measure_cells(cells, threads, quick)
     if arguments.levels:
-        cases = chosen(only or list(decisions.LEVEL_CASES), CASES)
-        level = importlib.import_module("gatherscatter").show_config()["isa_supported"]
-        found["levels"] = decisions.measure(cases, threads, quick, decisions.levels(level))
-        print(decisions.level_table(found["levels"], level))
-    if arguments.json:
-        facts = report.load(arguments.json) if arguments.json.exists() else {"schema": 1, "runs": []}
-        facts["runs"].append({"machine": machine.describe(), "threads": threads})
-        for name, entries in found.items():
-            fresh = {entry["name"] for entry in entries}
-            facts[name] = [entry for entry in facts.get(name, []) if entry["name"] not in fresh] + entries
-        report.save(facts, arguments.json)
+        cases = chosen(only, CASES) if only else [case for case in CASES if case.name in decisions.LEVEL_CASES]
+        parts["levels"] = decisions.measure(cases, threads, quick, decisions.levels(level))
+    facts: dict[str, Any] = {"schema": 1, "runs": []}
+    if arguments.json and arguments.json.exists():
+        facts = report.load(arguments.json)
+        if "runs" not in facts:
+            raise SystemExit(f"{arguments.json} is a result of the suite, not of --decisions, --sizes or --levels")
+    facts["runs"].append({"machine": machine.describe(), "threads": threads})
+    for part, measured in parts.items():
+        entries = []
+        for entry in measured:
+            entries.append(entry)
+            facts[part] = [one for one in facts.get(part, []) if one["name"] != entry["name"]] + [entry]
+            if arguments.json:
+                report.save(facts, arguments.json)  # after every call, so that a run that fails keeps its results
+        print((decisions.level_table(entries, level) if part == "levels" else decisions.table(entries)) + "\n")
     return 0
 
 

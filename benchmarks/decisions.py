@@ -17,7 +17,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from functools import partial
 from typing import Any
@@ -186,22 +186,19 @@ def _measure_call(processes: dict[str, Process], request: Entry, quick: bool) ->
     return code, {name: statistics.median(one[name] for one in again) for name in found}
 
 
-def measure(cases: Iterable[Case], threads: int, quick: bool, settings: Settings = FORCED) -> list[Entry]:
+def measure(cases: Iterable[Case], threads: int, quick: bool, settings: Settings = FORCED) -> Iterator[Entry]:
     """One entry for each case in which we have a form."""
-    entries = []
     with ExitStack() as stack:
         processes = {name: stack.enter_context(Process(own)) for name, own in settings.items()}
         for case in cases:
             print(f"{case.number:>4} {case.name}", file=sys.stderr, flush=True)
             code, found = _measure_call(processes, {"name": case.name, "threads": threads, "quick": quick}, quick)
             if code:
-                entries.append({"case": case.number, "name": case.name, "code": code, **found})
-    return entries
+                yield {"case": case.number, "name": case.name, "code": code, **found}
 
 
-def measure_cells(cells: Iterable[Cell], threads: int, quick: bool) -> list[Entry]:
+def measure_cells(cells: Iterable[Cell], threads: int, quick: bool) -> Iterator[Entry]:
     """One entry for each cell. Calls of the largest sizes are forced one way only, because memory is limited."""
-    entries = []
     for large, group in itertools.groupby(
         sorted(cells, key=lambda cell: cell.is_large), key=lambda cell: cell.is_large and not quick
     ):
@@ -212,8 +209,7 @@ def measure_cells(cells: Iterable[Cell], threads: int, quick: bool) -> list[Entr
                 print(cell.name, file=sys.stderr, flush=True)
                 place = {"family": cell.family, "source": cell.source, "result": cell.result}
                 _, found = _measure_call(processes, {**place, "threads": threads, "quick": quick}, quick)
-                entries.append({"name": cell.name, **place, **found})
-    return entries
+                yield {"name": cell.name, **place, **found}
 
 
 def table(entries: list[Entry]) -> str:
