@@ -310,10 +310,10 @@ inline std::vector<RunSetup> run_setups() {
   runs.tuning.l2_bytes = 1024;
   runs.tuning.far_bytes = 1;
   RunSetup stream{"stream", {}, 1};
-  stream.tuning.stream_bytes = stream.tuning.stream_far_bytes = 1;
+  stream.tuning.stream_bytes = stream.tuning.stream_late_bytes = 1;
   RunSetup both{"ahead and stream, threads", {}, 3};
   both.tuning.l2_bytes = 64;
-  both.tuning.far_bytes = both.tuning.stream_bytes = both.tuning.stream_far_bytes = 1;
+  both.tuning.far_bytes = both.tuning.stream_bytes = both.tuning.stream_late_bytes = 1;
   RunSetup threads{"threads", {}, 2};
   for (RunSetup* setup : {&both, &threads}) {
     setup->tuning.min_chunk_bytes = 64;
@@ -322,7 +322,7 @@ inline std::vector<RunSetup> run_setups() {
     setup->tuning.min_slice_bytes = 8;
     setup->tuning.serial_points = 0;
     setup->tuning.serial_points_far = 0;
-    setup->tuning.serial_row_bytes = 0;
+    setup->tuning.serial_row_bytes = setup->tuning.serial_near_bytes = 0;
     setup->tuning.bitmap_share = 0;
   }
   RunSetup whole = threads;  // no slices: all threads process all points

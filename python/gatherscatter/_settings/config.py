@@ -17,10 +17,11 @@ _THRESHOLDS: Final = {
     "far_target_bytes": ("GS_FAR_TABLE_BYTES", "GS_L2_BYTES"),
     "far_column_bytes": ("GS_FAR_COLUMN_BYTES", "GS_FAR_TABLE_BYTES", "GS_L2_BYTES"),
     "stream_bytes": ("GS_STREAM_BYTES", "GS_LLC_BYTES"),
-    "stream_far_bytes": ("GS_STREAM_BYTES", "GS_LLC_BYTES"),
+    "stream_late_bytes": ("GS_STREAM_BYTES", "GS_LLC_BYTES"),
     "serial_points": ("GS_SERIAL_POINTS",),
     "serial_points_far": ("GS_SERIAL_POINTS_FAR",),
     "serial_row_bytes": ("GS_SERIAL_ROW_BYTES",),
+    "serial_near_bytes": ("GS_SERIAL_ROW_BYTES",),
 }
 _AT_IMPORT: Final = frozenset(name for name in os.environ if name.startswith("GS_"))
 
@@ -89,8 +90,9 @@ def show_config() -> dict[str, Any]:
         ``isa_supported``, ``cpu_model``, ``processors``, ``threads``, ``l2_bytes``, ``llc_bytes``, the thresholds that
         ``python -m gatherscatter tune`` measures (``far_table_bytes`` and so on; ``far_vector_bytes`` replaces
         ``far_table_bytes`` for units of 4 and 8 bytes, ``far_target_bytes`` for the targets of scatters,
-        ``far_column_bytes`` for columns of tables, ``stream_far_bytes`` replaces ``stream_bytes`` for units of up to 16
-        bytes from source arrays of at least ``stream_bytes``), their ``sources``
+        ``far_column_bytes`` for columns of tables, ``stream_late_bytes`` replaces ``stream_bytes`` for units of up to
+        16 bytes from anywhere in at least ``stream_bytes`` and for longer ones from less, ``serial_near_bytes``
+        replaces ``serial_row_bytes`` for source arrays in a cache), their ``sources``
         (``"default"``, an environment variable, or the path of the file that ``tune --save`` wrote), the state of the
         memory pool, and
         ``cuda``: whether a CUDA module was ``built``, for which ``architectures``, with which ``runtime``; the version

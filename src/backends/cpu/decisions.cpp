@@ -50,8 +50,8 @@ Decision stream_decision(const Tuning& tuning, const Plan& plan, const Job& job,
 
 }  // namespace
 
-std::vector<Decision> decisions_of(Run run, const Tuning& tuning, const Plan& plan, Direction direction,
-                                   const Combine& combine, int available) {
+std::vector<Decision> decisions_of(const Tuning& tuning, const Plan& plan, Direction direction, const Combine& combine,
+                                   int available) {
   std::vector<Decision> all;
   if (plan.space.count() == 0) return all;
   Prepared prepared;

@@ -4,13 +4,12 @@
 #include <vector>
 
 #include "backends/backend.h"
-#include "backends/cpu/kernel_levels.h"
 #include "backends/cpu/tuning.h"
 
 namespace gs::cpu {
 
 // Every decision comes from the functions that run the plan. Addresses are not known, and are taken to be aligned.
-std::vector<Decision> decisions_of(Run run, const Tuning& tuning, const Plan& plan, Direction direction,
-                                   const Combine& combine, int available);
+std::vector<Decision> decisions_of(const Tuning& tuning, const Plan& plan, Direction direction, const Combine& combine,
+                                   int available);
 
 }  // namespace gs::cpu

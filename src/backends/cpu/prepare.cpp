@@ -119,9 +119,9 @@ Comparison streaming(const Plan& plan, const Tuning& tuning, Direction direction
   }
   // Positions all over a large array; rows of a matrix, each with indices of its own, are read in order.
   const bool is_random = plan.kind == PlanKind::elements && !plan.index.empty() && plan.fold.empty();
-  if (is_random && (plan.index[0].extent - 1) * plan.index[0].step + plan.unit >= tuning.stream_bytes) {
-    return {"bytes written", plan.bytes_moved(), "stream_far_bytes", tuning.stream_far_bytes};
-  }
+  const bool is_late = is_random ? (plan.index[0].extent - 1) * plan.index[0].step + plan.unit >= tuning.stream_bytes
+                                 : !is_element(plan.unit) && indexed_bytes(plan) < tuning.stream_bytes;
+  if (is_late) return {"bytes written", plan.bytes_moved(), "stream_late_bytes", tuning.stream_late_bytes};
   return {"bytes written", plan.bytes_moved(), "stream_bytes", tuning.stream_bytes};
 }
 
@@ -139,11 +139,12 @@ const char* obstacle_to_prefetch(const Job& job) {
 
 Comparison sharing(const Plan& plan, const Tuning& tuning) {
   const int64_t count = plan.space.count();
-  const Comparison points = is_far(plan, tuning)
-                                ? Comparison{"points", count, "serial_points_far", tuning.serial_points_far}
+  const bool far = is_far(plan, tuning);
+  const Comparison points = far ? Comparison{"points", count, "serial_points_far", tuning.serial_points_far}
                                 : Comparison{"points", count, "serial_points", tuning.serial_points};
   if (points.is_met() || is_element(std::max<int64_t>(plan.unit, 1))) return points;
-  return {"bytes moved", plan.bytes_moved(), "serial_row_bytes", tuning.serial_row_bytes};
+  if (far) return {"bytes moved", plan.bytes_moved(), "serial_row_bytes", tuning.serial_row_bytes};
+  return {"bytes moved", plan.bytes_moved(), "serial_near_bytes", tuning.serial_near_bytes};
 }
 
 void prepare(const Plan& plan, const Buffers& buffers, Direction direction, const Tuning& tuning, Prepared& prepared) {

@@ -15,6 +15,10 @@ namespace gs::cpu {
 inline constexpr int64_t kSerialPoints = 16384;         // units up to 16 bytes, source array in a cache
 inline constexpr int64_t kSerialPointsFar = 4096;       // units up to 16 bytes, source array in main memory
 inline constexpr int64_t kSerialRowBytes = 128 * 1024;  // bytes moved, longer units
+// As kSerialRowBytes, in multiples of it, where the source array is in a cache: with 256 KiB one thread takes 0.82 of
+// the time of two, with 1 MiB 1.4 to 2.0; 256 KiB from 64 MiB 1.27 (Zen 5; on a Xeon, from memory, 1.06, and 512
+// KiB 1.40).
+inline constexpr int64_t kSerialNearFactor = 4;
 
 // ---- work chunks: small enough for an even division and for polls of Ctrl-C, large enough to hide the cost of a claim
 inline constexpr int64_t kChunksPerThread = 8;
@@ -81,10 +85,11 @@ inline constexpr int64_t kFarTargetsPerL2 = 16;
 // are streamed, 0.68 with 4 MiB; into 16 MiB 0.90, into 4 MiB 1.25 (Zen 5; on a Xeon only 128 MiB into 128 MiB were
 // measured, 0.79).
 inline constexpr int64_t kStreamBytes = 16 * 1024 * 1024;
-// As kStreamBytes for units of up to 16 bytes, in multiples of it, where the source array has at least kStreamBytes
-// too: reading then takes most of the time, and 16 MiB of 4-byte units from 64 MiB take 0.87 of the time without
-// streaming stores, 64 MiB 0.90, 256 MiB 0.94 (Zen 5); but 64 MiB of them take 1.26 of it on a Xeon with zipf indices.
-inline constexpr int64_t kStreamFarFactor = 2;
+// As kStreamBytes, in multiples of it, for small units from anywhere in a source array of at least kStreamBytes, and
+// for longer units from a smaller one. Without streaming stores 16 MiB of 4-byte units from 64 MiB take 0.87 and 0.98
+// of the time in two runs, 64 MiB 0.90; 16 MiB of rows of 256 bytes from 256 KiB 0.53, 64 MiB 1.28 (Zen 5). On a Xeon
+// only 64 MiB of 4-byte units were measured: 1.26 with zipf indices.
+inline constexpr int64_t kStreamLateFactor = 2;
 inline constexpr int64_t kStreamPartOfLlc = 2;  // with GS_LLC_BYTES: results of at least LLC / this
 
 // ---- tiles: packed columns of a source array, for a gather along an axis that is not the last one
@@ -106,8 +111,8 @@ struct Tuning {
   int64_t far_vector_bytes = 4 << 20;   // far_bytes of the `vectors` path
   int64_t far_target_bytes = 16 << 20;  // far_bytes of scatters, for their prefetches
   int64_t stream_bytes = kStreamBytes;  // a result or target of at least so many bytes gets streaming stores
-  int64_t stream_far_bytes = kStreamFarFactor * kStreamBytes;  // stream_bytes of small units from a large source array
-  bool general = false;                                        // run everything on the general path
+  int64_t stream_late_bytes = kStreamLateFactor * kStreamBytes;  // where streaming stores pay later
+  bool general = false;                                          // run everything on the general path
   bool vectors = false;      // the kernels have registers of sixteen positions (level v4)
   bool byte_tables = false;  // the processor has byte permutations (AVX-512 VBMI)
   TableTuning table;
@@ -118,6 +123,7 @@ struct Tuning {
   int64_t serial_points = kSerialPoints;
   int64_t serial_points_far = kSerialPointsFar;
   int64_t serial_row_bytes = kSerialRowBytes;
+  int64_t serial_near_bytes = kSerialNearFactor * kSerialRowBytes;
   int64_t round_points = kRoundPoints;
   int64_t min_slice_bytes = kMinSliceBytes;
   int64_t totals_window = kTotalsWindow;

@@ -14,8 +14,7 @@ namespace {
 // The decision of this name, for two threads; a failure if there is none.
 Decision find(const char* name, const Plan& plan, const cpu::Tuning& tuning, Direction direction = Direction::gather,
               const Combine& combine = {}, int available = 2) {
-  const cpu::Run run = cpu::kernels("baseline");
-  for (const Decision& each : cpu::decisions_of(run, tuning, plan, direction, combine, available)) {
+  for (const Decision& each : cpu::decisions_of(tuning, plan, direction, combine, available)) {
     if (std::string(each.name) == name) return each;
   }
   FAIL("no decision " << name);
@@ -41,22 +40,26 @@ TEST_CASE("the number of threads is explained by points, or by the bytes of long
   REQUIRE(find("threads", take_plan(tuning.serial_points - 1), tuning).chosen == "1");
   const Decision far = find("threads", take_plan(8, 4, IndexType::i64, tuning.far_bytes), tuning);
   REQUIRE(std::string(far.threshold) == "serial_points_far");
-  const Decision rows = find("threads", take_plan(tuning.serial_row_bytes / 1024, 1024), tuning);
+  const Plan large_rows = take_plan(tuning.serial_row_bytes / 1024, 1024, IndexType::i64, tuning.far_bytes / 1024);
+  const Decision rows = find("threads", large_rows, tuning);
   REQUIRE(rows.chosen == "2");
   REQUIRE(std::string(rows.threshold) == "serial_row_bytes");
   REQUIRE(rows.amount == tuning.serial_row_bytes);
+  const Decision small = find("threads", take_plan(tuning.serial_row_bytes / 1024, 1024), tuning);
+  REQUIRE(small.chosen == "1");
+  REQUIRE(std::string(small.threshold) == "serial_near_bytes");
   REQUIRE(find("threads", take_plan(tuning.serial_points), tuning, Direction::gather, {}, 1).threshold == nullptr);
 }
 
 TEST_CASE("prefetches and streaming stores are explained by bytes, or by what prevents them") {
   cpu::Tuning tuning;
   tuning.vectors = true;
-  const Plan take = take_plan(tuning.stream_far_bytes / 4, 4, IndexType::i64, tuning.stream_bytes / 4);
+  const Plan take = take_plan(tuning.stream_late_bytes / 4, 4, IndexType::i64, tuning.stream_bytes / 4);
   REQUIRE(std::string(find("prefetch", take, tuning).threshold) == "far_vector_bytes");
   REQUIRE(find("prefetch", take, tuning).chosen == "yes");
   REQUIRE(find("stream", take, tuning).chosen == "yes");
-  REQUIRE(find("stream", take, tuning).amount == tuning.stream_far_bytes);
-  REQUIRE(std::string(find("stream", take, tuning).threshold) == "stream_far_bytes");
+  REQUIRE(find("stream", take, tuning).amount == tuning.stream_late_bytes);
+  REQUIRE(std::string(find("stream", take, tuning).threshold) == "stream_late_bytes");
   REQUIRE(find("stream", take_plan(tuning.stream_bytes / 4 - 1), tuning).chosen == "no");
   REQUIRE(find("prefetch", take_plan(8), tuning).reason != nullptr);
   REQUIRE(find("stream", take, tuning, Direction::scatter).reason != nullptr);
@@ -84,7 +87,7 @@ TEST_CASE("every decision is that of the job, and its number is compared as it s
   Random random(31);
   cpu::Tuning tuning;
   tuning.far_bytes = tuning.far_vector_bytes = tuning.far_target_bytes = 64 << 10;
-  tuning.stream_bytes = tuning.stream_far_bytes = 32 << 10;
+  tuning.stream_bytes = tuning.stream_late_bytes = 32 << 10;
   int met = 0;
   int missed = 0;
   for (int round = 0; round < 2000; ++round) {
