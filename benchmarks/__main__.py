@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
 
 from . import decisions, harness, limits, machine, memory, memory_cases, plot, report, scale, work
 from .cases import CASES, Case
+from .decision_sizes import CELLS
 from .harness import LIBRARIES
 from .sweeps import SECONDS, SWEEPS
 
@@ -55,6 +57,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--memory", action="store_true", help="ours alone: the bytes that each operator allocates beyond its result"
+    )
+    parser.add_argument("--sizes", action="store_true", help="the same over source arrays and results of all sizes")
+    parser.add_argument(
+        "--levels", action="store_true", help="our forms alone, with the instruction sets of older processors"
     )
     parser.add_argument("--list", action="store_true", help="list the cases")
     return parser
@@ -124,11 +130,32 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _decisions(arguments: argparse.Namespace) -> int:
-    entries = decisions.measure(chosen(arguments.only, CASES), arguments.threads, arguments.quick)
-    print(decisions.table(entries))
-    if arguments.json:
-        facts = {"schema": 1, "machine": machine.describe(), "threads": arguments.threads, "decisions": entries}
-        report.save(facts, arguments.json)
+    """Our forms with other decisions or levels. A JSON file that exists gets the new entries beside those it has."""
+    threads, quick, only = arguments.threads, arguments.quick, arguments.only
+    level = importlib.import_module("gatherscatter").show_config()["isa_supported"]
+    parts: dict[str, Iterator[dict[str, Any]]] = {}
+    if arguments.decisions:
+        parts["decisions"] = decisions.measure(chosen(only, CASES), threads, quick)
+    if arguments.sizes:
+        cells = [cell for cell in CELLS if only is None or any(cell.name.startswith(word) for word in only)]
+        parts["sizes"] = decisions.measure_cells(cells, threads, quick)
+    if arguments.levels:
+        cases = chosen(only, CASES) if only else [case for case in CASES if case.name in decisions.LEVEL_CASES]
+        parts["levels"] = decisions.measure(cases, threads, quick, decisions.levels(level))
+    facts: dict[str, Any] = {"schema": 1, "runs": []}
+    if arguments.json and arguments.json.exists():
+        facts = report.load(arguments.json)
+        if "runs" not in facts:
+            raise SystemExit(f"{arguments.json} is a result of the suite, not of --decisions, --sizes or --levels")
+    facts["runs"].append({"machine": machine.describe(), "threads": threads})
+    for part, measured in parts.items():
+        entries = []
+        for entry in measured:
+            entries.append(entry)
+            facts[part] = [one for one in facts.get(part, []) if one["name"] != entry["name"]] + [entry]
+            if arguments.json:
+                report.save(facts, arguments.json)  # after every call, so that a run that fails keeps its results
+        print((decisions.level_table(entries, level) if part == "levels" else decisions.table(entries)) + "\n")
     return 0
 
 
@@ -192,7 +219,7 @@ def main() -> int:
         for case in SWEEPS[arguments.sweep] if arguments.sweep else CASES:
             print(f"{case.number:>4}  {case.name:<22} {case.about}")
         return 0
-    if arguments.decisions:
+    if arguments.decisions or arguments.sizes or arguments.levels:
         return _decisions(arguments)
     if arguments.work:
         return _work(arguments)

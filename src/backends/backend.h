@@ -54,6 +54,17 @@ class SmallMove {
   virtual bool allows(const std::byte* index) const = 0;
 };
 
+// A decision about how a plan is run, as explain shows it: what was chosen, and the comparison by which.
+struct Decision {
+  const char* name;
+  std::string chosen;
+  const char* quantity = nullptr;  // what was compared; null if the decision needs no number
+  int64_t amount = 0;
+  const char* threshold = nullptr;  // its name in `thresholds`
+  int64_t value = 0;
+  const char* reason = nullptr;  // of a decision without a number
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -96,6 +107,10 @@ class Backend {
   // The name of the kernel that `move` would choose, and the number of threads that it would use.
   virtual std::string kernel(const Plan& plan, Direction direction, const Combine& combine, int available) const = 0;
   virtual int threads(const Plan& plan, Direction direction, int available) const = 0;
+  // The decisions that depend on thresholds; empty if the backend has none.
+  virtual std::vector<Decision> decisions(const Plan&, Direction, const Combine&, int /*available*/) const {
+    return {};
+  }
 };
 
 // A threshold: the name and the value of a measured number that decides how a plan is run.

@@ -311,10 +311,10 @@ inline std::vector<RunSetup> run_setups() {
   runs.tuning.l2_bytes = 1024;
   runs.tuning.far_bytes = 1;
   RunSetup stream{"stream", {}, 1};
-  stream.tuning.stream_bytes = 1;
+  stream.tuning.stream_bytes = stream.tuning.stream_late_bytes = 1;
   RunSetup both{"ahead and stream, threads", {}, 3};
   both.tuning.l2_bytes = 64;
-  both.tuning.far_bytes = both.tuning.stream_bytes = 1;
+  both.tuning.far_bytes = both.tuning.stream_bytes = both.tuning.stream_late_bytes = 1;
   RunSetup threads{"threads", {}, 2};
   for (RunSetup* setup : {&both, &threads}) {
     setup->tuning.min_chunk_bytes = 64;
@@ -323,7 +323,7 @@ inline std::vector<RunSetup> run_setups() {
     setup->tuning.min_slice_bytes = 8;
     setup->tuning.serial_points = 0;
     setup->tuning.serial_points_far = 0;
-    setup->tuning.serial_row_bytes = 0;
+    setup->tuning.serial_row_bytes = setup->tuning.serial_near_bytes = 0;
     setup->tuning.bitmap_share = 0;
   }
   RunSetup ranges = threads;  // no slices: the points are divided by ranges of targets
@@ -354,7 +354,7 @@ inline bool agrees(Case& test, Direction direction, const std::string& level, co
   cpu::Tuning tuning = setup.tuning;
   tuning.vectors = level == "v4";
   tuning.byte_tables = tuning.byte_tables && tuning.vectors;
-  tuning.far_vector_bytes = tuning.far_bytes;
+  tuning.far_vector_bytes = tuning.far_target_bytes = tuning.far_bytes;
   const Outcome outcome = cpu::move_with(cpu::kernels(level), tuning, test.plan, test.buffers(), direction, options);
   const bool same = target.bytes == expected;
   const bool guarded = std::equal(before.begin(), before.begin() + kGuard, target.bytes.begin()) &&

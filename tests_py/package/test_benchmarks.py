@@ -226,9 +226,8 @@ def test_decisions_are_forced_in_processes_of_their_own(tmp_path):
     entries = json.loads((tmp_path / "d.json").read_text())["decisions"]
     assert [entry["name"] for entry in entries] == ["take_L1", "bad_index"]
     for entry in entries:
-        assert all(
-            entry[name] > 0 for name in ("median", "stream always", "stream never", "fetch always", "fetch never")
-        )
+        forced = ("stream always", "stream never", "fetch always", "fetch never", "one thread", "all threads")
+        assert all(entry[name] > 0 for name in ("median", *forced))
         assert f"| {entry['name']} |" in done.stdout
 
 
@@ -255,6 +254,34 @@ def test_growth_of_work_is_the_processor_time_of_sixteen_threads_over_one(suite)
 
 
 @needs_suite
+def test_sizes_and_levels_are_added_to_one_file(tmp_path):
+    result_file = tmp_path / "d.json"
+    done = _suite("--sizes", "--quick", "--only", "rows_64B-64KiB", "scatter_rows-1024MiB", "--json", result_file)
+    assert done.returncode == 0, done.stderr
+    assert "| rows_64B-64KiB-64KiB |" in done.stdout and "| scatter_rows-1024MiB-4MiB |" in done.stdout
+    done = _suite("--levels", "--quick", "--only", "take_LLC", "--json", result_file)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(result_file.read_text())
+    assert [entry["name"] for entry in result["sizes"]] == ["rows_64B-64KiB-64KiB", "scatter_rows-1024MiB-4MiB"]
+    assert all(entry["median"] > 0 and entry["one thread"] > 0 for entry in result["sizes"])
+    assert [entry["name"] for entry in result["levels"]] == ["take_LLC"]
+    assert result["levels"][0]["baseline"] > 0
+    assert len(result["runs"]) == 2
+    assert all({"cpu", "command", "commit"} <= run["machine"].keys() for run in result["runs"])
+
+
+@needs_suite
+def test_sizes_reach_from_64_kib_to_1_gib(suite):
+    from benchmarks.decision_sizes import CELLS, FAMILIES
+
+    for family in FAMILIES:
+        cells = [cell for cell in CELLS if cell.family == family]
+        assert len({cell.name for cell in cells}) == len(cells)
+        assert {64 << 10, 1 << 30} <= {cell.source for cell in cells}
+        assert {64 << 10, 64 << 20} <= {cell.result for cell in cells}
+
+
+@needs_suite
 def test_a_wrong_decision_is_named(suite):
     from benchmarks import decisions
 
@@ -264,5 +291,5 @@ def test_a_wrong_decision_is_named(suite):
         {"case": "2", "name": "bad", "code": "", "median": 1e-3, **right, "stream always": 0.7, "fetch never": 0.8},
     ]
     lines = decisions.table(entries).splitlines()
-    assert lines[2] == "| good | 1 ms | 1.30 | 1.00 | 0.95 | 1.10 |  |"
+    assert lines[2] == "| good | 1 ms | 1.30 | 1.00 | 0.95 | 1.10 | \N{EN DASH} | \N{EN DASH} |  |"
     assert lines[3].endswith("| **stream always** |")

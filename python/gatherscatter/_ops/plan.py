@@ -9,7 +9,29 @@ from typing import Any
 
 from gatherscatter import _core
 from gatherscatter._ops.keywords import Duplicates, Reduce
+from gatherscatter._settings.config import threshold_sources
 from gatherscatter._values.source import as_source
+
+
+def _amount(number: int, name: str) -> str:
+    """A number with its unit; of bytes the largest of which it is a multiple of a quarter."""
+    if "bytes" in name:
+        for scale, unit in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+            if number >= scale and number * 4 % scale == 0:
+                return f"{number / scale:,.12g} {unit}"
+        return f"{number:,} B"
+    return f"{number:,}"
+
+
+def _decision_text(facts: dict[str, Any]) -> str:
+    """One decision as a line: what was chosen, and the comparison by which."""
+    start = f"{facts['decision']}: {facts['chosen']}, "
+    if "reason" in facts:
+        return f"{start}{facts['reason']}"
+    quantity, threshold, amount, value = (facts[key] for key in ("quantity", "threshold", "amount", "value"))
+    sign = ">=" if amount >= value else "<"
+    numbers = f"{quantity} {_amount(amount, quantity)} {sign} {threshold} {_amount(value, threshold)}"
+    return f"{start}{numbers} ({facts['source']})"
 
 
 @_core.plan_class
@@ -126,25 +148,37 @@ class Plan(_core.PlanBase):
         dict
             ``op``, ``planner``, ``input``, ``indices``, ``mask``, ``result_shape`` (in a scatter the shape to which
             `src` broadcasts), ``direction``, ``bounds``, ``negative``, ``kind`` (class of the innermost loop),
-            ``unit_bytes`` (bytes moved at one point), ``points``, ``bytes_moved``, ``tiles``, ``backend``, ``kernel``
-            and ``threads``; in a scatter also ``src``, ``reduce`` and ``duplicates``.
+            ``unit_bytes`` (bytes moved at one point), ``points``, ``bytes_moved``, ``tiles``, ``backend``, ``kernel``,
+            ``threads`` and ``decisions``; in a scatter also ``src``, ``reduce`` and ``duplicates``. Each of the
+            ``decisions`` is a dict with ``decision`` (its name) and ``chosen``; and with ``quantity`` and ``amount``
+            (what was measured), ``threshold`` and ``value`` (what it was compared with) and ``source`` (where the value
+            comes from, as in `show_config`), or with the ``reason`` if no threshold decided.
         """
-        return self._core.to_dict()
+        facts: dict[str, Any] = self._core.to_dict()
+        sources = threshold_sources()
+        for decision in facts["decisions"]:
+            if "threshold" in decision:
+                decision["source"] = sources[decision["threshold"]]
+        return facts
 
     def __repr__(self) -> str:
         facts = self.to_dict()
         indices = ", ".join(facts["indices"]) or f"mask {facts['mask']}"
-        return (
+        first = (
             f"Plan({facts['op']}: {facts['input']} by {indices} -> {facts['result_shape']}; {facts['kind']} of "
             f"{facts['unit_bytes']} B, {facts['bytes_moved']:,} B in all, kernel {facts['kernel']}, "
             f"{facts['threads']} thread{'s' if facts['threads'] != 1 else ''})"
         )
+        return "\n  ".join([first, *map(_decision_text, facts["decisions"])])
 
     def _repr_html_(self) -> str:
+        facts = self.to_dict()
+        cells = [(key, str(value)) for key, value in facts.items() if key != "decisions"]
+        cells += [("decision", _decision_text(decision)) for decision in facts["decisions"]]
         rows = "".join(
             f"<tr><th style='text-align:left'>{html.escape(key)}</th>"
-            f"<td style='text-align:left'>{html.escape(str(value))}</td></tr>"
-            for key, value in self.to_dict().items()
+            f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
+            for key, value in cells
         )
         return f"<table>{rows}</table>"
 
@@ -205,7 +239,8 @@ def explain(op: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Plan:
     Returns
     -------
     Plan
-        The result of `plan`; its ``repr`` and its notebook display show kind, kernel, bytes and threads.
+        The result of `plan`; its ``repr`` and its notebook display show kind, kernel, bytes, threads, and by
+        which number each decision was made.
 
     Examples
     --------

@@ -14,11 +14,14 @@ from gatherscatter._version import __version__
 _THRESHOLDS: Final = {
     "far_table_bytes": ("GS_FAR_TABLE_BYTES", "GS_L2_BYTES"),
     "far_vector_bytes": ("GS_FAR_TABLE_BYTES", "GS_L2_BYTES"),
+    "far_target_bytes": ("GS_FAR_TABLE_BYTES", "GS_L2_BYTES"),
     "far_column_bytes": ("GS_FAR_COLUMN_BYTES", "GS_FAR_TABLE_BYTES", "GS_L2_BYTES"),
     "stream_bytes": ("GS_STREAM_BYTES", "GS_LLC_BYTES"),
+    "stream_late_bytes": ("GS_STREAM_BYTES", "GS_LLC_BYTES"),
     "serial_points": ("GS_SERIAL_POINTS",),
     "serial_points_far": ("GS_SERIAL_POINTS_FAR",),
     "serial_row_bytes": ("GS_SERIAL_ROW_BYTES",),
+    "serial_near_bytes": ("GS_SERIAL_ROW_BYTES",),
 }
 _AT_IMPORT: Final = frozenset(name for name in os.environ if name.startswith("GS_"))
 
@@ -32,6 +35,12 @@ def _source_of(variables: tuple[str, ...], saved: dict[str, Any]) -> str:
             path: str = saved["path"]
             return path
     return "default"
+
+
+def threshold_sources() -> dict[str, str]:
+    """Where the value of each threshold comes from: "default", an environment variable, or a file of thresholds."""
+    saved = _core.saved_tuning()
+    return {name: _source_of(variables, saved) for name, variables in _THRESHOLDS.items()}
 
 
 def trim() -> int:
@@ -80,7 +89,10 @@ def show_config() -> dict[str, Any]:
         ``version``, ``backend`` (which runs calls on host arrays), ``isa`` (instruction set level in use),
         ``isa_supported``, ``cpu_model``, ``processors``, ``threads``, ``l2_bytes``, ``llc_bytes``, the thresholds that
         ``python -m gatherscatter tune`` measures (``far_table_bytes`` and so on; ``far_vector_bytes`` replaces
-        ``far_table_bytes`` for units of 4 and 8 bytes, ``far_column_bytes`` for columns of tables), their ``sources``
+        ``far_table_bytes`` for units of 4 and 8 bytes, ``far_target_bytes`` for the targets of scatters,
+        ``far_column_bytes`` for columns of tables, ``stream_late_bytes`` replaces ``stream_bytes`` for units of up to
+        16 bytes from anywhere in at least ``stream_bytes`` and for longer ones from less, ``serial_near_bytes``
+        replaces ``serial_row_bytes`` for source arrays in a cache), their ``sources``
         (``"default"``, an environment variable, or the path of the file that ``tune --save`` wrote), the state of the
         memory pool, and
         ``cuda``: whether a CUDA module was ``built``, for which ``architectures``, with which ``runtime``; the version
@@ -98,6 +110,5 @@ def show_config() -> dict[str, Any]:
     True
     """
     facts = _core.config()
-    saved = _core.saved_tuning()
-    sources = {name: _source_of(variables, saved) for name, variables in _THRESHOLDS.items() if name in facts}
+    sources = {name: source for name, source in threshold_sources().items() if name in facts}
     return {"version": __version__, **facts, "sources": sources, "cuda": _cuda_facts()}

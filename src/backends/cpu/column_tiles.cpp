@@ -100,7 +100,7 @@ Outcome gather_column_tiles(Run run, const Tuning& tuning, const Plan& plan, con
                     &buffers,
                     columns,
                     (space.extent(last) + columns - 1) / columns,
-                    plan.bytes_moved() >= tuning.stream_bytes};
+                    streaming(plan, tuning, Direction::gather).is_met()};
   const int64_t matrices = space.count() / space.extent(last) / space.extent(last - 1);
   host::InterruptPoller poller(options.interrupted);
   const host::Task task{matrices * tiles.per_matrix, run_tile, &tiles, &poller};

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "backends/cpu/column_tiles.h"
+#include "backends/cpu/decisions.h"
 #include "backends/cpu/move_points.h"
 #include "backends/cpu/parallel_scatter.h"
 #include "backends/cpu/plan_form.h"
@@ -54,19 +55,22 @@ class Cpu final : public HostBackend {
     return cut(plan, tuning_, available).threads;
   }
 
+  std::vector<Decision> decisions(const Plan& plan, Direction direction, const Combine& combine,
+                                  int available) const override {
+    return decisions_of(tuning_, plan, direction, combine, available);
+  }
+
   const ColumnKernels& columns() const override { return columns_; }
   Outcome parallel_for(const ParallelWork& work, const RunOptions& options) const override {
     return cpu::parallel_for(work, options);
   }
   TableTuning table_tuning() const override { return tuning_.table; }
   std::vector<Threshold> thresholds() const override {
-    return {{"far_table_bytes", tuning_.far_bytes},
-            {"far_vector_bytes", tuning_.far_vector_bytes},
-            {"stream_bytes", tuning_.stream_bytes},
-            {"serial_points", tuning_.serial_points},
-            {"serial_points_far", tuning_.serial_points_far},
-            {"serial_row_bytes", tuning_.serial_row_bytes},
-            {"far_column_bytes", tuning_.table.far_column_bytes}};
+    return {{"far_table_bytes", tuning_.far_bytes},           {"far_vector_bytes", tuning_.far_vector_bytes},
+            {"far_target_bytes", tuning_.far_target_bytes},   {"stream_bytes", tuning_.stream_bytes},
+            {"stream_late_bytes", tuning_.stream_late_bytes}, {"serial_points", tuning_.serial_points},
+            {"serial_points_far", tuning_.serial_points_far}, {"serial_row_bytes", tuning_.serial_row_bytes},
+            {"serial_near_bytes", tuning_.serial_near_bytes}, {"far_column_bytes", tuning_.table.far_column_bytes}};
   }
 
  private:

@@ -54,19 +54,13 @@ void prepare_fill(const Plan& plan, const std::byte* fill, Direction direction, 
   }
 }
 
-int64_t indexed_bytes(const Plan& plan) {
-  const Span span = indexed_span(plan);
-  return span.high - span.low;
-}
-
 // Chooses what is prefetched. If the innermost axis is long, and the part of the source array that one run reads fits
 // into L2 (for example one row of a matrix), that part is prefetched line by line, one run ahead. Otherwise the indexed
 // addresses of later points are prefetched.
 void choose_ahead(const Plan& plan, const Tuning& tuning, Job& job) {
   job.ahead = Ahead::none;
   job.run_span = 0;
-  if (job.general || job.indices == 0 || job.count <= kBlockAhead) return;
-  if (indexed_bytes(plan) < (job.form == Form::vectors ? tuning.far_vector_bytes : tuning.far_bytes)) return;
+  if (obstacle_to_prefetch(job) != nullptr || !fetching(plan, tuning, job).is_met()) return;
   job.ahead = job.scatter ? Ahead::units : Ahead::points;
   if (job.scatter || !has_elements_form(plan, job) || job.rank < 2) return;
   const IndexArray& index = plan.index[0];
@@ -96,8 +90,58 @@ int block_size(const Job& job) {
 
 }  // namespace
 
+namespace {
+
+int64_t indexed_bytes(const Plan& plan) {
+  const Span span = indexed_span(plan);
+  return span.high - span.low;
+}
+
+}  // namespace
+
 bool is_far(const Plan& plan, const Tuning& tuning) {
-  return indexed_bytes(plan) >= tuning.far_bytes;
+  return farness(plan, tuning).is_met();
+}
+
+Comparison farness(const Plan& plan, const Tuning& tuning) {
+  return {"indexed bytes", indexed_bytes(plan), "far_table_bytes", tuning.far_bytes};
+}
+
+Comparison fetching(const Plan& plan, const Tuning& tuning, const Job& job) {
+  if (job.scatter) return {"indexed bytes", indexed_bytes(plan), "far_target_bytes", tuning.far_target_bytes};
+  if (job.form != Form::vectors) return farness(plan, tuning);
+  return {"indexed bytes", indexed_bytes(plan), "far_vector_bytes", tuning.far_vector_bytes};
+}
+
+Comparison streaming(const Plan& plan, const Tuning& tuning, Direction direction) {
+  if (direction == Direction::scatter) {
+    return {"indexed bytes", indexed_bytes(plan), "stream_bytes", tuning.stream_bytes};
+  }
+  const bool is_late = !is_element(plan.unit) && indexed_bytes(plan) < tuning.stream_bytes;
+  if (is_late) return {"bytes written", plan.bytes_moved(), "stream_late_bytes", tuning.stream_late_bytes};
+  return {"bytes written", plan.bytes_moved(), "stream_bytes", tuning.stream_bytes};
+}
+
+const char* obstacle_to_streaming(const Job& job) {
+  if (!job.scatter) return job.packed ? nullptr : "the result is not written in order";
+  return job.whole_lines || (!job.general && job.unit >= kStreamInside) ? nullptr : "the units are short";
+}
+
+const char* obstacle_to_prefetch(const Job& job) {
+  if (job.general || job.indices == 0 || job.count <= kBlockAhead) return "few points";
+  if (!job.scatter) return nullptr;
+  if (is_element(job.unit)) return "scattered elements are not prefetched";
+  return job.stream && job.whole_lines ? "whole cache lines are written and not read" : nullptr;
+}
+
+Comparison sharing(const Plan& plan, const Tuning& tuning) {
+  const int64_t count = plan.space.count();
+  const bool far = is_far(plan, tuning);
+  const Comparison points = far ? Comparison{"points", count, "serial_points_far", tuning.serial_points_far}
+                                : Comparison{"points", count, "serial_points", tuning.serial_points};
+  if (points.is_met() || is_element(std::max<int64_t>(plan.unit, 1))) return points;
+  if (far) return {"bytes moved", plan.bytes_moved(), "serial_row_bytes", tuning.serial_row_bytes};
+  return {"bytes moved", plan.bytes_moved(), "serial_near_bytes", tuning.serial_near_bytes};
 }
 
 void prepare(const Plan& plan, const Buffers& buffers, Direction direction, const Tuning& tuning, Prepared& prepared) {
@@ -143,8 +187,7 @@ void prepare(const Plan& plan, const Buffers& buffers, Direction direction, cons
   job.packed = !job.general && (job.count == 1 || job.stride[last * job.operands + kDense] == job.unit) &&
                (!job.short_runs || job.flat[kDense]);
   job.whole_lines = job.scatter && !job.general && has_whole_lines(plan, buffers.indexed);
-  const bool streams = job.scatter ? job.whole_lines || (!job.general && job.unit >= kStreamInside) : job.packed;
-  job.stream = streams && plan.bytes_moved() >= tuning.stream_bytes;
+  job.stream = obstacle_to_streaming(job) == nullptr && streaming(plan, tuning, direction).is_met();
   job.own_low = 1;
   job.own_high = UINT64_MAX;
   job.own_all = true;
@@ -164,8 +207,7 @@ Cut cut(const Plan& plan, const Tuning& tuning, const ThreadCount& threads) {
   const int64_t count = plan.space.count();
   const int64_t unit = std::max<int64_t>(plan.unit, 1);
   const int64_t bytes = plan.bytes_moved();
-  const int64_t enough = is_far(plan, tuning) ? tuning.serial_points_far : tuning.serial_points;
-  if (count >= enough || (!is_element(unit) && bytes >= tuning.serial_row_bytes)) result.threads = threads;
+  if (sharing(plan, tuning).is_met()) result.threads = threads;
   const int64_t shares = result.threads > 1 ? int64_t{result.threads} * kChunksPerThread : 1;
 
   if (unit >= 2 * tuning.min_piece_bytes && (unit > kMaxChunkBytes || count < shares)) {

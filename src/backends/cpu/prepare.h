@@ -25,7 +25,21 @@ struct Prepared {
 void prepare(const Plan& plan, const Buffers& buffers, Direction direction, const Tuning& tuning, Prepared& prepared);
 
 // Whether the indexed side is far: so large that its elements come from main memory.
+Comparison farness(const Plan& plan, const Tuning& tuning);
 bool is_far(const Plan& plan, const Tuning& tuning);
+
+// Whether the indexed side of a job is so large that prefetches pay.
+Comparison fetching(const Plan& plan, const Tuning& tuning, const Job& job);
+
+// Whether the result of a gather or the target of a scatter is so large that streaming stores pay.
+Comparison streaming(const Plan& plan, const Tuning& tuning, Direction direction);
+
+// What prevents streaming stores or prefetches in a job, in words; null if nothing does.
+const char* obstacle_to_streaming(const Job& job);
+const char* obstacle_to_prefetch(const Job& job);
+
+// Whether a second thread pays.
+Comparison sharing(const Plan& plan, const Tuning& tuning);
 
 // How a call is divided: into work chunks of several points, or of one piece of a long unit.
 struct Cut {

@@ -36,6 +36,7 @@ Tuning host_tuning(const host::HostInfo& host) {
   tuning.far_bytes = bytes_from("GS_FAR_TABLE_BYTES", times(host.l2_bytes, kFarTablePerL2));
   tuning.far_vector_bytes =
       tuning.vectors ? bytes_from("GS_FAR_TABLE_BYTES", times(host.l2_bytes, kFarVectorsPerL2)) : tuning.far_bytes;
+  tuning.far_target_bytes = bytes_from("GS_FAR_TABLE_BYTES", times(host.l2_bytes, kFarTargetsPerL2));
   // A size that the user sets for source arrays is right for columns too, unless there is one for columns.
   const bool far_is_set =
       std::getenv("GS_FAR_TABLE_BYTES") != nullptr || host::saved_tuning().find("GS_FAR_TABLE_BYTES") != nullptr;
@@ -44,9 +45,11 @@ Tuning host_tuning(const host::HostInfo& host) {
   const bool llc_is_set = std::getenv("GS_LLC_BYTES") != nullptr;
   const int64_t stream_bytes = llc_is_set ? std::max<int64_t>(host.llc_bytes / kStreamPartOfLlc, 1) : kStreamBytes;
   tuning.stream_bytes = bytes_from("GS_STREAM_BYTES", stream_bytes);
+  tuning.stream_late_bytes = bytes_from("GS_STREAM_BYTES", times(stream_bytes, kStreamLateFactor));
   tuning.serial_points = points_from("GS_SERIAL_POINTS", kSerialPoints);
   tuning.serial_points_far = points_from("GS_SERIAL_POINTS_FAR", kSerialPointsFar);
   tuning.serial_row_bytes = bytes_from("GS_SERIAL_ROW_BYTES", kSerialRowBytes);
+  tuning.serial_near_bytes = bytes_from("GS_SERIAL_ROW_BYTES", kSerialNearFactor * kSerialRowBytes);
   return tuning;
 }
 

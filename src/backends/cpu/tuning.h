@@ -15,6 +15,10 @@ namespace gs::cpu {
 inline constexpr int64_t kSerialPoints = 16384;         // units up to 16 bytes, source array in a cache
 inline constexpr int64_t kSerialPointsFar = 4096;       // units up to 16 bytes, source array in main memory
 inline constexpr int64_t kSerialRowBytes = 128 * 1024;  // bytes moved, longer units
+// As kSerialRowBytes, in multiples of it, where the source array is in a cache: with 256 KiB one thread takes 0.82 of
+// the time of two, with 1 MiB 1.4 to 2.0; 256 KiB from 64 MiB 1.27 (Zen 5; on a Xeon, from memory, 1.06, and 512
+// KiB 1.40).
+inline constexpr int64_t kSerialNearFactor = 4;
 
 // ---- work chunks: small enough for an even division and for polls of Ctrl-C, large enough to hide the cost of a claim
 inline constexpr int64_t kChunksPerThread = 8;
@@ -77,10 +81,19 @@ inline constexpr int64_t kPutsAhead = 16;  // items are prefetched this many pla
 inline constexpr int64_t kFarTablePerL2 = 4;    // a source array of so many L2 caches is far (GS_FAR_TABLE_BYTES)
 inline constexpr int64_t kFarColumnsPerL2 = 2;  // as kFarTablePerL2, for the columns of tables
 inline constexpr int64_t kFarVectorsPerL2 = 9;  // on the `vectors` path (level v4, units of 4 and 8 bytes)
-// Results of at least so many bytes get streaming stores (GS_STREAM_BYTES). The size of the last-level cache that a
-// processor reports is no guide, because hundreds of processors of other tenants may share the cache. Only a size that
-// the user sets (GS_LLC_BYTES) has an effect.
+// As kFarTablePerL2, for the targets of scatters. Unique rows of 128 bytes, 4 MiB into 4 MiB: 0.74 of the time without
+// prefetch; into 64 MiB 1.0 to 1.15 (Zen 5; not measured on a Xeon).
+inline constexpr int64_t kFarTargetsPerL2 = 16;
+// Results of gathers, and targets of scatters, of at least so many bytes get streaming stores (GS_STREAM_BYTES). The
+// size of the last-level cache that a processor reports is no guide, because hundreds of processors of other tenants
+// may share the cache. Only a size that the user sets (GS_LLC_BYTES) has an effect. A scatter of few rows into a large
+// target must read every line that it does not stream: rows of 128 bytes into 64 MiB take 0.58 of the time if 64 KiB
+// are streamed, 0.68 with 4 MiB; into 16 MiB 0.90, into 4 MiB 1.25 (Zen 5; on a Xeon only 128 MiB into 128 MiB were
+// measured, 0.79).
 inline constexpr int64_t kStreamBytes = 16 * 1024 * 1024;
+// As kStreamBytes, in multiples of it, for rows from a source array of fewer bytes: 16 MiB of rows of 256 bytes from 256
+// KiB take 0.53 of the time without streaming stores, 64 MiB 1.28 (Zen 5; not measured on a Xeon).
+inline constexpr int64_t kStreamLateFactor = 2;
 inline constexpr int64_t kStreamPartOfLlc = 2;  // with GS_LLC_BYTES: results of at least LLC / this
 
 // ---- tiles: packed columns of a source array, for a gather along an axis that is not the last one
@@ -100,10 +113,12 @@ struct Tuning {
   int64_t l2_bytes = 1 << 20;
   int64_t far_bytes = 4 << 20;          // an indexed side of at least so many bytes is far
   int64_t far_vector_bytes = 4 << 20;   // far_bytes of the `vectors` path
-  int64_t stream_bytes = kStreamBytes;  // a result of at least so many bytes gets streaming stores
-  bool general = false;                 // run everything on the general path
-  bool vectors = false;                 // the kernels have registers of sixteen positions (level v4)
-  bool byte_tables = false;             // the processor has byte permutations (AVX-512 VBMI)
+  int64_t far_target_bytes = 16 << 20;  // far_bytes of scatters, for their prefetches
+  int64_t stream_bytes = kStreamBytes;  // a result or target of at least so many bytes gets streaming stores
+  int64_t stream_late_bytes = kStreamLateFactor * kStreamBytes;  // where streaming stores pay later
+  bool general = false;                                          // run everything on the general path
+  bool vectors = false;      // the kernels have registers of sixteen positions (level v4)
+  bool byte_tables = false;  // the processor has byte permutations (AVX-512 VBMI)
   TableTuning table;
   int64_t min_chunk_bytes = kMinChunkBytes;
   int64_t min_chunk_points = kMinChunkPoints;
@@ -112,6 +127,7 @@ struct Tuning {
   int64_t serial_points = kSerialPoints;
   int64_t serial_points_far = kSerialPointsFar;
   int64_t serial_row_bytes = kSerialRowBytes;
+  int64_t serial_near_bytes = kSerialNearFactor * kSerialRowBytes;
   int64_t round_points = kRoundPoints;
   int64_t partition_points = kPartitionPoints;
   int64_t list_points = kListPoints;
@@ -119,6 +135,15 @@ struct Tuning {
   int64_t totals_window = kTotalsWindow;
   int64_t bitmap_share = kBitmapShare;
   int64_t short_counts = UINT32_MAX;  // the most points that a 32-bit count of a mean holds
+};
+
+// A comparison with a threshold, which decides how a plan is run. Calls act on it, and explain shows it.
+struct Comparison {
+  const char* quantity;  // what is compared
+  int64_t amount;
+  const char* threshold;  // its name in show_config
+  int64_t value;
+  bool is_met() const { return amount >= value; }
 };
 
 // The tuning of the host: the numbers above, scaled by its caches, or the values of environment variables. Throws

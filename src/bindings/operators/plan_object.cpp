@@ -147,6 +147,25 @@ py::object PlanObject::scatter(const Combine& combine, Duplicates duplicates, co
   return execute_scatter(request, operands, nullptr);
 }
 
+namespace {
+
+py::dict decision_facts(const Decision& decision) {
+  py::dict facts;
+  facts["decision"] = decision.name;
+  facts["chosen"] = decision.chosen;
+  if (decision.reason != nullptr) {
+    facts["reason"] = decision.reason;
+  } else {
+    facts["quantity"] = decision.quantity;
+    facts["amount"] = decision.amount;
+    facts["threshold"] = decision.threshold;
+    facts["value"] = decision.value;
+  }
+  return facts;
+}
+
+}  // namespace
+
 py::dict PlanObject::to_dict() const {
   std::optional<DeviceCall> there;
   if (parts_.device >= 0) {
@@ -182,6 +201,12 @@ py::dict PlanObject::to_dict() const {
   facts["backend"] = backend.name();
   facts["kernel"] = backend.kernel(plan_, parts_.request.direction, parts_.request.combine, thread_count());
   facts["threads"] = backend.threads(plan_, parts_.request.direction, thread_count());
+  py::list decisions;
+  for (const Decision& decision :
+       backend.decisions(plan_, parts_.request.direction, parts_.request.combine, thread_count())) {
+    decisions.append(decision_facts(decision));
+  }
+  facts["decisions"] = decisions;
   return facts;
 }
 

@@ -59,7 +59,7 @@ TEST_CASE("column tiles, with batches, odd widths, every unit and rule") {
         RunSetup setup{"column tiles", {}, threads};
         setup.tuning.far_bytes = 1;
         setup.tuning.l2_bytes = 2 * rows * (random.chance(50) ? 64 : 128);
-        if (random.chance(50)) setup.tuning.stream_bytes = 1;
+        if (random.chance(50)) setup.tuning.stream_bytes = setup.tuning.stream_late_bytes = 1;
         const int64_t width = cpu::column_tile_width(plan, setup.tuning, Direction::gather);
         if (wanted >= rows && !spec.masked && width == 0) FAIL("no tiles for a plan that is made for them");
         if (!agrees(test, Direction::gather, level, setup)) {

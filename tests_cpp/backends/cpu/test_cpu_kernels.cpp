@@ -171,7 +171,7 @@ TEST_CASE("long units are cut into pieces for the threads") {
           for (const int threads : {1, 3}) {
             RunSetup setup{"threads", {}, threads};
             REQUIRE(agrees(test, Direction::gather, level, setup));
-            setup.tuning.stream_bytes = 1 << 19;
+            setup.tuning.stream_bytes = setup.tuning.stream_late_bytes = 1 << 19;
             REQUIRE(agrees(test, Direction::gather, level, setup));
             REQUIRE(agrees(test, Direction::scatter, level, setup));
           }
@@ -264,7 +264,7 @@ TEST_CASE("tables of bytes by bytes, for every extent and every value") {
             RunSetup setup{"bytes", {}, 1};
             setup.tuning.byte_tables = has;
             setup.tuning.byte_run = 1;
-            setup.tuning.stream_bytes = stream;
+            setup.tuning.stream_bytes = setup.tuning.stream_late_bytes = stream;
             if (!agrees(test, Direction::gather, level, setup)) {
               FAIL("level " << level << ", extent " << extent << ", " << index_name(type) << ", bounds "
                             << static_cast<int>(bounds) << ", count " << count);

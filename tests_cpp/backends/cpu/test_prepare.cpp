@@ -73,8 +73,11 @@ TEST_CASE("a second thread takes part from the thresholds on") {
   REQUIRE(threads(tuning.serial_points_far - 1, 16, far) == 1);
   REQUIRE(threads(tuning.serial_points_far, 16, far) == 2);
   const int64_t row = 1024;  // longer units: bytes decide
-  REQUIRE(threads(tuning.serial_row_bytes / row - 1, row, 10) == 1);
-  REQUIRE(threads(tuning.serial_row_bytes / row, row, 10) == 2);
+  const int64_t rows = tuning.far_bytes / row;
+  REQUIRE(threads(tuning.serial_row_bytes / row - 1, row, rows) == 1);
+  REQUIRE(threads(tuning.serial_row_bytes / row, row, rows) == 2);
+  REQUIRE(threads(tuning.serial_near_bytes / row - 1, row, 10) == 1);
+  REQUIRE(threads(tuning.serial_near_bytes / row, row, 10) == 2);
 }
 
 TEST_CASE("the indexed side is far from far_bytes on") {
@@ -124,9 +127,18 @@ TEST_CASE("results from stream_bytes on get streaming stores, where whole cache 
   tuning.stream_bytes = 64 * 128;
   REQUIRE(streams(take_plan(64 * 32), tuning, Direction::gather));
   REQUIRE_FALSE(streams(take_plan(64 * 32 - 1), tuning, Direction::gather));
-  REQUIRE_FALSE(streams(take_plan(64 * 32), tuning, Direction::scatter));  // targets of 4 bytes
-  REQUIRE(streams(take_plan(128, 64), tuning, Direction::scatter));
-  REQUIRE_FALSE(streams(take_plan(127, 64), tuning, Direction::scatter));
+  const int64_t many = tuning.stream_bytes / 4;  // units of a large source array
+  tuning.stream_late_bytes = 2 * tuning.stream_bytes;
+  REQUIRE_FALSE(streams(take_plan(2 * many - 1, 4, IndexType::i64, many), tuning, Direction::gather));
+  REQUIRE(streams(take_plan(2 * many, 4, IndexType::i64, many), tuning, Direction::gather));
+  REQUIRE(streams(take_plan(many, 4, IndexType::i64, many - 1), tuning, Direction::gather));
+  REQUIRE(streams(take_plan(many, 24, IndexType::i64, many), tuning, Direction::gather));
+  REQUIRE_FALSE(streams(take_plan(many / 6, 24, IndexType::i64, 10), tuning, Direction::gather));
+  REQUIRE(streams(take_plan(many, 24, IndexType::i64, 10), tuning, Direction::gather));
+  REQUIRE(streams(gather_plan(32, many / 64, 64), tuning, Direction::gather));           // another axis than the last
+  REQUIRE_FALSE(streams(take_plan(64 * 32), tuning, Direction::scatter));                // targets of 4 bytes
+  REQUIRE(streams(take_plan(10, 64, IndexType::i64, 128), tuning, Direction::scatter));  // the target decides
+  REQUIRE_FALSE(streams(take_plan(1000, 64, IndexType::i64, 127), tuning, Direction::scatter));
   tuning.general = true;
   REQUIRE_FALSE(streams(take_plan(64 * 32), tuning, Direction::gather));
 }

@@ -20,7 +20,9 @@ TEST_CASE("hidden: the settings are refused", "[.]") {
 TEST_CASE("hidden: the thresholds follow the caches", "[.]") {
   REQUIRE(host_tuning(info()).far_bytes == 4 * 123456);
   REQUIRE(host_tuning(info()).far_vector_bytes == (info().isa == "v4" ? 9 : 4) * 123456);
+  REQUIRE(host_tuning(info()).far_target_bytes == 16 * 123456);
   REQUIRE(host_tuning(info()).stream_bytes == 7654321 / 2);
+  REQUIRE(host_tuning(info()).stream_late_bytes == 7654321 / 2 * 2);
 }
 
 TEST_CASE("hidden: the setting decides on the last-level cache", "[.]") {
@@ -36,10 +38,13 @@ TEST_CASE("hidden: the reported last-level cache decides nothing", "[.]") {
 TEST_CASE("hidden: the thresholds are those of the settings", "[.]") {
   REQUIRE(host_tuning(info()).far_bytes == 11);
   REQUIRE(host_tuning(info()).far_vector_bytes == 11);
+  REQUIRE(host_tuning(info()).far_target_bytes == 11);
   REQUIRE(host_tuning(info()).stream_bytes == 12);
+  REQUIRE(host_tuning(info()).stream_late_bytes == 12);
   REQUIRE(host_tuning(info()).serial_points == 13);
   REQUIRE(host_tuning(info()).serial_points_far == 14);
   REQUIRE(host_tuning(info()).serial_row_bytes == 15);
+  REQUIRE(host_tuning(info()).serial_near_bytes == 15);
 }
 
 TEST_CASE("hidden: the kernels are those of the setting", "[.]") {

@@ -1,0 +1,72 @@
+// decisions.cpp: lists the decisions about a plan, for explain.
+#include "backends/cpu/decisions.h"
+
+#include <string>
+#include <utility>
+
+#include "backends/cpu/column_tiles.h"
+#include "backends/cpu/parallel_scatter.h"
+#include "backends/cpu/plan_form.h"
+#include "backends/cpu/prepare.h"
+
+namespace gs::cpu {
+namespace {
+
+Decision by(const char* name, std::string chosen, const Comparison& comparison) {
+  return {name, std::move(chosen), comparison.quantity, comparison.amount, comparison.threshold, comparison.value};
+}
+
+Decision without(const char* name, std::string chosen, const char* reason) {
+  return {name, std::move(chosen), nullptr, 0, nullptr, 0, reason};
+}
+
+const char* word(bool chosen) {
+  return chosen ? "yes" : "no";
+}
+
+Decision threads_decision(const Tuning& tuning, const Plan& plan, Direction direction, int available) {
+  const int threads =
+      may_meet(plan, direction) ? scatter_threads(plan, tuning, available) : cut(plan, tuning, available).threads;
+  const Comparison comparison = sharing(plan, tuning);
+  if (available == 1) return without("threads", "1", "the call may use one");
+  if (threads == 1 && comparison.is_met()) return without("threads", "1", "the work cannot be divided");
+  return by("threads", std::to_string(threads), comparison);
+}
+
+// A reduction neither prefetches its targets nor streams to them.
+constexpr const char* kReduces = "values are combined with their targets";
+
+Decision prefetch_decision(const Tuning& tuning, const Plan& plan, const Job& job, bool reduces) {
+  const char* const obstacle = reduces ? kReduces : obstacle_to_prefetch(job);
+  if (obstacle != nullptr) return without("prefetch", "no", obstacle);
+  return by("prefetch", word(job.ahead != Ahead::none), fetching(plan, tuning, job));
+}
+
+Decision stream_decision(const Tuning& tuning, const Plan& plan, const Job& job, bool reduces) {
+  const char* const obstacle = reduces ? kReduces : obstacle_to_streaming(job);
+  if (obstacle != nullptr) return without("stream", "no", obstacle);
+  return by("stream", word(job.stream), streaming(plan, tuning, job.scatter ? Direction::scatter : Direction::gather));
+}
+
+}  // namespace
+
+std::vector<Decision> decisions_of(const Tuning& tuning, const Plan& plan, Direction direction, const Combine& combine,
+                                   int available) {
+  std::vector<Decision> all;
+  if (plan.space.count() == 0) return all;
+  Prepared prepared;
+  Buffers no_memory;
+  no_memory.index.resize(plan.index.size(), nullptr);
+  prepare(plan, no_memory, direction, tuning, prepared);
+  const bool reduces = direction == Direction::scatter && combine.reduce != Reduce::set;
+  all.push_back(threads_decision(tuning, plan, direction, available));
+  if (column_tile_width(plan, tuning, direction) > 0) {
+    all.push_back(by("column tiles", "yes", farness(plan, tuning)));
+  } else {
+    all.push_back(prefetch_decision(tuning, plan, prepared.job, reduces));
+  }
+  all.push_back(stream_decision(tuning, plan, prepared.job, reduces));
+  return all;
+}
+
+}  // namespace gs::cpu
