@@ -56,7 +56,7 @@ class _Silent(RuntimeError):
 class Runner:
     """One timed item: a form of a library, or a walk of the probe."""
 
-    role: str  # "ours", "peer", "by hand", "beside", "probe" or "stream"
+    role: str  # "ours", "peer", "by hand", "beside", "probe", "stream" or "pass"
     library: str
     code: str
     shown: str

@@ -81,6 +81,7 @@ def walks(work: Workload) -> Callable[[ctypes.CDLL, int], dict[str, dict[str, Sa
             ]
             written = work.out if work.scratch is None else work.scratch
             roles["stream"] = streams(library, inputs, written, threads)
+            roles["pass"] = {"index bytes": index_pass(library, work, threads)}
         return roles
 
     return measured
@@ -130,6 +131,12 @@ def probes(library: ctypes.CDLL, work: Workload, threads: int) -> dict[str, Samp
         for distance in distances if kind in AHEAD else (0,):
             found[f"{kind}, prefetch {distance}" if distance else kind] = walk(kind, distance)
     return found
+
+
+def index_pass(library: ctypes.CDLL, work: Workload, threads: int) -> Sample:
+    """Read the index arrays and write nothing: what a check of all indices before the first write must cost."""
+    indices = [[one["i"]] for one in work.sets]
+    return streams(library, indices, np.empty(0, np.uint8), threads)["ordinary stores"]
 
 
 def streams(

@@ -98,6 +98,23 @@ def table(result: Entry) -> str:
     return "\n".join(lines)
 
 
+def out_table(result: Entry) -> str:
+    """`out=` beside a fresh result and one pass over the index bytes, which is all that it may cost more."""
+    lines = ["| case | fresh | out= | pass over the indices | out= / (fresh + pass) |", "|---|--:|--:|--:|--:|"]
+    for case in result["cases"]:
+        row, once = summary(case), fastest(case["forms"], role="pass")
+        if once is None or row["fresh"] is None or row["out"] is None:
+            continue
+        most = row["fresh"] + once["median"]
+        cells = [
+            f"{case['case']} {case['name']}",
+            *(seconds_text(seconds) for seconds in (row["fresh"], row["out"], once["median"])),
+            _ratio(row["out"], most),
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) if len(lines) > 2 else ""
+
+
 def small_table(result: Entry) -> str:
     """All forms of the small calls, whose time is the overhead of the call."""
     cases = [case for case in result["cases"] if case["name"].startswith("small_")]
@@ -165,7 +182,7 @@ def warnings(result: Entry) -> list[str]:
 
 
 def markdown(result: Entry) -> str:
-    parts = [head(result), table(result), small_table(result), table_table(result)]
+    parts = [head(result), table(result), out_table(result), small_table(result), table_table(result)]
     parts += ["\n".join(f"* {line}" for line in warnings(result))]
     return "\n\n".join(part for part in parts if part)
 

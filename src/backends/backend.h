@@ -28,6 +28,8 @@ struct RunOptions {
   ThreadCount threads = 1;
   // Polled about every 10 ms on the calling thread; the run stops when it returns true. May be null.
   bool (*interrupted)() = nullptr;
+  // The indices were checked before, so that a run need not look for bad ones ahead of its first write.
+  bool is_checked = false;
 };
 
 // Work on [0, count). Its work chunks may run in any order and on any thread. `run` may throw std::bad_alloc and no
@@ -65,6 +67,16 @@ struct Decision {
   const char* reason = nullptr;  // of a decision without a number
 };
 
+// A plan that moves the points of another plan by their positions, which were checked and lie in memory of their own.
+struct ResolvedPlan {
+  struct ReleasePositions {
+    void operator()(std::byte* memory) const noexcept { host::release(memory); }
+  };
+  Plan plan;
+  Buffers buffers;
+  std::unique_ptr<std::byte, ReleasePositions> positions;
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -91,6 +103,12 @@ class Backend {
 
   // Returns true if the rule forbids any index. Writes nothing.
   virtual bool any_outside(const Plan& plan, const Buffers& buffers, const RunOptions& options) const = 0;
+  // As any_outside. Where it pays, the check leaves a plan in `resolved` that makes the same move without a second read
+  // of the indices; it is valid if the result is false.
+  virtual bool resolve(const Plan& plan, const Buffers& buffers, const RunOptions& options,
+                       std::optional<ResolvedPlan>& /*resolved*/) const {
+    return any_outside(plan, buffers, options);
+  }
   // As first_outside and first_duplicate of core/plan.h, for memory that this backend can access. Empty after an
   // interrupt: a part of the points gives neither the first bad index nor their number.
   virtual std::optional<BadIndex> first_outside(const Plan& plan, const Buffers& buffers,

@@ -30,8 +30,8 @@ struct Attempt {
   bool is_repeatable = true;  // false: a repetition after a write would combine values twice
 };
 
-// Checks what `attempt` asks for, then calls move(options), which returns an Outcome. Locates the bad index of a move
-// that reports one.
+// Checks what `attempt` asks for, then calls move(plan, buffers, options), which returns an Outcome. The plan and the
+// buffers may be those that a check has resolved. Locates the bad index of a move that reports one.
 template <class Move>
 CallResult run_attempts(CallContext& call, const Attempt& attempt, Move&& move) {
   const Backend& backend = call.backend();
@@ -41,15 +41,18 @@ CallResult run_attempts(CallContext& call, const Attempt& attempt, Move&& move) 
     Outcome outcome = Outcome::done;
     bool has_written = false;
     call.run(attempt.lock, [&](const RunOptions& options) {
-      if (attempt.checks_first && plan.can_fail() && backend.any_outside(plan, attempt.buffers, options)) {
+      std::optional<ResolvedPlan> resolved;
+      if (attempt.checks_first && plan.can_fail() && backend.resolve(plan, attempt.buffers, options, resolved)) {
         outcome = Outcome::bad_index;
       }
+      const Plan& checked = resolved ? resolved->plan : plan;
+      const Buffers& checked_buffers = resolved ? resolved->buffers : attempt.buffers;
       if (outcome == Outcome::done && attempt.forbids_duplicates && !call.is_interrupted()) {
-        result.duplicate = backend.first_duplicate(plan, attempt.buffers, options);
+        result.duplicate = backend.first_duplicate(checked, checked_buffers, options);
       }
       if (outcome == Outcome::done && !result.duplicate && !call.is_interrupted()) {
         has_written = true;
-        outcome = move(options);
+        outcome = move(checked, checked_buffers, options);
       }
       // A search that is interrupted has an incomplete result, which is not used.
       if (outcome == Outcome::bad_index && !call.is_interrupted()) {

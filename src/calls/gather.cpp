@@ -28,14 +28,18 @@ CallResult run_moves(CallContext& call, const Plan& plan, const Buffers& buffers
   Attempt attempt{plan, buffers, lock_for(backend, plan)};
   attempt.checks_first = checks_first || has_no_points;
   bool has_waited = false;
-  CallResult result = run_attempts(call, attempt, [&](const RunOptions& options) {
-    if (checks_first && backend.is_asynchronous()) {  // a point whose index another thread makes bad now does not move
-      backend.move_later(plan, buffers, Direction::gather);
-      return Outcome::done;
-    }
-    has_waited = plan.can_fail();
-    return backend.move(plan, buffers, Direction::gather, options);
-  });
+  CallResult result =
+      run_attempts(call, attempt, [&](const Plan& run, const Buffers& memory, const RunOptions& options) {
+        if (checks_first &&
+            backend.is_asynchronous()) {  // a point whose index another thread makes bad now does not move
+          backend.move_later(run, memory, Direction::gather);
+          return Outcome::done;
+        }
+        has_waited = plan.can_fail();
+        RunOptions own = options;
+        own.is_checked = attempt.checks_first;
+        return backend.move(run, memory, Direction::gather, own);
+      });
   result.has_waited = has_waited;
   return result;
 }

@@ -77,9 +77,10 @@ CallResult write(CallContext& call, const Request& request, const Plan& plan, co
   if (backend.is_asynchronous() && plan.can_fail() && !is_deferred) call.about_to_wait(kBoundsRaise);
   if (backend.is_asynchronous() && attempt.forbids_duplicates) call.about_to_wait("duplicates='error'");
   CallResult written;
-  CallResult result = run_attempts(call, attempt, [&](const RunOptions& options) {
-    return write_once(backend, request, plan, buffers, to, attempt.checks_first, options, written);
-  });
+  CallResult result =
+      run_attempts(call, attempt, [&](const Plan& run, const Buffers& memory, const RunOptions& options) {
+        return write_once(backend, request, run, memory, to, attempt.checks_first, options, written);
+      });
   result.deferred_check = std::move(written.deferred_check);
   result.has_waited = written.has_waited;
   return result;

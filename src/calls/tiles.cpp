@@ -83,7 +83,9 @@ CallResult run_tiled_gather(CallContext& call, const Request& request, const Pla
   const ArrayView target = contiguous_view(result, plan.result_shape, plan.item);
   const Buffers buffers = buffers_of(request, views, result, views.input.data);
   return run_attempts(call, {plan, buffers, lock_for(backend, plan)},
-                      [&](const RunOptions& options) { return move_tiles(backend, request, views, target, options); });
+                      [&](const Plan&, const Buffers&, const RunOptions& options) {
+                        return move_tiles(backend, request, views, target, options);
+                      });
 }
 
 }  // namespace gs

@@ -147,10 +147,32 @@ std::optional<BadIndex> first_outside(const Plan& plan, const Buffers& buffers) 
   return first_outside(plan, buffers, 0, plan.index_space.count());
 }
 
+namespace {
+
+// Adds the bad indices of a block to `found`, for plans of one index array without a mask.
+void count_bad(const Plan& plan, const Buffers& at, int64_t flat, int64_t count, std::optional<BadIndex>& found) {
+  const IndexArray& index = plan.index[0];
+  const int64_t stride = inner_stride(plan, kIndex);
+  visit_index(index.type, [&]<class Index>() {
+    for (int64_t i = 0; i < count; ++i) {
+      const Index value = load<Index>(at.index[0] + i * stride);
+      if (resolve(value, index.extent, plan.rule) != kNowhere) continue;
+      if (!found) found = BadIndex{flat + i, 0, index.extent, index.axis, index.type, static_cast<uint64_t>(value)};
+      ++found->count;
+    }
+  });
+}
+
+}  // namespace
+
 std::optional<BadIndex> first_outside(const Plan& plan, const Buffers& buffers, int64_t begin, int64_t end) {
   std::optional<BadIndex> found;
   for_each_block(plan, buffers, begin, end, [&](int64_t flat, const Buffers& at, int64_t count) {
     if (!block_is_bad(plan, at, count)) return true;
+    if (plan.index.size() == 1 && !plan.masked) {
+      count_bad(plan, at, flat, count, found);
+      return true;
+    }
     for (int64_t i = 0; i < count; ++i) {
       if (plan.masked && at.mask[i * inner_stride(plan, kMask)] == std::byte{0}) continue;
       for (int a = 0; a < plan.index.size(); ++a) {

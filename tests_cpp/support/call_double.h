@@ -47,6 +47,11 @@ class ScriptedBackend final : public HostBackend {
     note(Step::any_outside);
     return cpu().any_outside(plan, buffers, options);
   }
+  bool resolve(const Plan& plan, const Buffers& buffers, const RunOptions& options,
+               std::optional<ResolvedPlan>& resolved) const override {
+    note(Step::any_outside);
+    return cpu().resolve(plan, buffers, options, resolved);
+  }
   std::optional<BadIndex> first_outside(const Plan& plan, const Buffers& buffers,
                                         const RunOptions& options) const override {
     note(Step::first_outside);

@@ -391,3 +391,27 @@ def test_an_index_that_changes_for_long(way, eager_switching):
         assert guarded.canaries_live(), "written outside of the target"
 
     changing.run(call, 20)
+
+
+@pytest.mark.parametrize("extent", [1000, 100_000])  # positions of 2 bytes and of 4
+def test_a_gather_into_out_is_whole_or_has_not_begun(extent, eager_switching):
+    changing = Changing(1 << 20, extent)  # more indices than L2 holds, so that the check keeps their positions
+    x, room = np.arange(extent), np.full(len(changing.index) + 2 * GUARD, CANARY)
+    out = room[GUARD:-GUARD]
+    keeps_positions = gs.show_config()["backend"] == "cpu"
+
+    def call():
+        room[:] = CANARY
+        try:
+            gs.take(x, changing.index, out=out)
+        except gs.OutOfBoundsError as error:
+            assert not 0 <= error.index < error.size, "the error names a valid index"
+            assert not keeps_positions or (out == CANARY).all(), "an error has changed a part of the result"
+        except RuntimeError as error:  # the indices were never bad when they were searched for the error
+            assert "kept changing" in str(error)
+        else:
+            assert (out != CANARY).all()
+        assert (room[:GUARD] == CANARY).all()
+        assert (room[-GUARD:] == CANARY).all()
+
+    changing.run(call)

@@ -3,10 +3,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 
+#include "backends/cpu/check_indices.h"
 #include "backends/cpu/column_tiles.h"
 #include "backends/cpu/decisions.h"
+#include "backends/cpu/early_check.h"
 #include "backends/cpu/move_points.h"
 #include "backends/cpu/parallel_scatter.h"
 #include "backends/cpu/plan_form.h"
@@ -38,7 +39,12 @@ class Cpu final : public HostBackend {
   }
 
   bool any_outside(const Plan& plan, const Buffers& buffers, const RunOptions& options) const override {
-    return any_outside_with(tuning_, plan, buffers, options);
+    return any_outside_with(run_, tuning_, plan, buffers, options);
+  }
+
+  bool resolve(const Plan& plan, const Buffers& buffers, const RunOptions& options,
+               std::optional<ResolvedPlan>& resolved) const override {
+    return resolve_with(run_, tuning_, plan, buffers, options, resolved);
   }
 
   std::optional<BadIndex> first_outside(const Plan& plan, const Buffers& buffers,
@@ -104,61 +110,11 @@ Outcome move_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers
         gather.run(buffers.dense, buffers.indexed, buffers.index[0], plan.space.count(), plan.index[0].extent);
     return good ? Outcome::done : Outcome::bad_index;
   }
-  return move_points(run, tuning, plan, prepared.job, options);
-}
-
-namespace {
-
-struct Scan {
-  const Plan* plan;
-  const Buffers* buffers;
-  int64_t count;
-  int64_t chunk;
-  int64_t chunks;
-  std::mutex mutex;             // protects `bad`
-  std::optional<BadIndex> bad;  // the lowest bad index so far; its count is that of all
-
-  Scan(const Plan& scanned, const Buffers& memory, int threads)
-      : plan(&scanned), buffers(&memory), count(scanned.index_space.count()) {
-    chunk = std::clamp(count / (int64_t{threads} * kChunksPerThread), kMinScanPoints,
-                       std::max(kMaxScanPoints, (count >> 31) + 1));
-    chunks = (count + chunk - 1) / chunk;
+  if (direction == Direction::gather && !options.is_checked &&
+      finds_outside_early(run, tuning, plan, buffers, options)) {
+    return Outcome::bad_index;
   }
-};
-
-bool scan_chunk(void* context, int64_t chunk) {
-  const auto& scan = *static_cast<Scan*>(context);
-  const int64_t begin = chunk * scan.chunk;
-  return !any_outside(*scan.plan, *scan.buffers, begin, std::min(begin + scan.chunk, scan.count));
-}
-
-bool find_chunk(void* context, int64_t chunk) {
-  auto& scan = *static_cast<Scan*>(context);
-  const int64_t begin = chunk * scan.chunk;
-  const auto bad = gs::first_outside(*scan.plan, *scan.buffers, begin, std::min(begin + scan.chunk, scan.count));
-  if (!bad) return true;
-  const std::lock_guard<std::mutex> lock(scan.mutex);
-  const int64_t counted = bad->count + (scan.bad ? scan.bad->count : 0);
-  if (!scan.bad || bad->flat < scan.bad->flat) scan.bad = bad;
-  scan.bad->count = counted;
-  return true;
-}
-
-}  // namespace
-
-bool any_outside_with(const Tuning& tuning, const Plan& plan, const Buffers& buffers, const RunOptions& options) {
-  const int64_t count = plan.index_space.count();
-  if (count < tuning.serial_points) return any_outside(plan, buffers, 0, count);
-  Scan scan(plan, buffers, options.threads);
-  host::InterruptPoller poller(options.interrupted);
-  return !host::run_task(options.threads, {scan.chunks, scan_chunk, &scan, &poller});
-}
-
-std::optional<BadIndex> first_outside_with(const Plan& plan, const Buffers& buffers, const RunOptions& options) {
-  Scan scan(plan, buffers, options.threads);
-  host::InterruptPoller poller(options.interrupted);
-  if (!host::run_task(options.threads, {scan.chunks, find_chunk, &scan, &poller})) return std::nullopt;
-  return scan.bad;
+  return move_points(run, tuning, plan, prepared.job, options);
 }
 
 namespace {

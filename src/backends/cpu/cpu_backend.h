@@ -1,7 +1,6 @@
 // cpu_backend.h: declares the internals of the CPU backend, which run a plan with given kernels and tuning.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "backends/backend.h"
@@ -12,8 +11,6 @@ namespace gs::cpu {
 
 Outcome move_with(Run kernels, const Tuning& tuning, const Plan& plan, const Buffers& buffers, Direction direction,
                   const RunOptions& options);
-bool any_outside_with(const Tuning& tuning, const Plan& plan, const Buffers& buffers, const RunOptions& options);
-std::optional<BadIndex> first_outside_with(const Plan& plan, const Buffers& buffers, const RunOptions& options);
 
 // What explain says of the kernel: the level that was compiled into it, and the form of the plan.
 std::string kernel_name(Run kernels, const Tuning& tuning, const Plan& plan, Direction direction,

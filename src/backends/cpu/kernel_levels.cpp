@@ -28,6 +28,14 @@ Appliers appliers_of([[maybe_unused]] Run run) {
   return {baseline::applier, baseline::element_applier, baseline::sweeper, baseline::record_bytes};
 }
 
+CheckIndices check_of([[maybe_unused]] Run run) {
+#ifdef GS_HAVE_X86_LEVELS
+  if (run == v3::run) return v3::check;
+  if (run == v4::run) return v4::check;
+#endif
+  return baseline::check;
+}
+
 ColumnKernels columns_of([[maybe_unused]] Run run) {
 #ifdef GS_HAVE_X86_LEVELS
   if (run == v3::run) return v3::columns();

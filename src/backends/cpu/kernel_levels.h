@@ -22,6 +22,7 @@ struct Appliers {
   int64_t (*record_bytes)(const Combine& combine, Keep keep);
 };
 Appliers appliers_of(Run kernels);
+CheckIndices check_of(Run kernels);
 ColumnKernels columns_of(Run kernels);
 // Both functions are null if the level has none for the type and the unit.
 ShortGather short_gather_of(Run kernels, IndexType type, int64_t unit);

@@ -28,6 +28,15 @@ inline constexpr int64_t kMaxChunkBytes = 4 * 1024 * 1024;
 inline constexpr int64_t kMaxChunkPoints = 128 * 1024;
 inline constexpr int64_t kMinScanPoints = 16384;  // indices that are checked in a pass of their own
 inline constexpr int64_t kMaxScanPoints = 1024 * 1024;
+inline constexpr int64_t kScanGrain = 64;  // work chunks of positions begin at a cache line
+// Gathers into fresh memory look at some or all indices before the first write.
+inline constexpr int64_t kSampledLines = 128;       // more than 100: a hundredth of all indices in a row is always met
+inline constexpr int64_t kSampledPoints = 1 << 17;  // fewer points move in less than thirty times that time
+inline constexpr int64_t kEarlyUnit = 256;          // bytes; the move of a longer unit takes thirty times as long
+inline constexpr int64_t kEarlyFar = 16;            // .. and from a source array of so many times `far_bytes`
+// Positions of 2 or 4 bytes that a check keeps for the move: at most half as many bytes as the indices.
+inline constexpr int64_t kResolvePoints = 16384;      // fewer indices are read again
+inline constexpr int64_t kResolveIndexBytes = 8;      // fewer bytes of indices for each point are read again
 inline constexpr int64_t kMinPieceBytes = 64 * 1024;  // threads may share a unit of at least two of these
 
 inline constexpr int64_t kMostShares = 64;  // parallel_for: longest work chunk, in multiples of the shortest that pays
@@ -63,6 +72,7 @@ inline constexpr int kStreamedBlock = 64;      // rows streamed to targets: the 
 // ---- prefetch distances, in bytes
 inline constexpr int64_t kIndexAhead = 8192;    // indices and values, into L2
 inline constexpr int64_t kIndexNear = 1024;     // indices and values, into L1
+inline constexpr int64_t kCheckAhead = 2048;    // indices of a check, into L1
 inline constexpr int64_t kTableAhead = 4096;    // contiguous units of the source array
 inline constexpr int64_t kShortRunBytes = 512;  // index runs of fewer bytes that are not contiguous ..
 inline constexpr int64_t kRunsAhead = 4;        // .. are prefetched so many runs ahead
@@ -131,6 +141,8 @@ struct Tuning {
   int64_t round_points = kRoundPoints;
   int64_t partition_points = kPartitionPoints;
   int64_t list_points = kListPoints;
+  int64_t resolve_points = kResolvePoints;
+  int64_t resolve_index_bytes = kResolveIndexBytes;
   int64_t min_slice_bytes = kMinSliceBytes;
   int64_t totals_window = kTotalsWindow;
   int64_t bitmap_share = kBitmapShare;

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <thread>
 
+#include "backends/cpu/check_indices.h"
 #include "cpu_cases.h"
 #include "host/host_info.h"
 #include "plans_by_hand.h"
@@ -40,7 +41,8 @@ TEST_CASE("a scan in pieces finds the bad index that one scan finds") {
     }
     cpu::Tuning tuning;
     tuning.serial_points = 0;
-    REQUIRE(cpu::any_outside_with(tuning, test.plan, test.buffers(), {3, nullptr}) == expected);
+    REQUIRE(cpu::any_outside_with(cpu::kernels("baseline"), tuning, test.plan, test.buffers(), {3, nullptr}) ==
+            expected);
     const auto found = cpu::first_outside_with(test.plan, test.buffers(), {3, nullptr});
     REQUIRE(found.has_value() == expected);
     if (expected) REQUIRE(same(*found, *bad));

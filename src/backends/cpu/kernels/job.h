@@ -188,8 +188,14 @@ struct ShortGather {
   bool (*allows)(const std::byte* index, int64_t count, int64_t extent);
 };
 
+// Checks the indices of the points [first, last) under the rule `raise`; their positions are the sums of the resolved
+// indices times their steps. Writes them to `positions`, which belongs to point 0, as numbers of `bytes` bytes (2 or
+// 4), unless it is null (then `bytes` is 0). Returns false if the rule forbids an index.
+using CheckIndices = bool (*)(const Job& job, int64_t first, int64_t last, std::byte* positions, int bytes);
+
 namespace baseline {
 bool run(const Job& job, int64_t first, int64_t last);
+bool check(const Job& job, int64_t first, int64_t last, std::byte* positions, int bytes);
 Apply applier(const Combine& combine, ApplyStep stage, Keep keep);
 ApplyElements element_applier(const Combine& combine, ApplyStep stage, Keep keep);
 Sweep sweeper(const Combine& combine, ApplyStep stage, Keep keep);
@@ -200,6 +206,7 @@ const char* level();
 }  // namespace baseline
 namespace v3 {
 bool run(const Job& job, int64_t first, int64_t last);
+bool check(const Job& job, int64_t first, int64_t last, std::byte* positions, int bytes);
 Apply applier(const Combine& combine, ApplyStep stage, Keep keep);
 ApplyElements element_applier(const Combine& combine, ApplyStep stage, Keep keep);
 Sweep sweeper(const Combine& combine, ApplyStep stage, Keep keep);
@@ -210,6 +217,7 @@ const char* level();
 }  // namespace v3
 namespace v4 {
 bool run(const Job& job, int64_t first, int64_t last);
+bool check(const Job& job, int64_t first, int64_t last, std::byte* positions, int bytes);
 Apply applier(const Combine& combine, ApplyStep stage, Keep keep);
 ApplyElements element_applier(const Combine& combine, ApplyStep stage, Keep keep);
 Sweep sweeper(const Combine& combine, ApplyStep stage, Keep keep);

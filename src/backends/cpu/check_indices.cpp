@@ -1,0 +1,247 @@
+// check_indices.cpp: checks all indices of a plan before anything is moved, on all threads. Where it pays, the check
+// leaves the positions behind, so that the move reads 2 or 4 bytes for each index instead of the index again.
+#include "backends/cpu/check_indices.h"
+
+#include <algorithm>
+#include <mutex>
+#include <new>
+#include <numeric>
+
+#include "host/thread_pool.h"
+
+namespace gs::cpu {
+namespace {
+
+struct Scan {
+  const Plan* plan;
+  const Buffers* buffers;
+  int64_t count;
+  int64_t chunk;
+  int64_t chunks;
+  std::mutex mutex;             // protects `bad`
+  std::optional<BadIndex> bad;  // the lowest bad index so far; its count is that of all
+
+  Scan(const Plan& scanned, const Buffers& memory, int64_t points, int threads)
+      : plan(&scanned), buffers(&memory), count(points) {
+    chunk = std::clamp(count / (int64_t{threads} * kChunksPerThread), kMinScanPoints,
+                       std::max(kMaxScanPoints, (count >> 31) + 1));
+    chunk = chunk / kScanGrain * kScanGrain;
+    chunks = (count + chunk - 1) / chunk;
+  }
+};
+
+bool scan_chunk(void* context, int64_t chunk) {
+  const auto& scan = *static_cast<Scan*>(context);
+  const int64_t begin = chunk * scan.chunk;
+  return !any_outside(*scan.plan, *scan.buffers, begin, std::min(begin + scan.chunk, scan.count));
+}
+
+bool find_chunk(void* context, int64_t chunk) {
+  auto& scan = *static_cast<Scan*>(context);
+  const int64_t begin = chunk * scan.chunk;
+  const auto bad = gs::first_outside(*scan.plan, *scan.buffers, begin, std::min(begin + scan.chunk, scan.count));
+  if (!bad) return true;
+  const std::lock_guard<std::mutex> lock(scan.mutex);
+  const int64_t counted = bad->count + (scan.bad ? scan.bad->count : 0);
+  if (!scan.bad || bad->flat < scan.bad->flat) scan.bad = bad;
+  scan.bad->count = counted;
+  return true;
+}
+
+// Whether an index array has a stride along an axis.
+bool reads_along(const Space& space, int axis) {
+  for (int operand = kIndex; operand < space.operands(); ++operand) {
+    if (space.stride(operand, axis) != 0) return true;
+  }
+  return false;
+}
+
+// The plan that reads each index of `plan` once: its space has only the axes of `space` along which indices lie, and
+// the dense side is a contiguous array of positions. The space is not coalesced.
+Plan reading_plan(const Plan& plan, const Space& space, int64_t bytes) {
+  Plan reading;
+  reading.rule = plan.rule;
+  reading.index = plan.index;
+  Dims extents;
+  for (int axis = 0; axis < space.rank(); ++axis) {
+    if (reads_along(space, axis)) extents.push_back(space.extent(axis));
+  }
+  reading.space = Space(extents, space.operands());
+  int64_t dense = bytes;
+  int to = extents.size() - 1;
+  for (int axis = space.rank() - 1; axis >= 0; --axis) {
+    if (!reads_along(space, axis)) continue;
+    for (int operand = kIndex; operand < space.operands(); ++operand) {
+      reading.space.stride(operand, to) = space.stride(operand, axis);
+    }
+    reading.space.stride(kDense, to) = dense;
+    dense *= space.extent(axis);
+    --to;
+  }
+  reading.item = reading.unit = bytes;
+  return reading;
+}
+
+struct CheckWork {
+  CheckIndices check;
+  const Job* job;
+  std::byte* positions;
+  int bytes;
+  int64_t chunk;
+};
+
+bool check_chunk(void* context, int64_t chunk) {
+  const auto& work = *static_cast<CheckWork*>(context);
+  const int64_t first = chunk * work.chunk;
+  return work.check(*work.job, first, std::min(first + work.chunk, work.job->count), work.positions, work.bytes);
+}
+
+// Checks the indices of a reading plan. Returns true if one is bad, and if the check was interrupted.
+bool has_bad(Run run, const Tuning& tuning, const Plan& reading, const Buffers& buffers, std::byte* positions,
+             int bytes, const RunOptions& options) {
+  Buffers memory;
+  memory.index = buffers.index;
+  Prepared prepared;
+  prepare(reading, memory, Direction::gather, tuning, prepared);
+  const CheckIndices check = check_of(run);
+  const int64_t count = prepared.job.count;
+  if (count < tuning.serial_points) return !check(prepared.job, 0, count, positions, bytes);
+  const Scan scan(reading, memory, count, options.threads);
+  CheckWork work{check, &prepared.job, positions, bytes, scan.chunk};
+  host::InterruptPoller poller(options.interrupted);
+  return !host::run_task(options.threads, {scan.chunks, check_chunk, &work, &poller});
+}
+
+// The number of positions that several index arrays select as one axis, in multiples of `step`, their common divisor; 0
+// unless each position up to the last one is selected by exactly one point, as on the axes of a contiguous array.
+int64_t joint_extent(const Plan& plan, int64_t& step) {
+  step = 0;
+  for (const IndexArray& index : plan.index) {
+    if (index.step <= 0 || index.extent <= 0) return 0;
+    step = std::gcd(step, index.step);
+  }
+  int64_t product = 1;
+  int64_t last = 0;
+  for (const IndexArray& index : plan.index) {
+    if (__builtin_mul_overflow(product, index.extent, &product)) return 0;
+    last += (index.extent - 1) * (index.step / step);  // planners have checked that the span fits in 64 bits
+  }
+  return product == last + 1 ? product : 0;
+}
+
+// What replaces the index arrays of a plan.
+struct Joint {
+  IndexArray index;  // the array of positions
+  int bytes = 0;     // of a position; 0: none are kept
+};
+
+Joint joint_of(const Plan& plan) {
+  Joint joint;
+  if (plan.masked || plan.index.empty() || plan.space.count() == 0) return joint;
+  if (plan.rule.bounds != Bounds::raise && plan.rule.bounds != Bounds::deferred) return joint;
+  joint.index = plan.index[0];
+  if (plan.index.size() > 1) joint.index.extent = joint_extent(plan, joint.index.step);
+  const int64_t extent = joint.index.extent;
+  if (extent <= 0 || extent >= UINT32_MAX) return joint;
+  joint.index.type = extent <= int64_t{1} << 16 ? IndexType::u16 : IndexType::u32;
+  joint.bytes = static_cast<int>(index_size(joint.index.type));
+  return joint;
+}
+
+// The points at which indices lie: those of the axes along which an index array has a stride.
+int64_t index_count(const Plan& plan) {
+  int64_t count = 1;
+  for (int axis = 0; axis < plan.space.rank(); ++axis) {
+    if (reads_along(plan.space, axis)) count *= plan.space.extent(axis);
+  }
+  return count;
+}
+
+}  // namespace
+
+int64_t index_bytes(const Plan& plan) {
+  int64_t bytes = 0;
+  for (int a = 0; a < plan.index.size(); ++a) {
+    int64_t own = index_size(plan.index[a].type);
+    for (int axis = 0; axis < plan.space.rank(); ++axis) {
+      if (plan.space.stride(kIndex + a, axis) != 0) own *= plan.space.extent(axis);
+    }
+    bytes += own;
+  }
+  return bytes;
+}
+
+int position_bytes(const Plan& plan, const Tuning& tuning, int threads) {
+  const int64_t count = index_count(plan);
+  if (count < tuning.resolve_points) return 0;
+  const Joint joint = joint_of(plan);
+  // A position that another thread has written comes from that thread's L2. Levels without wide registers take three
+  // times as long to write positions as to check indices.
+  if ((threads > 1 || !tuning.vectors) && index_bytes(plan) <= tuning.l2_bytes) return 0;
+  return index_bytes(plan) / tuning.resolve_index_bytes >= count ? joint.bytes : 0;
+}
+
+bool any_outside_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
+                      const RunOptions& options) {
+  const int64_t count = plan.index_space.count();
+  if (count == 0) return false;
+  if (plan.masked) {
+    if (count < tuning.serial_points) return any_outside(plan, buffers, 0, count);
+    Scan scan(plan, buffers, count, options.threads);
+    host::InterruptPoller poller(options.interrupted);
+    return !host::run_task(options.threads, {scan.chunks, scan_chunk, &scan, &poller});
+  }
+  Plan reading = reading_plan(plan, plan.index_space, 1);
+  reading.space.coalesce();
+  return has_bad(run, tuning, reading, buffers, nullptr, 0, options);
+}
+
+std::optional<BadIndex> first_outside_with(const Plan& plan, const Buffers& buffers, const RunOptions& options) {
+  Scan scan(plan, buffers, plan.index_space.count(), options.threads);
+  host::InterruptPoller poller(options.interrupted);
+  if (!host::run_task(options.threads, {scan.chunks, find_chunk, &scan, &poller})) return std::nullopt;
+  return scan.bad;
+}
+
+bool resolve_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers, const RunOptions& options,
+                  std::optional<ResolvedPlan>& resolved) {
+  const int bytes = position_bytes(plan, tuning, options.threads);
+  if (bytes == 0) return any_outside_with(run, tuning, plan, buffers, options);
+  std::byte* memory = nullptr;
+  try {
+    memory = static_cast<std::byte*>(host::allocate(static_cast<std::size_t>(index_count(plan) * bytes)));
+  } catch (const std::bad_alloc&) {  // the check itself needs no memory
+    return any_outside_with(run, tuning, plan, buffers, options);
+  }
+  resolved.emplace();
+  resolved->positions.reset(memory);
+
+  const Joint joint = joint_of(plan);
+  Plan reading = reading_plan(plan, plan.space, bytes);
+  for (IndexArray& index : reading.index) index.step = plan.index.size() > 1 ? index.step / joint.index.step : 1;
+
+  Plan& moved = resolved->plan;
+  moved = plan;
+  moved.rule = {Bounds::raise, Negative::out_of_bounds};  // a check in the kernels costs nothing
+  moved.index.resize(1);
+  moved.index[0] = joint.index;
+  moved.space = Space(plan.space.extents(), kIndex + 1);
+  int at = 0;
+  for (int axis = 0; axis < plan.space.rank(); ++axis) {
+    for (int operand = 0; operand < kIndex; ++operand) {
+      moved.space.stride(operand, axis) = plan.space.stride(operand, axis);
+    }
+    if (reads_along(plan.space, axis)) moved.space.stride(kIndex, axis) = reading.space.stride(kDense, at++);
+  }
+  moved.index_space = Space(reading.space.extents(), kIndex + 1);
+  for (int axis = 0; axis < reading.space.rank(); ++axis) {
+    moved.index_space.stride(kIndex, axis) = reading.space.stride(kDense, axis);
+  }
+  moved.finish();
+  resolved->buffers = buffers;
+  resolved->buffers.index = {memory};
+  reading.space.coalesce();
+  return has_bad(run, tuning, reading, buffers, memory, bytes, options);
+}
+
+}  // namespace gs::cpu

@@ -1,0 +1,23 @@
+// early_check.h: declares the search for bad indices ahead of a gather into fresh memory.
+#pragma once
+
+#include "backends/backend.h"
+#include "backends/cpu/kernel_levels.h"
+#include "backends/cpu/tuning.h"
+
+namespace gs::cpu {
+
+// What is looked at before the first write of a gather into fresh memory. The move itself finds every bad index, so
+// this may only cost a small part of the time of the move.
+enum class EarlyCheck {
+  nothing,
+  lines,  // some cache lines of the indices: nearly certain to find one where one of a hundred indices is bad
+  all,    // all indices
+};
+EarlyCheck early_check(const Plan& plan, const Tuning& tuning);
+
+// Whether the early check of this plan finds a bad index.
+bool finds_outside_early(Run kernels, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
+                         const RunOptions& options);
+
+}  // namespace gs::cpu

@@ -1,0 +1,225 @@
+// kernel_check.cpp: checks the indices of a plan before anything is moved, and keeps their positions. Compiled once for
+// every instruction set level, in a namespace of its own, under the rules that kernel_blocks.cpp states.
+#include <type_traits>
+
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+#include <immintrin.h>
+#endif
+
+#include "backends/cpu/kernels/kernel_place.h"
+
+// GCC 12 warns about undefined operands inside of its own intrinsics as if they were ours (GCC bug 105593).
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#endif
+
+namespace gs::cpu::GS_ISA {
+namespace {
+
+inline constexpr int kCheckGroup = 64;                         // points between two prefetches
+inline constexpr int64_t kMostAdded = int64_t{1} << 62;        // extents whose sum with a valid index does not wrap
+inline constexpr int64_t kMostAddedNarrow = int64_t{1} << 30;  // the same in 32 bits
+
+// Prefetches what a later group reads, because the hardware prefetcher keeps only half as many lines in flight.
+inline void prefetch_group(const std::byte* source, int64_t bytes) {
+  keep_prefetches();
+  for (int64_t i = 0; i < bytes; i += kLine) prefetch_near(address_of(source) + static_cast<uint64_t>(kCheckAhead + i));
+}
+
+// Whether a contiguous run has an index outside. An index is inside if neither index + added nor last - index is
+// negative, where `added` is the extent if negative values count from the end, otherwise 0. Arithmetic in Lane may
+// wrap, but not for an index inside.
+template <class Index, class Lane>
+bool run_has_outside(const std::byte* source, int64_t count, Lane last, Lane added) {
+  constexpr auto kSize = static_cast<int64_t>(sizeof(Index));
+  Lane outside = 0;
+  int64_t k = 0;
+  for (; k + kCheckGroup <= count; k += kCheckGroup) {
+    prefetch_group(source + k * kSize, kCheckGroup * kSize);
+    for (int i = 0; i < kCheckGroup; ++i) {
+      const auto value = static_cast<Lane>(read<Index>(source + (k + i) * kSize));
+      outside |= (value + added) | (last - value);
+    }
+  }
+  for (; k < count; ++k) {
+    const auto value = static_cast<Lane>(read<Index>(source + k * kSize));
+    outside |= (value + added) | (last - value);
+  }
+  return outside >> (8 * sizeof(Lane) - 1) != 0;
+}
+
+// An unsigned index gets no extent added. If it exceeds the signed range of Lane, its sign bit is set there, so that it
+// is outside.
+template <class Index>
+bool has_outside(const std::byte* source, int64_t count, int64_t extent, int64_t from_end) {
+  const int64_t added = std::is_signed_v<Index> ? from_end : 0;
+  if (sizeof(Index) <= sizeof(uint32_t) && extent <= kMostAddedNarrow) {
+    return run_has_outside<Index>(source, count, static_cast<uint32_t>(extent - 1), static_cast<uint32_t>(added));
+  }
+  return run_has_outside<Index>(source, count, static_cast<uint64_t>(extent) - 1, static_cast<uint64_t>(added));
+}
+
+// Writes the positions of n points. The result is negative if an index lies outside.
+template <class Index, class Position, class Count>
+inline int64_t write_group(const std::byte* source, Count n, int64_t extent, int64_t added,
+                           std::byte* __restrict target) {
+  alignas(64) Index value[kCheckGroup];
+  for (int i = 0; i < n; ++i) value[i] = read<Index>(source + i * static_cast<int64_t>(sizeof(Index)));
+  pin_copy(value);
+  int64_t outside = 0;
+  for (int i = 0; i < n; ++i) {
+    const int64_t place = from_end(widen(value[i]), added);
+    outside |= outside_mark(place, extent);
+    const auto position = static_cast<Position>(place);
+    __builtin_memcpy(target + i * static_cast<int64_t>(sizeof(Position)), &position, sizeof(Position));
+  }
+  return outside;
+}
+
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+// The positions of eight indices. A negative index is a large unsigned number, so that the unsigned minimum of the
+// index and its sum with the extent is the position; an index outside stays at least as large as the extent.
+inline __m512i eight_positions(const std::byte* source, __m512i added, __m512i& most) {
+  __m512i value = _mm512_loadu_si512(source);
+  asm volatile("" : "+v"(value));  // as pin_copy, in a register
+  value = _mm512_min_epu64(value, _mm512_add_epi64(value, added));
+  most = _mm512_max_epu64(most, value);
+  return value;
+}
+
+// As write_group for 64 indices of 8 bytes; `most` becomes the largest positions.
+template <class Position>
+inline void write_wide(const std::byte* source, __m512i added, std::byte* target, bool stream, __m512i& most) {
+  const __m512i lower =
+      _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);  // the lower halves of 16 numbers
+  const auto sixteen = [&](int i) {
+    const __m512i low = eight_positions(source + i * 128, added, most);
+    const __m512i high = eight_positions(source + i * 128 + 64, added, most);
+    return _mm512_permutex2var_epi32(low, lower, high);
+  };
+  const auto store = [&](std::byte* to, __m512i value) {
+    stream ? _mm512_stream_si512(reinterpret_cast<__m512i*>(to), value) : _mm512_storeu_si512(to, value);
+  };
+  if constexpr (sizeof(Position) == 4) {
+    for (int i = 0; i < 4; ++i) store(target + i * 64, sixteen(i));
+  } else {
+    for (int i = 0; i < 2; ++i) {
+      const __m256i low = _mm512_cvtepi32_epi16(sixteen(2 * i));
+      const __m256i high = _mm512_cvtepi32_epi16(sixteen(2 * i + 1));
+      store(target + i * 64, _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1));
+    }
+  }
+}
+#endif
+
+struct FullCheckGroup {
+  constexpr operator int() const { return kCheckGroup; }
+};
+
+// Writes the positions of a contiguous run. Returns false if an index lies outside.
+template <class Index, class Position>
+bool write_positions(const std::byte* source, int64_t count, int64_t extent, int64_t added, std::byte* target,
+                     [[maybe_unused]] bool stream) {
+  constexpr auto kFrom = static_cast<int64_t>(sizeof(Index));
+  constexpr auto kTo = static_cast<int64_t>(sizeof(Position));
+  int64_t outside = 0;
+  int64_t k = 0;
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+  if constexpr (sizeof(Index) == 8) {
+    const __m512i add = _mm512_set1_epi64(std::is_signed_v<Index> ? added : 0);
+    __m512i most = _mm512_setzero_si512();
+    stream = stream && address_of(target) % kLine == 0;
+    for (; k + kCheckGroup <= count; k += kCheckGroup) {
+      prefetch_group(source + k * kFrom, kCheckGroup * kFrom);
+      write_wide<Position>(source + k * kFrom, add, target + k * kTo, stream, most);
+    }
+    if (stream) _mm_sfence();
+    outside = outside_mark(static_cast<int64_t>(_mm512_reduce_max_epu64(most)), extent);
+  }
+#endif
+  for (; k + kCheckGroup <= count; k += kCheckGroup) {
+    prefetch_group(source + k * kFrom, kCheckGroup * kFrom);
+    outside |= write_group<Index, Position>(source + k * kFrom, FullCheckGroup{}, extent, added, target + k * kTo);
+  }
+  const auto rest = static_cast<int>(count - k);
+  outside |= write_group<Index, Position>(source + k * kFrom, rest, extent, added, target + k * kTo);
+  return outside >= 0;
+}
+
+template <class Index>
+bool check_run(const std::byte* source, int64_t count, int64_t extent, int64_t added, std::byte* target, int bytes,
+               bool stream) {
+  if (target == nullptr) return !has_outside<Index>(source, count, extent, added);
+  if (bytes == 2) return write_positions<Index, uint16_t>(source, count, extent, added, target, stream);
+  return write_positions<Index, uint32_t>(source, count, extent, added, target, stream);
+}
+
+using CheckRun = bool (*)(const std::byte*, int64_t, int64_t, int64_t, std::byte*, int, bool);
+constexpr CheckRun kCheckRun[] = {check_run<int8_t>,  check_run<int16_t>,  check_run<int32_t>,  check_run<int64_t>,
+                                  check_run<uint8_t>, check_run<uint16_t>, check_run<uint32_t>, check_run<uint64_t>};
+
+// One index array whose runs are contiguous.
+bool has_index_runs(const Job& job) {
+  if (job.indices != 1 || job.masked || job.folds > 0 || job.general || job.short_runs) return false;
+  if (job.rule.bounds != Bounds::raise && job.rule.bounds != Bounds::deferred) return false;
+  const JobIndex& index = job.index[0];
+  if (index.extent == 0 || index.extent > kMostAdded) return false;
+  return job.count == 1 || stride_of(job, kIndex, job.rank - 1) == index_size(index.type);
+}
+
+template <class Position>
+void narrow(const Address* __restrict address, int n, std::byte* __restrict target) {
+  for (int k = 0; k < n; ++k) {
+    const auto position = static_cast<Position>(address[k]);
+    __builtin_memcpy(target + k * static_cast<int64_t>(sizeof(Position)), &position, sizeof(Position));
+  }
+}
+
+bool check_blocks(const Job& job, int64_t first, int64_t last, std::byte* target, int bytes) {
+  Walk walk;
+  seek(job, walk, first);
+  PlacementScratch scratch;
+  PointBlock block;
+  for (int64_t flat = first; flat < last;) {
+    int64_t n = last - flat < kBlock ? last - flat : kBlock;
+    if (!job.short_runs) {
+      const int64_t in_run = job.extent[job.rank - 1] - walk.at[job.rank - 1];
+      n = n < in_run ? n : in_run;
+    }
+    if (!place(job, walk, static_cast<int>(n), scratch, block)) return false;
+    if (bytes == 2) narrow<uint16_t>(block.address, block.n, target + flat * 2);
+    if (bytes == 4) narrow<uint32_t>(block.address, block.n, target + flat * 4);
+    advance(job, walk, n);
+    flat += n;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool check(const Job& job, int64_t first, int64_t last, std::byte* positions, int bytes) {
+  if (!has_index_runs(job)) return check_blocks(job, first, last, positions, bytes);
+  const JobIndex& index = job.index[0];
+  const int64_t added = job.rule.negative == Negative::from_end ? index.extent : 0;
+  const CheckRun check_it = kCheckRun[static_cast<int>(index.type)];
+  Walk walk;
+  seek(job, walk, first);
+  for (int64_t flat = first; flat < last;) {
+    const int64_t in_run = job.extent[job.rank - 1] - walk.at[job.rank - 1];
+    const int64_t n = last - flat < in_run ? last - flat : in_run;
+    const std::byte* const source = index.data + offset_at(job, walk, kIndex);
+    std::byte* const target = positions == nullptr ? nullptr : positions + flat * bytes;
+    if (!check_it(source, n, index.extent, added, target, bytes, job.stream)) return false;
+    advance(job, walk, n);
+    flat += n;
+  }
+  return true;
+}
+
+}  // namespace gs::cpu::GS_ISA
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
