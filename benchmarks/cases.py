@@ -401,4 +401,6 @@ CASES = (
     _table("33a", "table_10_rows_1", "few", "10 rows x 1 column", "few", 1),
     _table("33b", "table_10_rows_10", "few", "10 rows x 10 columns", "few", 10),
     _table("33c", "table_10_rows_32", "few", "10 rows x 32 columns", "few", 32),
+    _table("36", "table_keys", "keys", "64 chunks, 1,000 texts in a dictionary of each, 1 Mi int32", "keys"),
+    _table("37", "table_runs", "runs", "run-end encoded, ten rows a run, 1 Mi int32", "runs"),
 )

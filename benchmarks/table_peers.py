@@ -128,6 +128,17 @@ FORMS = (
     Form(OURS_POLARS, "frame", "gs.table.gather(x, i)"),
     Form(POLARS, "frame", "x[i]"),
     Form(POLARS, "frame", "x.select(pl.all().gather(i))"),
+    # ---- dictionaries; and run-end encoded rows, which pyarrow can only decode first
+    Form(OURS_ARROW, "keys", "gs.table.gather(x, i)"),
+    Form(ARROW, "keys", "x.take(i)"),
+    Form(OURS_ARROW, "runs", "gs.table.gather(x, i)"),
+    Form(
+        ARROW,
+        "runs",
+        "c = pa.compute.run_end_decode(x['c0'].chunk(0)).take(i); "
+        "r = pa.table([pa.compute.run_end_encode(c, run_end_type=pa.int32())], ['c0'])",
+        result="r",
+    ),
     # ---- rows of a table replaced
     *(Form(library, "replace", "gs.table.scatter(b, i, x)") for library in OURS),
     Form(ARROW, "replace", PICKED.format("i.to_numpy()", PICK_ARROW), result="r"),

@@ -1,6 +1,7 @@
 // bits.h: reads Arrow bitmaps, which store the lowest bit of each byte first, from any bit offset.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -38,6 +39,16 @@ inline uint64_t read_bits(const std::byte* data, int64_t bit, int64_t n) {
 // Returns a bit for each of n (at most 64) bytes, set if the byte is not 0.
 inline uint64_t bits_of_bytes(const std::byte* data, int64_t stride, int64_t n) {
   uint64_t word = 0;
+  if (stride == 1 && n == 64) {  // eight bytes at once
+    constexpr uint64_t kLow = 0x7F7F7F7F7F7F7F7F;
+    for (int64_t k = 0; k < 8; ++k) {
+      uint64_t bytes;
+      std::memcpy(&bytes, data + k * 8, 8);
+      const uint64_t high = (((bytes & kLow) + kLow) | bytes) & ~kLow;  // the highest bit of each byte that is not 0
+      word |= (high >> 7) * 0x0102040810204080 >> 56 << (k * 8);
+    }
+    return word;
+  }
   for (int64_t k = 0; k < n; ++k) word |= uint64_t{data[k * stride] != std::byte{0}} << k;
   return word;
 }
@@ -60,6 +71,23 @@ void for_each_set(const uint64_t* words, int64_t begin, int64_t end, Use use) {
   for (int64_t w = begin / 64; w * 64 < end; ++w) {
     const uint64_t inside = end - w * 64 < 64 ? low_bits(end - w * 64) : ~uint64_t{0};
     for (uint64_t rest = words[w] & inside; rest != 0; rest &= rest - 1) use(w * 64 + std::countr_zero(rest));
+  }
+}
+
+// Calls use(first, end) for each run of set bits in [0, count).
+template <class Use>
+void for_each_run_of_bits(const uint64_t* words, int64_t count, Use use) {
+  const auto next = [&](int64_t at, uint64_t flip) {  // the first bit from `at` on that differs from that of `flip`
+    if (at >= count) return count;
+    int64_t w = at / 64;
+    uint64_t word = (words[w] ^ flip) & ~low_bits(at & 63);
+    while (word == 0 && ++w * 64 < count) word = words[w] ^ flip;
+    return word == 0 ? count : std::min(count, w * 64 + std::countr_zero(word));
+  };
+  for (int64_t first = next(0, 0); first < count;) {
+    const int64_t end = next(first, ~uint64_t{0});
+    use(first, end);
+    first = next(end, 0);
   }
 }
 

@@ -14,24 +14,33 @@ struct TableTuning {
 namespace table {
 
 // ---- threads
-inline constexpr int64_t kLeastRows = 16 * 1024;    // rows of one column in a work chunk; fewer run on one thread
-inline constexpr int64_t kLeastBytes = 128 * 1024;  // smaller columns of results run on one thread
-inline constexpr int64_t kLeastViews = 64 * 1024;   // fewer views are adjusted on one thread
-inline constexpr int64_t kBlockRows = 4096;         // a block of rows, whose lengths one thread sums
-inline constexpr int64_t kLeastBlocks = 2;          // so many blocks of rows, or fewer, run on one thread
-inline constexpr int64_t kRowsPerPoll = 64 * 1024;  // Ctrl-C is polled every so many rows
+inline constexpr int64_t kLeastRows = 16 * 1024;       // rows of one column in a work chunk; fewer run on one thread
+inline constexpr int64_t kLeastMaskRows = 256 * 1024;  // rows of a mask in a work chunk; fewer are read on one thread
+inline constexpr int64_t kLeastBytes = 128 * 1024;     // smaller columns of results run on one thread
+inline constexpr int64_t kLeastViews = 64 * 1024;      // fewer views are adjusted on one thread
+inline constexpr int64_t kBlockRows = 4096;            // a block of rows, whose lengths one thread sums
+inline constexpr int64_t kLeastBlocks = 2;             // so many blocks of rows, or fewer, run on one thread
+inline constexpr int64_t kRowsPerPoll = 64 * 1024;     // Ctrl-C is polled every so many rows
 
 // ---- forms of a selection
 inline constexpr int64_t kSparse = 4;  // an overlay is used if at most one row in so many is replaced
 inline constexpr int64_t kLongRun =
     16;  // a mask is stored as ranges if its runs of true rows are at least so long on average
+inline constexpr int64_t kMostNumbered = 8;  // lists of at most so many rows on average: their rows get numbers
 
 // ---- copies and prefetches
-inline constexpr int64_t kMostBitsPerRow = 32;  // most bits that are copied for each row of the result
-inline constexpr int64_t kMostAhead = 4096;     // most bytes that are prefetched for an item or a range
-inline constexpr int64_t kRangesAhead = 16;     // ranges are prefetched this many ranges ahead
-inline constexpr int64_t kGroup = 64;           // rows that are prefetched while the rows before them are copied
-inline constexpr int64_t kShort = 32;           // rows of up to so many bytes are copied as exactly so many bytes
+inline constexpr int64_t kMostJoinedRows = 4;           // pieces are joined for a gather of one row of so many, or more
+inline constexpr int64_t kLeastJoinedRows = 64 * 1024;  // fewer rows of pieces are joined on one thread
+inline constexpr int64_t kMostBitsPerRow = 32;          // most bits that are copied for each row of the result
+inline constexpr int64_t kMostAhead = 4096;             // most bytes that are prefetched for an item or a range
+inline constexpr int64_t kRangesAhead = 16;             // ranges are prefetched this many ranges ahead
+inline constexpr int64_t kGroup = 64;  // rows that are prefetched while the rows before them are copied
+inline constexpr int64_t kShort = 32;  // rows of up to so many bytes are copied as exactly so many bytes
+
+// ---- run-end encoded columns
+inline constexpr int64_t kBucketsPerRun = 4;   // buckets of the lookup table of runs
+inline constexpr int64_t kRunsPerSearch = 8;   // a table is made if there are at most so many runs for each search
+inline constexpr int64_t kMostRunParts = 256;  // parts of a result whose runs are found at once
 
 // ---- small tables, whose call keeps the interpreter lock
 inline constexpr int64_t kFewRows = 1024;

@@ -37,20 +37,57 @@ SmallVector<const std::byte*, 2> HostSelection::bases(const std::vector<const st
   return bases;
 }
 
-Picks HostSelection::picks() const {
-  return picks_;
+Picks HostSelection::joined_picks() const {
+  Picks picks = picks_;
+  picks.rows = {among_all_.get(), nullptr};
+  picks.among_all = nullptr;
+  return picks;
+}
+
+// Several threads may use one selection. The rows are found without the lock, because another thread may hold the
+// interpreter lock that a poll for signals needs; the first ones that are finished stay as long as the selection.
+Picks HostSelection::picks(const Sharing& sharing) const {
+  Picks picks = picks_;
+  if (by_piece_ == nullptr) return picks;
+  const auto found = [&] {
+    const std::lock_guard guard(by_piece_->lock);
+    picks.rows = {by_piece_->row.get(), by_piece_->chunk.get()};
+    return picks.rows.row != nullptr;
+  };
+  if (found()) return picks;
+  Scratch<uint32_t> row(count_);
+  Scratch<uint32_t> chunk(count_);
+  const PieceFinder places(parts_, total_);
+  parallel_for(sharing, count_, 64, kLeastRows, [&](int64_t begin, int64_t end) {
+    for (int64_t at = begin; at < end; at += 64) {
+      int64_t number[64];
+      const int64_t n = std::min<int64_t>(end - at, 64);
+      for (int64_t k = 0; k < n; ++k) number[k] = among_all_[at + k];
+      places.write({row.get(), chunk.get(), nullptr}, number, n, at);
+    }
+  });
+  {
+    const std::lock_guard guard(by_piece_->lock);
+    if (by_piece_->row.get() == nullptr) {
+      by_piece_->row = std::move(row);
+      by_piece_->chunk = std::move(chunk);
+    }
+  }
+  found();
+  return picks;
 }
 
 void HostSelection::positions(const Sharing& sharing, int64_t* target) const {
+  const Picks picks = this->picks(sharing);
   parallel_for(sharing, count_, 64, kLeastRows, [&](int64_t begin, int64_t end) {
-    if (picks_.by_rows()) {
+    if (picks.by_rows()) {
       for (int64_t i = begin; i < end; ++i) {
-        const int64_t number = parts_[static_cast<int>(picks_.rows.chunk_of(i))].begin + picks_.rows.row[i];
-        target[i] = picks_.exists(i) ? number : -1;
+        const int64_t number = parts_[static_cast<int>(picks.rows.chunk_of(i))].begin + picks.rows.row[i];
+        target[i] = picks.exists(i) ? number : -1;
       }
       return;
     }
-    for_each_run(picks_, begin, end, [&](int32_t piece, int64_t start, int64_t at, int64_t length) {
+    for_each_run(picks, begin, end, [&](int32_t piece, int64_t start, int64_t at, int64_t length) {
       const int64_t first = piece == kMissing ? -1 : parts_[piece].begin + start;
       for (int64_t k = 0; k < length; ++k) target[at + k] = piece == kMissing ? -1 : first + k;
     });
@@ -65,12 +102,14 @@ void HostSelection::all_missing(int64_t count) {
   picks_ = ranges_->picks();
 }
 
-void HostSelection::make_rows(int64_t count) {
+void HostSelection::make_rows(int64_t count, bool joined) {
   count_ = count;
-  row_ = Scratch<uint32_t>(count);
-  if (parts_.size() > 1) {
-    chunk_ = Scratch<uint32_t>(count);
-    if (total_ <= kMostPieceRows) among_all_ = Scratch<uint32_t>(count);
+  if (parts_.size() > 1 && total_ <= kMostPieceRows) among_all_ = Scratch<uint32_t>(count);
+  if (joined && among_all_.get() != nullptr && total_ / kMostJoinedRows <= count) {
+    by_piece_ = std::make_unique<RowsByPiece>();
+  } else {
+    row_ = Scratch<uint32_t>(count);
+    if (parts_.size() > 1) chunk_ = Scratch<uint32_t>(count);
   }
   picks_.count = count;
   picks_.rows = {row_.get(), chunk_.get()};
@@ -107,7 +146,7 @@ void HostSelection::gather(const Sharing& sharing, const RowRequest& request, co
     if (!nullifies) fault.report(0, count);
     return all_missing(count);
   }
-  make_rows(count);
+  make_rows(count, true);
   if (nullifies) valid_ = Scratch<uint64_t>(words_for(count));
   const PieceFinder places(parts_, total_);
   parallel_for(sharing, count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
@@ -203,6 +242,24 @@ void HostSelection::replace(const Sharing& sharing, Scratch<uint64_t> replaced, 
   picks_.overlay = overlay_.get();
 }
 
+// Stores ranges for a mask of long runs, whose true rows are replaced: the source rows of a run are neighbours.
+template <class SourceRow>
+void HostSelection::replace_runs(const MaskWords& mask, int64_t count, int64_t base, const SourceRow& source) {
+  const PieceFinder places(parts_, total_);
+  ranges_.emplace();
+  int64_t next = 0;
+  int64_t before = 0;
+  for_each_run_of_bits(mask.words(), count, [&](int64_t first, int64_t end) {
+    places.add(base + next, first - next, *ranges_);
+    places.add(source(first, before), end - first, *ranges_);
+    before += end - first;
+    next = end;
+  });
+  places.add(base + next, count - next, *ranges_);
+  count_ = count;
+  picks_ = ranges_->picks();
+}
+
 // The rows of the target that a map names: a bitmap, and the last entry of the map that names each row. Number is an
 // integer type that holds all row and entry numbers.
 template <class Number>
@@ -258,44 +315,40 @@ void HostSelection::scatter(const Sharing& sharing, const RowRequest& request, c
 
 void HostSelection::mask_scatter(const Sharing& sharing, const RowRequest& request, const RowMap& map) {
   const int64_t rows = row_count(request.first);
-  MaskWords mask(map);
+  MaskWords mask(sharing, map);
   request.check_true_rows(mask.ones());
+  const auto next_row = [rows](int64_t, int64_t before) { return rows + before; };
+  if (request.one_row ? mask.ones() == 0 : mask.has_long_runs()) return replace_runs(mask, rows, 0, next_row);
   if (request.one_row) {
     replace(sharing, mask.take(), rows, 0, [rows](int64_t, int64_t) { return rows; });
   } else {
-    replace(sharing, mask.take(), rows, 0, [rows](int64_t, int64_t before) { return rows + before; });
+    replace(sharing, mask.take(), rows, 0, next_row);
   }
 }
 
 void HostSelection::choose(const Sharing& sharing, const RowRequest& request, const RowMap& map) {
   const int64_t rows = row_count(request.first);
-  replace(sharing, MaskWords(map).take(), rows, rows, [](int64_t row, int64_t) { return row; });
+  const auto same_row = [](int64_t row, int64_t) { return row; };
+  MaskWords mask(sharing, map);
+  if (mask.has_long_runs()) return replace_runs(mask, rows, rows, same_row);
+  replace(sharing, mask.take(), rows, rows, same_row);
 }
 
 void HostSelection::filter(const Sharing& sharing, const RowMap& map) {
-  const MaskWords mask(map);
+  const MaskWords mask(sharing, map);
   const PieceFinder places(parts_, total_);
-  const uint64_t* const bits = mask.words();
-  if (mask.runs() * kLongRun > mask.ones()) {
+  if (!mask.has_long_runs()) {
     make_rows(mask.ones());
-    const Scratch<int64_t> before = counts_before(bits, total_);
+    const Scratch<int64_t> before = counts_before(mask.words(), total_);
     parallel_for(sharing, total_, Overlay::kBlock, kLeastRows, [&](int64_t begin, int64_t end) {
       int64_t at = before[begin / Overlay::kBlock];
-      for_each_set(bits, begin, end, [&](int64_t row) { places.write(row_arrays(), &row, 1, at++); });
+      for_each_set(mask.words(), begin, end, [&](int64_t row) { places.write(row_arrays(), &row, 1, at++); });
     });
     return;
   }
   ranges_.emplace();
-  int64_t first = 0;
-  int64_t next = 0;  // [first, next) is the run that is being collected
-  for_each_set(bits, 0, total_, [&](int64_t row) {
-    if (row != next) {
-      if (next > first) places.add(first, next - first, *ranges_);
-      first = row;
-    }
-    next = row + 1;
-  });
-  if (next > first) places.add(first, next - first, *ranges_);
+  for_each_run_of_bits(mask.words(), total_,
+                       [&](int64_t first, int64_t end) { places.add(first, end - first, *ranges_); });
   count_ = mask.ones();
   picks_ = ranges_->picks();
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <optional>
 
 #include "table/memory.h"
@@ -12,6 +13,8 @@
 #include "table/sharing.h"
 
 namespace gs::table {
+
+class MaskWords;
 
 class HostSelection {
  public:
@@ -29,7 +32,11 @@ class HostSelection {
   Pieces pieces(const std::vector<const Array*>& chunks) const;
   // The address of row 0 of each piece, for plain arrays of items with the addresses `chunks`.
   SmallVector<const std::byte*, 2> bases(const std::vector<const std::byte*>& chunks, int64_t width) const;
-  Picks picks() const;
+  Picks picks(const Sharing& sharing) const;
+  // Whether the rows are so many, of several pieces, that rows of a fixed size are taken faster from joined pieces.
+  bool prefers_joined() const { return by_piece_ != nullptr; }
+  // The picks from one piece that consists of all pieces, one after the other.
+  Picks joined_picks() const;
   // Writes the number of each selected row among the rows of all chunks to `target`, -1 for a missing row.
   void positions(const Sharing& sharing, int64_t* target) const;
 
@@ -43,13 +50,22 @@ class HostSelection {
   void filter(const Sharing& sharing, const RowMap& map);
   void choose(const Sharing& sharing, const RowRequest& request, const RowMap& map);
   void all_missing(int64_t count);
-  void make_rows(int64_t count);
+  void make_rows(int64_t count, bool joined = false);
   template <class SourceRow>
   void replace_most(const Sharing& sharing, const uint64_t* replaced, int64_t count, int64_t base,
                     const SourceRow& source);
   template <class SourceRow>
+  void replace_runs(const MaskWords& mask, int64_t count, int64_t base, const SourceRow& source);
+  template <class SourceRow>
   void replace(const Sharing& sharing, Scratch<uint64_t> replaced, int64_t count, int64_t base,
                const SourceRow& source);
+
+  // The rows by piece of a selection that prefers joined pieces. The first column that needs them adds them.
+  struct RowsByPiece {
+    std::mutex lock;
+    Scratch<uint32_t> row;
+    Scratch<uint32_t> chunk;
+  };
 
   ChunkLengths lengths_;
   ChunkParts parts_;  // at most kMostPieceRows rows each; no part is empty, unless there are no rows at all
@@ -59,6 +75,7 @@ class HostSelection {
   Scratch<uint32_t> row_;
   Scratch<uint32_t> chunk_;
   Scratch<uint32_t> among_all_;
+  std::unique_ptr<RowsByPiece> by_piece_;
   Scratch<uint64_t> valid_;
   std::optional<RangeList> ranges_;
   std::vector<int64_t> base_begin_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "table/memory.h"
 #include "table/row_errors.h"
 #include "table/row_map.h"
+#include "table/sharing.h"
 
 namespace gs::table {
 
@@ -105,17 +107,11 @@ void for_each_entry(const std::vector<MapPart>& map, int64_t begin, int64_t end,
 // A mask as words of bits; a null counts as false.
 class MaskWords {
  public:
-  explicit MaskWords(const RowMap& map) : rows_(map.count()), words_(words_for(rows_)) {
-    std::memset(words_.get(), 0, static_cast<std::size_t>(words_for(rows_)) * 8);
-    int64_t before = 0;
-    for (const MaskPart& part : map.mask) {
-      for_each_word(before, part.count, [&](int64_t at, int64_t n) {
-        const uint64_t word = values(part, at - before, n) & present_bits(part.nulls, at - before, n);
-        words_[at / 64] |= word << (at & 63);
-        ones_ += std::popcount(word);
-      });
-      before += part.count;
-    }
+  MaskWords(const Sharing& sharing, const RowMap& map) : rows_(map.count()), words_(words_for(rows_)) {
+    std::atomic<int64_t> ones = 0;
+    parallel_for(sharing, rows_, 64, kLeastMaskRows,
+                 [&](int64_t begin, int64_t end) { ones += read(map.mask, begin, end); });
+    ones_ = ones;
   }
 
   const uint64_t* words() const { return words_.get(); }
@@ -131,8 +127,26 @@ class MaskWords {
     }
     return runs;
   }
+  // Whether ranges describe the true rows in less memory than row numbers; no true row is one of these cases.
+  bool has_long_runs() const { return runs() * kLongRun <= ones_; }
 
  private:
+  // Reads the values of the rows [begin, end) and returns how many are true; `begin` is a multiple of 64.
+  int64_t read(const std::vector<MaskPart>& mask, int64_t begin, int64_t end) {
+    std::memset(&words_[begin / 64], 0, static_cast<std::size_t>(words_for(end - begin)) * 8);
+    int64_t ones = 0;
+    int64_t before = 0;
+    for (const MaskPart& part : mask) {
+      const int64_t first = std::max(begin, before);
+      for_each_word(first, std::min(end, before + part.count) - first, [&](int64_t at, int64_t n) {
+        const uint64_t word = values(part, at - before, n) & present_bits(part.nulls, at - before, n);
+        words_[at / 64] |= word << (at & 63);
+        ones += std::popcount(word);
+      });
+      before += part.count;
+    }
+    return ones;
+  }
   static uint64_t values(const MaskPart& part, int64_t first, int64_t n) {
     if (part.is_bits) return read_bits(part.data, part.offset + first, n);
     return bits_of_bytes(part.data + first * part.stride, part.stride, n);

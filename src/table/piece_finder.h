@@ -18,7 +18,8 @@ struct ChunkPart {
 };
 using ChunkParts = SmallVector<ChunkPart, 2>;
 
-// The arrays of a selection by row numbers. `chunk` and `among_all` are null where the selection has no such array.
+// The arrays of a selection by row numbers. `chunk` and `among_all` are null where the selection has no such array, and
+// `row` where `among_all` is the only one.
 struct RowArrays {
   uint32_t* row;
   uint32_t* chunk;
@@ -61,6 +62,11 @@ class PieceFinder {
 
   // Writes the rows with these numbers into rows [at, at + n) of the arrays.
   void write(const RowArrays& arrays, const int64_t* number, int64_t n, int64_t at) const {
+    if (arrays.among_all != nullptr) {
+      uint32_t* const among_all = arrays.among_all + at;
+      for (int64_t k = 0; k < n; ++k) among_all[k] = static_cast<uint32_t>(number[k]);
+      if (arrays.row == nullptr) return;
+    }
     uint32_t* const row = arrays.row + at;
     if (arrays.chunk == nullptr) {
       for (int64_t k = 0; k < n; ++k) row[k] = static_cast<uint32_t>(number[k]);
@@ -72,9 +78,6 @@ class PieceFinder {
       row[k] = static_cast<uint32_t>(number[k] - parts_[part].begin);
       chunk[k] = static_cast<uint32_t>(part);
     }
-    if (arrays.among_all == nullptr) return;
-    uint32_t* const among_all = arrays.among_all + at;
-    for (int64_t k = 0; k < n; ++k) among_all[k] = static_cast<uint32_t>(number[k]);
   }
 
   // Adds the rows [first, first + length), which may lie in several pieces, to `ranges`.

@@ -91,7 +91,7 @@ Buffer RowSelection::take_items(const Sharing& sharing, const std::vector<const 
     pointers.push_back(&arrays[i]);
   }
   return RowTaker(sharing).items_or_zeros(selection.bases(chunks, width), selection.pieces(pointers), width,
-                                          selection.picks());
+                                          selection.picks(sharing));
 }
 
 void RowSelection::positions(const Sharing& sharing, int64_t* target) const {

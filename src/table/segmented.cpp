@@ -188,7 +188,7 @@ class Segments {
     out.reach = static_cast<int64_t>(numbers.size());
     const HostSelection selection = HostSelection::of_numbers(sharing_, numbers, lengths_);
     const RowTaker taker(sharing_);
-    out.children.push_back(taker.take(type.children[0], selection.pieces(values_), selection.picks()));
+    out.children.push_back(taker.take(type.children[0], selection.pieces(values_), selection.picks(sharing_)));
     return out;
   }
 

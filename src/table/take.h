@@ -71,9 +71,6 @@ void overlay_items(const ColumnKernels& kernels, const Overlay& overlay, const S
 int64_t overlay_bits(const ColumnKernels& kernels, const Overlay& overlay, const SmallVector<BitSource, 2>& sources,
                      int64_t begin, int64_t end, uint64_t* words);
 
-// Whether two dictionaries are identical by their buffers, offset and length; their values are not compared.
-bool same_dictionary(const Array& a, const Array& b);
-
 // The rows of a piece in child `i` of a structure or a sparse union.
 Piece field_of(const Piece& piece, std::size_t i);
 

@@ -2,11 +2,13 @@
 #include "table/take_frame.h"
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
 #include "arrow/arrow_abi.h"
 #include "core/error.h"
+#include "table/join.h"
 #include "table/take.h"
 
 namespace gs::table {
@@ -57,35 +59,64 @@ void refuse_nulls(const Type& type, const Array& result) {
 class ResultChunks {
  public:
   ResultChunks(const Sharing& sharing, Pieces pieces, Frame& out)
-      : taker_(sharing), pieces_(std::move(pieces)), out_(out) {}
+      : sharing_(sharing), taker_(sharing), pieces_(std::move(pieces)), out_(out) {}
 
-  // Adds these rows as one chunk, or as several chunks if a column needs larger offsets than its type has.
-  void add(const Picks& picks) {
-    try {
-      out_.data.chunks.push_back(take(picks));
-    } catch (const OffsetOverflow&) {
-      if (picks.count < 2) throw std::overflow_error("a single row needs larger offsets than its type has");
-      const int64_t half = picks.count > 128 ? picks.count / 2 / 64 * 64 : picks.count / 2;
-      add(PickSlice(picks, 0, half).picks());
-      add(PickSlice(picks, half, picks.count - half).picks());
-    }
+  void add(const HostSelection& selection) {
+    add_chunk(
+        selection.count(), [&](const Type& type, const Pieces& pieces) { return take(type, pieces, selection); },
+        [&] { split(selection.picks(sharing_)); });
   }
 
  private:
-  Array take(const Picks& picks) const {
-    const Type& type = *out_.data.type;
-    if (!out_.is_table) return taker_.take(type, pieces_, picks);
+  // Adds the rows as one chunk whose columns `take` returns; calls `split` if a column needs larger offsets than its
+  // type has.
+  template <class Take, class Split>
+  void add_chunk(int64_t count, const Take& take, const Split& split) {
+    try {
+      const Type& type = *out_.data.type;
+      out_.data.chunks.push_back(out_.is_table ? table_of(type, count, take) : take(type, pieces_));
+    } catch (const OffsetOverflow&) {
+      split();
+    }
+  }
+
+  void split(const Picks& picks) {
+    if (picks.count < 2) throw std::overflow_error("a single row needs larger offsets than its type has");
+    const int64_t half = picks.count > 128 ? picks.count / 2 / 64 * 64 : picks.count / 2;
+    add(PickSlice(picks, 0, half).picks());
+    add(PickSlice(picks, half, picks.count - half).picks());
+  }
+  void add(const Picks& picks) {
+    add_chunk(
+        picks.count, [&](const Type& type, const Pieces& pieces) { return taker_.take(type, pieces, picks); },
+        [&] { split(picks); });
+  }
+
+  template <class Take>
+  Array table_of(const Type& type, int64_t count, const Take& take) const {
     Array table;
-    table.length = picks.count;
+    table.length = count;
     table.children.reserve(type.children.size());
     Pieces fields(pieces_.size());
     for (std::size_t c = 0; c < type.children.size(); ++c) {
       for (int p = 0; p < pieces_.size(); ++p) fields[p] = field_of(pieces_[p], c);
-      table.children.push_back(taker_.take(type.children[c], fields, picks));
+      table.children.push_back(take(type.children[c], fields));
     }
     return table;
   }
 
+  Array take(const Type& type, const Pieces& pieces, const HostSelection& selection) const {
+    if (selection.prefers_joined()) {
+      if (const std::optional<Array> joined = join(sharing_, taker_, type, pieces)) {
+        Pieces one;
+        one.push_back({&*joined, 0, joined->length});
+        return taker_.take(type, one, selection.joined_picks());
+      }
+    }
+    return taker_.take(type, pieces, selection.picks(sharing_));
+  }
+
+  const Sharing& sharing_;
   const RowTaker taker_;
   const Pieces pieces_;
   Frame& out_;
@@ -136,7 +167,7 @@ Frame take_rows(const Sharing& sharing, const HostSelection& selection, const Fr
                 bool nullable) {
   const std::vector<const Array*> chunks = chunks_of(selection.lengths(), first, second);
   Frame out = empty_like(first, nullable);
-  ResultChunks(sharing, selection.pieces(chunks), out).add(selection.picks());
+  ResultChunks(sharing, selection.pieces(chunks), out).add(selection);
   if (second != nullptr) refuse_new_nulls(out, first);
   return out;
 }

@@ -1,5 +1,4 @@
-// take_union.cpp: takes rows of sparse and dense unions and of run-end encoded arrays.
-#include "arrow/run_ends.h"
+// take_union.cpp: takes rows of sparse and dense unions.
 #include "core/error.h"
 #include "table/take.h"
 
@@ -21,10 +20,6 @@ int8_t id_of(const Type& type, std::size_t child) {
     if (type.child_of_id[id] == static_cast<int8_t>(child)) return static_cast<int8_t>(id);
   }
   refuse(type, "a field has no type id");
-}
-
-int64_t most_rows(int64_t width) {
-  return width == 2 ? INT16_MAX : width == 4 ? offset_limit() : INT64_MAX;
 }
 
 }  // namespace
@@ -80,57 +75,6 @@ void RowTaker::dense_union(const Type& type, const Pieces& pieces, const Picks& 
     }
     out.children.push_back(take(type.children[c], fields, rows[c].picks()));
   }
-}
-
-void RowTaker::run_end(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const {
-  const int64_t width = type.children[0].width;
-  if (picks.count > most_rows(width)) throw OffsetOverflow{};
-  std::vector<int64_t> ends;
-  RangeList values;
-  int32_t last_piece = kMissing - 1;
-  int64_t last_run = -1;
-  const auto extend = [&](int32_t piece, int64_t run, int64_t end) {
-    if (piece == last_piece && run == last_run) {
-      ends.back() = end;
-      return;
-    }
-    ends.push_back(end);
-    values.add(piece, run, 1);
-    last_piece = piece;
-    last_run = run;
-  };
-  walk(picks, [&](int32_t piece, int64_t start, int64_t at, int64_t length) {
-    if (piece == kMissing) return extend(kMissing, 0, at + length);
-    const RunEnds runs(type, *pieces[piece].array);
-    const int64_t first = pieces[piece].offset + start;
-    int64_t run = runs.find(first);
-    for (int64_t done = 0; done < length; ++run) {
-      if (run >= runs.count()) refuse(type, "the run ends do not reach the last row");
-      const int64_t end = std::min(runs.end(run) - first, length);
-      if (end <= done) refuse(type, "the run ends are not in ascending order");
-      extend(piece, run, at + end);
-      done = end;
-    }
-  });
-  const auto count = static_cast<int64_t>(ends.size());
-  const NewBuffer data = allocate(bytes_of_values(count, width));
-  for (int64_t i = 0; i < count; ++i) {
-    const int64_t end = ends[static_cast<std::size_t>(i)];
-    if (width == 2) store(data.data, i, static_cast<int16_t>(end));
-    if (width == 4) store(data.data, i, static_cast<int32_t>(end));
-    if (width == 8) store(data.data, i, end);
-  }
-  Pieces children;
-  for (const Piece& piece : pieces) {
-    const Array& child = piece.array->children[1];
-    children.push_back({&child, child.offset, child.length});
-  }
-  Array run_ends;
-  run_ends.length = count;
-  run_ends.first.data = data.buffer.data;
-  run_ends.first.owner = data.buffer.owner;
-  out.children.push_back(std::move(run_ends));
-  out.children.push_back(take(type.children[1], children, values.picks()));
 }
 
 }  // namespace gs::table

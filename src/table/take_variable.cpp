@@ -97,6 +97,30 @@ bool child_ranges(const SmallVector<Ends, 2>& ends, const Picks& picks, int64_t 
   return good;
 }
 
+// As child_ranges, but writes the number of each row of the child into its arrays; `chunk` is null for one piece.
+template <class Offset>
+bool child_numbers(const SmallVector<Ends, 2>& ends, const Picks& picks, int64_t begin, int64_t end, int64_t base,
+                   std::byte* offsets, uint32_t* rows, uint32_t* chunk) {
+  int64_t at = base;
+  bool good = true;
+  for_each_run(picks, begin, end, [&](int32_t piece, int64_t start, int64_t row, int64_t length) {
+    for (int64_t k = 0; k < length; ++k) {
+      const int64_t next = base + static_cast<int64_t>(load<Offset>(offsets, row + k + 1));
+      store(offsets, row + k + 1, static_cast<Offset>(next));
+      if (next > at) {
+        const uint64_t from = offset_at<Offset>(ends[piece], start + k);
+        if (disorder(ends[piece], from, from + static_cast<uint64_t>(next - at)) < 0) good = false;
+        for (int64_t i = at; i < next; ++i) {
+          rows[i] = good ? static_cast<uint32_t>(from + static_cast<uint64_t>(i - at)) : 0;
+          if (chunk != nullptr) chunk[i] = static_cast<uint32_t>(piece);
+        }
+      }
+      at = next;
+    }
+  });
+  return good;
+}
+
 template <class Visit>
 decltype(auto) with_offset(int64_t width, Visit visit) {
   return width == 4 ? visit(int32_t{}) : visit(int64_t{});
@@ -157,6 +181,63 @@ ResultOffsets find_lengths(const Sharing& sharing, const Type& type, const Piece
   return lengths;
 }
 
+// The rows of the child of lists, by number if the lists are short, else as ranges: a range takes as much memory as six
+// numbers, and rows by number are prefetched better.
+class ChildRows {
+ public:
+  ChildRows(const Sharing& sharing, const Pieces& children, const Picks& picks, const ResultOffsets& lengths)
+      : sharing_(sharing), lengths_(lengths), picks_(picks) {
+    const bool are_short = lengths.total > 0 && lengths.total / kMostNumbered < picks.count;
+    by_number_ = are_short && std::all_of(children.begin(), children.end(),
+                                          [](const Piece& child) { return child.length <= kMostPieceRows; });
+    if (!by_number_) return;
+    row_ = Scratch<uint32_t>(lengths.total);
+    if (children.size() > 1) chunk_ = Scratch<uint32_t>(lengths.total);
+  }
+
+  // Completes the offsets of the lists. Returns false if offsets of the source are not in order.
+  template <class Offset>
+  bool find(Offset, const Pieces& pieces) {
+    const SmallVector<Ends, 2> ends = ends_of<Offset>(pieces);
+    std::vector<RangeList> parts(by_number_ ? 0 : static_cast<std::size_t>(lengths_.blocks));
+    std::atomic<bool> good = true;
+    parallel_for(sharing_, lengths_.blocks, 1, kLeastBlocks, [&](int64_t first, int64_t last) {
+      for (int64_t b = first; b < last; ++b) {
+        const int64_t begin = b * kBlockRows;
+        const int64_t end = std::min(begin + kBlockRows, picks_.count);
+        std::byte* const offsets = lengths_.offsets.data;
+        const bool in_order = by_number_ ? child_numbers<Offset>(ends, picks_, begin, end, lengths_.base[b], offsets,
+                                                                 row_.get(), chunk_.get())
+                                         : child_ranges<Offset>(ends, picks_, begin, end, lengths_.base[b], offsets,
+                                                                parts[static_cast<std::size_t>(b)]);
+        if (!in_order) good = false;
+      }
+    });
+    for (RangeList& part : parts) {
+      ranges_.append(std::exchange(part, {}));
+      poll(sharing_);
+    }
+    return good;
+  }
+
+  Picks picks() {
+    if (!by_number_) return ranges_.picks();
+    Picks picks;
+    picks.count = lengths_.total;
+    picks.rows = {row_.get(), chunk_.get()};
+    return picks;
+  }
+
+ private:
+  const Sharing& sharing_;
+  const ResultOffsets& lengths_;
+  const Picks& picks_;
+  bool by_number_ = false;
+  Scratch<uint32_t> row_;
+  Scratch<uint32_t> chunk_;
+  RangeList ranges_;
+};
+
 }  // namespace
 
 Buffer RowTaker::spans(const Type& type, const Pieces& pieces, const SmallVector<const std::byte*, 2>& sources,
@@ -211,30 +292,12 @@ void RowTaker::list(const Type& type, const Pieces& pieces, const Picks& picks, 
   }
   const ResultOffsets lengths =
       find_lengths(sharing_, type, pieces, picks, out.validity, is_far(pieces, type.width, near_bytes_), false);
-  std::vector<RangeList> parts(static_cast<std::size_t>(lengths.blocks));
-  std::atomic<bool> wrong = false;
-  with_offset(type.width, [&](auto kind) {
-    using Offset = decltype(kind);
-    const SmallVector<Ends, 2> ends = ends_of<Offset>(pieces);
-    parallel_for(sharing_, lengths.blocks, 1, kLeastBlocks, [&](int64_t first, int64_t last) {
-      for (int64_t b = first; b < last; ++b) {
-        const int64_t begin = b * kBlockRows;
-        RangeList& part = parts[static_cast<std::size_t>(b)];
-        if (!child_ranges<Offset>(ends, picks, begin, std::min(begin + kBlockRows, picks.count), lengths.base[b],
-                                  lengths.offsets.data, part)) {
-          wrong = true;
-        }
-      }
-    });
-  });
-  if (wrong) refuse_offsets(type);
-  RangeList rows;
-  for (RangeList& part : parts) {
-    rows.append(std::exchange(part, {}));
-    poll(sharing_);
-  }
   out.first = lengths.offsets.buffer;
   out.reach = lengths.total;
+  ChildRows rows(sharing_, children, picks, lengths);
+  with_offset(type.width, [&](auto kind) {
+    if (!rows.find(kind, pieces)) refuse_offsets(type);
+  });
   out.children.push_back(take(child_type, children, rows.picks()));
 }
 

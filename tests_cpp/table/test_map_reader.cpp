@@ -227,7 +227,7 @@ TEST_CASE("slices of picks are the same rows") {
   const HostSelection by_row = gather(sharing, {part_of(map)}, {40, 50}, RowBounds::nullify);
   const HostSelection by_range = scatter(sharing, {part_of(std::vector<int64_t>{5, 60, 61})}, {100, 200}, {3}, false);
   for (const HostSelection* selection : {&by_row, &by_range}) {
-    const Picks whole = selection->picks();
+    const Picks whole = selection->picks(sharing);
     std::vector<std::pair<int32_t, int64_t>> rows;
     for_each_run(whole, 0, whole.count, [&](int32_t piece, int64_t start, int64_t, int64_t length) {
       for (int64_t k = 0; k < length; ++k) rows.push_back({piece, piece == kMissing ? 0 : start + k});

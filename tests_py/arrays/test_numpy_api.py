@@ -352,6 +352,20 @@ def test_compress_random():
         np.testing.assert_array_equal(gs.compress(condition, x, axis), np.compress(condition, x, axis), strict=True)
 
 
+@pytest.mark.parametrize("axis", [None, 0, 1, 2, -1])
+@pytest.mark.parametrize("layout", ["C", "F", "strided"])
+def test_compress_by_a_condition_that_is_true_everywhere(layout, axis):
+    a = np.arange(60 * 70 * 4.0).reshape(60, 70, 4)
+    a = {"C": a, "F": np.asfortranarray(a), "strided": a[::2, ::-3]}[layout]
+    size = a.size if axis is None else a.shape[axis]
+    for count in (1, size - 1, size):
+        result = gs.compress(np.ones(count, bool), a, axis)
+        np.testing.assert_array_equal(result, np.compress(np.ones(count, bool), a, axis), strict=True)
+        assert not np.shares_memory(result, a)
+    with pytest.raises(OutOfBoundsError):
+        gs.compress(np.ones(size + 1, bool), a, axis)
+
+
 @pytest.mark.parametrize("shape", [(4,), (2, 1), (1, 2, 2), ()])
 def test_compress_out_of_another_shape(shape):
     assert_numpys_answer(gs.compress, np.compress, [1, 0, 1], A, 1, np.zeros(shape))

@@ -301,3 +301,19 @@ def test_the_last_of_many_values_stays(size, threads):
         mask = rng.random(size) < 0.5
         assert_numpys_write(gs.putmask, np.putmask, zeros(size, "i8"), mask, np.arange(size // 3))
         assert_numpys_write(gs.place, np.place, zeros(size, "i8"), mask, np.arange(size // 3))
+
+
+@pytest.mark.parametrize("layout", ["C", "F", "strided"])
+@pytest.mark.parametrize("count", [1, 2, 3000, 8400, 9000])
+def test_place_by_a_mask_that_is_true_everywhere(count, layout):
+    """Values repeat in C order, whatever the order of the target in memory is."""
+    for values in (np.arange(float(count)), np.arange(count).reshape(-1, 1)):
+        results = []
+        for place in (gs.place, np.place):
+            a = np.zeros((60, 70, 4))
+            a = {"C": a, "F": np.asfortranarray(a), "strided": a[::2, ::-1]}[layout]
+            place(a, np.ones(a.shape, int), values)
+            results.append(a)
+        np.testing.assert_array_equal(*results)
+    with pytest.raises(ValueError, match="empty"):
+        gs.place(np.zeros(3), [1, 1, 1], [])

@@ -29,6 +29,7 @@ from gatherscatter._numpy.rules import (
     two_arrays,
     with_shape,
 )
+from gatherscatter._numpy.take_general import NO_NUMBERS
 from gatherscatter._ops.keywords import Bounds, Negative, ScatterBounds
 from gatherscatter._values.source import as_source
 from gatherscatter.errors import DeferredOutOfBoundsError, EmptyTargetError, OutOfBoundsError, type_name
@@ -190,7 +191,9 @@ def place_anything(arr: Any, mask: Any, vals: Any) -> Any:
     base = _target("place", arr)
     truth = _truth("place", mask, tuple(base.shape))
     values = _values("place", base, vals, "vals", "safe")
-    indices = true_positions("place", "mask", truth)
+    if is_ndarray(base) and 0 not in values.shape and truth.all():
+        return _with_repeated("place", values, base.shape, lambda repeated: _place_all(base, truth, repeated))
+    indices = np.flatnonzero(truth) if is_ndarray(truth) else true_positions("place", "mask", truth)
     if 0 in values.shape:
         if 0 not in indices.shape:
             raise ValueError("Cannot insert from an empty array!")
@@ -202,6 +205,20 @@ def place_anything(arr: Any, mask: Any, vals: Any) -> Any:
         )
 
     return _with_repeated("place", values, indices.shape, write)
+
+
+def _place_all(base: np.ndarray[Any, Any], truth: np.ndarray[Any, Any], values: Any) -> _core.Call:
+    """The call that places values at all elements: it needs no positions, and is a copy if `base` is contiguous."""
+    call = _core.scatter_masked("place", base, truth, values, base)
+    if not base.flags.forc or not is_ndarray(values):
+        return call
+
+    def copy() -> None:
+        # A gather by coordinates of no numbers is a copy.
+        whole = np.broadcast_to(values, base.shape)
+        _core.run(_core.at_points("place", whole, NO_NUMBERS, 0, "raise", "from_end", None, None, base))
+
+    return call.run_by(copy)
 
 
 def _target(op: str, a: Any) -> Any:

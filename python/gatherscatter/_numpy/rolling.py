@@ -14,7 +14,7 @@ from gatherscatter import _core
 from gatherscatter._libraries import of_torch
 from gatherscatter._libraries.recognise import is_masked_array, is_ndarray
 from gatherscatter._numpy.rules import index_type, is_literal, memory_of, prefers_numpy, shape_of, two_arrays
-from gatherscatter._numpy.take_general import finished_as, in_class_of, same_points_masked
+from gatherscatter._numpy.take_general import NO_NUMBERS, finished_as, in_class_of, same_points_masked
 from gatherscatter._ops.keywords import HasShape, Nested
 from gatherscatter._ops.operator import operator
 
@@ -27,8 +27,6 @@ _Scalar = TypeVar("_Scalar", bound=np.generic)
 # index for each of 10**7 items of one byte takes 25 times as long as numpy.roll, and the copies as long.
 _MOST_POINTS: Final = 4096
 _ROW_BYTES: Final = 64
-
-_NO_NUMBERS: Final = np.empty(0, np.intp)
 
 
 @overload
@@ -176,6 +174,6 @@ def _copied(base: Any, offsets: list[int]) -> Any:
     for block in itertools.product(*parts):
         source, target = zip(*block, strict=True)
         # A gather by coordinates of no numbers is a copy.
-        copy = _core.at_points("roll", base[source], _NO_NUMBERS, 0, "raise", "from_end", None, None, result[target])
+        copy = _core.at_points("roll", base[source], NO_NUMBERS, 0, "raise", "from_end", None, None, result[target])
         _core.run(copy)
     return result

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
@@ -33,6 +33,7 @@ from gatherscatter._values.fill import as_fill
 from gatherscatter.errors import DeferredOutOfBoundsError, EmptyAxisError, OutOfBoundsError
 
 __all__ = [
+    "NO_NUMBERS",
     "axis_number",
     "compress_anything",
     "finished_as",
@@ -44,6 +45,7 @@ __all__ = [
 ]
 
 _ndarray = np.ndarray
+NO_NUMBERS: Final = np.empty(0, np.intp)
 
 
 def take_anything(
@@ -85,12 +87,34 @@ def compress_anything(condition: Any, a: Any, axis: Any, out: Any) -> Any:
         condition = np.asarray(condition)
     if len(condition.shape) != 1:
         raise ValueError("condition must be a 1-d array")
-    indices = true_positions("compress", "condition", condition)
+    if not is_on_device(condition):
+        condition = np.array(condition, bool)  # a copy, which no other thread changes between count and list
+        is_whole = type(a) is _ndarray and (a.ndim == 1 or (a.ndim > 1 and axis is not None))
+        if is_whole and out is None and len(condition) and condition.all():
+            first = _first_items(a, len(condition), axis_number(axis, a.ndim))
+            if first is not None:
+                return first
+    is_own = is_ndarray(condition)
+    indices = np.flatnonzero(condition) if is_own else true_positions("compress", "condition", condition)
     if is_masked_array(a):
         return _core.steps(
             "compress", lambda: same_points_masked(gather_part, a, indices, out, None), str(two_arrays(a))
         )
     return gather_part(a, indices, out, None)
+
+
+def _first_items(a: np.ndarray[Any, Any], count: int, axis: int | None) -> _core.Call | None:
+    """A take of the first `count` items along an axis as a copy; None if the array has fewer."""
+    axis = axis or 0
+    if not 0 < count <= a.shape[axis]:
+        return None
+    items = a[(slice(None),) * axis + (slice(count),)]
+    # A plan of the call reads no positions.
+    call = _core.take_axis("compress", a, np.empty(count, np.intp), axis, 0, "raise", "from_end", None, None, None)
+    return call.run_by(
+        # A gather by coordinates of no numbers is a copy.
+        lambda: _core.run(_core.at_points("compress", items, NO_NUMBERS, 0, "raise", "from_end", None, None, None))
+    )
 
 
 def take_from(

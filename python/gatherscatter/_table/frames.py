@@ -149,7 +149,11 @@ class ArrowFrame(Frame):
     def adopt(self, op: str, source: Any, kind: Kind, full: bool) -> Any:
         arrow = isinstance(kind, type) and issubclass(kind, ArrowFrame)
         other = kind(op, source, full) if arrow else ArrowFrame(op, ArrowExport(op, source), full)
+        other.as_arrow(op)
         return self.on_own_device(op, other)
+
+    def as_arrow(self, op: str) -> None:
+        """Make the table one that frames of other libraries can take as a partner."""
 
     def one_row(self, op: str, values: list[Any]) -> Any:
         return self.on_own_device(op, ArrowFrame(op, arrow_scalars.one_row(op, self.table, values), False))

@@ -197,7 +197,9 @@ def taken_labels(index: Any, selected: SelectedRows) -> Any:
     if not selected.rows.missing:
         return index.take(positions)
     if isinstance(index, pd.MultiIndex):
-        codes = [np.append(code, -1)[positions] for code in index.codes]  # -1 means missing in positions and codes
+        # -1 means missing in positions and codes.
+        empty = np.full(len(positions), -1)
+        codes = [np.where(positions < 0, -1, code[positions]) if len(code) else empty for code in index.codes]
         return pd.MultiIndex(index.levels, codes, names=index.names, verify_integrity=False)
     values = pd.api.extensions.take(values_of(index), positions, allow_fill=True)
     return pd.Index(values, dtype=values.dtype, name=index.name, tupleize_cols=False)

@@ -21,7 +21,7 @@ from gatherscatter._table.arrow_scalars import (
     plain,
     refusal,
 )
-from gatherscatter._table.frames import ArrowFrame, Frame, Roles
+from gatherscatter._table.frames import ArrowFrame, Frame, Kind, Roles
 from gatherscatter._table.messages import called
 from gatherscatter.errors import DataTypeError
 
@@ -29,6 +29,9 @@ __all__ = ["FRAMES"]
 
 pl: Any = importlib.import_module("polars")
 INSPECTED = {pl.Object, pl.Array, pl.List, pl.Struct}  # classes, because they compare much faster than dtypes
+# Columns whose codes mean the same in every column of an equal dtype, which polars 1.32 introduced. The export of an
+# Enum takes less time than its codes, unless it has thousands of categories.
+CODED = {pl.Categorical} if hasattr(pl, "Categories") else set()
 # PanicException is not an Exception. polars raises it where its Rust code panics, as it does for some values that do
 # not fit their dtype.
 FAILURES = (
@@ -38,9 +41,33 @@ FAILURES = (
 
 
 class PolarsFrame(ArrowFrame):
-    """Base class of the eager frames: it compares dtypes that Arrow does not distinguish, and converts scalars."""
+    """Base class of the eager frames: it compares dtypes that Arrow does not distinguish, and converts scalars.
 
-    __slots__ = ()
+    Categorical columns take part as their codes, because polars' export of them takes time in proportion to the column
+    and its categories. They are exported as dictionaries only for a partner of another library.
+    """
+
+    __slots__ = ("coded", "full")
+    coded: bool  # whether the table has codes in place of Categorical columns
+
+    def __init__(self, op: str, source: Any, full: bool, coded: bool) -> None:
+        super().__init__(op, self._codes(source) if coded else source, full)
+        self.source, self.coded, self.full = source, coded, full
+
+    def as_arrow(self, op: str) -> None:
+        if self.coded:
+            self.table, self.coded = _core.ArrowTable(self.source, self.form, self.full, op), False
+
+    def adopt(self, op: str, source: Any, kind: Kind, full: bool) -> Any:
+        is_own = isinstance(kind, type) and issubclass(kind, PolarsFrame)
+        if is_own:
+            return self.on_own_device(op, kind(op, source, full))
+        self.as_arrow(op)
+        return super().adopt(op, source, kind, full)
+
+    @staticmethod
+    @abstractmethod
+    def _codes(source: Any) -> Any: ...
 
     def check_types(self, op: str, other: Any, roles: Roles) -> None:
         # Arrow does not distinguish all dtypes: two Enums of different categories are one type there.
@@ -71,13 +98,21 @@ class DataFrameFrame(PolarsFrame):
     form = True
 
     def __init__(self, op: str, source: Any, full: bool) -> None:
-        if not INSPECTED.isdisjoint(map(type, source.dtypes)):
+        kinds = set(map(type, source.dtypes))
+        if not INSPECTED.isdisjoint(kinds):
             for name, dtype in source.schema.items():
                 require_arrow(op, f"column {name!r}", dtype)
-        super().__init__(op, source, full)
+        super().__init__(op, source, full, not CODED.isdisjoint(kinds))
 
     def back(self, result: _core.ArrowTable) -> Any:
-        return pl.DataFrame(result)
+        frame = pl.DataFrame(result)
+        if not self.coded:
+            return frame
+        return frame.with_columns(pl.col(n).cat.to(d) for n, d in self.source.schema.items() if type(d) in CODED)
+
+    @staticmethod
+    def _codes(source: Any) -> Any:
+        return source.with_columns(pl.col(n).to_physical() for n, d in source.schema.items() if type(d) in CODED)
 
     def _series(self) -> list[Any]:
         return list(self.source.get_columns())
@@ -97,14 +132,18 @@ class SeriesFrame(PolarsFrame):
     def __init__(self, op: str, source: Any, full: bool) -> None:
         if type(source.dtype) in INSPECTED:
             require_arrow(op, f"the Series {source.name!r}", source.dtype)
-        super().__init__(op, source, full)
+        super().__init__(op, source, full, type(source.dtype) in CODED)
 
     @property
     def names(self) -> list[Any]:
         return [self.source.name]
 
     def back(self, result: _core.ArrowTable) -> Any:
-        return pl.Series(result)
+        return pl.Series(result).cat.to(self.source.dtype) if self.coded else pl.Series(result)
+
+    @staticmethod
+    def _codes(source: Any) -> Any:
+        return source.to_physical()
 
     def _series(self) -> list[Any]:
         return [self.source]

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "arrow/fault.h"
+#include "table/merged_dictionary.h"
 #include "table/row_errors.h"
 #include "table/take.h"
 #include "table/take_frame.h"

@@ -1,0 +1,123 @@
+// merged_dictionary.cpp: implements merged_dictionary.h.
+#include "table/merged_dictionary.h"
+
+#include <array>
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "arrow/values.h"
+#include "core/error.h"
+#include "table/take.h"
+
+namespace gs::table {
+namespace {
+
+// Identifies a dictionary by its memory, without a comparison of values: exporters usually pass the memory of one
+// dictionary with every chunk. A dictionary of a nested type is identified by its Array object.
+using Identity = std::array<const void*, 5>;
+Identity identity_of(const Array& array) {
+  const bool is_simple = array.children.empty() && array.dictionary == nullptr && array.shared.empty();
+  if (!is_simple) return {&array};
+  const auto number = [](int64_t value) { return reinterpret_cast<const void*>(value); };
+  return {array.first.data, array.second.data, array.validity.data, number(array.offset), number(array.length)};
+}
+
+}  // namespace
+
+bool same_dictionary(const Array& a, const Array& b) {
+  return identity_of(a) == identity_of(b);
+}
+
+// A hash table of values by their bytes, with linear probing.
+class MergedDictionary::ValueNumbers {
+ public:
+  // Returns the number of the value; `next` if it is new.
+  int64_t find_or_add(std::string_view value, int64_t next) {
+    if (2 * (count_ + 1) > slots_.size()) grow();
+    const std::size_t hash = std::hash<std::string_view>()(value);
+    Slot& slot = slot_of(hash, value);
+    if (slot.number < 0) {
+      slot = {hash, bytes_.emplace_back(value), next};
+      ++count_;
+    }
+    return slot.number;
+  }
+
+ private:
+  struct Slot {
+    std::size_t hash = 0;
+    std::string_view value;
+    int64_t number = -1;  // -1: the slot is empty
+  };
+
+  // The slot of the value, or the empty slot where it belongs.
+  Slot& slot_of(std::size_t hash, std::string_view value) {
+    std::size_t at = hash & (slots_.size() - 1);
+    while (slots_[at].number >= 0 && (slots_[at].hash != hash || slots_[at].value != value)) {
+      at = (at + 1) & (slots_.size() - 1);
+    }
+    return slots_[at];
+  }
+  void grow() {
+    std::vector<Slot> old(slots_.empty() ? 64 : 2 * slots_.size());
+    old.swap(slots_);
+    for (const Slot& slot : old) {
+      if (slot.number >= 0) slot_of(slot.hash, slot.value) = slot;
+    }
+  }
+
+  std::vector<Slot> slots_;
+  std::deque<std::string> bytes_;
+  std::size_t count_ = 0;
+};
+
+MergedDictionary::MergedDictionary(const Type& type, const Pieces& pieces, const Sharing& sharing) : type_(type) {
+  std::map<Identity, int> index_of;
+  for (const Piece& piece : pieces) {
+    const Array& dictionary = *piece.array->dictionary;
+    const auto [found, is_new] = index_of.try_emplace(identity_of(dictionary), static_cast<int>(distinct_.size()));
+    which_.push_back(found->second);
+    if (is_new) distinct_.push_back(piece.array->dictionary);
+  }
+  number_.resize(distinct_.size());
+  ValueNumbers values;
+  for (std::size_t d = 0; distinct_.size() > 1 && d < distinct_.size(); ++d) add(d, values, sharing);
+}
+
+std::shared_ptr<const Array> MergedDictionary::dictionary(const RowTaker& taker) {
+  if (!has_new_) return distinct_[0];
+  Pieces pieces;
+  for (const auto& dictionary : distinct_) pieces.push_back({dictionary.get(), dictionary->offset, dictionary->length});
+  try {
+    return std::make_shared<const Array>(taker.take(*type_.dictionary, pieces, rows_.picks()));
+  } catch (const OffsetOverflow&) {
+    throw ShapeError("the merged dictionary of '" + type_.name + "' needs larger offsets than its type has");
+  }
+}
+
+void MergedDictionary::add(std::size_t d, ValueNumbers& values, const Sharing& sharing) {
+  const Array& dictionary = *distinct_[d];
+  std::vector<int64_t>& number = number_[d];
+  if (d > 0) number.reserve(static_cast<std::size_t>(dictionary.length));
+  std::string value;
+  for (int64_t row = 0; row < dictionary.length; ++row) {
+    if (row % kRowsPerPoll == 0) poll(sharing);
+    value.clear();
+    append_value(*type_.dictionary, dictionary, row, value);
+    const int64_t next = rows_.count();
+    const int64_t found = values.find_or_add(value, next);
+    if (d > 0) number.push_back(found);
+    if (found != next && d > 0) continue;
+    rows_.add(static_cast<int32_t>(d), row, 1);
+    has_new_ |= d > 0;
+  }
+  if (rows_.count() - 1 > most_integer(type_)) {
+    throw ShapeError("the merged dictionary of '" + type_.name + "' has " + std::to_string(rows_.count()) +
+                     " values, more than the keys of " + type_name(type_) + " can number");
+  }
+}
+
+}  // namespace gs::table
