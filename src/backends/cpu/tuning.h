@@ -101,8 +101,8 @@ inline constexpr int64_t kFarTargetsPerL2 = 16;
 // are streamed, 0.68 with 4 MiB; into 16 MiB 0.90, into 4 MiB 1.25 (Zen 5; on a Xeon only 128 MiB into 128 MiB were
 // measured, 0.79).
 inline constexpr int64_t kStreamBytes = 16 * 1024 * 1024;
-// As kStreamBytes, in multiples of it, for rows from a source array of fewer bytes: 16 MiB of rows of 256 bytes from 256
-// KiB take 0.53 of the time without streaming stores, 64 MiB 1.28 (Zen 5; not measured on a Xeon).
+// As kStreamBytes, in multiples of it, for rows from a source array of fewer bytes: 16 MiB of rows of 256 bytes from
+// 256 KiB take 0.53 of the time without streaming stores, 64 MiB 1.28 (Zen 5; not measured on a Xeon).
 inline constexpr int64_t kStreamLateFactor = 2;
 inline constexpr int64_t kStreamPartOfLlc = 2;  // with GS_LLC_BYTES: results of at least LLC / this
 

@@ -59,7 +59,10 @@ TEST_CASE("prefetches and streaming stores are explained by bytes, or by what pr
   REQUIRE(find("prefetch", take, tuning).chosen == "yes");
   REQUIRE(find("stream", take, tuning).chosen == "yes");
   REQUIRE(find("stream", take, tuning).amount == tuning.stream_late_bytes);
-  REQUIRE(std::string(find("stream", take, tuning).threshold) == "stream_late_bytes");
+  REQUIRE(std::string(find("stream", take, tuning).threshold) == "stream_bytes");
+  const Plan near = take_plan(tuning.stream_late_bytes / 64, 64, IndexType::i64, 100);
+  REQUIRE(find("stream", near, tuning).chosen == "yes");
+  REQUIRE(std::string(find("stream", near, tuning).threshold) == "stream_late_bytes");
   REQUIRE(find("stream", take_plan(tuning.stream_bytes / 4 - 1), tuning).chosen == "no");
   REQUIRE(find("prefetch", take_plan(8), tuning).reason != nullptr);
   REQUIRE(find("stream", take, tuning, Direction::scatter).reason != nullptr);

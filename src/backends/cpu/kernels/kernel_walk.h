@@ -52,7 +52,7 @@ int64_t offset_at(const Job& job, const Walk& walk, int operand) {
 }
 
 // The number of points of the next block.
-int next_size(const Job& job, const Walk& walk, int64_t left) {
+inline int next_size(const Job& job, const Walk& walk, int64_t left) {
   int64_t n = left < job.block ? left : job.block;
   if (!job.short_runs) {
     const int last = job.rank - 1;
