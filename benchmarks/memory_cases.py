@@ -8,10 +8,12 @@ from dataclasses import dataclass
 KIB, MIB = 1 << 10, 1 << 20
 BASE = 64 * KIB  # for each thread, of every call
 
-# Scratch memory of one point, in bytes: of element scatters that several threads share, and of calls that check all
-# indices before they write to an array of the caller.
-DIVIDED_POINT = 0
-CHECKED_POINT = 0
+# Scratch memory of one point, in bytes. A scatter on more than three threads lists the points of a round by their
+# targets: a target and a value of at most 16 bytes. A call that checks all indices before it writes to an array of the
+# caller keeps positions in place of 64-bit indices. A scatter of rows lists their targets.
+DIVIDED_POINT, FEW_THREADS, ROUND = 4 + 16, 3, 1 << 19
+CHECKED_POINT = 4
+ROW_POINT = 4
 # Running totals of a reduction: so many exist at a time, and they have counts where targets outnumber values so often.
 WINDOW, SPARSE = 8 * MIB, 4
 # A list that grows by doubling: its bytes an entry, while it is copied to twice its size.
@@ -75,7 +77,7 @@ def _tiles(n: int, m: int, threads: int, l2: int) -> int:
 
 
 def _divided(n: int, m: int, threads: int, l2: int) -> int:
-    return DIVIDED_POINT * n if threads > 1 else 0
+    return DIVIDED_POINT * min(n, ROUND) if threads > FEW_THREADS else 0
 
 
 def _checked(n: int, m: int, threads: int, l2: int) -> int:
@@ -84,6 +86,11 @@ def _checked(n: int, m: int, threads: int, l2: int) -> int:
 
 def _put(n: int, m: int, threads: int, l2: int) -> int:
     return _divided(n, m, threads, l2) + _checked(n, m, threads, l2)
+
+
+def _rows(n: int, m: int, threads: int, l2: int) -> int:
+    lists = ROW_POINT * (n // 32) if threads > 1 else 0
+    return m // 32 // 8 + lists + _divided(n // 32, m, threads, l2)
 
 
 def _each(points: float = 0, items: float = 0, more: Limit = _nothing) -> Limit:
@@ -112,6 +119,8 @@ _ALONG_1 = "x = np.zeros((512, n // 512), 'f4'); i = index((512, n // 512), n //
 _ND = "x = np.zeros((64, rows // 64), 'f4'); i = index((n, 2), min(64, rows // 64))"
 _TILE = "x = np.zeros((512, 99), 'f4'); i = index((n // 512, 1), 512); j = index((512,), 200)"
 NONE, PER_THREAD = "nothing", "threads · L2 / 2"
+CHECKED = "4 n, of 64-bit indices"
+DIVIDED = "nothing; from four threads on (4 + item) min(n, 2^19)"
 
 
 def _gather(name: str, set_up: str, call: str, formula: str = NONE, limit: Limit = _nothing) -> Operator:
@@ -137,13 +146,13 @@ GATHERS = (
     _gather("gather_nd", _ND, "gs.gather_nd(x, i)"),
     _gather("tile_gather", _TILE, "gs.tile_gather(x, (i, j))"),
     _gather("Plan", _I + "; plan = gs.plan(gs.take, x, i)", "plan(x, i)"),
-    _gather("take, out=", _X + "; out = np.zeros(n, 'f4')", "gs.take(x, i, out=out)", NONE, _checked),
-    _gather("gather_nd, out=", _ND + "; out = np.zeros(n, 'f4')", "gs.gather_nd(x, i, out=out)", NONE, _checked),
+    _gather("take, out=", _X + "; out = np.zeros(n, 'f4')", "gs.take(x, i, out=out)", CHECKED, _checked),
+    _gather("gather_nd, out=", _ND + "; out = np.zeros(n, 'f4')", "gs.gather_nd(x, i, out=out)", CHECKED, _checked),
     _gather(
         "gather, axis 0, out=",
         _ALONG_0 + "; out = np.zeros(x.shape, 'f4')",
         "gs.gather(x, 0, i, out=out)",
-        PER_THREAD,
+        f"{PER_THREAD} + {CHECKED}",
         lambda *sizes: _tiles(*sizes) + _checked(*sizes),
     ),
     _gather(
@@ -172,7 +181,7 @@ GATHERS = (
 
 
 def _scatter(
-    name: str, call: str, dtype: str = "f4", formula: str = NONE, limit: Limit = _divided, set_up: str = ""
+    name: str, call: str, dtype: str = "f4", formula: str = DIVIDED, limit: Limit = _divided, set_up: str = ""
 ) -> Operator:
     arrays = f"x = np.zeros(rows, '{dtype}'); i = index(n, rows); v = np.ones(n, '{dtype}')"
     return Operator(name, set_up or arrays, call, formula, limit)
@@ -190,12 +199,12 @@ _MASKED = "x = np.zeros(n, 'f4'); m = np.arange(n) % 2 == 0; v = np.ones(n, 'f4'
 
 SCATTERS = (
     _scatter("scatter", "gs.scatter(x, 0, i, v)"),
-    _scatter("scatter, in place", "gs.scatter(x, 0, i, v, out=x)", limit=_put),
+    _scatter("scatter, in place", "gs.scatter(x, 0, i, v, out=x)", formula=CHECKED, limit=_put),
     _scatter("scatter, first", "gs.scatter(x, 0, i, v, duplicates='first')"),
     _scatter(
         "scatter, error",
         "gs.scatter(x, 0, i, v, duplicates='error')",
-        formula="m / 8",
+        formula=f"m / 8 + {CHECKED}",
         limit=_each(items=1 / 8, more=_put),
         set_up="x = np.zeros(rows, 'f4'); i = np.arange(rows)[:n]; v = np.ones(len(i), 'f4')",
     ),
@@ -212,15 +221,15 @@ SCATTERS = (
     _scatter(
         "scatter, rows",
         "gs.scatter(x, i, v, axis=0)",
-        formula="threads · rows / 8, at most bytes moved / 16",
-        limit=lambda n, m, threads, l2: threads * (m // 32 // 8 + 128),
+        formula="rows / 8, at most bytes moved / 16; with threads 4 a row as well",
+        limit=_rows,
         set_up=_DUPLICATES,
     ),
     _scatter(
         "scatter, unique rows",
         "gs.scatter(x, i, v, axis=0)",
-        formula="threads · rows / 8, at most bytes moved / 16",
-        limit=lambda n, m, threads, l2: threads * (m // 32 // 8 + 128),
+        formula="rows / 8, at most bytes moved / 16; with threads 4 a row as well",
+        limit=_rows,
         set_up=_ROWS.format(_UNIQUE).replace("v = np.ones((n // 32, 32), 'f4')", "v = np.ones((len(i), 32), 'f4')"),
     ),
     _scatter("scatter, rows, add", "gs.scatter(x, i, v, axis=0, reduce='add')", set_up=_DUPLICATES),
@@ -231,15 +240,17 @@ SCATTERS = (
         limit=_put,
         set_up=_TILE + "; v = np.ones((n // 512, 512), 'f4')",
     ),
-    _scatter("put", "gs.put(x, i, v)", limit=_put),
+    _scatter("put", "gs.put(x, i, v)", formula=CHECKED, limit=_put),
     _scatter(
         "put, other dtype",
         "gs.put(x, i, v)",
-        formula="the values as the target's dtype",
+        formula=f"the values as the target's dtype + {CHECKED}",
         limit=_each(4, more=_put),
         set_up=_X + "; v = np.ones(n)",
     ),
-    _scatter("put_along_axis", "gs.put_along_axis(x, i, v, 1)", limit=_put, set_up=_ALONG_1 + "; v = x + 1"),
+    _scatter(
+        "put_along_axis", "gs.put_along_axis(x, i, v, 1)", formula=CHECKED, limit=_put, set_up=_ALONG_1 + "; v = x + 1"
+    ),
     _scatter("putmask", "gs.putmask(x, m, v)", formula="n, the mask", limit=_each(1), set_up=_MASKED),
     _scatter(
         "place",
@@ -251,7 +262,7 @@ SCATTERS = (
     _scatter(
         "scatter, source overlaps out=",
         "gs.scatter(x, 0, i, x, out=x)",
-        formula="a copy of what overlaps",
+        formula=f"a copy of what overlaps + {CHECKED}",
         limit=_each(4, more=_put),
         set_up="x = np.zeros(n, 'f4'); i = index(n, n)",
     ),

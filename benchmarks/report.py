@@ -307,7 +307,7 @@ MARKED = re.compile(r"(<!-- benchmarks: (\w+) -->\n).*?(<!-- end -->)", re.DOTAL
 
 def write(result: Entry, path: Path) -> None:
     """Replace the text in each `<!-- benchmarks: PART -->` ... `<!-- end -->` of a page by the generated part."""
-    if result["quick"] or result.get("sweep") or "cases" not in result:
+    if "cases" not in result or result["quick"] or result.get("sweep"):
         raise SystemExit("--write wants a run of the cases at their full sizes")
     fill(path, {name: part(result) for name, part in PARTS.items()})
 

@@ -32,8 +32,8 @@ def test_decisions_say_what_was_compared_with_which_threshold():
     for decision in (stream, prefetch):
         assert decision["value"] == config[decision["threshold"]]
         assert decision["source"] == config["sources"][decision["threshold"]]
-    assert stream["threshold"] == "stream_late_bytes"
-    assert f"stream: yes, bytes written 32 MiB >= stream_late_bytes {config['stream_late_bytes'] >> 20} MiB" in text
+    assert stream["threshold"] == "stream_bytes"
+    assert f"stream: yes, bytes written 32 MiB >= stream_bytes {config['stream_bytes'] >> 20} MiB" in text
     decisions, text = _decisions(gs.take, near, few)
     assert {decision["chosen"] for decision in decisions.values()} == {"no", "1"}
     assert "prefetch: no, indexed bytes 4 KiB < " in text

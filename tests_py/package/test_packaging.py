@@ -66,7 +66,7 @@ def test_plans_name_a_public_module_in_pickles():
 LAYERS = {
     "_libraries": set(),
     "_values": {"_libraries"},
-    "_ops": {"_libraries", "_values"},
+    "_ops": {"_libraries", "_values", "_settings"},
     "_numpy": {"_libraries", "_values", "_ops"},
     "_settings": {"_values", "_version"},
     "_table": {"_libraries"},
