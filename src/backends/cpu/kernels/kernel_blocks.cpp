@@ -75,13 +75,7 @@ bool run(const Job& job, int64_t first, int64_t last) {
     if (job.stream) finish_streaming();
     return true;
   }
-  if (job.step == JobStep::partition) return list_points(job, first, last);
-  if (job.step != JobStep::move) {
-    bool good = true;
-    for (int64_t range = first; range < last; ++range) good = finish_range(job, range) && good;
-    if (job.stream) finish_streaming();
-    return good;
-  }
+  if (job.step != JobStep::move) return run_step(job, first, last);
   // A level without vectors runs their forms block by block, which is right for every job.
   const bool accepted = kHasVectors && job.form == Form::byte_table ? run_byte_table(job, first, last)
                         : kHasVectors && job.form == Form::vectors  ? run_vectors(job, first, last)

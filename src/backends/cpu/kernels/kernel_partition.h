@@ -370,5 +370,14 @@ bool finish_range(const Job& job, int64_t range) {
   return true;
 }
 
+// Not inlined, so that the large private arrays of a list do not slow down small moves, which have the same caller.
+[[gnu::noinline]] bool run_step(const Job& job, int64_t first, int64_t last) {
+  if (job.step == JobStep::partition) return list_points(job, first, last);
+  bool good = true;
+  for (int64_t range = first; range < last; ++range) good = finish_range(job, range) && good;
+  if (job.stream) finish_streaming();
+  return good;
+}
+
 }  // namespace
 }  // namespace gs::cpu::GS_ISA
