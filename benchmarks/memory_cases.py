@@ -10,10 +10,11 @@ BASE = 64 * KIB  # for each thread, of every call
 
 # Scratch memory of one point, in bytes. A scatter on more than three threads lists the points of a round by their
 # targets: a target and a value of at most 16 bytes. A call that checks all indices before it writes to an array of the
-# caller keeps positions in place of 64-bit indices. A scatter of rows lists their targets.
+# caller keeps positions in place of 64-bit indices. A scatter of rows lists their targets
+# and keeps them.
 DIVIDED_POINT, FEW_THREADS, ROUND = 4 + 16, 3, 1 << 19
 CHECKED_POINT = 4
-ROW_POINT = 4
+ROW_POINT = 8
 # Running totals of a reduction: so many exist at a time, and they have counts where targets outnumber values so often.
 WINDOW, SPARSE = 8 * MIB, 4
 # A list that grows by doubling: its bytes an entry, while it is copied to twice its size.
@@ -221,7 +222,7 @@ SCATTERS = (
     _scatter(
         "scatter, rows",
         "gs.scatter(x, i, v, axis=0)",
-        formula="rows / 8, at most bytes moved / 16; with threads 4 a row as well",
+        formula="rows / 8, at most bytes moved / 16; with threads 8 a row as well",
         limit=_rows,
         set_up=_DUPLICATES,
     ),

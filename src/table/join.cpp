@@ -47,7 +47,9 @@ Buffer join_items(const JoinedRows& rows, const Pieces& pieces, int64_t width) {
   rows.for_each_part([](int64_t, int64_t) {},
                      [&](int p, int64_t start, int64_t at, int64_t length) {
                        const std::byte* const source = pieces[p].array->first.data + (pieces[p].offset + start) * width;
-                       std::memcpy(fresh.data + at * width, source, static_cast<std::size_t>(length * width));
+                       if (length > 0) {  // an empty piece may have no memory
+                         std::memcpy(fresh.data + at * width, source, static_cast<std::size_t>(length * width));
+                       }
                      });
   return fresh.buffer;
 }

@@ -113,7 +113,7 @@ bool has_bad(Run run, const Tuning& tuning, const Plan& reading, const Buffers& 
 }
 
 // The number of positions that several index arrays select as one axis, in multiples of `step`, their common divisor; 0
-// unless each position up to the last one is selected by exactly one point, as on the axes of a contiguous array.
+// unless there are as many combinations of indices as positions, as on the axes of a contiguous array.
 int64_t joint_extent(const Plan& plan, int64_t& step) {
   step = 0;
   for (const IndexArray& index : plan.index) {

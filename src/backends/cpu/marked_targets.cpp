@@ -79,6 +79,7 @@ bool pays_to_mark(const Plan& plan, const Tuning& tuning) {
   if (plan.unit <= kMaxElement || tuning.general || plan.rule.bounds == Bounds::unchecked) return false;
   if (plan.space.count() == 0 || !units_are_slots(plan)) return false;
   if (plan.unit >= 2 * tuning.min_piece_bytes) return false;  // threads may share one unit
+  if (slots_of(plan) >= kNowhereSlot) return false;
   return static_cast<int64_t>(bitmap_bytes(slots_of(plan))) * tuning.bitmap_share <= plan.bytes_moved();
 }
 
@@ -90,10 +91,12 @@ MarkedTargets::MarkedTargets(const Plan& plan, const std::byte* indexed) : slots
 
 MarkedTargets::~MarkedTargets() {
   host::release(marks_.bits);
+  if (flat_ != nullptr) host::release(flat_);
 }
 
-Outcome MarkedTargets::mark(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers, Until until,
+Outcome MarkedTargets::mark(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
                             const RunOptions& options) {
+  flat_ = static_cast<uint32_t*>(host::allocate(static_cast<std::size_t>(plan.space.count()) * sizeof(uint32_t)));
   const Plan slots = slot_plan(plan);
   Prepared prepared;
   prepare(slots, buffers, Direction::scatter, tuning, prepared);
@@ -103,10 +106,38 @@ Outcome MarkedTargets::mark(Run run, const Tuning& tuning, const Plan& plan, con
   job.form = form_of_scatter(slots, job, {.owns_all = false});
   PartitionedRun partitioned{run, &job, &slots, &tuning, {}, sample_targets(slots, buffers, options.threads)};
   partitioned.step = JobStep::mark;
-  partitioned.stops_at_repeat = until == Until::repeat;
+  partitioned.flat = flat_;
   const Outcome outcome = run_partitioned(partitioned, options);
   repeats_ = partitioned.repeats;
   return outcome;
+}
+
+Plan MarkedTargets::plan_of(const Plan& plan) const {
+  Plan moved = plan;
+  const bool drops = plan.masked || plan.rule.fills();
+  moved.rule = {drops ? Bounds::fill : Bounds::raise, Negative::out_of_bounds};
+  moved.masked = false;
+  moved.fold.resize(0);
+  moved.index.resize(1);
+  moved.index[0] = {IndexType::u32, 0, slots_, plan.unit};
+  moved.space = Space(plan.space.extents(), kIndex + 1);
+  int64_t stride = sizeof(uint32_t);
+  for (int axis = plan.space.rank() - 1; axis >= 0; --axis) {
+    moved.space.stride(kDense, axis) = plan.space.stride(kDense, axis);
+    moved.space.stride(kIndex, axis) = stride;
+    stride *= plan.space.extent(axis);
+  }
+  moved.index_space = moved.space;
+  moved.finish();
+  return moved;
+}
+
+Buffers MarkedTargets::buffers_of(const Buffers& buffers) const {
+  Buffers moved;
+  moved.dense = buffers.dense;
+  moved.indexed = reinterpret_cast<std::byte*>(marks_.first);
+  moved.index = {reinterpret_cast<const std::byte*>(flat_)};
+  return moved;
 }
 
 Outcome MarkedTargets::copy_others(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,

@@ -19,11 +19,14 @@ class MarkedTargets {
   ~MarkedTargets();
   const TargetMarks& marks() const { return marks_; }
 
-  // Marks the targets of all points on several threads, or only those up to a round in which a target occurs again.
-  enum class Until : uint8_t { end, repeat };
-  Outcome mark(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers, Until until,
-               const RunOptions& options);
+  // Marks the targets of all points on several threads, and keeps them. Throws std::bad_alloc before anything is moved.
+  Outcome mark(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers, const RunOptions& options);
   bool has_repeats() const { return repeats_; }
+
+  // The scatter of the same values to the targets that were marked: they lie in private memory, so that another thread
+  // that changes the indices after the marks cannot let two points meet, or leave a marked row unwritten.
+  Plan plan_of(const Plan& plan) const;
+  Buffers buffers_of(const Buffers& buffers) const;
 
   // Copies the rows of the base that are not marked.
   Outcome copy_others(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
@@ -32,6 +35,7 @@ class MarkedTargets {
  private:
   int64_t slots_;
   TargetMarks marks_;
+  uint32_t* flat_ = nullptr;  // the slot of each point
   bool repeats_ = false;
 };
 

@@ -346,6 +346,19 @@ Outcome reduce_in_pieces(const Scatter& scatter, const Appliers& appliers, const
   return Outcome::done;
 }
 
+// Marks the targets first. Rows are then read in order if no two of them have one target, which is the usual case.
+Outcome scatter_marked(const Scatter& scatter, MarkedTargets& marked) {
+  const RunOptions options{scatter.threads, scatter.options.interrupted};
+  const Outcome outcome = marked.mark(scatter.run, *scatter.tuning, *scatter.plan, *scatter.buffers, options);
+  if (outcome != Outcome::done) return outcome;
+  const Plan plan = marked.plan_of(*scatter.plan);
+  const Buffers buffers = marked.buffers_of(*scatter.buffers);
+  Scatter moved = scatter;
+  moved.plan = &plan;
+  moved.buffers = &buffers;
+  return marked.has_repeats() ? run_direct(moved, {}) : run_apart(moved);
+}
+
 Scatter scatter_of(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers, const RunOptions& options) {
   return {run, &tuning, &plan, &buffers, options, cut(plan, tuning, options.threads).threads};
 }
@@ -384,12 +397,8 @@ Outcome scatter_with(Run run, const Tuning& tuning, const Plan& plan, const Buff
                      const RunOptions& options) {
   const Scatter scatter = scatter_of(run, tuning, plan, buffers, options);
   if (!goes_by_ranges(scatter) || !pays_to_mark(plan, tuning)) return run_direct(scatter, {});
-  // Rows are read in order if no two of them have one target, which is the usual case and takes a bitmap to see.
   MarkedTargets marked(plan, buffers.indexed);
-  const RunOptions shared{scatter.threads, options.interrupted};
-  const Outcome outcome = marked.mark(run, tuning, plan, buffers, MarkedTargets::Until::repeat, shared);
-  if (outcome != Outcome::done) return outcome;
-  return marked.has_repeats() ? run_direct(scatter, {}) : run_apart(scatter);
+  return scatter_marked(scatter, marked);
 }
 
 std::optional<Outcome> begin_with_base(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
@@ -402,17 +411,8 @@ std::optional<Outcome> begin_with_base(Run run, const Tuning& tuning, const Plan
   }
   Scatter scatter = scatter_of(run, tuning, plan, buffers, options);
   MarkedTargets marked(plan, buffers.indexed);
-  Outcome outcome = Outcome::done;
-  if (scatter.threads == 1) {
-    scatter.marks = marked.marks();
-    outcome = run_direct(scatter, {});
-  } else {
-    const RunOptions shared{scatter.threads, options.interrupted};
-    outcome = marked.mark(run, tuning, plan, buffers, MarkedTargets::Until::end, shared);
-    if (outcome == Outcome::done) {
-      outcome = marked.has_repeats() ? run_direct(scatter, {}) : run_apart(scatter);
-    }
-  }
+  if (scatter.threads == 1) scatter.marks = marked.marks();
+  const Outcome outcome = scatter.threads == 1 ? run_direct(scatter, {}) : scatter_marked(scatter, marked);
   return outcome == Outcome::done ? marked.copy_others(run, tuning, plan, buffers, options) : outcome;
 }
 

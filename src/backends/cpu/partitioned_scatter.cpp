@@ -55,8 +55,8 @@ struct RoundWork {
   const Job* job;
   int64_t begin;
   int64_t end;
-  int64_t lists;  // of a work chunk: indices are prefetched from list to list
-  std::atomic<bool> bad = false;
+  int64_t lists;                  // of a work chunk: indices are prefetched from list to list
+  std::atomic<bool> bad = false;  // an index is bad, or (step `mark`) a target was marked before
 };
 
 bool list_chunk(void* context, int64_t chunk) {
@@ -133,6 +133,7 @@ Outcome run_partitioned(PartitionedRun& partitioned, const RunOptions& options) 
   partition.bound = bounds.data();
   partition.slot_bound = slot_bound;
   partition.first = targets.low;
+  partition.flat = partitioned.flat;
 
   const int64_t by_bytes = kRoundBytes / std::max<int64_t>(job.unit, 1);
   const int64_t most = std::max<int64_t>(std::min(partitioned.tuning->partition_points, by_bytes), 1);
@@ -154,7 +155,6 @@ Outcome run_partitioned(PartitionedRun& partitioned, const RunOptions& options) 
     work.job = &finishing;
     host::run_task(options.threads, {partition.ranges, finish_chunk, &work});
     if (work.bad.load()) partitioned.repeats = true;  // no other step reports anything
-    if (partitioned.repeats && partitioned.stops_at_repeat) return Outcome::done;
     if (end < job.count && !poller.proceed()) return Outcome::interrupted;
   }
   return Outcome::done;

@@ -33,7 +33,7 @@ struct PartitionedRun {
   AddressRange own;                // points with other targets are left out
   std::vector<Address> samples;    // of sample_targets
   JobStep step = JobStep::finish;  // `mark`: marks targets of one byte in `job->marks` and moves nothing
-  bool stops_at_repeat = false;    // of `mark`
+  uint32_t* flat = nullptr;        // of `mark`: gets the slot of each point
   bool repeats = false;            // result of `mark`: a target was marked twice
 };
 

@@ -88,10 +88,6 @@ int block_size(const Job& job) {
   return kRowBlock;
 }
 
-}  // namespace
-
-namespace {
-
 int64_t indexed_bytes(const Plan& plan) {
   const Span span = indexed_span(plan);
   return span.high - span.low;

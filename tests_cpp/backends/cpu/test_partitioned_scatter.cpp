@@ -1,7 +1,9 @@
 // test_partitioned_scatter.cpp: the work of a scatter does not grow with the number of threads: how often indices are
 // read, and how evenly the ranges divide the points.
+#include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <numeric>
 
 #include "backends/cpu/form.h"
 #include "backends/cpu/partitioned_scatter.h"
@@ -18,6 +20,15 @@ std::atomic<int64_t> points_read;
 bool counting_run(const cpu::Job& job, int64_t first, int64_t last) {
   const bool reads = job.step == cpu::JobStep::move || job.step == cpu::JobStep::partition;
   if (reads && job.base == nullptr) points_read += last - first;
+  return cpu::kernels("baseline")(job, first, last);
+}
+
+// The index array that another thread would change.
+std::vector<int64_t>* changed_index = nullptr;
+
+// A kernel that changes all indices after they were read for the first time.
+bool changing_run(const cpu::Job& job, int64_t first, int64_t last) {
+  if (job.step == cpu::JobStep::mark) std::fill(changed_index->begin(), changed_index->end(), 0);
   return cpu::kernels("baseline")(job, first, last);
 }
 
@@ -96,6 +107,35 @@ TEST_CASE("indices are not read more often with more threads, but for the first 
       REQUIRE(reads(rows, add, threads) == most);
       REQUIRE(reads(rows, set, threads) <= most + 1);  // the first lists show that targets occur again
       REQUIRE(reads(apart, set, threads) <= 2);        // once to see that no target occurs again
+    }
+  }
+}
+
+TEST_CASE("rows go where their marks are, even if the indices change meanwhile") {
+  Random random(4);
+  for (const bool repeats : {false, true}) {
+    for (const bool has_base : {false, true}) {
+      Points points(20000, 128, 30000, 1, random);
+      points.plan.finish();
+      if (!repeats) std::iota(points.index.begin(), points.index.end(), 7);
+      const Bytes base(points.target.size(), std::byte{0x11});
+      Bytes expected = base;
+      for (std::size_t k = 0; k < points.index.size(); ++k) {
+        std::memcpy(&expected[static_cast<std::size_t>(points.index[k]) * 128], &points.values[k * 128], 128);
+      }
+      std::fill(points.target.begin(), points.target.end(), std::byte{0x22});
+      if (!has_base) points.target = base;
+      Buffers buffers = points.buffers();
+      if (has_base) buffers.base = base.data();
+      if (has_base) buffers.base_bytes = static_cast<int64_t>(base.size());
+      changed_index = &points.index;
+      cpu::Tuning tuning;
+      const Outcome outcome =
+          cpu::move_with(changing_run, tuning, points.plan, buffers, Direction::scatter, {2, nullptr});
+      INFO("repeats " << repeats << ", base " << has_base);
+      REQUIRE(outcome == Outcome::done);
+      REQUIRE(points.index[100] == 0);
+      REQUIRE((points.target == expected));
     }
   }
 }

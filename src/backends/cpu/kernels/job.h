@@ -83,13 +83,16 @@ struct Partition {
   uint32_t* start = nullptr;    // of each list: the places where the ranges begin, and where the last one ends
   std::byte* target = nullptr;  // list after list: slots of 32 bits (Form::elements) or addresses
   std::byte* value = nullptr;   // list after list: values (Form::elements) or addresses; null: none are listed
+  uint32_t* flat =
+      nullptr;  // JobStep::mark: the slot of each point of the job, kNowhereSlot for those that are nowhere
   GS_INLINE uint32_t* starts(int64_t list) const { return start + list * (ranges + 1); }
 };
 inline constexpr int kMaxRanges = 64;
 inline constexpr int kMaxListPoints = 2048;      // of a list with Form::elements ..
 inline constexpr int kMaxListBytes = 16 * 1024;  // .. and of its values
 inline constexpr int kMaxListUnits = 1024;       // of other lists
-inline constexpr int kListSlack = 16;            // points for which a list has room after its last point
+inline constexpr uint32_t kNowhereSlot = UINT32_MAX;
+inline constexpr int kListSlack = 16;  // points for which a list has room after its last point
 
 struct Job;
 // Combines the units at `value` with those at `target`, in ascending order of the points.

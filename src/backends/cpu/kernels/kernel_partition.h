@@ -16,7 +16,7 @@ namespace {
 inline constexpr int kSearchPoints = 64;  // points whose ranges are searched at a time
 
 // Writes to `range` the number of bounds that are not above each target: 0 for targets below all ranges, `bounds` for
-// those above.
+// those above. It reads, but does not use, up to a whole group of targets after the last one.
 template <class Target>
 void find_ranges(const Target* __restrict target, int n, const Target* bound, int bounds, uint8_t* __restrict range) {
   for (int k = 0; k < n; k += kSearchPoints) {
@@ -238,6 +238,12 @@ bool list_elements(const Job& job, int64_t first, int64_t last) {
   ElementPoints points{memory.slot, nullptr, static_cast<int>(last - first)};
   if (!find_slots(job, first, last, memory.slot)) return false;
   pin_copy(memory.slot);
+  if (all.flat != nullptr) {
+    const auto step = static_cast<uint32_t>(job.index[0].step);
+    for (int k = 0; k < points.n; ++k) {
+      all.flat[first + k] = memory.slot[k] == kNowhere32 ? kNowhereSlot : memory.slot[k] * step;
+    }
+  }
   if (has_values) points.value = find_values(job, first, points.n, memory.value);
   auto* const targets = reinterpret_cast<uint32_t*>(all.target) + number * all.stride;
   std::byte* const values = has_values ? all.value + number * all.stride * job.unit : nullptr;
@@ -273,6 +279,9 @@ bool list_units(const Job& job, int64_t first, int64_t last) {
     n += here;
     advance(job, walk, here);
     left -= here;
+  }
+  for (int k = 0; all.flat != nullptr && k < n; ++k) {
+    all.flat[first + k] = list.target[k] == 0 ? kNowhereSlot : static_cast<uint32_t>(list.target[k] - all.first);
   }
   uint32_t cursor[kMaxRanges + 2];
   find_ranges(list.target, n, all.bound, all.ranges + 1, list.range);
