@@ -332,6 +332,8 @@ CASES = (
     Case("1", "take_lut_u8", "take", "256 u8, 64 Mi uint8 uniform", take(256, 64 * Mi, "uint8", "uint8")),
     Case("2", "take_L1", "take", "4 Ki f32, 4 Mi int64 uniform", take(4 * Ki, 4 * Mi, "float32", "int64")),
     Case("3", "take_L2", "take", "128 Ki f32, 4 Mi int32 uniform", take(128 * Ki, 4 * Mi, "float32", "int32")),
+    Case("38a", "take_u8", "take", "256 f32, 16 Mi uint8 uniform", take(256, 16 * Mi, "float32", "uint8")),
+    Case("38b", "take_u16", "take", "64 Ki f32, 16 Mi uint16 uniform", take(64 * Ki, 16 * Mi, "float32", "uint16")),
     Case("4", "take_LLC", "take", "2 Mi f32, 4 Mi int64 uniform", take(2 * Mi, 4 * Mi, "float32", "int64")),
     Case("5", "take_DRAM", "take", "64 Mi f32, 16 Mi int32 uniform", take(64 * Mi, 16 * Mi, "float32", "int32")),
     Case("6", "take_DRAM_f64", "take", "32 Mi f64, 16 Mi int64 uniform", take(32 * Mi, 16 * Mi, "float64", "int64")),

@@ -2,7 +2,7 @@
 
 One process leaves the decisions as they are; in each of the others one of them is forced: results are always or never
 streamed past the caches, sources are always or never fetched in advance, calls have one thread or, however short, all
-of them. With `--levels` the processes have the instruction sets of older processors instead. All make the same call in
+of them, gather instructions load always or never. With `--levels` the processes have the instruction sets of older processors instead. All make the same call in
 turns. Where a forced process is clearly faster, the threshold is wrong for this call on this machine. Run as a module,
 this file is one of these processes.
 """
@@ -40,7 +40,10 @@ FORCED: Settings = {
     "fetch never": dict.fromkeys(PREFETCH, NEVER),
     "one thread": {"GS_NUM_THREADS": "1"},
     "all threads": dict.fromkeys(SERIAL, ALWAYS),
+    "gather always": {"GS_GATHER_PERCENT": ALWAYS},
+    "gather never": {"GS_GATHER_PERCENT": NEVER},
 }
+ONE_WAY = (DECIDED, "stream never", "fetch never", "one thread")  # for the largest sizes, because memory is limited
 LEVELS = ("v4", "v3", "baseline")
 LEVEL_CASES = ("take_LLC", "take_DRAM", "rows_256B", "gather_dim0", "scatter_dups_det")
 ROUNDS, SAMPLE_SECONDS = 11, 0.05
@@ -203,11 +206,11 @@ def measure(cases: Iterable[Case], threads: int, quick: bool, settings: Settings
 
 
 def measure_cells(cells: Iterable[Cell], threads: int, quick: bool) -> Iterator[Entry]:
-    """One entry for each cell. Calls of the largest sizes are forced one way only, because memory is limited."""
+    """One entry for each cell. Calls of the largest sizes are forced one way only."""
     for large, group in itertools.groupby(
         sorted(cells, key=lambda cell: cell.is_large), key=lambda cell: cell.is_large and not quick
     ):
-        forced = {name: own for name, own in FORCED.items() if not large or not name.endswith(("always", "threads"))}
+        forced = {name: own for name, own in FORCED.items() if not large or name in ONE_WAY}
         with ExitStack() as stack:
             processes = {name: stack.enter_context(Process(own)) for name, own in forced.items()}
             for cell in group:

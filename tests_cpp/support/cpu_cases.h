@@ -334,7 +334,12 @@ inline std::vector<RunSetup> run_setups() {
   RunSetup many = ranges;
   many.name = "threads by many ranges";
   many.threads = 12;
-  std::vector<RunSetup> all = {usual, general, ahead, runs, stream, both, threads, ranges, many};
+  RunSetup gathers = usual;
+  gathers.name = "gather instructions";
+  RunSetup all_ways = both;
+  all_ways.name = "gather instructions, ahead and stream, threads";
+  for (RunSetup* setup : {&gathers, &all_ways}) setup->tuning.gather_percent = 0;
+  std::vector<RunSetup> all = {usual, general, ahead, runs, stream, both, threads, ranges, many, gathers, all_ways};
   for (RunSetup& setup : all) {
     setup.tuning.byte_tables = host::has_byte_permutations();
     setup.tuning.byte_run = 1;

@@ -1,5 +1,6 @@
 """test_explain.py: a plan says which decisions were made, and by which number."""
 
+import json
 import os
 import subprocess
 import sys
@@ -25,7 +26,7 @@ def test_decisions_say_what_was_compared_with_which_threshold():
     near, far = np.zeros(1 << 10, np.float32), np.zeros(1 << 24, np.float32)
     few, many = np.zeros(1 << 8, np.int32), np.zeros(1 << 23, np.int32)
     decisions, text = _decisions(gs.take, far, many)
-    assert [decision["chosen"] for decision in decisions.values()][1:] == ["yes", "yes"]
+    assert [decision["chosen"] for decision in decisions.values()][1:3] == ["yes", "yes"]
     stream, prefetch = decisions["stream"], decisions["prefetch"]
     assert stream["amount"] == 1 << 25 and prefetch["amount"] == far.nbytes
     assert prefetch["threshold"] == ("far_vector_bytes" if config["isa"] == "v4" else "far_table_bytes")
@@ -35,7 +36,7 @@ def test_decisions_say_what_was_compared_with_which_threshold():
     assert stream["threshold"] == "stream_bytes"
     assert f"stream: yes, bytes written 32 MiB >= stream_bytes {config['stream_bytes'] >> 20} MiB" in text
     decisions, text = _decisions(gs.take, near, few)
-    assert {decision["chosen"] for decision in decisions.values()} == {"no", "1"}
+    assert [decision["chosen"] for decision in decisions.values()][:3] == ["1", "no", "no"]
     assert "prefetch: no, indexed bytes 4 KiB < " in text
     assert "stream: no, bytes written 1 KiB < stream_bytes " in text
 
@@ -61,8 +62,33 @@ print(repr(gs.explain(gs.take, np.zeros(100, np.float32), np.zeros(1000, int))))
         check=True,
     )
     lines = done.stdout.splitlines()
-    assert lines[-1].strip() == "stream: yes, bytes written 4,000 B >= stream_bytes 3,000 B (GS_STREAM_BYTES)"
+    assert lines[3].strip() == "stream: yes, bytes written 4,000 B >= stream_bytes 3,000 B (GS_STREAM_BYTES)"
     assert lines[1].strip() == "threads: 1, the call may use one"
+
+
+@needs_cpu_backend
+@pytest.mark.skipif(gs.show_config()["isa"] != "v4", reason="gather instructions are used with AVX-512 only")
+@pytest.mark.parametrize(("percent", "chosen"), [(1, "yes"), (2**63 - 1, "no")])
+def test_decisions_tell_of_gather_instructions(percent, chosen):
+    code = """
+import gatherscatter as gs, numpy as np, json
+x, i = np.zeros(100, np.float32), np.zeros(1000, int)
+last = gs.explain(gs.take, x, i).to_dict()["decisions"][-1]
+words = [decision["decision"] for decision in gs.explain(gs.take, x.astype(np.int16), i).to_dict()["decisions"]]
+print(json.dumps([last, words]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"GS_GATHER_PERCENT": str(percent)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    last, words = json.loads(done.stdout)
+    assert (last["decision"], last["chosen"]) == ("gather instructions", chosen)
+    assert (last["threshold"], last["value"], last["source"]) == ("gather_percent", percent, "GS_GATHER_PERCENT")
+    assert 5 < last["amount"] < 2000
+    assert "gather instructions" not in words
 
 
 def test_an_empty_call_decides_nothing():

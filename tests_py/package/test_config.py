@@ -59,6 +59,7 @@ THRESHOLDS = {  # its name in show_config: the variable
     "serial_points_far": "GS_SERIAL_POINTS_FAR",
     "serial_row_bytes": "GS_SERIAL_ROW_BYTES",
     "far_column_bytes": "GS_FAR_COLUMN_BYTES",
+    "gather_percent": "GS_GATHER_PERCENT",
 }
 REFUSED = [
     *[("GS_NUM_THREADS", value) for value in ("0", "-2", "many", "1.5", "2 3", "9" * 30)],

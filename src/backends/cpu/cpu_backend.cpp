@@ -8,6 +8,7 @@
 #include "backends/cpu/column_tiles.h"
 #include "backends/cpu/decisions.h"
 #include "backends/cpu/early_check.h"
+#include "backends/cpu/measure_gathers.h"
 #include "backends/cpu/move_points.h"
 #include "backends/cpu/parallel_scatter.h"
 #include "backends/cpu/plan_form.h"
@@ -20,7 +21,9 @@ namespace {
 
 class Cpu final : public HostBackend {
  public:
-  Cpu() : run_(kernels(host::info().isa)), columns_(columns_of(run_)), tuning_(host_tuning(host::info())) {}
+  Cpu() : run_(kernels(host::info().isa)), columns_(columns_of(run_)), tuning_(host_tuning(host::info())) {
+    if (tuning_.vectors) tuning_.measured_percent = percent_of_gathers(run_);
+  }
 
   const char* name() const override { return "cpu"; }
 
@@ -76,7 +79,8 @@ class Cpu final : public HostBackend {
             {"far_target_bytes", tuning_.far_target_bytes},   {"stream_bytes", tuning_.stream_bytes},
             {"stream_late_bytes", tuning_.stream_late_bytes}, {"serial_points", tuning_.serial_points},
             {"serial_points_far", tuning_.serial_points_far}, {"serial_row_bytes", tuning_.serial_row_bytes},
-            {"serial_near_bytes", tuning_.serial_near_bytes}, {"far_column_bytes", tuning_.table.far_column_bytes}};
+            {"serial_near_bytes", tuning_.serial_near_bytes}, {"far_column_bytes", tuning_.table.far_column_bytes},
+            {"gather_percent", tuning_.gather_percent}};
   }
 
  private:

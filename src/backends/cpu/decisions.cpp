@@ -48,6 +48,10 @@ Decision stream_decision(const Tuning& tuning, const Plan& plan, const Job& job,
   return by("stream", word(job.stream), streaming(plan, tuning, job.scatter ? Direction::scatter : Direction::gather));
 }
 
+Decision gather_decision(const Tuning& tuning, const Job& job) {
+  return by("gather instructions", word(job.gathers), gathering(tuning));
+}
+
 }  // namespace
 
 std::vector<Decision> decisions_of(const Tuning& tuning, const Plan& plan, Direction direction, const Combine& combine,
@@ -66,6 +70,7 @@ std::vector<Decision> decisions_of(const Tuning& tuning, const Plan& plan, Direc
     all.push_back(prefetch_decision(tuning, plan, prepared.job, reduces));
   }
   all.push_back(stream_decision(tuning, plan, prepared.job, reduces));
+  if (prepared.job.form == Form::vectors) all.push_back(gather_decision(tuning, prepared.job));
   return all;
 }
 

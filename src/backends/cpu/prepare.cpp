@@ -118,6 +118,11 @@ Comparison streaming(const Plan& plan, const Tuning& tuning, Direction direction
   return {"bytes written", plan.bytes_moved(), "stream_bytes", tuning.stream_bytes};
 }
 
+Comparison gathering(const Tuning& tuning) {
+  return {"single loads in percent of gather instructions", tuning.measured_percent, "gather_percent",
+          tuning.gather_percent};
+}
+
 const char* obstacle_to_streaming(const Job& job) {
   if (!job.scatter) return job.packed ? nullptr : "the result is not written in order";
   return job.whole_lines || (!job.general && job.unit >= kStreamInside) ? nullptr : "the units are short";
@@ -194,6 +199,7 @@ void prepare(const Plan& plan, const Buffers& buffers, Direction direction, cons
   job.base = nullptr;
   job.step = JobStep::move;
   job.form = form_of_job(plan, tuning, job);
+  job.gathers = job.form == Form::vectors && gathering(tuning).is_met();
   choose_ahead(plan, tuning, job);
   job.block = block_size(job);
 }

@@ -38,6 +38,9 @@ Comparison streaming(const Plan& plan, const Tuning& tuning, Direction direction
 const char* obstacle_to_streaming(const Job& job);
 const char* obstacle_to_prefetch(const Job& job);
 
+// Whether gather instructions load the units of Form::vectors.
+Comparison gathering(const Tuning& tuning);
+
 // Whether a second thread pays.
 Comparison sharing(const Plan& plan, const Tuning& tuning);
 

@@ -46,6 +46,7 @@ Tuning host_tuning(const host::HostInfo& host) {
   const int64_t stream_bytes = llc_is_set ? std::max<int64_t>(host.llc_bytes / kStreamPartOfLlc, 1) : kStreamBytes;
   tuning.stream_bytes = bytes_from("GS_STREAM_BYTES", stream_bytes);
   tuning.stream_late_bytes = bytes_from("GS_STREAM_BYTES", times(stream_bytes, kStreamLateFactor));
+  tuning.gather_percent = points_from("GS_GATHER_PERCENT", kGatherPercent);
   tuning.serial_points = points_from("GS_SERIAL_POINTS", kSerialPoints);
   tuning.serial_points_far = points_from("GS_SERIAL_POINTS_FAR", kSerialPointsFar);
   tuning.serial_row_bytes = bytes_from("GS_SERIAL_ROW_BYTES", kSerialRowBytes);

@@ -148,6 +148,7 @@ struct Job {
   bool packed;       // the dense units of a block are contiguous
   bool stream;       // results are written with streaming stores
   bool whole_lines;  // scatter: every target consists of whole cache lines
+  bool gathers;      // Form::vectors: units are loaded by gather instructions
   bool general;      // no fast path: the path that all others are checked against
   Form form;         // not short_gather and not column_tiles, which are no jobs
   JobStep step;

@@ -24,6 +24,7 @@ struct VectorAddressing {
   int64_t from_end;  // the extent, or 0 where negative indices are outside
   int64_t lowest;    // every position is limited to [lowest, highest]: to the ends of the axis, or not at all
   int64_t highest;
+  bool gathers;  // units are loaded by gather instructions
   bool forbids;  // an index outside is an error
   bool ahead;    // lines are prefetched one group before their units are read
   int shift;     // a position shifted left by this is a number of units
