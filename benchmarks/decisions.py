@@ -2,9 +2,9 @@
 
 One process leaves the decisions as they are; in each of the others one of them is forced: results are always or never
 streamed past the caches, sources are always or never fetched in advance, calls have one thread or, however short, all
-of them, gather instructions load always or never. With `--levels` the processes have the instruction sets of older processors instead. All make the same call in
-turns. Where a forced process is clearly faster, the threshold is wrong for this call on this machine. Run as a module,
-this file is one of these processes.
+of them, gather instructions load always or never. With `--levels` the processes have the instruction sets of older
+processors instead. All make the same call in turns. Where a forced process is clearly faster, the threshold is wrong
+for this call on this machine. Run as a module, this file is one of these processes.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@
 #include "bindings/devices/offer.h"
 #include "bindings/operators/call_object.h"
 #include "bindings/operators/callable.h"
+#include "bindings/operators/fresh_arrays.h"
 #include "bindings/operators/operators.h"
 #include "bindings/operators/plan_object.h"
 #include "bindings/tables/arrow_table.h"
@@ -84,6 +85,7 @@ PYBIND11_MODULE(_core, module) {
   gs::bind_operators(module);
   gs::bind_calls(module);
   gs::bind_callables(module);
+  gs::bind_fresh_arrays(module);
   gs::bind_plan(module);
   gs::dlpack::bind_array(module);
   gs::bind_table(module);

@@ -190,3 +190,51 @@ def test_index_types_hold_every_position(n):
 def test_the_oracle_agrees():
     for counts, axis in itertools.product((2, [1]), (None, 0, -1)):
         assert gs.repeat(A, counts, axis).tobytes() == reference.repeat(A, counts, axis).result.tobytes()
+
+
+MANY = 40_000  # counts, in three blocks that threads share
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u2", ">i4", "i8", "?"])
+@pytest.mark.parametrize("most", [1, 7, 100])
+def test_many_counts(dtype, most):
+    """Counts below and above the positions that are written at a time, zeros and a large one among them."""
+    rng = np.random.default_rng(most)
+    counts = rng.integers(0, most + 1, MANY).astype(dtype)
+    counts[[0, 5, -1]] = [0, min(most, 1) if dtype == "?" else 90, 1]
+    x = rng.integers(0, 1 << 30, MANY)
+    for threads in (1, 3):
+        with gs.thread_limit(threads):
+            np.testing.assert_array_equal(gs.repeat(x, counts), np.repeat(x, counts))
+    np.testing.assert_array_equal(
+        gs.repeat(x.reshape(-1, 2), counts[:20_000], axis=0)[:, 1], np.repeat(x[1::2], counts[:20_000])
+    )
+
+
+@pytest.mark.parametrize("position", [0, 17_000, MANY - 1])
+def test_a_negative_count_among_many(position):
+    counts = np.ones(MANY, np.int64)
+    counts[position] = -1
+    with pytest.raises(ValueError, match="may not contain negative values"):
+        gs.repeat(np.arange(MANY), counts)
+
+
+@pytest.mark.parametrize(
+    "counts", [np.full(MANY, 2**60), [2**62] * 4, np.full(4, 2**62), 2**62, [2**62], np.array(2**62), np.full(2, 2**62)]
+)
+def test_counts_whose_sum_is_beyond_int64(counts):
+    """NumPy 2.4 adds counts without a check and crashes."""
+    n = len(counts) if isinstance(counts, (list, np.ndarray)) and np.ndim(counts) and len(counts) > 1 else 4
+    with pytest.raises((ValueError, MemoryError), match="repeat: "):
+        gs.repeat(np.arange(n, dtype=np.int8), counts)
+
+
+def test_counts_of_a_type_that_does_not_cast_safely():
+    for counts in (np.ones(MANY, np.uint64), np.ones(MANY, "m8[s]"), np.ones(MANY)):
+        answers = []
+        for function in (np.repeat, gs.repeat):
+            try:
+                answers.append(function(np.arange(MANY), counts).sum())
+            except TypeError as error:
+                answers.append(str(error).removeprefix("repeat: "))
+        assert answers[0] == answers[1]

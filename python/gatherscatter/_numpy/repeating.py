@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any, TypeVar, overload
 
 import numpy as np
@@ -53,7 +54,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
     TypeError
         If counts do not cast to int64 safely, with NumPy's message; if they lie on a GPU; if items are references.
     ValueError
-        If a count is negative, or their number is neither 1 nor M.
+        If a count is negative, if their number is neither 1 nor M, or if their sum is beyond int64.
     numpy.exceptions.AxisError
         If there is no such axis.
 
@@ -92,8 +93,21 @@ def _repeat_array(a: Any, repeats: Any, axis: Any) -> _core.Call:
     if not shape:
         at = None  # NumPy accepts the axes 0 and -1 for a 0-d array
     n = math.prod(shape) if at is None else shape[at]
-    index = np.repeat(np.arange(n, dtype=index_type(n)), counts)
-    return take_from("repeat", a, index, at, None, "raise", "from_end", None, None)
+    return take_from("repeat", a, _index_of(n, counts), at, None, "raise", "from_end", None, None)
+
+
+def _index_of(n: int, counts: Any) -> npt.NDArray[Any]:
+    """The positions of n items, each as often as its count says; errors are those of NumPy."""
+    kind = index_type(n)
+    values = np.asarray(counts)
+    if values.dtype.kind in "iub" and np.can_cast(values.dtype, np.int64, "safe"):
+        if values.shape == (n,) and n > 1:
+            index = _core.repeated_positions("repeat", np.ascontiguousarray(values, np.int64), np.empty(0, kind))
+            if index is not None:
+                return index
+        elif values.size == 1 and values.item() * n > sys.maxsize:  # NumPy 2.4 crashes
+            raise ValueError(f"repeat: {n} times {values.item()} positions are more than {sys.maxsize}")
+    return np.repeat(np.arange(n, dtype=kind), counts)
 
 
 def _counts(repeats: Any) -> Any:

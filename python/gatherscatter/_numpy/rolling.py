@@ -162,8 +162,7 @@ def _is_copied(base: Any, points: int, row: int) -> bool:
 
 def _copied(base: Any, offsets: list[int]) -> Any:
     """The rolled array: each axis has two parts, which change places."""
-    is_numpy = is_ndarray(base)
-    result = np.empty(base.shape, base.dtype) if is_numpy else base.new_empty(base.shape)
+    result = _core.empty_like("roll", base)
     whole = slice(None)
     parts = [
         [(slice(None, n - offset), slice(offset, None)), (slice(n - offset, None), slice(None, offset))]

@@ -93,8 +93,8 @@ def show_config() -> dict[str, Any]:
         ``far_table_bytes`` for units of 4 and 8 bytes, ``far_target_bytes`` for the targets of scatters,
         ``far_column_bytes`` for columns of tables, ``stream_late_bytes`` replaces ``stream_bytes`` for units of up to
         16 bytes from anywhere in at least ``stream_bytes`` and for longer ones from less, ``serial_near_bytes``
-        replaces ``serial_row_bytes`` for source arrays in a cache, ``gather_percent`` is the measured time of single loads,
-        in percent of that of gather instructions, from which on the latter are used), their ``sources``
+        replaces ``serial_row_bytes`` for source arrays in a cache, ``gather_percent`` is the measured time of single
+        loads, in percent of that of gather instructions, from which on the latter are used), their ``sources``
         (``"default"``, an environment variable, or the path of the file that ``tune --save`` wrote), the state of the
         memory pool, and
         ``cuda``: whether a CUDA module was ``built``, for which ``architectures``, with which ``runtime``; the version
