@@ -68,6 +68,7 @@ void prepare_scatter(const Scatter& scatter, const Plan& plan, const Buffers& bu
   job.apply_elements = sum.apply_elements;
   job.totals = sum.totals;
   job.stream = job.stream && sum.stream;
+  if (job.totals.record != nullptr) job.ahead = Ahead::none;  // the targets are read at the end only
   job.marks = scatter.marks;
   job.form = form_of_scatter(
       plan, job,

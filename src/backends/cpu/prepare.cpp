@@ -54,23 +54,25 @@ void prepare_fill(const Plan& plan, const std::byte* fill, Direction direction, 
   }
 }
 
-// Chooses what is prefetched. If the innermost axis is long, and the part of the source array that one run reads fits
-// into L2 (for example one row of a matrix), that part is prefetched line by line, one run ahead. Otherwise the indexed
-// addresses of later points are prefetched.
-void choose_ahead(const Plan& plan, const Tuning& tuning, Job& job) {
-  job.ahead = Ahead::none;
-  job.run_span = 0;
-  if (obstacle_to_prefetch(job) != nullptr || !fetching(plan, tuning, job).is_met()) return;
-  job.ahead = job.scatter ? Ahead::units : Ahead::points;
-  if (job.scatter || !has_elements_form(plan, job) || job.rank < 2) return;
+// The bytes on the indexed side that one run of the innermost axis may touch, for example one row of a matrix, if they
+// can be prefetched line by line: they fit into L2, and a long run touches many of them. Otherwise 0.
+int64_t span_of_runs(const Plan& plan, const Tuning& tuning, const Job& job) {
+  if (!has_elements_form(plan, job) || job.rank < 2) return 0;
   const IndexArray& index = plan.index[0];
   const int last = job.rank - 1;
-  if (index.step != plan.unit || plan.space.stride(kIndexed, last) != 0) return;
-  if (plan.space.stride(kIndexed, last - 1) == 0) return;
+  if (index.step != plan.unit || plan.space.stride(kIndexed, last) != 0) return 0;
+  if (plan.space.stride(kIndexed, last - 1) == 0) return 0;
   const int64_t lines = index.extent / 64 * index.step;
-  if (index.extent * index.step > tuning.l2_bytes / 2 || job.extent[last] < lines / 2) return;
-  job.ahead = Ahead::runs;
-  job.run_span = index.extent * index.step;
+  return index.extent * index.step > tuning.l2_bytes / 2 || job.extent[last] < lines / 2 ? 0
+                                                                                         : index.extent * index.step;
+}
+
+// Chooses what is prefetched: the lines of the next run, or the indexed addresses of later points.
+void choose_ahead(const Plan& plan, const Tuning& tuning, Job& job) {
+  job.ahead = Ahead::none;
+  job.run_span = span_of_runs(plan, tuning, job);
+  if (obstacle_to_prefetch(job) != nullptr || !fetching(plan, tuning, job).is_met()) return;
+  job.ahead = job.run_span > 0 ? Ahead::runs : job.scatter ? Ahead::units : Ahead::points;
 }
 
 // Whether every unit on the indexed side consists of whole cache lines.
@@ -131,7 +133,7 @@ const char* obstacle_to_streaming(const Job& job) {
 const char* obstacle_to_prefetch(const Job& job) {
   if (job.general || job.indices == 0 || job.count <= kBlockAhead) return "few points";
   if (!job.scatter) return nullptr;
-  if (is_element(job.unit)) return "scattered elements are not prefetched";
+  if (is_element(job.unit)) return job.run_span > 0 ? nullptr : "scattered elements in no order are not prefetched";
   return job.stream && job.whole_lines ? "whole cache lines are written and not read" : nullptr;
 }
 

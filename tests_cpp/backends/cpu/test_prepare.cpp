@@ -140,3 +140,34 @@ TEST_CASE("results from stream_bytes on get streaming stores, where whole cache 
   tuning.general = true;
   REQUIRE_FALSE(streams(take_plan(64 * 32), tuning, Direction::gather));
 }
+
+TEST_CASE("a scatter of elements prefetches the targets of the next run, where they are far and a row fits into L2") {
+  const auto ahead = [](Plan plan, cpu::Tuning tuning = {}) {
+    tuning.far_target_bytes = 1 << 20;
+    Buffers buffers;
+    buffers.index.resize(plan.index.size(), nullptr);
+    cpu::Prepared prepared;
+    cpu::prepare(plan, buffers, Direction::scatter, tuning, prepared);
+    return prepared.job.ahead;
+  };
+  const auto rows = [](int64_t count, int64_t points, int64_t extent) {  // points of each row along its own axis
+    Plan plan;
+    plan.item = plan.unit = 4;
+    plan.space = Space(Dims{count, points}, kIndex + 1);
+    plan.space.stride(kDense, 0) = points * 4;
+    plan.space.stride(kDense, 1) = 4;
+    plan.space.stride(kIndexed, 0) = extent * 4;
+    plan.space.stride(kIndex, 0) = points * 8;
+    plan.space.stride(kIndex, 1) = 8;
+    plan.index.push_back({IndexType::i64, 1, extent, 4});
+    plan.result_shape = plan.index_shape = Dims{count, points};
+    plan.index_space = plan.space;
+    plan.finish();
+    return plan;
+  };
+  REQUIRE(ahead(rows(1024, 256, 1024)) == cpu::Ahead::runs);
+  REQUIRE(ahead(rows(64, 256, 1024)) == cpu::Ahead::none);        // near
+  REQUIRE(ahead(rows(1024, 16, 1024)) == cpu::Ahead::none);       // few points touch few lines of a row
+  REQUIRE(ahead(rows(4, 1 << 18, 1 << 20)) == cpu::Ahead::none);  // longer than L2
+  REQUIRE(ahead(take_plan(1 << 20, 4, IndexType::i64, 1 << 20)) == cpu::Ahead::none);
+}

@@ -36,7 +36,7 @@ enum class Form : uint8_t {
 enum class Ahead : uint8_t {
   none,
   points,  // the units of the next block on the indexed side
-  runs,    // elements and vectors only: the memory that the next run of the innermost axis may read
+  runs,    // elements and vectors only: the memory that the next run of the innermost axis may touch
   units,   // scatters of longer units: the targets of later points of the same block
 };
 
@@ -154,7 +154,7 @@ struct Job {
   JobStep step;
   Ahead ahead;
   int block;           // points per block
-  int64_t run_span;    // Ahead::runs: bytes that one run may read, from its base on
+  int64_t run_span;    // bytes that one run may touch, from its base on, if Ahead::runs can prefetch them; else 0
   int64_t fill_phase;  // Nowhere::write: the byte of the item that is written first
 
   int indices;

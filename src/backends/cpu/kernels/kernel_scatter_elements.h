@@ -186,12 +186,15 @@ bool scatter_elements(const Job& job, int64_t first, int64_t last) {
     const Own own = job.own_all ? Own{true, 0, static_cast<uint32_t>(index.extent)}
                                 : own_positions(job, elements.base, index.extent, elements.step);
     const bool picks = !own.all || drops;
+    advance(job, walk, n);
+    const Address next_base = address_of(job.indexed) + static_cast<uint64_t>(offset_at(job, walk, kIndexed));
     int waiting = 0;  // points since the last write
     int m = 0;
     for (int64_t k = 0; k < n; k += kGroup) {
       const int count = n - k < kGroup ? static_cast<int>(n - k) : kGroup;
       prefetch_ahead(address_of(source + k * index_bytes), count * index_bytes);
       prefetch_ahead(address_of(elements.values + waiting * value_step), count * value_step);
+      if (job.ahead == Ahead::runs) prefetch_share(next_base, job.run_span, k, kGroup, n);
       if (!positions_of(lane, source + k * index_bytes, count, position)) return false;
       if (!picks) {
         apply(elements, position, nullptr, count);
@@ -205,7 +208,6 @@ bool scatter_elements(const Job& job, int64_t first, int64_t last) {
       elements.next(waiting, value_step);
       waiting = m = 0;
     }
-    advance(job, walk, n);
     left -= n;
   }
   return true;
