@@ -28,8 +28,12 @@ inline uint64_t read_bits(const std::byte* data, int64_t bit, int64_t n) {
   static_assert(std::endian::native == std::endian::little);
   const std::byte* const first = data + (bit >> 3);
   const int64_t shift = bit & 7;
-  const int64_t bytes = (shift + n + 7) / 8;
   uint64_t word = 0;
+  if (n == 64) {  // whole words are most of a bitmap
+    std::memcpy(&word, first, 8);
+    return shift == 0 ? word : word >> shift | static_cast<uint64_t>(first[8]) << (64 - shift);
+  }
+  const int64_t bytes = (shift + n + 7) / 8;
   std::memcpy(&word, first, static_cast<std::size_t>(bytes < 8 ? bytes : 8));
   word >>= shift;
   if (bytes > 8) word |= static_cast<uint64_t>(first[8]) << (64 - shift);

@@ -6,9 +6,10 @@
 
 namespace gs {
 
-// The threshold that a backend may set for its machine.
+// The thresholds that a backend may set for its machine.
 struct TableTuning {
-  int64_t far_column_bytes = 2 << 20;  // larger columns are far and are prefetched (GS_FAR_COLUMN_BYTES)
+  int64_t far_column_bytes = 2 << 20;     // larger columns are far and are prefetched (GS_FAR_COLUMN_BYTES)
+  int64_t stream_column_bytes = 2 << 20;  // columns of results of at least so many bytes get streaming stores
 };
 
 namespace table {
@@ -23,7 +24,6 @@ inline constexpr int64_t kLeastBlocks = 2;             // so many blocks of rows
 inline constexpr int64_t kRowsPerPoll = 64 * 1024;     // Ctrl-C is polled every so many rows
 
 // ---- forms of a selection
-inline constexpr int64_t kSparse = 4;  // an overlay is used if at most one row in so many is replaced
 inline constexpr int64_t kLongRun =
     16;  // a mask is stored as ranges if its runs of true rows are at least so long on average
 inline constexpr int64_t kMostNumbered = 8;  // lists of at most so many rows on average: their rows get numbers
@@ -34,8 +34,14 @@ inline constexpr int64_t kLeastJoinedRows = 64 * 1024;  // fewer rows of pieces 
 inline constexpr int64_t kMostBitsPerRow = 32;          // most bits that are copied for each row of the result
 inline constexpr int64_t kMostAhead = 4096;             // most bytes that are prefetched for an item or a range
 inline constexpr int64_t kRangesAhead = 16;             // ranges are prefetched this many ranges ahead
-inline constexpr int64_t kGroup = 64;  // rows that are prefetched while the rows before them are copied
-inline constexpr int64_t kShort = 32;  // rows of up to so many bytes are copied as exactly so many bytes
+inline constexpr int64_t kGroup = 64;                   // rows whose offsets are prefetched at once ..
+inline constexpr int64_t kOffsetsAhead = 256;           // .. so many rows ahead
+inline constexpr int64_t kStageBytes = 16 * 1024;  // rows of an overlay that are put together before they are streamed
+inline constexpr int64_t kStreamedRange = 1024;    // shorter ranges of rows get ordinary stores
+
+// ---- merged dictionaries
+inline constexpr std::size_t kDictionariesAtOnce = 16;  // dictionaries whose values are looked up at once
+inline constexpr int64_t kLeastValues = 1024;           // fewer values are looked up on one thread
 
 // ---- run-end encoded columns
 inline constexpr int64_t kBucketsPerRun = 4;   // buckets of the lookup table of runs

@@ -42,12 +42,4 @@ GS_INLINE uint64_t pick_bits(const BitSource* bits, RowNumbers rows, int64_t i, 
   return word;
 }
 
-// Calls put(k, i) for every set bit i in [begin, end), where k counts the calls from `first` on.
-template <class Put>
-GS_INLINE void for_each_set_place(const uint64_t* places, int64_t begin, int64_t end, int64_t first, Put put) {
-  for (int64_t i = begin; i < end; ++i) {
-    if (((places[i >> 6] >> (i & 63)) & 1) != 0) put(first++, i);
-  }
-}
-
 }  // namespace gs

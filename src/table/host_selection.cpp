@@ -184,49 +184,17 @@ Scratch<int64_t> counts_before(const uint64_t* words, int64_t count) {
 
 }  // namespace
 
-// Stores a row number for each row, as `replace` does if many rows are replaced: row numbers allow the prefetch of text
-// at random addresses, which makes its copy faster than an overlay.
-template <class SourceRow>
-void HostSelection::replace_most(const Sharing& sharing, const uint64_t* replaced, int64_t count, int64_t base,
-                                 const SourceRow& source) {
-  make_rows(count);
-  const PieceFinder places(parts_, total_);
-  parallel_for(sharing, count, Overlay::kBlock, kLeastRows, [&](int64_t begin, int64_t end) {
-    int64_t before = before_[begin / Overlay::kBlock];
-    for (int64_t at = begin; at < end; at += 64) {
-      int64_t number[64];
-      const int64_t n = std::min<int64_t>(end - at, 64);
-      for (int64_t k = 0; k < n; ++k) {
-        const bool is_new = ((replaced[at / 64] >> k) & 1) != 0;
-        number[k] = is_new ? source(at + k, before) : base + at + k;
-        before += is_new;
-      }
-      places.write(row_arrays(), number, n, at);
-    }
-  });
-}
-
 // Selects `count` rows. A row whose bit is set in `replaced` gets the row number source(row, number of set bits before
-// it) among all rows; any other row gets the row number `base` + row. A part of the selection begins at `base`.
+// it) among all rows; any other row gets the row number `base` + row. A part of the selection begins at `base`. If
+// `same_row`, source gives the first row of its part for every row.
 template <class SourceRow>
 void HostSelection::replace(const Sharing& sharing, Scratch<uint64_t> replaced, int64_t count, int64_t base,
-                            const SourceRow& source) {
+                            const SourceRow& source, bool same_row) {
   before_ = counts_before(replaced.get(), count);
   const int64_t ones = before_[count / Overlay::kBlock + 1];
-  if (ones * kSparse > count) return replace_most(sharing, replaced.get(), count, base, source);
   count_ = count;
   picks_.count = count;
   replaced_ = std::move(replaced);
-  row_ = Scratch<uint32_t>(ones);
-  chunk_ = Scratch<uint32_t>(ones);
-  const PieceFinder places(parts_, total_);
-  parallel_for(sharing, count, Overlay::kBlock, kLeastRows, [&](int64_t begin, int64_t end) {
-    int64_t k = before_[begin / Overlay::kBlock];
-    for_each_set(replaced_.get(), begin, end, [&](int64_t row) {
-      const int64_t number = source(row, k);
-      places.write(row_arrays(), &number, 1, k++);
-    });
-  });
   overlay_ = std::make_unique<Overlay>();
   while (overlay_->first < parts_.size() && parts_[overlay_->first].begin < base) ++overlay_->first;
   overlay_->last = overlay_->first;
@@ -234,8 +202,32 @@ void HostSelection::replace(const Sharing& sharing, Scratch<uint64_t> replaced, 
     base_begin_.push_back(parts_[overlay_->last].begin - base);
   }
   base_begin_.push_back(count);
+  const bool has_one_source = parts_.size() - (overlay_->last - overlay_->first) <= 1;
+  overlay_->source = overlay_->first > 0 || overlay_->last == parts_.size() ? 0 : overlay_->last;
+  place_ = Scratch<uint16_t>(ones);
+  if (!same_row) row_ = Scratch<uint32_t>(ones);
+  if (!same_row && !has_one_source) chunk_ = Scratch<uint32_t>(ones);
+  const int64_t first = has_one_source && ones > 0 ? parts_[overlay_->source].begin : 0;
+  const PieceFinder places(parts_, total_);
+  parallel_for(sharing, count, Overlay::kBlock, kLeastRows, [&](int64_t begin, int64_t end) {
+    int64_t k = before_[begin / Overlay::kBlock];
+    for_each_set(replaced_.get(), begin, end, [&](int64_t row) {
+      place_[k] = static_cast<uint16_t>(row % Overlay::kBlock);
+      if (same_row) {
+        ++k;
+        return;
+      }
+      const int64_t number = source(row, k);
+      if (has_one_source) {
+        row_[k++] = static_cast<uint32_t>(number - first);
+      } else {
+        places.write(row_arrays(), &number, 1, k++);
+      }
+    });
+  });
   overlay_->replaced = replaced_.get();
   overlay_->before = before_.get();
+  overlay_->place = place_.get();
   overlay_->row = row_.get();
   overlay_->piece = chunk_.get();
   overlay_->begin = base_begin_.data();
@@ -287,11 +279,14 @@ struct LastEntries {
     const int64_t part = std::max(kLeastRows, rows / sharing.options.threads + 1);
     parallel_for(sharing, rows, 64, part, [&](int64_t begin, int64_t end) {
       std::memset(&bits[begin / 64], 0, static_cast<std::size_t>(words_for(end - begin)) * 8);
+      // Rows of other parts go to a place behind the array: at random, a branch would mostly be mispredicted.
+      Number nowhere{};
+      uint64_t no_bits = 0;
       for (int64_t i = 0; i < count; ++i) {
         const auto row = static_cast<int64_t>(position[i]);
-        if (row < begin || row >= end) continue;
-        last[row] = static_cast<Number>(i);
-        bits[row / 64] |= uint64_t{1} << (row & 63);
+        const bool is_own = row >= begin && row < end;
+        *(is_own ? &last[row] : &nowhere) = static_cast<Number>(i);
+        *(is_own ? &bits[row / 64] : &no_bits) |= uint64_t{1} << (row & 63);
       }
     });
   }
@@ -301,10 +296,9 @@ void HostSelection::scatter(const Sharing& sharing, const RowRequest& request, c
   const int64_t rows = row_count(request.first);
   const auto put = [&]<class Number>(Number) {
     LastEntries<Number> named(sharing, map, rows);
-    if (request.one_row)
-      return replace(sharing, std::move(named.bits), rows, 0, [rows](int64_t, int64_t) { return rows; });
-    replace(sharing, std::move(named.bits), rows, 0,
-            [&](int64_t row, int64_t) { return rows + static_cast<int64_t>(named.last[row]); });
+    replace(
+        sharing, std::move(named.bits), rows, 0,
+        [&](int64_t row, int64_t) { return rows + static_cast<int64_t>(named.last[row]); }, request.one_row);
   };
   if (std::max(rows, map.count()) <= UINT32_MAX) {
     put(uint32_t{});
@@ -319,11 +313,7 @@ void HostSelection::mask_scatter(const Sharing& sharing, const RowRequest& reque
   request.check_true_rows(mask.ones());
   const auto next_row = [rows](int64_t, int64_t before) { return rows + before; };
   if (request.one_row ? mask.ones() == 0 : mask.has_long_runs()) return replace_runs(mask, rows, 0, next_row);
-  if (request.one_row) {
-    replace(sharing, mask.take(), rows, 0, [rows](int64_t, int64_t) { return rows; });
-  } else {
-    replace(sharing, mask.take(), rows, 0, next_row);
-  }
+  replace(sharing, mask.take(), rows, 0, next_row, request.one_row);
 }
 
 void HostSelection::choose(const Sharing& sharing, const RowRequest& request, const RowMap& map) {
@@ -331,7 +321,7 @@ void HostSelection::choose(const Sharing& sharing, const RowRequest& request, co
   const auto same_row = [](int64_t row, int64_t) { return row; };
   MaskWords mask(sharing, map);
   if (mask.has_long_runs()) return replace_runs(mask, rows, rows, same_row);
-  replace(sharing, mask.take(), rows, rows, same_row);
+  replace(sharing, mask.take(), rows, rows, same_row, false);
 }
 
 void HostSelection::filter(const Sharing& sharing, const RowMap& map) {

@@ -52,13 +52,10 @@ class HostSelection {
   void all_missing(int64_t count);
   void make_rows(int64_t count, bool joined = false);
   template <class SourceRow>
-  void replace_most(const Sharing& sharing, const uint64_t* replaced, int64_t count, int64_t base,
-                    const SourceRow& source);
-  template <class SourceRow>
   void replace_runs(const MaskWords& mask, int64_t count, int64_t base, const SourceRow& source);
   template <class SourceRow>
-  void replace(const Sharing& sharing, Scratch<uint64_t> replaced, int64_t count, int64_t base,
-               const SourceRow& source);
+  void replace(const Sharing& sharing, Scratch<uint64_t> replaced, int64_t count, int64_t base, const SourceRow& source,
+               bool same_row);
 
   // The rows by piece of a selection that prefers joined pieces. The first column that needs them adds them.
   struct RowsByPiece {
@@ -81,6 +78,7 @@ class HostSelection {
   std::vector<int64_t> base_begin_;
   Scratch<int64_t> before_;
   Scratch<uint64_t> replaced_;
+  Scratch<uint16_t> place_;
   std::unique_ptr<Overlay> overlay_;
   Picks picks_;
 };

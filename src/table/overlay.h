@@ -17,16 +17,24 @@ struct Overlay {
   static constexpr int64_t kBlock = 4096;  // rows of a block of rows
 
   const uint64_t* replaced = nullptr;  // bitmap of the replaced rows
-  const int64_t* before = nullptr;     // number of replaced rows before each block of rows
-  const uint32_t* row = nullptr;       // for each replaced row, in order: the new row, as a row number in its piece
-  const uint32_t* piece = nullptr;     // for each replaced row, in order: the piece of the new row
+  const int64_t* before = nullptr;     // number of replaced rows before each block of rows, and of all of them
+  // For each replaced row, in order:
+  const uint16_t* place = nullptr;  // the row's number in its block
+  const uint32_t* row = nullptr;    // the new row, as a row number in its piece; null: row 0 replaces them all
+  const uint32_t* piece = nullptr;  // the piece of the new row; null: all new rows lie in piece `source`
+  int32_t source = 0;
   const int64_t* begin = nullptr;
   int32_t first = 0;
   int32_t last = 0;
 
-  RowNumbers rows() const { return {row, piece}; }
+  // The new rows of the entries from `k` on.
+  RowNumbers rows(int64_t k) const {
+    return {row == nullptr ? nullptr : row + k, piece == nullptr ? nullptr : piece + k};
+  }
+  int32_t piece_of(int64_t k) const { return piece == nullptr ? source : static_cast<int32_t>(piece[k]); }
+  int64_t row_of(int64_t k) const { return row == nullptr ? 0 : int64_t{row[k]}; }
 
-  // The number of replaced rows before `i`, which is the entry of row `i` in `row` and `piece` if it is replaced.
+  // The number of replaced rows before `i`, which is the entry of row `i` if it is replaced.
   int64_t order(int64_t i) const {
     const int64_t block = i / kBlock;
     int64_t count = before[block];
@@ -66,11 +74,11 @@ struct Overlay {
       for_each_base(at, stop, visit);
       for (at = stop; at < end && bit_at(replaced, at);) {
         int64_t length = 1;
-        while (at + length < end && bit_at(replaced, at + length) && piece[k + length] == piece[k] &&
-               row[k + length] == row[k] + static_cast<uint32_t>(length)) {
+        while (at + length < end && bit_at(replaced, at + length) && piece_of(k + length) == piece_of(k) &&
+               row_of(k + length) == row_of(k) + length) {
           ++length;
         }
-        visit(static_cast<int32_t>(piece[k]), int64_t{row[k]}, at, length);
+        visit(piece_of(k), row_of(k), at, length);
         at += length;
         k += length;
       }

@@ -62,7 +62,9 @@ int64_t set_offset_limit(int64_t value) {
 }
 
 RowTaker::RowTaker(const Sharing& sharing)
-    : sharing_(sharing), near_bytes_(sharing.backend.table_tuning().far_column_bytes) {}
+    : sharing_(sharing),
+      near_bytes_(sharing.backend.table_tuning().far_column_bytes),
+      stream_bytes_(sharing.backend.table_tuning().stream_column_bytes) {}
 
 Array RowTaker::take(const Type& type, const Pieces& pieces, const Picks& picks) const {
   Array out;
@@ -126,7 +128,8 @@ Buffer RowTaker::bits(const SmallVector<BitSource, 2>& sources, const Pieces& pi
     rows = {picks.among_all, nullptr};
   }
   std::atomic<int64_t> found = 0;
-  parallel_for(sharing_, picks.count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
+  const int64_t grain = picks.overlay != nullptr ? Overlay::kBlock : 64;
+  parallel_for(sharing_, picks.count, grain, kLeastRows, [&](int64_t begin, int64_t end) {
     if (picks.by_rows()) {
       found += sharing_.backend.columns().bits(source, rows, begin, end, mask, words);
       return;
@@ -160,19 +163,22 @@ Buffer RowTaker::items(const SmallVector<const std::byte*, 2>& base, const Piece
   int64_t source_bytes = 0;
   for (const Piece& piece : pieces) source_bytes += piece.length * width;
   const bool far = source_bytes > near_bytes_ && width <= kMostAhead;
+  const bool stream = picks.count * width >= stream_bytes_;
   const int64_t least = std::clamp<int64_t>(kLeastBytes / width, 1, kLeastRows);
   const int64_t grain = picks.overlay != nullptr ? Overlay::kBlock : 64;
   parallel_for(sharing_, picks.count, grain, least, [&](int64_t begin, int64_t end) {
     if (picks.by_rows()) {
-      return sharing_.backend.columns().items(base.data(), width, picks.rows, begin, end, far, fresh.data);
+      return sharing_.backend.columns().items(base.data(), width, picks.rows, begin, end, {far, stream}, fresh.data);
     }
     if (picks.overlay != nullptr)
-      return overlay_items(sharing_.backend.columns(), *picks.overlay, base, width, begin, end, fresh.data);
+      return overlay_items(sharing_.backend.columns(), *picks.overlay, base, width, begin, end, stream, fresh.data);
     const auto copy = [&](int32_t piece, int64_t start, int64_t at, int64_t length) {
       std::byte* const target = fresh.data + at * width;
       const auto size = static_cast<std::size_t>(length * width);
       if (piece == kMissing) {
         std::memset(target, 0, size);
+      } else if (stream && length * width >= kStreamedRange) {
+        sharing_.backend.columns().stream(target, base[piece] + start * width, length * width);
       } else {
         std::memcpy(target, base[piece] + start * width, size);
       }

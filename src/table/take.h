@@ -60,14 +60,15 @@ class RowTaker {
   }
 
   const Sharing sharing_;
-  const int64_t near_bytes_;  // larger sources are far and are prefetched
+  const int64_t near_bytes_;    // larger sources are far and are prefetched
+  const int64_t stream_bytes_;  // results of at least so many bytes are written past the caches
 };
 
-// Write the rows [begin, end) of an overlay. overlay_items copies items from the address of row 0 of each piece;
-// `begin` is a multiple of Overlay::kBlock. overlay_bits copies bits and returns the number of set bits; `begin` is a
-// multiple of 64.
+// Write the rows [begin, end) of an overlay; `begin` is a multiple of Overlay::kBlock, and `end` is one or the number
+// of rows. overlay_items copies items from the address of row 0 of each piece; `stream`: past the caches. overlay_bits
+// copies bits and returns the number of set bits.
 void overlay_items(const ColumnKernels& kernels, const Overlay& overlay, const SmallVector<const std::byte*, 2>& base,
-                   int64_t width, int64_t begin, int64_t end, std::byte* target);
+                   int64_t width, int64_t begin, int64_t end, bool stream, std::byte* target);
 int64_t overlay_bits(const ColumnKernels& kernels, const Overlay& overlay, const SmallVector<BitSource, 2>& sources,
                      int64_t begin, int64_t end, uint64_t* words);
 

@@ -1,5 +1,6 @@
 // take_variable.cpp: takes strings and lists in two passes: the new offsets, then the bytes or rows between them.
 #include <atomic>
+#include <limits>
 
 #include "arrow/bits.h"
 #include "core/error.h"
@@ -23,11 +24,20 @@ inline bool is_null(const uint64_t* valid, int64_t i) {
   return valid != nullptr && !bit_at(valid, i);
 }
 
+// Prefetches the offsets of rows [begin, end).
+template <class Offset>
+void prefetch_offsets(const SmallVector<Ends, 2>& ends, const Picks& picks, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; ++i) {
+    prefetch(ends[static_cast<int>(picks.rows.chunk_of(i))].data +
+             int64_t{picks.rows.row[i]} * static_cast<int64_t>(sizeof(Offset)));
+  }
+}
+
 // Writes the running totals of the lengths of rows [begin, end), from 0 on, to `target` and returns the sum; a negative
 // value means that offsets are not in order. Writes the start offset of each row to `starts`, unless that is null.
 template <class Offset>
 int64_t sum_lengths(const SmallVector<Ends, 2>& ends, const Picks& picks, const uint64_t* valid, int64_t begin,
-                    int64_t end, std::byte* target, std::byte* starts) {
+                    int64_t end, bool far, std::byte* target, std::byte* starts) {
   uint64_t total = 0;
   int64_t wrong = 0;
   const auto add = [&](const Ends& piece, int64_t row, int64_t i) {
@@ -41,11 +51,19 @@ int64_t sum_lengths(const SmallVector<Ends, 2>& ends, const Picks& picks, const 
   };
   if (picks.by_rows()) {
     const uint32_t* const row = picks.rows.row;
-    if (picks.rows.chunk == nullptr) {
-      const Ends piece = ends[0];
-      for (int64_t i = begin; i < end; ++i) add(piece, row[i], i);
-    } else {
-      for (int64_t i = begin; i < end; ++i) add(ends[static_cast<int>(picks.rows.chunk[i])], row[i], i);
+    const auto fetch = [&](int64_t first, int64_t last) {
+      if (far) prefetch_offsets<Offset>(ends, picks, std::min(first, picks.count), std::min(last, picks.count));
+    };
+    fetch(begin, begin + kOffsetsAhead);
+    for (int64_t first = begin; first < end; first += kGroup) {
+      const int64_t last = std::min(first + kGroup, end);
+      fetch(first + kOffsetsAhead, last + kOffsetsAhead);
+      if (picks.rows.chunk == nullptr) {
+        const Ends piece = ends[0];
+        for (int64_t i = first; i < last; ++i) add(piece, row[i], i);
+      } else {
+        for (int64_t i = first; i < last; ++i) add(ends[static_cast<int>(picks.rows.chunk[i])], row[i], i);
+      }
     }
   } else {
     for_each_run(
@@ -66,13 +84,55 @@ int64_t sum_lengths(const SmallVector<Ends, 2>& ends, const Picks& picks, const 
   return wrong < 0 ? -1 : static_cast<int64_t>(total);
 }
 
-// Prefetches the offsets of rows [begin, end).
+// Wraps around: the offsets of another library may be anything.
 template <class Offset>
-void prefetch_offsets(const SmallVector<Ends, 2>& ends, const Picks& picks, int64_t begin, int64_t end) {
-  for (int64_t i = begin; i < end; ++i) {
-    prefetch(ends[static_cast<int>(picks.rows.chunk_of(i))].data +
-             int64_t{picks.rows.row[i]} * static_cast<int64_t>(sizeof(Offset)));
+Offset difference(Offset a, Offset b) {
+  return static_cast<Offset>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+}
+
+// As sum_lengths, for rows of an overlay; `begin` is a multiple of Overlay::kBlock. The target's rows are read in
+// order, also those that are replaced, whose offsets may be anything. A negative value means that any of the offsets
+// read is out of order.
+template <class Offset>
+int64_t sum_overlay(const SmallVector<Ends, 2>& ends, const Overlay& overlay, const uint64_t* valid, int64_t begin,
+                    int64_t end, std::byte* target, std::byte* starts) {
+  std::byte* const sizes = target + sizeof(Offset);  // the size of row i lies where the total up to its end will be
+  Offset wrong = 0;
+  const auto size_of = [&](const std::byte* offsets, int64_t row, Offset reach, int64_t i) {
+    const Offset low = load<Offset>(offsets, row);
+    const Offset high = load<Offset>(offsets, row + 1);
+    const Offset size = difference(high, low);
+    const Offset room = difference(reach, high);
+    wrong |= low | high | size | room;
+    if (starts != nullptr) store(starts, i, low);
+    store(sizes, i, size);
+  };
+  const auto reach_of = [&](int32_t piece) {
+    return static_cast<Offset>(std::min<int64_t>(ends[piece].high, std::numeric_limits<Offset>::max()));
+  };
+  overlay.for_each_base(begin, end, [&](int32_t piece, int64_t start, int64_t at, int64_t length) {
+    const Offset reach = reach_of(piece);
+    const std::byte* const offsets = ends[piece].data;
+    for (int64_t k = 0; k < length; ++k) size_of(offsets, start + k, reach, at + k);
+  });
+  const int64_t block = begin / Overlay::kBlock;
+  const int64_t last = overlay.before[block + 1];
+  for (int64_t k = overlay.before[block]; k < last; ++k) {
+    const int64_t next = std::min(k + kGroup, last - 1);
+    prefetch(ends[overlay.piece_of(next)].data + overlay.row_of(next) * static_cast<int64_t>(sizeof(Offset)));
+    const int32_t piece = overlay.piece_of(k);
+    size_of(ends[piece].data, overlay.row_of(k), reach_of(piece), begin + overlay.place[k]);
   }
+  for (int64_t i = begin; valid != nullptr && i < end; i += 64) {
+    const uint64_t is_null = ~valid[i / 64] & low_bits(end - i);
+    for (uint64_t rest = is_null; rest != 0; rest &= rest - 1) store(sizes, i + std::countr_zero(rest), Offset{0});
+  }
+  uint64_t total = 0;
+  for (int64_t i = begin; i < end; ++i) {
+    total += static_cast<uint64_t>(load<Offset>(sizes, i));
+    store(sizes, i, static_cast<Offset>(total));
+  }
+  return wrong < 0 ? -1 : static_cast<int64_t>(total);
 }
 
 // Adds the child's rows of rows [begin, end) to `rows` and turns their running totals in `offsets` into offsets from
@@ -156,7 +216,8 @@ ResultOffsets find_lengths(const Sharing& sharing, const Type& type, const Piece
   lengths.offsets = allocate(bytes_of_values(checked_add(picks.count, 1), type.width));
   lengths.blocks = picks.count / kBlockRows + (picks.count % kBlockRows != 0 ? 1 : 0);
   lengths.base = Scratch<int64_t>(lengths.blocks);
-  if (keeps_starts && picks.by_rows()) lengths.starts = Scratch<std::byte>(bytes_of_values(picks.count, type.width));
+  if (keeps_starts && picks.ranges == nullptr)
+    lengths.starts = Scratch<std::byte>(bytes_of_values(picks.count, type.width));
   std::atomic<bool> wrong = false;
   with_offset(type.width, [&](auto kind) {
     using Offset = decltype(kind);
@@ -166,10 +227,13 @@ ResultOffsets find_lengths(const Sharing& sharing, const Type& type, const Piece
       for (int64_t b = first; b < last; ++b) {
         const int64_t begin = b * kBlockRows;
         const int64_t end = std::min(begin + kBlockRows, picks.count);
-        if (far && picks.by_rows()) prefetch_offsets<Offset>(ends, picks, begin, end);
         const uint64_t* const valid = validity.data == nullptr ? picks.valid : words_of(validity);
-        const int64_t total =
-            sum_lengths<Offset>(ends, picks, valid, begin, end, lengths.offsets.data, lengths.starts.get());
+        std::byte* const offsets = lengths.offsets.data;
+        std::byte* const starts = lengths.starts.get();
+        int64_t total = -1;
+        if (picks.overlay != nullptr)
+          total = sum_overlay<Offset>(ends, *picks.overlay, valid, begin, end, offsets, starts);
+        if (total < 0) total = sum_lengths<Offset>(ends, picks, valid, begin, end, far, offsets, starts);
         if (total < 0) wrong = true;
         lengths.base[b] = total;
       }
@@ -251,7 +315,8 @@ Buffer RowTaker::spans(const Type& type, const Pieces& pieces, const SmallVector
     const SmallVector<Ends, 2> ends = ends_of<Offset>(pieces);
     int64_t source_bytes = 0;
     for (const Ends& piece : ends) source_bytes += (piece.high - piece.low) * item;
-    const Copier<Offset> copier(ends, sources, item, picks, lengths.starts.get(), source_bytes > near_bytes_);
+    const Copier<Offset> copier(sharing_.backend.columns(), ends, sources, item, picks, lengths.starts.get(),
+                                source_bytes > near_bytes_, lengths.total * item >= stream_bytes_);
     parallel_for(sharing_, lengths.blocks, 1, kLeastBlocks, [&](int64_t first, int64_t last) {
       for (int64_t b = first; b < last; ++b) {
         const int64_t begin = b * kBlockRows;

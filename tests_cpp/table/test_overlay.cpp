@@ -17,6 +17,7 @@ struct Case {
   std::vector<bool> is_replaced;
   std::vector<uint64_t> replaced;
   std::vector<int64_t> before;
+  std::vector<uint16_t> place;
   std::vector<uint32_t> row;
   std::vector<uint32_t> piece;
   std::vector<int64_t> begin = {0};
@@ -40,6 +41,7 @@ Case make(int64_t rows, int percent, std::mt19937_64& random) {
     if (is_new) {
       new_row = from(0, 2) == 0 ? from(0, 1000) : new_row + 1;  // many new rows follow each other
       made.replaced[static_cast<size_t>(i / 64)] |= uint64_t{1} << (i % 64);
+      made.place.push_back(static_cast<uint16_t>(i % Overlay::kBlock));
       made.row.push_back(static_cast<uint32_t>(new_row));
       made.piece.push_back(0);
       made.rows.emplace_back(0, new_row);
@@ -56,6 +58,7 @@ Overlay view_of(const Case& made) {
   Overlay overlay;
   overlay.replaced = made.replaced.data();
   overlay.before = made.before.data();
+  overlay.place = made.place.data();
   overlay.row = made.row.data();
   overlay.piece = made.piece.data();
   overlay.begin = made.begin.data();
@@ -127,4 +130,25 @@ TEST_CASE("the base of an overlay is the target's rows, replaced or not", "[over
     at += length;
   });
   REQUIRE(at == 8990);
+}
+
+TEST_CASE("new rows of one piece need no piece numbers, and one new row needs no row numbers", "[overlay]") {
+  std::mt19937_64 random(9);
+  for (const bool one_row : {false, true}) {
+    const Case made = make(5000, 30, random);
+    Overlay overlay = view_of(made);
+    overlay.piece = nullptr;
+    overlay.source = 7;
+    if (one_row) overlay.row = nullptr;
+    int64_t k = 0;
+    overlay.for_each_run(0, 5000, [&](int32_t piece, int64_t start, int64_t row, int64_t length) {
+      for (int64_t i = row; i < row + length; ++i, ++start) {
+        if (!made.is_replaced[static_cast<size_t>(i)]) continue;
+        REQUIRE(piece == 7);
+        REQUIRE(start == (one_row ? 0 : int64_t{made.row[static_cast<size_t>(k)]}));
+        ++k;
+      }
+    });
+    REQUIRE(k == static_cast<int64_t>(made.row.size()));
+  }
 }

@@ -45,6 +45,7 @@ Tuning host_tuning(const host::HostInfo& host) {
   const bool llc_is_set = std::getenv("GS_LLC_BYTES") != nullptr;
   const int64_t stream_bytes = llc_is_set ? std::max<int64_t>(host.llc_bytes / kStreamPartOfLlc, 1) : kStreamBytes;
   tuning.stream_bytes = bytes_from("GS_STREAM_BYTES", stream_bytes);
+  tuning.table.stream_column_bytes = std::max<int64_t>(tuning.stream_bytes / kStreamColumnPart, 1);
   tuning.stream_late_bytes = bytes_from("GS_STREAM_BYTES", times(stream_bytes, kStreamLateFactor));
   tuning.gather_percent = points_from("GS_GATHER_PERCENT", kGatherPercent);
   tuning.serial_points = points_from("GS_SERIAL_POINTS", kSerialPoints);

@@ -88,7 +88,7 @@ inline constexpr int64_t kSourceAhead = 2048;  // values that lie in order are p
 inline constexpr int64_t kLongRow = 2048;      // longer rows are prefetched as they are copied, in steps of kStep bytes
 inline constexpr int64_t kLongAhead = 4096;  // so many bytes ahead, in the same row or at the beginning of the next one
 inline constexpr int64_t kStep = 512;
-inline constexpr int64_t kPutsAhead = 16;  // items are prefetched this many places ahead
+inline constexpr int64_t kPutsAhead = 64;  // items are prefetched this many places ahead
 
 // ---- caches
 inline constexpr int64_t kFarTablePerL2 = 4;    // a source array of so many L2 caches is far (GS_FAR_TABLE_BYTES)
@@ -107,6 +107,8 @@ inline constexpr int64_t kStreamBytes = 16 * 1024 * 1024;
 // As kStreamBytes, in multiples of it, for rows from a source array of fewer bytes: 16 MiB of rows of 256 bytes from
 // 256 KiB take 0.53 of the time without streaming stores, 64 MiB 1.28 (Zen 5; not measured on a Xeon).
 inline constexpr int64_t kStreamLateFactor = 2;
+// Columns of results of at least stream_bytes / this get streaming stores, because the other columns of a table follow.
+inline constexpr int64_t kStreamColumnPart = 8;
 inline constexpr int64_t kStreamPartOfLlc = 2;  // with GS_LLC_BYTES: results of at least LLC / this
 
 // ---- tiles: packed columns of a source array, for a gather along an axis that is not the last one

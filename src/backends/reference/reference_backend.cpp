@@ -29,7 +29,7 @@ device::Queue queue() {
   return device::Queue(new_machine());
 }
 
-void pick_items(const std::byte* const* items, int64_t width, RowNumbers rows, int64_t begin, int64_t end, bool,
+void pick_items(const std::byte* const* items, int64_t width, RowNumbers rows, int64_t begin, int64_t end, CopyHints,
                 std::byte* target) {
   for (int64_t i = begin; i < end; ++i) pick_item(items, width, rows, i, target + i * width);
 }
@@ -45,18 +45,73 @@ int64_t pick_words(const BitSource* bits, RowNumbers rows, int64_t begin, int64_
   return ones;
 }
 
-void put_items(const std::byte* const* items, int64_t width, RowNumbers rows, int64_t first, const uint64_t* places,
-               int64_t begin, int64_t end, std::byte* target) {
-  for_each_set_place(places, begin, end, first,
-                     [&](int64_t k, int64_t i) { pick_item(items, width, rows, k, target + i * width); });
+void put_items(const std::byte* const* items, int64_t width, RowNumbers rows, int64_t first, int64_t last,
+               const uint16_t* place, int64_t origin, std::byte* target) {
+  constexpr uint32_t kFirstRow = 0;
+  for (int64_t k = first; k < last; ++k) {
+    std::byte* const to = target + (place[k] - origin) * width;
+    if (rows.row == nullptr) {
+      pick_item(items, width, {&kFirstRow, nullptr}, 0, to);
+    } else {
+      pick_item(items, width, rows, k, to);
+    }
+  }
 }
 
-void put_bits(const BitSource* bits, RowNumbers rows, int64_t first, const uint64_t* places, int64_t begin, int64_t end,
-              uint64_t* target) {
-  for_each_set_place(places, begin, end, first, [&](int64_t k, int64_t i) {
-    target[i / 64] = (target[i / 64] & ~(uint64_t{1} << (i & 63))) | pick_bits(bits, rows, k, 1) << (i & 63);
-  });
+int64_t expand_bits(const uint64_t* packed, const uint64_t* places, int64_t words, uint64_t* target) {
+  int64_t ones = 0;
+  int64_t k = 0;
+  for (int64_t i = 0; i < words * 64; ++i) {
+    const uint64_t bit = uint64_t{1} << (i & 63);
+    if ((places[i / 64] & bit) != 0) {
+      const bool is_set = ((packed[k / 64] >> (k & 63)) & 1) != 0;
+      target[i / 64] = is_set ? target[i / 64] | bit : target[i / 64] & ~bit;
+      ++k;
+    }
+    ones += (target[i / 64] & bit) != 0;
+  }
+  return ones;
 }
+
+void copy_past_caches(std::byte* target, const std::byte* source, int64_t bytes) {
+  for (int64_t b = 0; b < bytes; ++b) target[b] = source[b];
+}
+
+template <class Offset>
+bool place_each(const OffsetRows& rows, int64_t i, int64_t before, int64_t base, SpanGroup& group) {
+  constexpr auto kWidth = static_cast<int64_t>(sizeof(Offset));
+  const auto load = [](const std::byte* values, int64_t row) {
+    Offset value;
+    std::memcpy(&value, values + row * kWidth, kWidth);
+    return int64_t{value};
+  };
+  for (int k = 0; k < group.count; ++k) {
+    const int64_t total = load(rows.offsets, i + k + 1);
+    const int64_t items = total - std::exchange(before, total);
+    const int64_t from = items > 0 ? load(rows.starts, i + k) : 0;
+    const SpanPiece& piece = rows.pieces[rows.piece != nullptr ? rows.piece[k] : ((rows.second >> k) & 1) != 0];
+    if (items < 0 || from < 0 || items > piece.reach - from) return false;
+    group.from[k] = items > 0 ? piece.bytes + from * rows.item : nullptr;
+    group.bytes[k] = items * rows.item;
+    const auto offset = static_cast<Offset>(total + base);
+    std::memcpy(rows.offsets + (i + k + 1) * kWidth, &offset, kWidth);
+  }
+  return true;
+}
+
+bool place_spans(const OffsetRows& rows, int64_t i, int64_t before, int64_t base, SpanGroup& group) {
+  return rows.width == 4 ? place_each<int32_t>(rows, i, before, base, group)
+                         : place_each<int64_t>(rows, i, before, base, group);
+}
+
+void copy_spans(SpanStage& stage, const SpanGroup& group, const SpanGroup*) {
+  for (int k = 0; k < group.count; ++k) {
+    copy_past_caches(stage.line + stage.end, group.from[k], group.bytes[k]);
+    stage.end += group.bytes[k];
+  }
+}
+
+void finish_spans(SpanStage&) {}
 
 class Reference final : public HostBackend {
  public:
@@ -85,7 +140,8 @@ class Reference final : public HostBackend {
   }
   int threads(const Plan&, Direction, int) const override { return 1; }
   const ColumnKernels& columns() const override {
-    static const ColumnKernels kernels{pick_items, pick_words, put_items, put_bits};
+    static const ColumnKernels kernels{pick_items,       pick_words,  put_items,  expand_bits,
+                                       copy_past_caches, place_spans, copy_spans, finish_spans};
     return kernels;
   }
   Outcome parallel_for(const ParallelWork& work, const RunOptions& options) const override {

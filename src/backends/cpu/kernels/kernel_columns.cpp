@@ -1,17 +1,19 @@
 // kernel_columns.cpp: picks rows of columns. Compiled once for every instruction set level, in a namespace of its own,
 // under the rules that kernel_blocks.cpp states.
-#if defined(__AVX512F__)
+#if defined(__AVX512F__) || defined(__BMI2__)
 #include <immintrin.h>
 #endif
 
 #include "backends/column_kernels.h"
-#include "backends/cpu/kernels/kernel_bytes.h"
+#include "backends/cpu/kernels/kernel_spans.h"
+#include "backends/cpu/kernels/kernel_stream.h"
 #include "backends/cpu/tuning.h"
 
 namespace gs::cpu::GS_ISA {
 namespace {
 
-inline constexpr int kGroup = 64;  // rows that are prefetched while the group before them is copied
+inline constexpr int kGroup = 64;             // rows that are prefetched while the group before them is copied
+inline constexpr int64_t kMostStreamed = 64;  // the longest items that are collected to be streamed
 
 // ---- items
 
@@ -45,34 +47,62 @@ inline int place_next(const std::byte* const* items, int64_t width, RowNumbers r
   return n;
 }
 
+// The target of a group of rows: the result, or a stage whose lines are streamed to the result.
+class GroupTarget {
+ public:
+  GroupTarget(std::byte* target, int64_t width, bool stream) : target_(target), width_(width), stream_(stream) {}
+
+  // Where the rows of the group from row i on are to be written.
+  std::byte* begin(int64_t i) { return stream_ ? stage_ : target_ + i * width_; }
+  void end(int64_t i, int64_t n) const {
+    if (stream_) stream_bytes(target_ + i * width_, stage_, n * width_);
+  }
+
+ private:
+  std::byte* const target_;
+  const int64_t width_;
+  const bool stream_;
+  alignas(kLine) std::byte stage_[kGroup * kMostStreamed];
+};
+
 // Copies items group by group, and prefetches the items of the next group meanwhile.
 template <bool kChunked, class Copy>
-void copy_ahead(const std::byte* const* items, int64_t width, RowNumbers rows, int64_t begin, int64_t end,
+void copy_ahead(const std::byte* const* items, int64_t width, RowNumbers rows, int64_t begin, int64_t end, bool stream,
                 std::byte* target, Copy copy) {
   RowGroup groups[2];
+  GroupTarget into(target, width, stream);
   int n = place_next<kChunked>(items, width, rows, begin, end, groups[0]);
   int turn = 0;
   for (int64_t i = begin; i < end; turn ^= 1) {
     const RowGroup& group = groups[turn];
     RowGroup& next = groups[turn ^ 1];
     const int ahead = place_next<kChunked>(items, width, rows, i + n, end, next);
+    std::byte* const to = into.begin(i);
     int k = 0;
     for (; k < ahead; ++k) {
       copy.fetch(next.address[k]);
-      copy(target + (i + k) * width, pointer_to(group.address[k]));
+      copy(to + k * width, pointer_to(group.address[k]));
     }
-    for (; k < n; ++k) copy(target + (i + k) * width, pointer_to(group.address[k]));
+    for (; k < n; ++k) copy(to + k * width, pointer_to(group.address[k]));
+    into.end(i, n);
     i += n;
     n = ahead;
   }
 }
 
 template <bool kChunked, class Copy>
-void copy_near(const std::byte* const* items, int64_t width, RowNumbers rows, int64_t begin, int64_t end,
-               std::byte* __restrict target, Copy copy) {
-  for (int64_t i = begin; i < end; ++i) {
-    const std::byte* const base = kChunked ? items[rows.chunk[i]] : items[0];
-    copy(target + i * width, base + int64_t{rows.row[i]} * width);
+void copy_near(const std::byte* const* items, int64_t width, RowNumbers rows, int64_t begin, int64_t end, bool stream,
+               std::byte* target, Copy copy) {
+  GroupTarget into(target, width, stream);
+  const int64_t step = stream ? kGroup : end - begin;
+  for (int64_t first = begin; first < end; first += step) {
+    const int64_t last = end - first < step ? end : first + step;
+    std::byte* __restrict to = into.begin(first);
+    for (int64_t i = first; i < last; ++i, to += width) {
+      const std::byte* const base = kChunked ? items[rows.chunk[i]] : items[0];
+      copy(to, base + int64_t{rows.row[i]} * width);
+    }
+    into.end(first, last - first);
   }
 }
 
@@ -90,32 +120,38 @@ struct LongItem {
   void fetch(Address address) const { prefetch_unit(address, width); }
 };
 
-template <bool kChunked, int64_t kWidth>
-void copy_small(const std::byte* const* items, RowNumbers rows, int64_t begin, int64_t end, bool far,
-                std::byte* target) {
-  if (far) return copy_ahead<kChunked>(items, kWidth, rows, begin, end, target, Item<kWidth>{});
-  copy_near<kChunked>(items, kWidth, rows, begin, end, target, Item<kWidth>{});
+template <bool kChunked, class Copy>
+void copy_items(const std::byte* const* items, int64_t width, RowNumbers rows, int64_t begin, int64_t end,
+                CopyHints hints, std::byte* target, Copy copy) {
+  if (hints.far) return copy_ahead<kChunked>(items, width, rows, begin, end, hints.stream, target, copy);
+  copy_near<kChunked>(items, width, rows, begin, end, hints.stream, target, copy);
 }
 
 template <bool kChunked>
-void pick_items(const std::byte* const* items, int64_t width, RowNumbers rows, int64_t begin, int64_t end, bool far,
-                std::byte* target) {
+void pick_items(const std::byte* const* items, int64_t width, RowNumbers rows, int64_t begin, int64_t end,
+                CopyHints hints, std::byte* target) {
+  const auto with = [&](int64_t size, auto copy) {
+    copy_items<kChunked>(items, size, rows, begin, end, hints, target, copy);
+  };
   switch (width) {
-    case 1: return copy_small<kChunked, 1>(items, rows, begin, end, far, target);
-    case 2: return copy_small<kChunked, 2>(items, rows, begin, end, far, target);
-    case 4: return copy_small<kChunked, 4>(items, rows, begin, end, far, target);
-    case 8: return copy_small<kChunked, 8>(items, rows, begin, end, far, target);
-    case 16: return copy_small<kChunked, 16>(items, rows, begin, end, far, target);
-    default: break;
+    case 1: return with(1, Item<1>{});
+    case 2: return with(2, Item<2>{});
+    case 4: return with(4, Item<4>{});
+    case 8: return with(8, Item<8>{});
+    case 16: return with(16, Item<16>{});
+    default: return with(width, LongItem{width});
   }
-  if (far) return copy_ahead<kChunked>(items, width, rows, begin, end, target, LongItem{width});
-  copy_near<kChunked>(items, width, rows, begin, end, target, LongItem{width});
 }
 
-void pick(const std::byte* const* items, int64_t width, RowNumbers rows, int64_t begin, int64_t end, bool far,
+void pick(const std::byte* const* items, int64_t width, RowNumbers rows, int64_t begin, int64_t end, CopyHints hints,
           std::byte* target) {
-  if (rows.chunk == nullptr) return pick_items<false>(items, width, rows, begin, end, far, target);
-  pick_items<true>(items, width, rows, begin, end, far, target);
+  hints.stream = hints.stream && width <= kMostStreamed;
+  if (rows.chunk == nullptr) {
+    pick_items<false>(items, width, rows, begin, end, hints, target);
+  } else {
+    pick_items<true>(items, width, rows, begin, end, hints, target);
+  }
+  if (hints.stream) finish_streaming();
 }
 
 // ---- bits
@@ -175,56 +211,70 @@ int64_t pick_words(const BitSource* bits, RowNumbers rows, int64_t begin, int64_
 
 // ---- some places only
 
-// Calls put(k, i) for every bit i in [begin, end) that is set; k counts the calls from `first` on.
-template <class Put>
-inline void for_each_set(const uint64_t* places, int64_t begin, int64_t end, int64_t first, Put put) {
-  for (int64_t w = begin / 64; w * 64 < end; ++w) {
-    uint64_t rest = places[w];
-    if (w * 64 < begin) rest &= ~uint64_t{0} << (begin & 63);
-    if (end - w * 64 < 64) rest &= (uint64_t{1} << (end & 63)) - 1;
-    for (; rest != 0; rest &= rest - 1) put(first++, w * 64 + __builtin_ctzll(rest));
-  }
-}
-
 template <class Copy>
-void put_each(const std::byte* const* items, int64_t width, RowNumbers rows, int64_t first, const uint64_t* places,
-              int64_t begin, int64_t end, std::byte* target, Copy copy) {
+void put_each(const std::byte* const* items, int64_t width, RowNumbers rows, int64_t first, int64_t last,
+              const uint16_t* place, int64_t origin, std::byte* target, Copy copy) {
+  const auto put = [&](int64_t k, const std::byte* source) { copy(target + (place[k] - origin) * width, source); };
+  if (rows.row == nullptr) {
+    for (int64_t k = first; k < last; ++k) put(k, items[0]);
+    return;
+  }
   const auto item = [&](int64_t k) {
     return address_of(items[rows.chunk_of(k)]) + uint64_t{rows.row[k]} * static_cast<uint64_t>(width);
   };
-  int64_t last = first;
-  for_each_set(places, begin, end, first, [&](int64_t, int64_t) { ++last; });
-  for_each_set(places, begin, end, first, [&](int64_t k, int64_t i) {
+  for (int64_t k = first; k < last; ++k) {
     if (k + kPutsAhead < last) copy.fetch(item(k + kPutsAhead));
-    copy(target + i * width, pointer_to(item(k)));
-  });
-}
-
-void put(const std::byte* const* items, int64_t width, RowNumbers rows, int64_t first, const uint64_t* places,
-         int64_t begin, int64_t end, std::byte* target) {
-  const auto with = [&](auto copy) { put_each(items, width, rows, first, places, begin, end, target, copy); };
-  switch (width) {
-    case 1: return with(Item<1>{});
-    case 2: return with(Item<2>{});
-    case 4: return with(Item<4>{});
-    case 8: return with(Item<8>{});
-    case 16: return with(Item<16>{});
-    default: return with(LongItem{width});
+    put(k, pointer_to(item(k)));
   }
 }
 
-void put_words(const BitSource* bits, RowNumbers rows, int64_t first, const uint64_t* places, int64_t begin,
-               int64_t end, uint64_t* target) {
-  for_each_set(places, begin, end, first, [&](int64_t k, int64_t i) {
-    const uint64_t bit = bits[rows.chunk_of(k)].at(rows.row[k]);
-    target[i / 64] = (target[i / 64] & ~(uint64_t{1} << (i & 63))) | bit << (i & 63);
-  });
+void put(const std::byte* const* items, int64_t width, RowNumbers rows, int64_t first, int64_t last,
+         const uint16_t* place, int64_t origin, std::byte* target) {
+  const auto with = [&](int64_t size, auto copy) {
+    put_each(items, size, rows, first, last, place, origin, target, copy);
+  };
+  switch (width) {
+    case 1: return with(1, Item<1>{});
+    case 2: return with(2, Item<2>{});
+    case 4: return with(4, Item<4>{});
+    case 8: return with(8, Item<8>{});
+    case 16: return with(16, Item<16>{});
+    default: return with(width, LongItem{width});
+  }
+}
+
+// Moves the lowest bits of `bits` to the places of the bits that are set in `places`.
+inline uint64_t deposit(uint64_t bits, uint64_t places) {
+#if defined(__BMI2__)
+  return _pdep_u64(bits, places);
+#else
+  uint64_t word = 0;
+  for (; places != 0; places &= places - 1, bits >>= 1) word |= (places & -places) & (0 - (bits & 1));
+  return word;
+#endif
+}
+
+int64_t expand_bits(const uint64_t* packed, const uint64_t* places, int64_t words, uint64_t* target) {
+  int64_t ones = 0;
+  int64_t k = 0;
+  for (int64_t w = 0; w < words; ++w) {
+    const uint64_t bits = packed[k / 64] >> (k & 63) | packed[k / 64 + 1] << 1 << (~k & 63);
+    target[w] = (target[w] & ~places[w]) | deposit(bits, places[w]);
+    k += __builtin_popcountll(places[w]);
+    ones += __builtin_popcountll(target[w]);
+  }
+  return ones;
+}
+
+void stream(std::byte* target, const std::byte* source, int64_t bytes) {
+  stream_bytes(target, source, bytes);
+  finish_streaming();
 }
 
 }  // namespace
 
 ColumnKernels columns() {
-  return {pick, pick_words, put, put_words};
+  return {pick, pick_words, put, expand_bits, stream, place_spans, copy_spans, finish_spans};
 }
 
 }  // namespace gs::cpu::GS_ISA
