@@ -71,31 +71,34 @@ Buffer join_bits(const JoinedRows& rows, const Pieces& pieces, Buffer Array::* b
   return fresh.buffer;
 }
 
-// Changes the keys of each piece to those of the merged dictionary. Returns false if a key lies outside of its
-// dictionary.
-bool renumber(const JoinedRows& rows, const Type& type, const MergedDictionary& merged, Array& out) {
-  auto* const data = const_cast<std::byte*>(out.first.data);  // allocated by join_items and not shared yet
-  const auto* const valid = reinterpret_cast<const uint64_t*>(out.validity.data);
-  std::atomic<bool> good = true;
+// The keys of all pieces in the merged dictionary. Sets `good` to false if a key lies outside of its dictionary.
+Buffer join_keys(const JoinedRows& rows, const Pieces& pieces, const Type& type, const MergedDictionary& merged,
+                 const Buffer& validity, bool& good) {
+  const NewBuffer fresh = allocate(bytes_of_values(rows.count(), type.width));
+  const auto* const valid = reinterpret_cast<const uint64_t*>(validity.data);
+  std::atomic<bool> wrong = false;
   visit_index(type.integer, [&]<class Key>() {
-    rows.for_each_part([](int64_t, int64_t) {},
-                       [&](int p, int64_t, int64_t begin, int64_t length) {
-                         const int64_t* const numbers = merged.numbers(p);
-                         const int64_t size = merged.size(p);
-                         for (int64_t i = begin; i < begin + length; ++i) {
-                           const bool is_null = valid != nullptr && !bit_at(valid, i);
-                           const int64_t key = is_null ? 0 : widen(load<Key>(data, i));
-                           if (is_null) {
-                             store(data, i, Key{0});
-                           } else if (!is_inside(key, size)) {
-                             good = false;
-                           } else if (numbers != nullptr) {
-                             store(data, i, static_cast<Key>(numbers[key]));
-                           }
-                         }
-                       });
+    rows.for_each_part(
+        [](int64_t, int64_t) {},
+        [&](int p, int64_t start, int64_t at, int64_t length) {
+          const std::byte* const source = pieces[p].array->first.data;
+          const int64_t first = pieces[p].offset + start;
+          const int64_t* const numbers = merged.numbers(p);
+          const int64_t size = merged.size(p);
+          bool outside = false;
+          for (int64_t k = 0; k < length; ++k) {
+            const bool is_null = valid != nullptr && !bit_at(valid, at + k);
+            const int64_t key = is_null ? 0 : widen(load<Key>(source, first + k));
+            const bool is_good = is_inside(key, size);
+            outside |= !is_good && !is_null;
+            store(fresh.data, at + k,
+                  numbers != nullptr && is_good && !is_null ? static_cast<Key>(numbers[key]) : static_cast<Key>(key));
+          }
+          if (outside) wrong = true;
+        });
   });
-  return good;
+  good = !wrong;
+  return fresh.buffer;
 }
 
 }  // namespace
@@ -112,10 +115,15 @@ std::optional<Array> join(const Sharing& sharing, const RowTaker& taker, const T
     out.nulls = -1;
   }
   const bool are_bits = type.layout == Layout::bits && !has_keys;
-  out.first = are_bits ? join_bits(rows, pieces, &Array::first) : join_items(rows, pieces, type.width);
-  if (!has_keys) return out;
+  if (!has_keys) {
+    out.first = are_bits ? join_bits(rows, pieces, &Array::first) : join_items(rows, pieces, type.width);
+    return out;
+  }
   MergedDictionary merged(type, pieces, sharing);
-  if (!merged.is_trivial() && !renumber(rows, type, merged, out)) return {};
+  bool good = true;
+  out.first = merged.is_trivial() ? join_items(rows, pieces, type.width)
+                                  : join_keys(rows, pieces, type, merged, out.validity, good);
+  if (!good) return {};
   out.dictionary = merged.dictionary(taker);
   return out;
 }

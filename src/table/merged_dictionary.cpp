@@ -1,6 +1,7 @@
 // merged_dictionary.cpp: implements merged_dictionary.h.
 #include "table/merged_dictionary.h"
 
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <functional>
@@ -34,11 +35,15 @@ bool same_dictionary(const Array& a, const Array& b) {
 // A hash table of values by their bytes, with linear probing.
 class MergedDictionary::ValueNumbers {
  public:
+  // Returns the number of the value; -1 if it has none.
+  int64_t find(std::string_view value) const {
+    return slots_.empty() ? -1 : slots_[place_of(std::hash<std::string_view>()(value), value)].number;
+  }
   // Returns the number of the value; `next` if it is new.
   int64_t find_or_add(std::string_view value, int64_t next) {
     if (2 * (count_ + 1) > slots_.size()) grow();
     const std::size_t hash = std::hash<std::string_view>()(value);
-    Slot& slot = slot_of(hash, value);
+    Slot& slot = slots_[place_of(hash, value)];
     if (slot.number < 0) {
       slot = {hash, bytes_.emplace_back(value), next};
       ++count_;
@@ -54,18 +59,18 @@ class MergedDictionary::ValueNumbers {
   };
 
   // The slot of the value, or the empty slot where it belongs.
-  Slot& slot_of(std::size_t hash, std::string_view value) {
+  std::size_t place_of(std::size_t hash, std::string_view value) const {
     std::size_t at = hash & (slots_.size() - 1);
     while (slots_[at].number >= 0 && (slots_[at].hash != hash || slots_[at].value != value)) {
       at = (at + 1) & (slots_.size() - 1);
     }
-    return slots_[at];
+    return at;
   }
   void grow() {
     std::vector<Slot> old(slots_.empty() ? 64 : 2 * slots_.size());
     old.swap(slots_);
     for (const Slot& slot : old) {
-      if (slot.number >= 0) slot_of(slot.hash, slot.value) = slot;
+      if (slot.number >= 0) slots_[place_of(slot.hash, slot.value)] = slot;
     }
   }
 
@@ -83,8 +88,40 @@ MergedDictionary::MergedDictionary(const Type& type, const Pieces& pieces, const
     if (is_new) distinct_.push_back(piece.array->dictionary);
   }
   number_.resize(distinct_.size());
+  if (distinct_.size() == 1) return;
   ValueNumbers values;
-  for (std::size_t d = 0; distinct_.size() > 1 && d < distinct_.size(); ++d) add(d, values, sharing);
+  add(0, values, sharing);
+  for (std::size_t d = 1; d < distinct_.size(); d += kDictionariesAtOnce) {
+    const std::size_t end = std::min(d + kDictionariesAtOnce, distinct_.size());
+    find(d, end, values, sharing);
+    for (std::size_t next = d; next < end; ++next) add(next, values, sharing);
+  }
+}
+
+// Threads look up the values of the dictionaries [first, end), most of which the dictionaries before them contain.
+void MergedDictionary::find(std::size_t first, std::size_t end, const ValueNumbers& values, const Sharing& sharing) {
+  std::vector<int64_t> begin = {0};  // of each dictionary, among the values of all
+  for (std::size_t d = first; d < end; ++d) {
+    number_[d].resize(static_cast<std::size_t>(distinct_[d]->length), -1);
+    begin.push_back(begin.back() + distinct_[d]->length);
+  }
+  parallel_for(sharing, begin.back(), 1, kLeastValues, [&](int64_t from, int64_t upto) {
+    std::string value;
+    auto d = static_cast<std::size_t>(std::upper_bound(begin.begin(), begin.end(), from) - begin.begin()) - 1;
+    for (; d + 1 < begin.size() && begin[d] < upto; ++d) {
+      const Array& dictionary = *distinct_[first + d];
+      const int64_t last = std::min(upto, begin[d + 1]) - begin[d];
+      try {
+        for (int64_t row = std::max<int64_t>(from - begin[d], 0); row < last; ++row) {
+          value.clear();
+          append_value(*type_.dictionary, dictionary, row, value);
+          number_[first + d][static_cast<std::size_t>(row)] = values.find(value);
+        }
+      } catch (const ExchangeError&) {
+        // `add` reads the value again and throws this error on the calling thread.
+      }
+    }
+  });
 }
 
 std::shared_ptr<const Array> MergedDictionary::dictionary(const RowTaker& taker) {
@@ -101,15 +138,15 @@ std::shared_ptr<const Array> MergedDictionary::dictionary(const RowTaker& taker)
 void MergedDictionary::add(std::size_t d, ValueNumbers& values, const Sharing& sharing) {
   const Array& dictionary = *distinct_[d];
   std::vector<int64_t>& number = number_[d];
-  if (d > 0) number.reserve(static_cast<std::size_t>(dictionary.length));
   std::string value;
   for (int64_t row = 0; row < dictionary.length; ++row) {
     if (row % kRowsPerPoll == 0) poll(sharing);
+    if (d > 0 && number[static_cast<std::size_t>(row)] >= 0) continue;
     value.clear();
     append_value(*type_.dictionary, dictionary, row, value);
     const int64_t next = rows_.count();
     const int64_t found = values.find_or_add(value, next);
-    if (d > 0) number.push_back(found);
+    if (d > 0) number[static_cast<std::size_t>(row)] = found;
     if (found != next && d > 0) continue;
     rows_.add(static_cast<int32_t>(d), row, 1);
     has_new_ |= d > 0;

@@ -36,6 +36,7 @@ class MergedDictionary {
   std::size_t dictionary_of(int32_t piece) const {
     return static_cast<std::size_t>(which_[static_cast<std::size_t>(piece)]);
   }
+  void find(std::size_t first, std::size_t end, const ValueNumbers& values, const Sharing& sharing);
   void add(std::size_t d, ValueNumbers& values, const Sharing& sharing);
 
   const Type& type_;
