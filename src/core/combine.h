@@ -60,9 +60,18 @@ GS_INLINE T narrow_number(Wide<T> value) {
   }
 }
 
+// Whether the result is one of the operands, so that nothing is rounded.
+inline constexpr bool picks_operand(Reduce reduce) {
+  return reduce == Reduce::min || reduce == Reduce::max;
+}
+
 // Whether this reduction can be computed in the target itself, value by value, if include_self is true.
 template <class T, Reduce kReduce>
-inline constexpr bool kDirect = !is_narrow<T> && kReduce != Reduce::mean;
+inline constexpr bool kDirect = kReduce != Reduce::mean && (!is_narrow<T> || picks_operand(kReduce));
+
+// Whether the running total can be kept in the target: nothing is rounded on the way that is not rounded in the total.
+template <class T, Reduce kReduce>
+inline constexpr bool kTotalInTarget = kDirect<T, kReduce> || (kReduce == Reduce::mean && std::is_same_v<Wide<T>, T>);
 
 template <class T>
 GS_HD constexpr bool has_reduction(Reduce reduce) {
@@ -96,8 +105,9 @@ GS_INLINE T combined(T a, T b) {
   } else if constexpr (std::is_floating_point_v<T>) {
     if constexpr (adds) return canonical(a + b);
     if constexpr (kReduce == Reduce::mul) return canonical(a * b);
-    const bool takes_b = kReduce == Reduce::min ? b < a : b > a;
-    return canonical(takes_b || b != b ? (a != a ? a : b) : a);
+    // One instruction for the minimum or maximum and one for NaNs: which one wins cannot be predicted.
+    const T picked = kReduce == Reduce::min ? (b < a ? b : a) : (b > a ? b : a);
+    return a == a && b == b ? picked : quiet_nan(a);
   } else {
     using Unsigned = std::make_unsigned_t<T>;
     if constexpr (adds) return static_cast<T>(static_cast<Unsigned>(a) + static_cast<Unsigned>(b));
@@ -140,10 +150,23 @@ GS_INLINE void store_number(void* target, T value) {
   __builtin_memcpy(target, &value, sizeof(T));
 }
 
+// As combined, for any dtype whose total can be kept in the target.
+template <Reduce kReduce, class T>
+GS_INLINE T combined_in_target(T a, T b) {
+  if constexpr (is_narrow<T>) {
+    const float x = to_float(a);
+    const float y = to_float(b);
+    const auto picked = (kReduce == Reduce::min ? y < x : y > x) ? b.bits : a.bits;
+    return x == x && y == y ? T{picked} : Round<T>::from(quiet_nan(x));
+  } else {
+    return combined<kReduce>(a, b);
+  }
+}
+
 // Combines one value with its target in place.
 template <class T, Reduce kReduce>
 GS_INLINE void combine_direct(void* target, const void* value) {
-  store_number(target, combined<kReduce>(load_number<T>(target), load_number<T>(value)));
+  store_number(target, combined_in_target<kReduce>(load_number<T>(target), load_number<T>(value)));
 }
 
 // Combines one value with the running total of its target. `begun`: the total already holds the old value of the
