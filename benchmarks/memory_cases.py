@@ -14,6 +14,7 @@ BASE = 64 * KIB  # for each thread, of every call
 # and keeps them.
 DIVIDED_POINT, FEW_THREADS, ROUND = 4 + 16, 3, 1 << 19
 CHECKED_POINT = 4
+MARKED_POINT = 4
 ROW_POINT = 8
 # Running totals of a reduction: so many exist at a time, and they have counts where targets outnumber values so often.
 WINDOW, SPARSE = 8 * MIB, 4
@@ -87,6 +88,11 @@ def _checked(n: int, m: int, threads: int, l2: int) -> int:
 
 def _put(n: int, m: int, threads: int, l2: int) -> int:
     return _divided(n, m, threads, l2) + _checked(n, m, threads, l2)
+
+
+def _marked(n: int, m: int, threads: int, l2: int) -> int:
+    """A bit for each target and the listed targets of a round, then those of a write."""
+    return m // 8 + max(MARKED_POINT * min(n, ROUND), _divided(n, m, threads, l2)) + _checked(n, m, threads, l2)
 
 
 def _rows(n: int, m: int, threads: int, l2: int) -> int:
@@ -205,14 +211,14 @@ SCATTERS = (
     _scatter(
         "scatter, error",
         "gs.scatter(x, 0, i, v, duplicates='error')",
-        formula=f"m / 8 + {CHECKED}",
-        limit=_each(items=1 / 8, more=_put),
+        formula=f"m / 8 + 4 min(n, 2^19) + {CHECKED}",
+        limit=_marked,
         set_up="x = np.zeros(rows, 'f4'); i = np.arange(rows)[:n]; v = np.ones(len(i), 'f4')",
     ),
     _scatter("scatter, add", "gs.scatter(x, 0, i, v, reduce='add')"),
     _scatter("scatter, max", "gs.scatter(x, 0, i, v, reduce='max')", "i8"),
     _reduction("scatter, add, float16", "add", "f2", 4, sparse=8),
-    _reduction("scatter, max, float16", "max", "f2", 8),
+    _scatter("scatter, max, float16", "gs.scatter(x, 0, i, v, reduce='max')", "f2"),
     _reduction("scatter, mean, float16", "mean", "f2", 8),
     _reduction("scatter, mean, float32", "mean", "f4", 8),
     _reduction("scatter, mean, float64", "mean", "f8", 16),

@@ -8,6 +8,7 @@
 #include "backends/cpu/column_tiles.h"
 #include "backends/cpu/decisions.h"
 #include "backends/cpu/early_check.h"
+#include "backends/cpu/marked_targets.h"
 #include "backends/cpu/measure_gathers.h"
 #include "backends/cpu/move_points.h"
 #include "backends/cpu/parallel_scatter.h"
@@ -53,6 +54,11 @@ class Cpu final : public HostBackend {
   std::optional<BadIndex> first_outside(const Plan& plan, const Buffers& buffers,
                                         const RunOptions& options) const override {
     return first_outside_with(plan, buffers, options);
+  }
+
+  std::optional<Duplicate> first_duplicate(const Plan& plan, const Buffers& buffers,
+                                           const RunOptions& options) const override {
+    return first_duplicate_with(run_, tuning_, plan, buffers, options);
   }
 
   std::string kernel(const Plan& plan, Direction direction, const Combine& combine, int available) const override {

@@ -95,8 +95,9 @@ MarkedTargets::~MarkedTargets() {
 }
 
 Outcome MarkedTargets::mark(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
-                            const RunOptions& options) {
-  flat_ = static_cast<uint32_t*>(host::allocate(static_cast<std::size_t>(plan.space.count()) * sizeof(uint32_t)));
+                            const RunOptions& options, KeepTargets keep) {
+  if (keep == KeepTargets::yes)
+    flat_ = static_cast<uint32_t*>(host::allocate(static_cast<std::size_t>(plan.space.count()) * sizeof(uint32_t)));
   const Plan slots = slot_plan(plan);
   Prepared prepared;
   prepare(slots, buffers, Direction::scatter, tuning, prepared);
@@ -143,6 +144,22 @@ Buffers MarkedTargets::buffers_of(const Buffers& buffers) const {
 Outcome MarkedTargets::copy_others(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
                                    const RunOptions& options) const {
   return copy_slots(run, tuning, buffers, plan.unit, slots_, marks_, options);
+}
+
+std::optional<Duplicate> first_duplicate_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
+                                              const RunOptions& options) {
+  const int64_t count = plan.space.count();
+  const bool pays = plan.unit > 0 && count >= tuning.min_chunk_points && !plan.is_one_to_one() && !tuning.general &&
+                    plan.rule.bounds != Bounds::unchecked && units_are_slots(plan) && slots_of(plan) < kNowhereSlot &&
+                    slots_of(plan) / kSparseMarks <= count;
+  if (pays) {
+    MarkedTargets marked(plan, buffers.indexed);
+    RunOptions shared = options;
+    shared.threads = cut(plan, tuning, options.threads).threads;
+    const Outcome outcome = marked.mark(run, tuning, plan, buffers, shared, KeepTargets::no);
+    if (outcome == Outcome::interrupted || (outcome == Outcome::done && !marked.has_repeats())) return std::nullopt;
+  }
+  return first_duplicate(plan, buffers, options.interrupted);
 }
 
 Outcome copy_base(Run run, const Tuning& tuning, const Buffers& buffers, const RunOptions& options) {

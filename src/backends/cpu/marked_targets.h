@@ -2,6 +2,8 @@
 // which rows of a base no point replaces.
 #pragma once
 
+#include <optional>
+
 #include "backends/backend.h"
 #include "backends/cpu/prepare.h"
 
@@ -11,6 +13,8 @@ namespace gs::cpu {
 // either coincide or do not overlap; and whether a bitmap of the slots costs little beside the move.
 bool pays_to_mark(const Plan& plan, const Tuning& tuning);
 
+enum class KeepTargets { no, yes };
+
 class MarkedTargets {
  public:
   explicit MarkedTargets(const Plan& plan, const std::byte* indexed);  // without marks
@@ -19,12 +23,14 @@ class MarkedTargets {
   ~MarkedTargets();
   const TargetMarks& marks() const { return marks_; }
 
-  // Marks the targets of all points on several threads, and keeps them. Throws std::bad_alloc before anything is moved.
-  Outcome mark(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers, const RunOptions& options);
+  // Marks the targets of all points on several threads. Throws std::bad_alloc before anything is moved.
+  Outcome mark(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers, const RunOptions& options,
+               KeepTargets keep);
   bool has_repeats() const { return repeats_; }
 
-  // The scatter of the same values to the targets that were marked: they lie in private memory, so that another thread
-  // that changes the indices after the marks cannot let two points meet, or leave a marked row unwritten.
+  // The scatter of the same values to the targets that were marked and kept: they lie in private memory, so that
+  // another thread that changes the indices after the marks cannot let two points meet, or leave a marked row
+  // unwritten.
   Plan plan_of(const Plan& plan) const;
   Buffers buffers_of(const Buffers& buffers) const;
 
@@ -38,6 +44,11 @@ class MarkedTargets {
   uint32_t* flat_ = nullptr;  // the slot of each point
   bool repeats_ = false;
 };
+
+// As gs::first_duplicate. Where a bitmap of all targets pays, points are looked at in order only after it has shown
+// that there is a duplicate.
+std::optional<Duplicate> first_duplicate_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
+                                              const RunOptions& options);
 
 // Copies the whole base to the indexed side.
 Outcome copy_base(Run run, const Tuning& tuning, const Buffers& buffers, const RunOptions& options);

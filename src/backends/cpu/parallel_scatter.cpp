@@ -350,7 +350,8 @@ Outcome reduce_in_pieces(const Scatter& scatter, const Appliers& appliers, const
 // Marks the targets first. Rows are then read in order if no two of them have one target, which is the usual case.
 Outcome scatter_marked(const Scatter& scatter, MarkedTargets& marked) {
   const RunOptions options{scatter.threads, scatter.options.interrupted};
-  const Outcome outcome = marked.mark(scatter.run, *scatter.tuning, *scatter.plan, *scatter.buffers, options);
+  const Outcome outcome =
+      marked.mark(scatter.run, *scatter.tuning, *scatter.plan, *scatter.buffers, options, KeepTargets::yes);
   if (outcome != Outcome::done) return outcome;
   const Plan plan = marked.plan_of(*scatter.plan);
   const Buffers buffers = marked.buffers_of(*scatter.buffers);

@@ -59,6 +59,8 @@ inline constexpr int64_t kRoundPoints = 1 << 20;          // points between two 
 inline constexpr int64_t kRoundBytes = 64 * 1024 * 1024;  // bytes between them, for longer units
 inline constexpr int64_t kSparseSlots = 4;         // slots for each value; above, most running totals stay unused
 inline constexpr int64_t kTotalsWindow = 8 << 20;  // running totals in memory at a time
+// A search for duplicates marks all targets first if there are at most so many slots for each point; an estimate.
+inline constexpr int64_t kSparseMarks = 256;
 
 // ---- blocks: points whose addresses a kernel computes before it moves the first of them
 inline constexpr int kBlock = 256;

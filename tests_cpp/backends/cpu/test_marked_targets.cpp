@@ -2,6 +2,7 @@
 // base.
 #include <cstring>
 
+#include "backends/cpu/marked_targets.h"
 #include "cpu_cases.h"
 
 using namespace gs;
@@ -150,6 +151,49 @@ TEST_CASE("a base comes first wherever points write: masked, dropped, along an a
             cpu::move_with(cpu::kernels(level), setup.tuning, test.plan, given, Direction::scatter, options);
         REQUIRE((outcome == Outcome::done) == good);
         if (good) REQUIRE((test.indexed.bytes == expected));
+      }
+    }
+  }
+}
+
+TEST_CASE("the first duplicate is that of a look at one point after the other") {
+  Random random(24);
+  for (const std::string& level : levels()) {
+    for (const RunSetup& setup : run_setups()) {
+      for (int round = 0; round < 60; ++round) {
+        const int64_t unit = random.pick<int64_t>({1, 2, 3, 4, 8, 16, 24, 100});
+        const int64_t slots = random.pick<int64_t>({2, 64, 65, 127, 500, 3000});
+        const int64_t n = random.chance(50) ? slots : random.from(2, slots);
+        Rows rows(unit, slots, n, random.from(0, 1), random.pick<IndexType>({IndexType::i16, IndexType::i64}),
+                  random.chance(50), random);
+        cpu::Tuning tuning = setup.tuning;
+        tuning.min_chunk_points = random.pick<int64_t>({1, 1, 4000});
+        const RunOptions options{setup.threads, nullptr};
+        const auto expected = first_duplicate(rows.plan, rows.buffers());
+        const auto found = cpu::first_duplicate_with(cpu::kernels(level), tuning, rows.plan, rows.buffers(), options);
+        INFO(level << ", " << setup.name << ", unit " << unit << ", " << n << " of " << slots);
+        REQUIRE(found.has_value() == expected.has_value());
+        if (!found) continue;
+        REQUIRE(found->first == expected->first);
+        REQUIRE(found->second == expected->second);
+      }
+      for (int round = 0; round < 20; ++round) {
+        CaseSpec spec;
+        spec.direction = Direction::scatter;
+        spec.item = random.pick<int64_t>({1, 4, 20});
+        spec.rule.bounds = random.pick<Bounds>({Bounds::raise, Bounds::fill, Bounds::clip});
+        spec.bad = spec.rule.bounds != Bounds::raise;
+        spec.masked = random.chance(40);
+        spec.arrays = random.chance(80) ? 1 : 2;
+        spec.extent = Dims{random.from(1, 6), random.from(1, 200)};
+        Case test = make_case(spec, random);
+        cpu::Tuning tuning = setup.tuning;
+        tuning.min_chunk_points = 1;
+        const auto expected = first_duplicate(test.plan, test.buffers());
+        const auto found = cpu::first_duplicate_with(cpu::kernels(level), tuning, test.plan, test.buffers(),
+                                                     RunOptions{setup.threads, nullptr});
+        REQUIRE(found.has_value() == expected.has_value());
+        if (found) REQUIRE(found->second == expected->second);
       }
     }
   }
