@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
-#include <cstring>
-#include <new>
 #include <optional>
 #include <vector>
 
@@ -17,8 +15,9 @@
 #include "backends/cpu/marked_targets.h"
 #include "backends/cpu/move_points.h"
 #include "backends/cpu/partitioned_scatter.h"
+#include "backends/cpu/records.h"
+#include "backends/cpu/row_counts.h"
 #include "core/reductions.h"
-#include "host/memory_pool.h"
 #include "host/thread_pool.h"
 
 namespace gs::cpu {
@@ -30,6 +29,7 @@ struct TaskPart {
   int axis = -1;      // not -1: only the points [begin, end) along this axis of the space
   int64_t begin = 0;  // axis -1: only the bytes [begin, end) of every unit
   int64_t end = 0;    // 0: all bytes
+  int64_t piece = 0;  // the number of these bytes among the pieces
 };
 
 // The fields of a job that a reduction sets.
@@ -37,6 +37,8 @@ struct Sum {
   Apply apply = nullptr;
   ApplyElements apply_elements = nullptr;
   Window totals;
+  const RowCounts* counts = nullptr;
+  int64_t counts_of_piece = 0;  // each piece of the units has counts of its own
   bool stream = true;
 };
 
@@ -67,6 +69,7 @@ void prepare_scatter(const Scatter& scatter, const Plan& plan, const Buffers& bu
   job.apply = sum.apply;
   job.apply_elements = sum.apply_elements;
   job.totals = sum.totals;
+  job.counts = sum.counts;
   job.stream = job.stream && sum.stream;
   if (job.totals.record != nullptr) job.ahead = Ahead::none;  // the targets are read at the end only
   job.marks = scatter.marks;
@@ -82,6 +85,7 @@ bool run_points(const Round& round, const Plan& plan, const Buffers& buffers, co
   const bool in_pieces = part.axis < 0 && part.end > 0;
   prepare_scatter(*round.scatter, plan, buffers, round.sum, owns_all, in_pieces, prepared);
   Job& job = prepared.job;
+  RowCounts counts;
   job.own_low = std::max<Address>(part.own.low, 1);
   job.own_high = part.own.high;
   job.own_all = owns_all;
@@ -90,6 +94,10 @@ bool run_points(const Round& round, const Plan& plan, const Buffers& buffers, co
     job.dense += part.begin;
     job.indexed += part.begin;
     job.packed = false;
+    if (job.counts != nullptr) {
+      counts = piece_of(*job.counts, part.begin, part.piece * round.sum.counts_of_piece);
+      job.counts = &counts;
+    }
   }
   return round.scatter->run(job, first, last);
 }
@@ -167,7 +175,7 @@ std::vector<TaskPart> pieces(const Scatter& scatter, AddressRange own) {
   if (scatter.plan->space.count() >= int64_t{scatter.threads} * kChunksPerThread) return parts;
   const int64_t piece = std::max((unit / scatter.threads + 63) / 64 * 64, scatter.tuning->min_piece_bytes);
   for (int64_t begin = 0; begin < unit; begin += piece) {
-    parts.push_back({own, -1, begin, std::min(begin + piece, unit)});
+    parts.push_back({own, -1, begin, std::min(begin + piece, unit), static_cast<int64_t>(parts.size())});
   }
   return parts;
 }
@@ -220,31 +228,6 @@ Outcome run_direct(const Scatter& scatter, const Sum& sum) {
   const bool good = run_points(round, *scatter.plan, *scatter.buffers, TaskPart{}, round.first, round.last);
   return good ? Outcome::done : Outcome::bad_index;
 }
-
-// Memory for records of running totals. If few records will be used, it is zeroed pages of the system, which cost
-// nothing until they are touched; otherwise recycled memory, which is not initialised.
-class Records {
- public:
-  Records(int64_t bytes, bool zeroed) : recycled_(!zeroed) {
-    const auto size = static_cast<std::size_t>(bytes);
-    data_ = static_cast<std::byte*>(recycled_ ? host::allocate(size) : std::calloc(size, 1));
-    if (data_ == nullptr) throw std::bad_alloc();
-  }
-  Records(const Records&) = delete;
-  Records& operator=(const Records&) = delete;
-  ~Records() {
-    if (recycled_) {
-      host::release(data_);
-    } else {
-      std::free(data_);
-    }
-  }
-  std::byte* data() const { return data_; }
-
- private:
-  bool recycled_;
-  std::byte* data_;
-};
 
 // Whether a mean has more values than 32 bits count.
 bool counts_are_long(const Plan& plan, const Tuning& tuning, const Combine& combine) {
@@ -347,6 +330,30 @@ Outcome reduce_in_pieces(const Scatter& scatter, const Appliers& appliers, const
   return Outcome::done;
 }
 
+// Runs a reduction of rows whose totals are kept in the targets, with one count for each row.
+Outcome reduce_counted(const Scatter& scatter, const CountedRows& rows, const Combine& combine) {
+  const int64_t shares =
+      scatter.threads == 1 ? 1 : std::max<int64_t>(static_cast<int64_t>(pieces(scatter, {}).size()), 1);
+  CountMemory memory(*scatter.plan, *scatter.tuning, *scatter.buffers, rows, combine, shares);
+  const std::vector<Address> samples = samples_of(scatter);
+  host::InterruptPoller poller(scatter.options.interrupted);
+  Sum sum;
+  sum.stream = false;
+  sum.counts_of_piece = memory.window();
+  for (int64_t first = 0; first < memory.slots(); first += memory.window()) {
+    const RowCounts counts = memory.counts_from(first);
+    sum.counts = &counts;
+    for (const Apply apply : {rows.count, rows.combine}) {
+      if (apply == nullptr) continue;
+      sum.apply = apply;
+      const Outcome outcome = run_own(scatter, memory.range_from(first), samples, sum);
+      if (outcome != Outcome::done) return outcome;
+    }
+    if (!poller.proceed()) return Outcome::interrupted;
+  }
+  return Outcome::done;
+}
+
 // Marks the targets first. Rows are then read in order if no two of them have one target, which is the usual case.
 Outcome scatter_marked(const Scatter& scatter, MarkedTargets& marked) {
   const RunOptions options{scatter.threads, scatter.options.interrupted};
@@ -423,7 +430,11 @@ Outcome reduce_with(Run run, const Tuning& tuning, const Plan& plan, const Buffe
   if (plan.space.count() == 0) return Outcome::done;
   const Scatter scatter = scatter_of(run, tuning, plan, buffers, options);
   const Appliers appliers = appliers_of(run);
-  if (!combines_directly(combine)) return reduce_in_pieces(scatter, appliers, combine);
+  if (!combines_directly(combine)) {
+    const CountedRows rows = appliers.rows(combine);
+    if (rows.combine != nullptr && pays_to_count_rows(plan, tuning)) return reduce_counted(scatter, rows, combine);
+    return reduce_in_pieces(scatter, appliers, combine);
+  }
   Sum sum;
   sum.stream = false;
   sum.apply = appliers.units(combine, ApplyStep::direct, Keep::count);

@@ -196,6 +196,7 @@ void prepare(const Plan& plan, const Buffers& buffers, Direction direction, cons
   job.own_all = true;
   job.apply = nullptr;
   job.apply_elements = nullptr;
+  job.counts = nullptr;
   job.marks = {};
   job.partition = nullptr;
   job.base = nullptr;

@@ -54,6 +54,38 @@ struct Window {
 };
 inline constexpr int64_t kRecordBytes = 32;  // bytes of the longest record
 
+// Divides multiples of a number by it: by a shift, and a product with the inverse of the odd factor modulo 2^64.
+struct ExactDivision {
+  int shift = 0;
+  uint64_t inverse = 1;
+
+  ExactDivision() = default;
+  explicit ExactDivision(int64_t divisor) : shift(__builtin_ctzll(static_cast<uint64_t>(divisor))) {
+    const uint64_t odd = static_cast<uint64_t>(divisor) >> shift;
+    inverse = odd;  // correct modulo 8; each step doubles the number of correct bits
+    for (int i = 0; i < 5; ++i) inverse *= 2 - odd * inverse;
+  }
+  GS_INLINE uint64_t operator()(uint64_t multiple) const { return (multiple >> shift) * inverse; }
+};
+
+// The arithmetic of rows of so many items whose totals are kept in their targets.
+struct RowSteps {
+  void (*combine)(std::byte* target, const std::byte* value, int64_t items);
+  void (*begin)(std::byte* target, const std::byte* value, int64_t items);  // the value replaces its target
+  void (*divide)(std::byte* target, int64_t items, int64_t count);          // of a mean
+};
+
+// How many values each slot of a window of the targets has, for reductions of rows without their targets, and means. A
+// slot is a place where a unit may begin.
+struct RowCounts {
+  uint32_t* values = nullptr;  // of a mean: all values of the slot
+  uint32_t* seen = nullptr;    // those that were combined until now
+  Address first = 0;           // of slot 0
+  ExactDivision by_pitch;      // the distance of two slots
+  RowSteps steps = {};
+  bool include_self = true;
+};
+
 // One bit for each slot of the targets; slot 0 lies at address `first`.
 struct TargetMarks {
   uint64_t* bits = nullptr;
@@ -114,6 +146,12 @@ struct Elements {
 using ApplyElements = void (*)(const Elements& elements, const uint32_t* position, const uint32_t* point, int n);
 // What an Apply does: combines values with targets, adds values to running totals, or writes totals to targets.
 enum class ApplyStep : uint8_t { direct, accumulate, finish };
+// The two steps of a reduction with RowCounts: the first one, of means alone, counts the values of each slot.
+struct CountedRows {
+  Apply count;
+  Apply combine;
+  RowSteps steps;
+};
 // What a record holds besides its total.
 enum class Keep : uint8_t {
   count,       // the number of its values, in 32 bits where the total has 32 bits
@@ -176,6 +214,7 @@ struct Job {
   Apply apply;                   // null: values replace their targets
   ApplyElements apply_elements;  // as `apply`, on the fast path for elements
   Window totals;
+  const RowCounts* counts;     // of an Apply of CountedRows
   TargetMarks marks;           // if `bits` is not null, targets are marked as well
   const Partition* partition;  // of all steps but `move`
   const std::byte* base;       // not null: nothing is scattered; the slots that are not marked are copied from here
@@ -204,6 +243,7 @@ Apply applier(const Combine& combine, ApplyStep stage, Keep keep);
 ApplyElements element_applier(const Combine& combine, ApplyStep stage, Keep keep);
 Sweep sweeper(const Combine& combine, ApplyStep stage, Keep keep);
 int64_t record_bytes(const Combine& combine, Keep keep);
+CountedRows counted_rows(const Combine& combine);
 ColumnKernels columns();
 ShortGather short_gather(IndexType type, int64_t unit);
 const char* level();
@@ -215,6 +255,7 @@ Apply applier(const Combine& combine, ApplyStep stage, Keep keep);
 ApplyElements element_applier(const Combine& combine, ApplyStep stage, Keep keep);
 Sweep sweeper(const Combine& combine, ApplyStep stage, Keep keep);
 int64_t record_bytes(const Combine& combine, Keep keep);
+CountedRows counted_rows(const Combine& combine);
 ColumnKernels columns();
 ShortGather short_gather(IndexType type, int64_t unit);
 const char* level();
@@ -226,6 +267,7 @@ Apply applier(const Combine& combine, ApplyStep stage, Keep keep);
 ApplyElements element_applier(const Combine& combine, ApplyStep stage, Keep keep);
 Sweep sweeper(const Combine& combine, ApplyStep stage, Keep keep);
 int64_t record_bytes(const Combine& combine, Keep keep);
+CountedRows counted_rows(const Combine& combine);
 ColumnKernels columns();
 ShortGather short_gather(IndexType type, int64_t unit);
 const char* level();

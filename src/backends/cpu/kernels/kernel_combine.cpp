@@ -1,6 +1,7 @@
 // kernel_combine.cpp: the arithmetic of reductions, unit by unit. Compiled once for every instruction set level, in a
 // namespace of its own, under the rules that kernel_blocks.cpp states.
 #include "backends/cpu/kernels/job.h"
+#include "backends/cpu/tuning.h"
 #include "core/combine.h"
 
 namespace gs::cpu::GS_ISA {
@@ -11,6 +12,15 @@ inline std::byte* pointer_to(Address address) {
 }
 
 template <class T, Reduce kReduce>
+GS_INLINE void combine_items(std::byte* target, const std::byte* value, int64_t items) {
+  constexpr auto kSize = static_cast<int64_t>(sizeof(T));
+#if !defined(__clang__)
+#pragma GCC ivdep
+#endif
+  for (int64_t i = 0; i < items; ++i) combine_direct<T, kReduce>(target + i * kSize, value + i * kSize);
+}
+
+template <class T, Reduce kReduce>
 void combine_units(const Job& job, const Address* target, const Address* value, int n) {
   constexpr auto kSize = static_cast<int64_t>(sizeof(T));
   if (job.unit == kSize) {
@@ -18,13 +28,68 @@ void combine_units(const Job& job, const Address* target, const Address* value, 
     return;
   }
   const int64_t items = job.unit / kSize;
+  for (int j = 0; j < n; ++j) combine_items<T, kReduce>(pointer_to(target[j]), pointer_to(value[j]), items);
+}
+
+template <class T, Reduce kReduce>
+void combine_row(std::byte* target, const std::byte* value, int64_t items) {
+  combine_items<T, kReduce>(target, value, items);
+}
+
+// Replaces a row of targets by the values, as a reduction of one value gives them.
+template <class T>
+void begin_row(std::byte* target, const std::byte* value, int64_t items) {
+  constexpr auto kSize = static_cast<int64_t>(sizeof(T));
+  for (int64_t i = 0; i < items; ++i) {
+    store_number(target + i * kSize, narrow_number<T>(widen_number(load_number<T>(value + i * kSize))));
+  }
+}
+
+template <class T>
+void divide_row(std::byte* target, int64_t items, int64_t count) {
+  constexpr auto kSize = static_cast<int64_t>(sizeof(T));
+  for (int64_t i = 0; i < items; ++i) {
+    std::byte* const to = target + i * kSize;
+    store_number(to, narrow_number<T>(mean_of(load_number<T>(to), count)));
+  }
+}
+
+// ---- rows with one count for all their items
+
+uint64_t slot_of(const RowCounts& counts, Address target) {
+  return counts.by_pitch(target - counts.first);
+}
+
+// Prefetches what the row j + kRowTargetsAhead needs, because which row comes first cannot be predicted.
+GS_INLINE void prefetch_counted(const Job& job, const Address* target, int j, int n) {
+  if (job.ahead != Ahead::units || j + kRowTargetsAhead >= n) return;
+  const Address later = target[j + kRowTargetsAhead];
+  const uint64_t slot = slot_of(*job.counts, later);
+  __builtin_prefetch(job.counts->seen + slot, 1, 3);
+  if (job.counts->values != nullptr) __builtin_prefetch(job.counts->values + slot, 0, 3);
+  if (job.unit > kLongestAhead) return;
+  for (int64_t byte = 0; byte < job.unit; byte += 64) __builtin_prefetch(pointer_to(later) + byte, 1, 3);
+}
+
+void count_rows(const Job& job, const Address* target, const Address*, int n) {
+  uint32_t* const values = job.counts->values;
+  for (int j = 0; j < n; ++j) __builtin_prefetch(values + slot_of(*job.counts, target[j]), 1, 3);
+  for (int j = 0; j < n; ++j) ++values[slot_of(*job.counts, target[j])];
+}
+
+void combine_counted(const Job& job, const Address* target, const Address* value, int n) {
+  const RowCounts& counts = *job.counts;
+  const int64_t items = job.unit / job.item;
   for (int j = 0; j < n; ++j) {
+    prefetch_counted(job, target, j, n);
+    const uint64_t slot = slot_of(counts, target[j]);
+    const uint32_t seen = counts.seen[slot]++;
     std::byte* const to = pointer_to(target[j]);
-    const std::byte* const from = pointer_to(value[j]);
-#if !defined(__clang__)
-#pragma GCC ivdep
-#endif
-    for (int64_t i = 0; i < items; ++i) combine_direct<T, kReduce>(to + i * kSize, from + i * kSize);
+    const bool begins = seen == 0 && !counts.include_self;
+    (begins ? counts.steps.begin : counts.steps.combine)(to, pointer_to(value[j]), items);
+    if (counts.values == nullptr || seen + 1 != counts.values[slot]) continue;
+    // The last value of a mean: the row is divided while it is in a near cache.
+    counts.steps.divide(to, items, int64_t{seen} + 1 + (counts.include_self ? 1 : 0));
   }
 }
 
@@ -279,6 +344,18 @@ Sweep sweeper(const Combine& combine, ApplyStep stage, Keep keep) {
     }
     if (stage == ApplyStep::finish) return finish<TotalRecord<T>, T, kReduce == Reduce::mean>;
     return begin<TotalRecord<T>, T>;
+  });
+}
+
+CountedRows counted_rows(const Combine& combine) {
+  return find<CountedRows>(combine, []<class T, Reduce kReduce>() -> CountedRows {
+    if constexpr (!kTotalInTarget<T, kReduce>) {
+      return {};
+    } else if constexpr (kReduce == Reduce::mean) {
+      return {count_rows, combine_counted, {combine_row<T, Reduce::add>, begin_row<T>, divide_row<T>}};
+    } else {
+      return {nullptr, combine_counted, {combine_row<T, kReduce>, begin_row<T>, nullptr}};
+    }
   });
 }
 

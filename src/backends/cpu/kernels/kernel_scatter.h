@@ -65,23 +65,15 @@ void scatter_units(const Address* target, const Address* value, int n, int64_t u
   }
 }
 
-// Finds the bit of a unit. The distance of a unit from the first one is a multiple of its length, so the division is
-// exact: a shift, and a product with the inverse of the odd factor modulo 2^64.
+// Finds the bit of a unit. The distance of a unit from the first one is a multiple of its length.
 struct Marker {
   uint64_t* bits;
   Address first;
-  int shift;
-  uint64_t inverse;
+  ExactDivision by_unit;
 
-  explicit Marker(const Job& job) : bits(job.marks.bits), first(job.marks.first) {
-    const auto unit = static_cast<uint64_t>(job.unit);
-    shift = __builtin_ctzll(unit);
-    const uint64_t odd = unit >> shift;
-    inverse = odd;  // correct modulo 8; each step doubles the number of correct bits
-    for (int i = 0; i < 5; ++i) inverse *= 2 - odd * inverse;
-  }
+  explicit Marker(const Job& job) : bits(job.marks.bits), first(job.marks.first), by_unit(job.unit) {}
   GS_INLINE void mark(Address target) {
-    const uint64_t slot = ((target - first) >> shift) * inverse;
+    const auto slot = static_cast<uint64_t>(by_unit(target - first));
     bits[slot / 64] |= uint64_t{1} << (slot % 64);
   }
 };
