@@ -5,6 +5,7 @@
 
 #include "bindings/operators/call_object.h"
 #include "bindings/operators/lane.h"
+#include "bindings/operators/literals.h"
 
 namespace gs {
 namespace {
@@ -59,7 +60,8 @@ bool read_keywords(const LaneForm& form, const RawCall& raw, PyObject*& axis, La
 // Whether the values of all arrays are plain. This may run Python code, which may change any array, so it comes before
 // all reads.
 bool have_plain_values(const LaneCall& call) {
-  return has_plain_values(call.input) && (call.source == nullptr || has_plain_values(call.source)) &&
+  const bool has_array = call.source != nullptr && !is_number(call.source);
+  return has_plain_values(call.input) && (!has_array || has_plain_values(call.source)) &&
          (call.out == nullptr || call.out == call.input || has_plain_values(call.out));
 }
 
@@ -71,10 +73,12 @@ LaneResult run_in_general(const LaneCall& call, PyObject* op, const PlannedGathe
 [[gnu::hot]] LaneResult run_gather(const LaneCall& call, PyObject* op) {
   PlainArray input;
   PlainArray index;
+  IndexList list;
   PlainArray out;
   const bool has_out = call.out != nullptr;
+  const bool is_list = PyList_CheckExact(call.index);
   const bool is_plain = have_plain_values(call) && read_plain(call.input, Role::data, input) && input.rank != 0 &&
-                        read_plain(call.index, Role::index, index) &&
+                        (is_list ? list.read(call.index, index) : read_plain(call.index, Role::index, index)) &&
                         (!has_out || (read_plain(call.out, Role::out, out) && out.library == input.library));
   if (is_plain) {
     const PlannedCall& planned = *PlannedCalls::of_thread().find_or_make(call.key, input, index, nullptr);
@@ -82,6 +86,7 @@ LaneResult run_in_general(const LaneCall& call, PyObject* op, const PlannedGathe
       const LaneResult result = planned.small.gather(input, index, has_out ? &out : nullptr);
       if (!result.is_declined()) return result;
     }
+    if (is_list) return LaneResult::declined();
     const PlannedGather gather{planned.plan, input, index};
     return run_in_general(call, op, has_out ? nullptr : &gather);
   }
@@ -89,13 +94,31 @@ LaneResult run_in_general(const LaneCall& call, PyObject* op, const PlannedGathe
   return run_in_general(call, op, nullptr);
 }
 
-// The rank of the points of a scatter. Its source has this rank unless it is broadcast.
-int64_t rank_of_points(const CallKey& key, const PlainArray& target, const PlainArray& index) {
+// Sets rank and extents of the points of a scatter, which its source has too unless it is broadcast. Returns false for
+// more axes than a plain array has; the planner refuses what does not fit together.
+bool set_points(const CallKey& key, const PlainArray& target, const PlainArray& index, PlainArray& points) {
+  const auto append = [&](const PlainArray& array, int64_t begin, int64_t end) {
+    for (int64_t axis = begin; axis < end && points.rank < PlainArray::kMaxRank; ++axis) {
+      points.extent[points.rank++] = array.extent[axis];
+    }
+  };
+  int64_t indexed = 0;    // axes of the target that the index replaces,
+  int64_t before = 0;     // those before them,
+  int rank = index.rank;  // and axes of the index
   if (key.planner == Planner::at_points) {
-    return index.rank == 0 ? -1 : index.rank - 1 + target.rank - index.extent[index.rank - 1];
+    if (--rank < 0) return false;
+    indexed = index.extent[rank];
+  } else if (key.planner == Planner::take_axis && key.axis != CallKey::kNoAxis) {
+    indexed = 1;
+    before = key.axis < 0 ? key.axis + target.rank : key.axis;
+  } else {
+    indexed = target.rank;  // a point for each element of the index
   }
-  const bool moves_slices = key.planner == Planner::take_axis && key.axis != CallKey::kNoAxis;
-  return moves_slices ? target.rank - 1 + index.rank : index.rank;
+  if (before < 0 || indexed > target.rank - before) return false;
+  append(target, 0, before);
+  append(index, 0, rank);
+  append(target, before + indexed, target.rank);
+  return points.rank == target.rank - indexed + rank;
 }
 
 // Whether a scatter of ndarrays does what its operator says without a conversion: source and target have one dtype, and
@@ -110,15 +133,30 @@ bool needs_no_conversion(const LaneCall& call) {
   return PyArray_DESCR(target) == PyArray_DESCR(source) && (!is_put || PyArray_SAMESHAPE(index, source));
 }
 
+// Reads an array as the source of a scatter with these points, or repeats a number for all of them.
+bool read_source(PyObject* object, const PlainArray& target, const PlainArray& points, RepeatedNumber& number,
+                 PlainArray& source) {
+  if (is_number(object)) {
+    source = points;
+    return number.read(object, target, source);
+  }
+  return read_plain(object, Role::source, source) && source.is_contiguous() && source.same_type(target) &&
+         source.rank == points.rank;
+}
+
 [[gnu::hot]] LaneResult run_scatter(const LaneCall& call, PyObject* op) {
   if (call.out != nullptr && call.out != call.input) return LaneResult::declined();
   PlainArray target;
   PlainArray index;
+  IndexList list;
+  PlainArray points;
   PlainArray source;
-  const bool is_plain = have_plain_values(call) && read_plain(call.input, Role::data, target) && target.rank != 0 &&
-                        target.is_contiguous() && read_plain(call.index, Role::index, index) &&
-                        read_plain(call.source, Role::source, source) && source.is_contiguous() &&
-                        source.same_type(target) && source.rank == rank_of_points(call.key, target, index);
+  RepeatedNumber number;
+  const bool is_list = PyList_CheckExact(call.index);
+  const bool is_plain =
+      have_plain_values(call) && read_plain(call.input, Role::data, target) && target.rank != 0 &&
+      target.is_contiguous() && (is_list ? list.read(call.index, index) : read_plain(call.index, Role::index, index)) &&
+      set_points(call.key, target, index, points) && read_source(call.source, target, points, number, source);
   if (is_plain) {
     const PlannedCall* const planned = PlannedCalls::of_thread().find_or_make(call.key, target, index, &source);
     if (planned != nullptr && planned->small.has_shape(source)) {
@@ -126,6 +164,7 @@ bool needs_no_conversion(const LaneCall& call) {
         const LaneResult result = planned->small.scatter(target, index, source, call.out != nullptr);
         if (!result.is_declined()) return result;
       }
+      if (is_list || is_number(call.source)) return LaneResult::declined();
       return run_in_general(call, op, nullptr);
     }
   }

@@ -1,0 +1,44 @@
+// literals.h: reads lists of integers and numbers, in small calls, as the arrays that they stand for.
+#pragma once
+
+#include "bindings/arguments/plain_array.h"
+
+namespace gs {
+
+// A list of Python integers as an index array of int64.
+class IndexList {
+ public:
+  IndexList() {}  // the values stay uninitialised
+  IndexList(const IndexList&) = delete;
+  IndexList& operator=(const IndexList&) = delete;
+
+  // Returns false for any other object, and for lists that are empty, long, or have an item beyond int64. The index
+  // refers to this object.
+  bool read(PyObject* object, PlainArray& index);
+
+ private:
+  static constexpr Py_ssize_t kMost = 64;
+  int64_t values_[kMost];
+};
+
+// A Python number as the source of a scatter: an array of the dtype of the target, in which all items are the number.
+class RepeatedNumber {
+ public:
+  RepeatedNumber() {}  // the items stay uninitialised
+  RepeatedNumber(const RepeatedNumber&) = delete;
+  RepeatedNumber& operator=(const RepeatedNumber&) = delete;
+
+  // Gives `source`, whose rank and extents are set, the number as its items. Returns false for any other object, for
+  // many items, and for a number that the dtype of the target does not hold in the same way under every rule for casts.
+  // The source refers to this object.
+  bool read(PyObject* object, const PlainArray& target, PlainArray& source);
+
+ private:
+  static constexpr int64_t kMost = 1024;
+  alignas(64) std::byte items_[kMost];
+};
+
+// Whether an object is a Python number: a bool, an int or a float, and not an object of a class derived from these.
+bool is_number(PyObject* object);
+
+}  // namespace gs
