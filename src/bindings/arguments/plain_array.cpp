@@ -97,12 +97,7 @@ bool PlainArray::is_contiguous() const {
   if (PyArray_CheckExact(object)) return true;
   const dlpack::Torch& torch = dlpack::torch();
   if (!torch.is_tensor(object)) return false;
-  dlpack::Tensor tensor{};
-  if (torch.api->tensor_from_object(object, &tensor) != 0) {
-    PyErr_Clear();
-    return false;
-  }
-  return is_integer_or_bool(tensor.dtype.code) || (!torch.in_forward_mode() && torch.is_plain_float(object));
+  return torch.memory.is_integer(object) || (!torch.in_forward_mode() && torch.is_plain_float(object));
 }
 
 [[gnu::hot]] bool read_plain(PyObject* object, Role role, PlainArray& array) {

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <string>
 
 #include "bindings/arguments/torch_modes.h"
 
@@ -53,6 +54,10 @@ TorchMemory::TorchMemory(PyTypeObject* tensor_type) {
   }
   int8_ = int8();
   uint8_ = uint8();
+  for (const char* name : {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool"}) {
+    const auto number = symbol<int32_t (*)()>(library, (std::string("aoti_torch_dtype_") + name).c_str());
+    if (number != nullptr && number() >= 0 && number() < 64) integers_ |= uint64_t{1} << number();
+  }
   const py::object address = py::getattr(reinterpret_cast<PyObject*>(tensor_type), "_cdata", py::none());
   if (!Py_IS_TYPE(address.ptr(), &PyGetSetDescr_Type)) return;
   address_ = reinterpret_cast<PyGetSetDescrObject*>(address.inc_ref().ptr())->d_getset;
@@ -68,6 +73,13 @@ const void* TorchMemory::tensor_in(PyObject* object) const {
   if (offset <= 0) return nullptr;
   const void* const tensor = reinterpret_cast<const char*>(object) + offset;
   return *static_cast<void* const*>(tensor) == nullptr ? nullptr : tensor;
+}
+
+bool TorchMemory::is_integer(PyObject* object) const {
+  const void* const tensor = tensor_in(object);
+  int32_t dtype = -1;
+  if (tensor == nullptr || dtype_(tensor, &dtype) != 0 || dtype < 0 || dtype >= 64) return false;
+  return ((integers_ >> dtype) & 1) != 0;
 }
 
 bool TorchMemory::confirms(PyObject* object, DataType dtype, int64_t item, int rank, const int64_t* extent,

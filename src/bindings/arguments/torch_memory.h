@@ -18,6 +18,9 @@ class TorchMemory {
   // Python code of the caller or of a torch mode. False also if the functions cannot decide.
   bool confirms(PyObject* object, DataType dtype, int64_t item, int rank, const int64_t* extent,
                 const int64_t* stride) const;
+  // Whether the items of a tensor are integers or bools, which have neither gradients nor lazy bits. Runs no Python
+  // code. False also if the functions cannot decide.
+  bool is_integer(PyObject* object) const;
 
  private:
   using Query64 = int32_t (*)(const void* tensor, int64_t* answer);
@@ -29,6 +32,7 @@ class TorchMemory {
   Query32 dtype_ = nullptr;
   int32_t int8_ = 0;  // torch's numbers of its dtypes
   int32_t uint8_ = 0;
+  uint64_t integers_ = 0;  // a bit for each of these numbers that is a dtype of integers or bools
 };
 
 }  // namespace gs::dlpack
