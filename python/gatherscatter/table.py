@@ -16,7 +16,7 @@ from gatherscatter._ops.keywords import Negative, RowBounds, Validate
 from gatherscatter._table import segments
 from gatherscatter._table.frames import frame_of, partner_of, rows_of
 from gatherscatter._table.labels import aligned, mask_for
-from gatherscatter._table.maps import check_map_fits, gathered, map_of, scattered
+from gatherscatter._table.maps import check_map_fits, gather_rows, map_of, scattered
 from gatherscatter._table.messages import require_word
 
 __all__ = ["boolean_mask_scatter", "copy_if_else", "filter", "gather", "scatter", "segmented_gather"]
@@ -126,8 +126,7 @@ def gather(
     check_map_fits(op, bounds, numbers)
 
     def taken(frame: Any) -> Any:
-        rows = gathered(op, numbers, valid, frame, bounds, negative)
-        return frame.take(rows, None, bounds == "nullify")
+        return gather_rows(op, numbers, valid, frame, bounds, negative)
 
     if frame.lazy:
         return frame.later(lambda whole: taken(frame_of(op, "source", whole, validate)), True)

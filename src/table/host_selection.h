@@ -39,6 +39,9 @@ class HostSelection {
   Picks joined_picks() const;
   // Writes the number of each selected row among the rows of all chunks to `target`, -1 for a missing row.
   void positions(const Sharing& sharing, int64_t* target) const;
+  // Lists, in order, the selected rows whose number among the rows of all chunks is `size` or more, and these numbers
+  // less `size`: of a scatter into `size` rows, which rows are replaced, and by which rows of the source.
+  void replaced(const Sharing& sharing, int64_t size, std::vector<int64_t>& to, std::vector<int64_t>& from) const;
 
  private:
   RowArrays row_arrays() const { return {row_.get(), chunk_.get(), among_all_.get()}; }

@@ -21,6 +21,16 @@ struct NewBuffer {
 NewBuffer allocate(int64_t bytes);
 NewBuffer allocate_zeros(int64_t bytes);
 
+// While an object of this class exists, short buffers that its thread allocates lie side by side in common blocks. A
+// block lives as long as one of its buffers, so the scope is for the buffers of one small result.
+class CommonBlocks {
+ public:
+  CommonBlocks();
+  CommonBlocks(const CommonBlocks&) = delete;
+  CommonBlocks& operator=(const CommonBlocks&) = delete;
+  ~CommonBlocks();
+};
+
 // The bytes of `count` values of `width` bytes. The product can overflow, because a map of stride 0 needs no memory and
 // may therefore have any length.
 inline int64_t bytes_of_values(int64_t count, int64_t width) {

@@ -98,4 +98,9 @@ void RowSelection::positions(const Sharing& sharing, int64_t* target) const {
   on_host(sharing).positions(sharing, target);
 }
 
+void RowSelection::replaced(const Sharing& sharing, int64_t size, std::vector<int64_t>& to,
+                            std::vector<int64_t>& from) const {
+  on_host(sharing).replaced(sharing, size, to, from);
+}
+
 }  // namespace gs::table

@@ -37,6 +37,7 @@ class RowSelection {
   Buffer take_items(const Sharing& sharing, const std::vector<const std::byte*>& chunks, int64_t width) const;
   // Writes the number of each selected row among the rows of all chunks to `target`, -1 for a missing row.
   void positions(const Sharing& sharing, int64_t* target) const;
+  void replaced(const Sharing& sharing, int64_t size, std::vector<int64_t>& to, std::vector<int64_t>& from) const;
 
  private:
   // The row numbers of kernels, copied to the host by the first call that needs them there.

@@ -167,6 +167,8 @@ Frame take_rows(const Sharing& sharing, const HostSelection& selection, const Fr
                 bool nullable) {
   const std::vector<const Array*> chunks = chunks_of(selection.lengths(), first, second);
   Frame out = empty_like(first, nullable);
+  std::optional<CommonBlocks> blocks;
+  if (selection.count() < kFewRows && first.data.type->children.size() > 1) blocks.emplace();
   ResultChunks(sharing, selection.pieces(chunks), out).add(selection);
   if (second != nullptr) refuse_new_nulls(out, first);
   return out;

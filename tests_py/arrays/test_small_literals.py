@@ -1,4 +1,4 @@
-"""test_small_literals.py: lists of integers and numbers in small calls give what the definition of the operator gives."""
+"""test_small_literals.py: lists of integers, and numbers, in small calls give what the definition gives."""
 
 from __future__ import annotations
 

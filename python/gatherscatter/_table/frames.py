@@ -61,6 +61,14 @@ class Frame(ABC):
         """The GPU whose memory holds the data; -1 for host memory."""
         return -1
 
+    def expect(self, rows: int) -> None:  # noqa: B027  # most frames do not decide by it
+        """Before rows are selected for a gather: how many they are."""
+
+    def taken_by_library(self, rows: np.ndarray[Any, Any]) -> Any:
+        """The rows with these numbers, which count from the end if they are negative, where the library checks and
+        takes them in less time than a selection; None in all other cases, also for a number that is out of bounds."""
+        return None
+
     @property
     @abstractmethod
     def names(self) -> list[Any]:
@@ -92,13 +100,16 @@ class Frame(ABC):
         if self.width != other.width:
             width = counted(self.width, "column")
             raise InvalidArgument(f"{op}: {own_role} has {width}, {other_role} has {other.width}")
-        if self.is_table and self.names != other.names:
+        if self.is_table and not self.has_names_of(other):
             at = next(i for i, (a, b) in enumerate(zip(self.names, other.names, strict=True)) if a != b)
             raise InvalidArgument(
                 f"{op}: columns match by position, and column {at} is called {shown(self.names[at])} in {own_role}, "
                 f"{shown(other.names[at])} in {other_role}"
             )
         self.check_types(op, other, roles)
+
+    def has_names_of(self, other: Any) -> bool:
+        return bool(self.names == other.names)
 
     @abstractmethod
     def check_types(self, op: str, other: Any, roles: Roles) -> None:

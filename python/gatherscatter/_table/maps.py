@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from gatherscatter.errors import DataTypeError, IndexTypeError, InvalidArgument,
 __all__ = [
     "ValuesAndValidity",
     "check_map_fits",
+    "gather_rows",
     "gathered",
     "is_null_type",
     "item_of_map",
@@ -53,8 +55,23 @@ def map_of(op: str, given: Any) -> ValuesAndValidity:
 
 def gathered(op: str, rows: Any, valid: Any, frame: Any, bounds: str, negative: str = "from_end") -> _core.Selection:
     """The selection of the rows of a frame that a map holds the numbers of."""
-    rows = within(op, rows, frame.lengths, bounds, negative)
-    return _core.Selection.gather(op, rows, valid, frame.lengths, bounds, negative, frame.device)
+    try:
+        count = len(rows)
+    except (TypeError, OverflowError):  # a range beyond int64, or no array of one axis
+        count = sys.maxsize
+    frame.expect(count)
+    lengths = frame.lengths
+    rows = within(op, rows, lengths, bounds, negative)
+    return _core.Selection.gather(op, rows, valid, lengths, bounds, negative, frame.device)
+
+
+def gather_rows(op: str, rows: Any, valid: Any, frame: Any, bounds: str, negative: str) -> Any:
+    """The rows of a frame that a map holds the numbers of, as a table of the caller's kind."""
+    if valid is None and bounds == "raise" and negative == "from_end" and type(rows) is np.ndarray:
+        result = frame.taken_by_library(rows)
+        if result is not None:
+            return result
+    return frame.take(gathered(op, rows, valid, frame, bounds, negative), None, bounds == "nullify")
 
 
 def scattered(op: str, rows: Any, valid: Any, frame: Any, other: Any, one_row: bool) -> _core.Selection:
@@ -163,6 +180,26 @@ def _column(op: str, given: Any, bools: bool) -> ValuesAndValidity:
     return given, None
 
 
+def _arrow_integers(op: str, given: Any, bools: bool) -> ValuesAndValidity:
+    """Integers of pyarrow, which NumPy reads in place in less time than Arrow's structs take, unless some are null."""
+    if not bools:
+        try:
+            if not given.null_count:
+                return np.from_dlpack(given), None
+        except (BufferError, RuntimeError, ValueError):  # memory of a GPU
+            pass
+    return _column(op, given, bools)
+
+
+def _polars_integers(op: str, given: Any, bools: bool) -> ValuesAndValidity:
+    """As `_arrow_integers`, for a Series of polars."""
+    if not bools and given.dtype.is_integer() and not given.null_count():
+        values = given.to_numpy()
+        if values.dtype.kind in "iu":
+            return values, None
+    return _column(op, given, bools)
+
+
 def _relation(op: str, given: Any, bools: bool) -> ValuesAndValidity:
     columns = given.fetchnumpy()
     if len(columns) != 1:
@@ -219,6 +256,8 @@ _BY_NAME = {
     ("pandas", "DataFrame"): _frame,
     ("pandas", "Index"): _pandas,
     ("pandas", "ExtensionArray"): _pandas,
+    ("pyarrow", "IntegerArray"): _arrow_integers,
+    ("polars", "Series"): _polars_integers,
     ("_duckdb", "DuckDBPyRelation"): _relation,
     ("duckdb", "DuckDBPyRelation"): _relation,
 }

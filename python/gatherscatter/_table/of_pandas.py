@@ -52,6 +52,14 @@ class PandasFrame(Frame):
         labels = taken_labels(self.source.index, selected)
         return self.built([taken(column, selected) for column in self.columns()], labels)
 
+    def taken_by_library(self, rows: np.ndarray[Any, Any]) -> Any:
+        if rows.dtype != np.intp or rows.ndim != 1 or len(rows) >= FEW:
+            return None
+        try:
+            return self.source.take(rows.copy())  # no other thread changes the copy between check and use
+        except (IndexError, RuntimeError):  # the selection names the number; pyarrow has no take for some of its types
+            return None
+
     def _few_taken(self, selected: SelectedRows) -> Any:
         if not selected.rows.missing:
             return self.source.take(selected.positions)
@@ -137,18 +145,33 @@ class PandasFrame(Frame):
 class DataFrameFrame(PandasFrame):
     """A DataFrame or a subclass of it."""
 
-    __slots__ = ()
+    __slots__ = ("arrays",)
     is_table = True
+
+    def __init__(self, op: str, source: Any, full: bool) -> None:
+        super().__init__(op, source, full)
+        self.arrays: list[Any] | None = None  # the columns, once they are needed
 
     @property
     def names(self) -> list[Any]:
         return list(self.source.columns)
 
+    def has_names_of(self, other: Any) -> bool:
+        # pandas makes an object of each name, which takes longer than the comparison of two indexes.
+        mine, theirs = self.source.columns, other.source.columns
+        return bool(mine.dtype == theirs.dtype and mine.equals(theirs)) or super().has_names_of(other)
+
+    @property
+    def width(self) -> int:
+        return len(self.source.columns)
+
     def columns(self) -> list[Any]:
-        return [values_of(column) for _, column in self.source.items()]
+        if self.arrays is None:
+            self.arrays = [values_of(column) for _, column in self.source.items()]
+        return self.arrays
 
     def dtypes(self) -> list[Any]:
-        return list(self.source.dtypes)
+        return [column.dtype for column in self.columns()]
 
     def built(self, columns: list[Any], index: Any) -> Any:
         # A dict with positions as keys copies nothing and permits duplicate column names.

@@ -32,6 +32,11 @@ INSPECTED = {pl.Object, pl.Array, pl.List, pl.Struct}  # classes, because they c
 # Columns whose codes mean the same in every column of an equal dtype, which polars 1.32 introduced. The export of an
 # Enum takes less time than its codes, unless it has thousands of categories.
 CODED = {pl.Categorical} if hasattr(pl, "Categories") else set()
+# polars takes fewer rows of a frame of so many columns in less time than it needs to export and import these columns.
+# Up to LAZY columns, a lazy gather takes less time than an eager one; its method came with polars 2.
+WIDE, FEW = 24, 1024
+LAZY = 256 if hasattr(pl.DataFrame, "gather") else 0
+INDEX = np.dtype("uint32") if pl.get_index_type() == pl.UInt32 else np.dtype("uint64")
 # PanicException is not an Exception. polars raises it where its Rust code panics, as it does for some values that do
 # not fit their dtype.
 FAILURES = (
@@ -47,16 +52,31 @@ class PolarsFrame(ArrowFrame):
     and its categories. They are exported as dictionaries only for a partner of another library.
     """
 
-    __slots__ = ("coded", "full")
+    __slots__ = ("coded", "exported", "full", "op")
     coded: bool  # whether the table has codes in place of Categorical columns
+    exported: _core.ArrowTable | None
 
     def __init__(self, op: str, source: Any, full: bool, coded: bool) -> None:
-        super().__init__(op, self._codes(source) if coded else source, full)
-        self.source, self.coded, self.full = source, coded, full
+        self.op, self.source, self.coded, self.full = op, source, coded, full
+        self.exported = None
+        if full:
+            self.exported = self.table
+
+    @property
+    def table(self) -> _core.ArrowTable:
+        """The exported table; a frame whose rows polars takes itself is not exported."""
+        if self.exported is None:
+            source = self._codes(self.source) if self.coded else self.source
+            self.exported = _core.ArrowTable(source, self.form, self.full, self.op)
+        return self.exported
+
+    @table.setter
+    def table(self, table: _core.ArrowTable) -> None:
+        self.exported = table
 
     def as_arrow(self, op: str) -> None:
         if self.coded:
-            self.table, self.coded = _core.ArrowTable(self.source, self.form, self.full, op), False
+            self.coded, self.exported = False, None
 
     def adopt(self, op: str, source: Any, kind: Kind, full: bool) -> Any:
         is_own = isinstance(kind, type) and issubclass(kind, PolarsFrame)
@@ -92,9 +112,9 @@ class PolarsFrame(ArrowFrame):
 
 
 class DataFrameFrame(PolarsFrame):
-    """A DataFrame."""
+    """A DataFrame. Of a wide one, polars itself takes few rows: no column is exported for them."""
 
-    __slots__ = ()
+    __slots__ = ("is_few",)
     form = True
 
     def __init__(self, op: str, source: Any, full: bool) -> None:
@@ -103,6 +123,28 @@ class DataFrameFrame(PolarsFrame):
             for name, dtype in source.schema.items():
                 require_arrow(op, f"column {name!r}", dtype)
         super().__init__(op, source, full, not CODED.isdisjoint(kinds))
+        self.is_few = False
+
+    def expect(self, rows: int) -> None:
+        is_wide = self.source.width >= WIDE and type(self.source) is pl.DataFrame
+        self.is_few = is_wide and rows < FEW and not self.full
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        return (self.source.height,) if self.is_few else self.table.lengths
+
+    @property
+    def device(self) -> int:
+        return -1
+
+    def take(self, rows: _core.Selection, other: Any = None, nullable: bool = False) -> Any:
+        if not self.is_few:
+            return super().take(rows, other, nullable)
+        positions = rows.positions()
+        index = pl.Series(positions.astype(INDEX))
+        if rows.missing:
+            index = index.set(pl.Series(positions < 0), None)
+        return self.source.gather(index) if self.source.width < LAZY else self.source[index]
 
     def back(self, result: _core.ArrowTable) -> Any:
         frame = pl.DataFrame(result)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from abc import abstractmethod
 from typing import Any
 
 from gatherscatter import _core
@@ -12,45 +13,88 @@ from gatherscatter._table.frames import ArrowFrame, Frame
 __all__ = ["FRAMES"]
 
 pa: Any = importlib.import_module("pyarrow")
+import_batch = pa.RecordBatch._import_from_c
 
 
-class TableFrame(ArrowFrame):
+class BatchesFrame(ArrowFrame):
+    """Base class of the frames of tables, whose record batches `_core` exchanges with pyarrow by address.
+
+    A schema takes longer to export and import than a few rows. `_core` keeps the types of recent schemas, and a result
+    that has the types of the table gets its schema.
+    """
+
+    __slots__ = ("schema",)
+    form = True
+
+    def __init__(self, op: str, source: Any, full: bool) -> None:
+        batch = self.only_batch(source)
+        if batch is None:
+            super().__init__(op, source, full)
+            self.schema = source.schema
+        else:
+            self.source, self.schema = source, source.schema
+            self.table = _core.ArrowTable.of_batch(batch, self.schema, full, op)
+
+    @staticmethod
+    @abstractmethod
+    def only_batch(source: Any) -> Any:
+        """The record batch that has all rows; None if there is no such batch."""
+
+    def back(self, result: _core.ArrowTable) -> Any:
+        batches = result.to_batches(self.table, import_batch, self.schema)
+        return self.joined(result) if batches is None else self.of_batches(batches)
+
+    @abstractmethod
+    def of_batches(self, batches: list[Any]) -> Any:
+        """The result of batches of its schema."""
+
+    @abstractmethod
+    def joined(self, result: _core.ArrowTable) -> Any:
+        """The result by the protocol of Arrow, for other types than those of the table."""
+
+    def one_row(self, op: str, values: list[Any]) -> Frame:
+        return RecordBatchFrame(op, arrow_scalars.one_row(op, self.table, values, list(self.schema)), False)
+
+
+class TableFrame(BatchesFrame):
     """A Table. Results have one chunk per column unless its 32-bit offsets would overflow."""
 
     __slots__ = ()
-    form = True
 
-    def back(self, result: _core.ArrowTable) -> Any:
-        return _retyped(pa.table(result), self.source.schema, result)
+    @staticmethod
+    def only_batch(source: Any) -> Any:
+        rows = source.num_rows
+        batch = source.to_reader().read_next_batch() if rows else None
+        return batch if batch is not None and batch.num_rows == rows else None
 
-    def one_row(self, op: str, values: list[Any]) -> Frame:
-        return TableFrame(op, arrow_scalars.one_row(op, self.table, values, list(self.source.schema)), False)
+    def of_batches(self, batches: list[Any]) -> Any:
+        return pa.Table.from_batches(batches, self.schema)
 
-
-class BatchExport:
-    """A record batch without `__arrow_c_stream__`: pyarrow's export of streams takes more than twice as long."""
-
-    __slots__ = ("__arrow_c_array__",)
-
-    def __init__(self, source: Any) -> None:
-        self.__arrow_c_array__ = source.__arrow_c_array__
+    def joined(self, result: _core.ArrowTable) -> Any:
+        return _retyped(pa.table(result), self.schema, result)
 
 
-class RecordBatchFrame(TableFrame):
+class RecordBatchFrame(BatchesFrame):
     """A RecordBatch, which is one chunk by definition."""
 
     __slots__ = ()
 
-    def __init__(self, op: str, source: Any, full: bool) -> None:
-        super().__init__(op, BatchExport(source), full)
-        self.source = source
+    @staticmethod
+    def only_batch(source: Any) -> Any:
+        return source
 
     def back(self, result: _core.ArrowTable) -> Any:
         if result.num_chunks != 1:
             raise OverflowError(
                 "the result does not fit one RecordBatch, because its 32-bit offsets would overflow: pass a Table"
             )
-        return _retyped(pa.record_batch(result), self.source.schema, result)
+        return super().back(result)
+
+    def of_batches(self, batches: list[Any]) -> Any:
+        return batches[0]
+
+    def joined(self, result: _core.ArrowTable) -> Any:
+        return _retyped(pa.record_batch(result), self.schema, result)
 
 
 class ColumnFrame(ArrowFrame):

@@ -36,8 +36,7 @@ class SelectedRows:
     @cached_property
     def replaced(self) -> tuple[Any, Any]:
         """The rows of the target (of `size` rows) that are replaced, and the rows of the source that replace them."""
-        to = np.flatnonzero(self.positions >= self.size)
-        return to, self.positions[to] - self.size
+        return self.rows.replaced(self.size)
 
 
 def values_of(column: Any) -> Any:
@@ -76,7 +75,7 @@ def merged(target: Any, source: Any, selected: SelectedRows) -> Any:
         return both.array.take(selected.positions)
     to, rows = selected.replaced
     source = source.take(rows)
-    if isinstance(target.dtype, pd.CategoricalDtype):
+    if isinstance(target.dtype, pd.CategoricalDtype) and source.dtype != target.dtype:
         source = source.set_categories(target.categories)
     result = target.copy()
     result[to] = source

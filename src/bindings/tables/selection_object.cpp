@@ -1,5 +1,6 @@
 // selection_object.cpp: converts the arguments of `_core.Selection` to requests and maps, and its results to arrays.
 #include <algorithm>
+#include <cstring>
 
 #include "bindings/arguments/big_integers.h"
 #include "bindings/devices/device_operands.h"
@@ -246,6 +247,11 @@ py::object to_ndarray(const arrow::Buffer& buffer, int64_t count, PyArray_Descr*
   return array;
 }
 
+py::object to_int64_array(const arrow::Buffer& buffer, int64_t count) {
+  const auto dtype = py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyArray_DescrFromType(NPY_INT64)));
+  return to_ndarray(buffer, count, reinterpret_cast<PyArray_Descr*>(dtype.ptr()));
+}
+
 py::object positions(const NamedSelection& self) {
   const int64_t count = self.rows.count();
   const table::NewBuffer numbers = table::allocate(table::bytes_of_values(count, 8));
@@ -253,8 +259,23 @@ py::object positions(const NamedSelection& self) {
     self.rows.positions(sharing, reinterpret_cast<int64_t*>(numbers.data));
     return true;
   });
-  const auto dtype = py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyArray_DescrFromType(NPY_INT64)));
-  return to_ndarray(numbers.buffer, count, reinterpret_cast<PyArray_Descr*>(dtype.ptr()));
+  return to_int64_array(numbers.buffer, count);
+}
+
+py::tuple replaced(const NamedSelection& self, int64_t size) {
+  std::vector<int64_t> to;
+  std::vector<int64_t> from;
+  with_sharing(self.op, self.rows.count() < table::kFewRows, [&](const table::Sharing& sharing) {
+    self.rows.replaced(sharing, size, to, from);
+    return true;
+  });
+  const auto array_of = [](const std::vector<int64_t>& rows) {
+    const auto count = static_cast<int64_t>(rows.size());
+    const table::NewBuffer numbers = table::allocate(table::bytes_of_values(count, 8));
+    if (count > 0) std::memcpy(numbers.data, rows.data(), rows.size() * 8);
+    return to_int64_array(numbers.buffer, count);
+  };
+  return py::make_tuple(array_of(to), array_of(from));
 }
 
 py::object take(const NamedSelection& self, const py::sequence& arrays) {
@@ -302,6 +323,7 @@ void bind_selection(py::module_& module) {
       .def_property_readonly("count", [](const NamedSelection& self) { return self.rows.count(); })
       .def_property_readonly("missing", [](const NamedSelection& self) { return self.rows.missing(); })
       .def("positions", &positions)
+      .def("replaced", &replaced, py::arg("size"))
       .def("take", &take, py::arg("arrays"));
   forbid_new(module.attr("Selection"));
   py::class_<ArrowTable> table(module.attr("ArrowTable"));

@@ -1,0 +1,117 @@
+// pyarrow_batches.cpp: implements pyarrow_batches.h.
+#include "bindings/tables/pyarrow_batches.h"
+
+#include <array>
+#include <utility>
+
+#include "arrow/exchange.h"
+#include "bindings/python_errors.h"
+#include "bindings/tables/arrow_capsules.h"
+#include "bindings/tables/table_call.h"
+#include "core/error.h"
+
+namespace gs {
+namespace {
+
+// An Arrow struct that is released unless its consumer has taken it over.
+template <class Struct>
+struct Owned {
+  Struct filled{};
+  Owned() = default;
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  ~Owned() {
+    auto& part = owned_part(filled);
+    if (part.release != nullptr) part.release(&part);
+  }
+  py::int_ address() const { return py::int_(reinterpret_cast<uintptr_t>(&filled)); }
+};
+
+py::object call_method(const py::handle& object, PyObject* name, const py::handle& argument) {
+  PyObject* const arguments[] = {object.ptr(), argument.ptr()};
+  auto answer = py::reinterpret_steal<py::object>(
+      PyObject_VectorcallMethod(name, arguments, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
+  if (!answer) throw py::error_already_set();
+  return answer;
+}
+
+// The types of recent schemas of pyarrow. Schemas are immutable, and pyarrow compares two objects of one C++ schema by
+// its address. Guarded by the GIL.
+class KnownSchemas {
+ public:
+  std::shared_ptr<const arrow::Type> type_of(const py::object& schema) {
+    for (std::size_t i = 0; i < known_.size(); ++i) {
+      const Known& known = known_[(last_ + i) % known_.size()];
+      if (!known.type) continue;
+      std::shared_ptr<const arrow::Type> type = known.type;  // the comparison may let other threads run
+      if (!equals(schema, known.schema)) continue;
+      return type;
+    }
+    Owned<ArrowSchema> exported;
+    static PyObject* const name = PyUnicode_InternFromString("_export_to_c");
+    call_method(schema, name, exported.address());
+    auto type = std::make_shared<const arrow::Type>(arrow::import_type(&exported.filled));
+    last_ = (last_ + known_.size() - 1) % known_.size();
+    known_[last_] = {schema, type};
+    return type;
+  }
+
+ private:
+  struct Known {
+    py::object schema;
+    std::shared_ptr<const arrow::Type> type;
+  };
+
+  static bool equals(const py::object& a, const py::object b) {
+    if (a.is(b)) return true;
+    static PyObject* const name = PyUnicode_InternFromString("equals");
+    PyObject* const arguments[] = {a.ptr(), b.ptr(), Py_True};  // with the metadata
+    const auto answer = py::reinterpret_steal<py::object>(PyObject_VectorcallMethod(name, arguments, 3, nullptr));
+    if (!answer) throw py::error_already_set();
+    return answer.ptr() == Py_True;
+  }
+
+  std::array<Known, 8> known_;
+  std::size_t last_ = 0;
+};
+
+ArrowTable of_batch(const py::object& batch, const py::object& schema, bool full, const std::string& op) {
+  static auto& schemas = *new KnownSchemas;  // never freed: it has references to Python objects
+  static PyObject* const name = PyUnicode_InternFromString("_export_to_c_device");
+  try {
+    arrow::Chunked data;
+    data.type = schemas.type_of(schema);
+    Owned<ArrowDeviceArray> exported;
+    call_method(batch, name, exported.address());
+    if (exported.filled.device_type != arrow::kDeviceCpu) throw ExchangeError("memory of pyarrow on a GPU");
+    data.chunks.push_back(
+        arrow::import_array(&exported.filled.array, *data.type, full ? arrow::Check::full : arrow::Check::structure));
+    return ArrowTable(table::to_frame(std::move(data), true));
+  } catch (const ExchangeError&) {
+    raise_table_error(op);
+  }
+}
+
+py::object to_batches(const ArrowTable& self, const ArrowTable& source, const py::object& import_batch,
+                      const py::object& schema) {
+  self.require_host();
+  const arrow::Chunked& data = self.frame().data;
+  if (data.type != source.frame().data.type) return py::none();
+  py::list batches;
+  for (const arrow::Array& chunk : data.chunks) {
+    Owned<ArrowArray> exported;
+    arrow::export_array(chunk, *data.type, &exported.filled);
+    batches.append(import_batch(exported.address(), schema));
+  }
+  return batches;
+}
+
+}  // namespace
+
+void bind_pyarrow_batches(py::module_& module) {
+  py::class_<ArrowTable> table(module.attr("ArrowTable"));
+  table.def_static("of_batch", &of_batch, py::arg("batch"), py::arg("schema"), py::arg("full"), py::arg("op"));
+  table.def("to_batches", &to_batches, py::arg("source"), py::arg("import_batch"), py::arg("schema"));
+}
+
+}  // namespace gs
