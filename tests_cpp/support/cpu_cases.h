@@ -339,7 +339,16 @@ inline std::vector<RunSetup> run_setups() {
   RunSetup all_ways = both;
   all_ways.name = "gather instructions, ahead and stream, threads";
   for (RunSetup* setup : {&gathers, &all_ways}) setup->tuning.gather_percent = 0;
-  std::vector<RunSetup> all = {usual, general, ahead, runs, stream, both, threads, ranges, many, gathers, all_ways};
+  RunSetup tiles{"tiles", {}, 1};
+  RunSetup small_tiles = threads;
+  small_tiles.name = "small tiles, threads";
+  small_tiles.tuning.tile_bytes = 200;
+  RunSetup ordered_tiles = ranges;  // tiles of ranges of points
+  ordered_tiles.name = "small tiles, threads by ranges";
+  ordered_tiles.tuning.tile_bytes = 64;
+  for (RunSetup* setup : {&tiles, &small_tiles, &ordered_tiles}) setup->tuning.walk_points = 1;
+  std::vector<RunSetup> all = {usual,  general, ahead, runs,        stream,        both,    threads,
+                               ranges, many,    tiles, small_tiles, ordered_tiles, gathers, all_ways};
   for (RunSetup& setup : all) {
     setup.tuning.byte_tables = host::has_byte_permutations();
     setup.tuning.byte_run = 1;

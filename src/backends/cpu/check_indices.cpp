@@ -7,6 +7,7 @@
 #include <new>
 #include <numeric>
 
+#include "backends/cpu/packed_tiles.h"
 #include "host/thread_pool.h"
 
 namespace gs::cpu {
@@ -96,14 +97,56 @@ bool check_chunk(void* context, int64_t chunk) {
   return work.check(*work.job, first, std::min(first + work.chunk, work.job->count), work.positions, work.bytes);
 }
 
+struct TileCheck {
+  CheckIndices check;
+  const Tuning* tuning;
+  const Tiling* tiling;
+  const Buffers* buffers;
+  int bytes;
+  int64_t tiles;  // of a work chunk
+};
+
+bool check_tile_chunk(void* context, int64_t chunk) {
+  const auto& work = *static_cast<TileCheck*>(context);
+  TilePacker packer(*work.tiling, *work.buffers, Direction::gather);
+  if (!packer.has_memory()) throw std::bad_alloc();
+  const int64_t end = std::min((chunk + 1) * work.tiles, work.tiling->tiles);
+  for (int64_t tile = chunk * work.tiles; tile < end; ++tile) {
+    packer.load(tile);
+    Prepared prepared;
+    prepare(packer.plan(), packer.buffers(), Direction::gather, *work.tuning, prepared);
+    prepared.job.stream = false;
+    if (!work.check(prepared.job, 0, prepared.job.count, packer.buffers().dense, work.bytes)) return false;
+    packer.store();
+  }
+  return true;
+}
+
+// As has_bad, for indices whose positions are packed tile by tile.
+bool check_tiles(CheckIndices check, const Tuning& tuning, const Tiling& tiling, const Buffers& buffers, int bytes,
+                 const RunOptions& options) {
+  TileCheck work{check, &tuning, &tiling, &buffers, bytes, 1};
+  const int64_t shares = int64_t{options.threads} * kChunksPerThread;
+  const int64_t most = std::max(kMaxScanPoints / tiling.points, (tiling.tiles >> 31) + 1);
+  work.tiles = std::clamp<int64_t>(tiling.tiles / shares, 1, most);
+  host::InterruptPoller poller(options.interrupted);
+  return !host::run_task(options.threads,
+                         {(tiling.tiles + work.tiles - 1) / work.tiles, check_tile_chunk, &work, &poller});
+}
+
 // Checks the indices of a reading plan. Returns true if one is bad, and if the check was interrupted.
 bool has_bad(Run run, const Tuning& tuning, const Plan& reading, const Buffers& buffers, std::byte* positions,
              int bytes, const RunOptions& options) {
   Buffers memory;
   memory.index = buffers.index;
-  Prepared prepared;
-  prepare(reading, memory, Direction::gather, tuning, prepared);
+  const std::optional<Tiling> tiling = tiling_of_check(reading, tuning, positions != nullptr);
   const CheckIndices check = check_of(run);
+  if (tiling && tiling->is_tiled) {
+    memory.dense = positions;
+    return check_tiles(check, tuning, *tiling, memory, bytes, options);
+  }
+  Prepared prepared;
+  prepare(tiling ? tiling->plan : reading, memory, Direction::gather, tuning, prepared);
   const int64_t count = prepared.job.count;
   if (count < tuning.serial_points) return !check(prepared.job, 0, count, positions, bytes);
   const Scan scan(reading, memory, count, options.threads);

@@ -5,9 +5,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
-#include <memory>
 
+#include "backends/cpu/packed_tiles.h"
 #include "host/memory_pool.h"
 #include "host/thread_pool.h"
 
@@ -19,15 +20,16 @@ struct ColumnTiles {
   const Tuning* tuning;
   const Plan* plan;
   const Buffers* buffers;
-  int64_t columns;
+  ColumnTiling tiling;
   int64_t per_matrix;  // number of tiles
   bool stream;
   std::atomic<bool> bad = false;
 };
 
-struct Release {
-  void operator()(void* memory) const { host::release(memory); }
-};
+// Whether each coordinate along an axis belongs to another matrix of the source array.
+bool counts_matrices(const Space& space, const ColumnTiling& tiling, int axis) {
+  return axis != tiling.axis && space.stride(kIndexed, axis) != 0;
+}
 
 // Copies rows of `bytes` bytes, `stride` bytes apart, to contiguous memory.
 void pack(std::byte* target, const std::byte* source, int64_t rows, int64_t stride, int64_t bytes) {
@@ -43,25 +45,31 @@ void pack(std::byte* target, const std::byte* source, int64_t rows, int64_t stri
 }
 
 bool gather_tile(const ColumnTiles& tiles, int64_t number) {
-  const int last = tiles.plan->space.rank() - 1;
+  const ColumnTiling& tiling = tiles.tiling;
+  const Space& space = tiles.plan->space;
   Buffers buffers = *tiles.buffers;
   int64_t matrix = number / tiles.per_matrix;
-  const int64_t first = number % tiles.per_matrix * tiles.columns;
+  const int64_t first = number % tiles.per_matrix * tiling.columns;
   Plan part =
-      sliced(*tiles.plan, buffers, last, first, std::min(first + tiles.columns, tiles.plan->space.extent(last)));
-  for (int axis = last - 2; axis >= 0; --axis) {
-    const int64_t at = matrix % part.space.extent(axis);
-    matrix /= part.space.extent(axis);
+      sliced(*tiles.plan, buffers, tiling.axis, first, std::min(first + tiling.columns, space.extent(tiling.axis)));
+  for (int axis = space.rank() - 1; axis >= 0; --axis) {
+    if (!counts_matrices(space, tiling, axis)) continue;
+    const int64_t at = matrix % space.extent(axis);
+    matrix /= space.extent(axis);
     part = sliced(part, buffers, axis, at, at + 1);
   }
-  const int64_t bytes = part.space.extent(last) * part.unit;
+  const int64_t bytes = part.space.extent(tiling.axis) * part.unit;
   IndexArray& index = part.index[0];
-  const std::unique_ptr<void, Release> tile(host::allocate(static_cast<std::size_t>(index.extent * bytes)));
-  pack(static_cast<std::byte*>(tile.get()), buffers.indexed, index.extent, index.step, bytes);
+  const TileMemory tile(static_cast<std::byte*>(host::allocate(static_cast<std::size_t>(index.extent * bytes))));
+  pack(tile.get(), buffers.indexed, index.extent, index.step, bytes);
   index.step = bytes;
-  buffers.indexed = static_cast<std::byte*>(tile.get());
+  buffers.indexed = tile.get();
+  const std::optional<Tiling> walk = tiling_of(part, *tiles.tuning, Direction::gather);
+  if (walk && walk->is_tiled) {
+    return move_tiles(tiles.run, *tiles.tuning, *walk, buffers, Direction::gather, tiles.stream);
+  }
   Prepared prepared;
-  prepare(part, buffers, Direction::gather, *tiles.tuning, prepared);
+  prepare(walk ? walk->plan : part, buffers, Direction::gather, *tiles.tuning, prepared);
   prepared.job.stream = tiles.stream && prepared.job.packed;
   return tiles.run(prepared.job, 0, prepared.job.count);
 }
@@ -75,35 +83,40 @@ bool run_tile(void* context, int64_t chunk) {
 
 }  // namespace
 
-int64_t column_tile_width(const Plan& plan, const Tuning& tuning, Direction direction) {
+ColumnTiling column_tiling_of(const Plan& plan, const Tuning& tuning, Direction direction) {
   const Space& space = plan.space;
-  const int last = space.rank() - 1;
-  if (direction != Direction::gather || tuning.general || plan.kind != PlanKind::axis || last < 1) return 0;
+  if (direction != Direction::gather || tuning.general || !is_element(plan.unit)) return {};
+  if (plan.index.size() != 1 || !plan.fold.empty() || space.rank() < 2 || !is_far(plan, tuning)) return {};
   const IndexArray& index = plan.index[0];
-  if (space.stride(kIndexed, last - 1) != 0 || index.extent < 2 || !is_far(plan, tuning)) return 0;
-  if (space.extent(last - 1) < index.extent / kTileRowsPerUse) return 0;
+  int side = -1;
+  int64_t rows = 1;  // of the result
+  for (int axis = 0; axis < space.rank(); ++axis) {
+    if (space.stride(kIndexed, axis) == plan.unit && space.stride(kIndex, axis) != 0) side = axis;
+    if (space.stride(kIndexed, axis) == 0) rows *= space.extent(axis);
+  }
+  if (side < 0 || index.extent < 2 || rows < index.extent / kTileRowsPerUse) return {};
+  if (std::abs(index.step) < space.extent(side) * plan.unit) return {};
   for (int64_t bytes = kTileRowBytes; bytes >= 64; bytes /= 2) {
     if (index.extent > tuning.l2_bytes / kTilePartOfL2 / bytes) continue;
     const int64_t columns = bytes / plan.unit;
-    if (space.extent(last) >= 2 * columns) return columns;
+    if (space.extent(side) >= 2 * columns) return {side, columns};
   }
-  return 0;
+  return {};
 }
 
-Outcome gather_column_tiles(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers, int64_t columns,
+Outcome gather_column_tiles(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
                             const RunOptions& options) {
   const Space& space = plan.space;
-  const int last = space.rank() - 1;
-  ColumnTiles tiles{run,
-                    &tuning,
-                    &plan,
-                    &buffers,
-                    columns,
-                    (space.extent(last) + columns - 1) / columns,
-                    streaming(plan, tuning, Direction::gather).is_met()};
-  const int64_t matrices = space.count() / space.extent(last) / space.extent(last - 1);
+  const ColumnTiling tiling = column_tiling_of(plan, tuning, Direction::gather);
+  int64_t matrices = 1;
+  for (int axis = 0; axis < space.rank(); ++axis) {
+    if (counts_matrices(space, tiling, axis)) matrices *= space.extent(axis);
+  }
+  const int64_t per_matrix = (space.extent(tiling.axis) + tiling.columns - 1) / tiling.columns;
+  ColumnTiles tiles{
+      run, &tuning, &plan, &buffers, tiling, per_matrix, streaming(plan, tuning, Direction::gather).is_met(), {}};
   host::InterruptPoller poller(options.interrupted);
-  const host::Task task{matrices * tiles.per_matrix, run_tile, &tiles, &poller};
+  const host::Task task{matrices * per_matrix, run_tile, &tiles, &poller};
   if (host::run_task(options.threads, task)) return Outcome::done;
   return tiles.bad.load() ? Outcome::bad_index : Outcome::interrupted;
 }

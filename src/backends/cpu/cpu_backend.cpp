@@ -11,6 +11,7 @@
 #include "backends/cpu/marked_targets.h"
 #include "backends/cpu/measure_gathers.h"
 #include "backends/cpu/move_points.h"
+#include "backends/cpu/packed_tiles.h"
 #include "backends/cpu/parallel_scatter.h"
 #include "backends/cpu/plan_form.h"
 #include "backends/cpu/small_move.h"
@@ -108,12 +109,12 @@ Outcome move_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers
   }
   if (plan.space.count() == 0) return Outcome::done;
   if (may_meet(plan, direction)) return scatter_with(run, tuning, plan, buffers, options);
+  const std::optional<Tiling> tiling = tiling_of(plan, tuning, direction);
+  const Plan& walk = tiling ? tiling->plan : plan;
   Prepared prepared;
-  prepare(plan, buffers, direction, tuning, prepared);
-  const Form form = form_of(plan, tuning, direction, prepared.job);
-  if (form == Form::column_tiles) {
-    return gather_column_tiles(run, tuning, plan, buffers, column_tile_width(plan, tuning, direction), options);
-  }
+  prepare(walk, buffers, direction, tuning, prepared);
+  const Form form = form_of(walk, tuning, direction, prepared.job);
+  if (form == Form::column_tiles) return gather_column_tiles(run, tuning, walk, buffers, options);
   if (form == Form::short_gather) {
     const ShortGather gather = short_gather_of(run, plan.index[0].type, plan.unit);
     const bool good =
@@ -124,7 +125,8 @@ Outcome move_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers
       finds_outside_early(run, tuning, plan, buffers, options)) {
     return Outcome::bad_index;
   }
-  return move_points(run, tuning, plan, prepared.job, options);
+  if (tiling && tiling->is_tiled) return move_packed_tiles(run, tuning, *tiling, buffers, direction, options);
+  return move_points(run, tuning, walk, prepared.job, options);
 }
 
 namespace {

@@ -8,6 +8,7 @@
 #include "backends/cpu/parallel_scatter.h"
 #include "backends/cpu/plan_form.h"
 #include "backends/cpu/prepare.h"
+#include "backends/cpu/tiling.h"
 
 namespace gs::cpu {
 namespace {
@@ -58,14 +59,18 @@ std::vector<Decision> decisions_of(const Tuning& tuning, const Plan& plan, Direc
                                    int available) {
   std::vector<Decision> all;
   if (plan.space.count() == 0) return all;
+  const std::optional<Tiling> tiling = tiling_of(plan, tuning, direction);
+  const Plan& walk = tiling ? tiling->plan : plan;
   Prepared prepared;
   Buffers no_memory;
   no_memory.index.resize(plan.index.size(), nullptr);
-  prepare(plan, no_memory, direction, tuning, prepared);
+  prepare(walk, no_memory, direction, tuning, prepared);
   const bool reduces = direction == Direction::scatter && combine.reduce != Reduce::set;
   all.push_back(threads_decision(tuning, plan, direction, available));
-  if (column_tile_width(plan, tuning, direction) > 0) {
+  if (column_tiling_of(walk, tuning, direction).columns > 0) {
     all.push_back(by("column tiles", "yes", farness(plan, tuning)));
+  } else if (tiling && tiling->is_tiled) {
+    all.push_back(without("packed tiles", "yes", "the last axis is not the fast one of every array"));
   } else {
     all.push_back(prefetch_decision(tuning, plan, prepared.job, reduces));
   }

@@ -89,6 +89,7 @@ std::string form_name(const Plan& plan, Form form) {
     case Form::byte_table: return "byte table";
     case Form::short_gather: return "short";
     case Form::column_tiles: return "column tiles";
+    case Form::packed_tiles: return "packed tiles";
     case Form::blocks: break;
   }
   // The kind of a plan of small units says which special form it is for; blocks serve what that form does not.

@@ -14,6 +14,7 @@
 #include "backends/cpu/kernel_levels.h"
 #include "backends/cpu/marked_targets.h"
 #include "backends/cpu/move_points.h"
+#include "backends/cpu/packed_tiles.h"
 #include "backends/cpu/partitioned_scatter.h"
 #include "backends/cpu/records.h"
 #include "backends/cpu/row_counts.h"
@@ -23,7 +24,7 @@
 namespace gs::cpu {
 namespace {
 
-// The targets that one work chunk of a task writes.
+// What one work chunk of a task writes.
 struct TaskPart {
   AddressRange own;   // only targets that begin in this range
   int axis = -1;      // not -1: only the points [begin, end) along this axis of the space
@@ -78,8 +79,8 @@ void prepare_scatter(const Scatter& scatter, const Plan& plan, const Buffers& bu
       {owns_all, in_pieces, job.apply != nullptr, job.totals.record != nullptr, job.apply_elements != nullptr});
 }
 
-bool run_points(const Round& round, const Plan& plan, const Buffers& buffers, const TaskPart& part, int64_t first,
-                int64_t last) {
+bool run_range(const Round& round, const Plan& plan, const Buffers& buffers, const TaskPart& part, int64_t first,
+               int64_t last) {
   Prepared prepared;
   const bool owns_all = part.own.low == 0 && part.own.high == UINT64_MAX;
   const bool in_pieces = part.axis < 0 && part.end > 0;
@@ -100,6 +101,22 @@ bool run_points(const Round& round, const Plan& plan, const Buffers& buffers, co
     }
   }
   return round.scatter->run(job, first, last);
+}
+
+// Moves the points [first, last) in the order of their tiling, if they have one.
+bool run_points(const Round& round, const Plan& plan, const Buffers& buffers, const TaskPart& part, int64_t first,
+                int64_t last) {
+  Buffers range = buffers;
+  std::optional<Tiling> tiling;
+  const std::optional<Plan> rows = whole_rows(plan, range, first, last);
+  if (rows) tiling = tiling_of(*rows, *round.scatter->tuning, Direction::scatter);
+  if (!tiling) return run_range(round, plan, buffers, part, first, last);
+  TilePacker tile(*tiling, range, Direction::scatter);
+  for (int64_t number = 0; number < tiling->tiles; ++number) {
+    tile.load(number);
+    if (!run_range(round, tile.plan(), tile.buffers(), part, 0, tile.plan().space.count())) return false;
+  }
+  return true;
 }
 
 bool run_part(void* context, int64_t chunk) {
@@ -131,6 +148,8 @@ Outcome run_parts(const Scatter& scatter, const std::vector<TaskPart>& parts, co
   if (!many && scatter.options.interrupted != nullptr) {
     const int64_t by_bytes = kRoundBytes / std::max<int64_t>(scatter.plan->unit, 1);
     step = std::max<int64_t>(std::min(scatter.tuning->round_points, by_bytes), 1);
+    const int64_t row = scatter.plan->space.rank() > 0 ? count / scatter.plan->space.extent(0) : 1;
+    if (step > row) step -= step % row;  // whole rows, which tiles can be made of
   }
   Round round{&scatter, &parts, sum, 0, 0};
   host::InterruptPoller poller(scatter.options.interrupted);
@@ -146,8 +165,7 @@ Outcome run_parts(const Scatter& scatter, const std::vector<TaskPart>& parts, co
   return Outcome::done;
 }
 
-// Slices of an axis along which the indexed side has a stride. Points of different slices never have the same target,
-// because the elements of the indexed side do not overlap.
+// Slices of an axis along which the indexed side has a stride. Points of different slices never share a target.
 std::vector<TaskPart> slices(const Scatter& scatter, AddressRange own) {
   const Space& space = scatter.plan->space;
   std::vector<TaskPart> parts;
@@ -324,8 +342,7 @@ Outcome reduce_in_pieces(const Scatter& scatter, const Appliers& appliers, const
     Scatter piece = scatter;
     piece.plan = &plan;
     piece.buffers = &buffers;
-    const Outcome outcome = reduce_in_windows(piece, appliers, combine);
-    if (outcome != Outcome::done) return outcome;
+    if (const Outcome outcome = reduce_in_windows(piece, appliers, combine); outcome != Outcome::done) return outcome;
   }
   return Outcome::done;
 }
@@ -393,6 +410,7 @@ Form form_of_parallel_scatter(Run run, const Plan& plan, const Tuning& tuning, c
   form.has_totals = form.reduces && !combines_directly(combine);
   const Keep keep = counts_are_long(plan, tuning, combine) ? Keep::long_count : Keep::count;
   const ApplyStep step = form.has_totals ? ApplyStep::accumulate : ApplyStep::direct;
+  if (tiling_of(plan, tuning, Direction::scatter)) return Form::packed_tiles;
   form.has_kernel = !form.reduces || appliers_of(run).elements(combine, step, keep) != nullptr;
   if (form.has_totals) form.owns_all = false;  // a window of totals is a range of the targets
   return form_of_scatter(plan, prepared.job, form);

@@ -3,6 +3,7 @@
 
 #include "backends/cpu/column_tiles.h"
 #include "backends/cpu/prepare.h"
+#include "backends/cpu/tiling.h"
 
 namespace gs::cpu {
 namespace {
@@ -23,16 +24,19 @@ bool is_short_gather(const Plan& plan, const Tuning& tuning, const Job& job) {
 }  // namespace
 
 Form form_of(const Plan& plan, const Tuning& tuning, Direction direction, const Job& job) {
-  if (column_tile_width(plan, tuning, direction) > 0) return Form::column_tiles;
+  if (column_tiling_of(plan, tuning, direction).columns > 0) return Form::column_tiles;
   return is_short_gather(plan, tuning, job) ? Form::short_gather : job.form;
 }
 
 Form form_of(const Plan& plan, const Tuning& tuning, Direction direction) {
+  const std::optional<Tiling> tiling = tiling_of(plan, tuning, direction);
+  const Plan& walk = tiling ? tiling->plan : plan;
   Prepared prepared;
   Buffers no_memory;
   no_memory.index.resize(plan.index.size(), nullptr);
-  prepare(plan, no_memory, direction, tuning, prepared);
-  return form_of(plan, tuning, direction, prepared.job);
+  prepare(walk, no_memory, direction, tuning, prepared);
+  const Form form = form_of(walk, tuning, direction, prepared.job);
+  return tiling && tiling->is_tiled && form != Form::column_tiles ? Form::packed_tiles : form;
 }
 
 }  // namespace gs::cpu

@@ -9,7 +9,7 @@ namespace gs::cpu {
 // The form of a plan that moves as one: of a gather, or of a scatter whose points have different targets.
 Form form_of(const Plan& plan, const Tuning& tuning, Direction direction);
 
-// The same decision for a plan whose job is prepared already.
+// The same decision for a plan that is walked as it is, whose job is prepared already.
 Form form_of(const Plan& plan, const Tuning& tuning, Direction direction, const Job& job);
 
 }  // namespace gs::cpu

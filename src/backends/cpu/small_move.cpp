@@ -4,6 +4,7 @@
 #include "backends/cpu/kernel_levels.h"
 #include "backends/cpu/parallel_scatter.h"
 #include "backends/cpu/plan_form.h"
+#include "backends/cpu/tiling.h"
 
 namespace gs::cpu {
 namespace {
@@ -85,7 +86,7 @@ std::unique_ptr<SmallMove> small_move_with(Run kernels, const Tuning& tuning, co
   for (const IndexArray& index : plan.index) {
     if (index.extent == 0) return nullptr;
   }
-  if (points > tuning.round_points) return nullptr;
+  if (points > tuning.round_points || tiling_of(plan, tuning, direction)) return nullptr;
   const int threads = may_meet(plan, direction) ? scatter_threads(plan, tuning, 2) : cut(plan, tuning, 2).threads;
   if (threads > 1) return nullptr;
   return std::make_unique<Small>(kernels, tuning, plan, direction, index_distance);

@@ -8,8 +8,9 @@
 
 namespace gs::cpu {
 
-// A move whose decisions are made; index array a begins a * index_distance bytes after the first. Null if threads may
-// pay, there is nothing to move, an axis has no positions, or the plan has a mask, a fill rule or no index array.
+// A move whose decisions are made; index array a begins a * index_distance bytes after the first. Null if threads or
+// tiles may pay, there is nothing to move, an axis has no positions, or the plan has a mask, a fill rule or no index
+// array.
 std::unique_ptr<SmallMove> small_move_with(Run kernels, const Tuning& tuning, const Plan& plan, Direction direction,
                                            int64_t index_distance);
 

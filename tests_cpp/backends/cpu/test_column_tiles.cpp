@@ -7,6 +7,22 @@
 using namespace gs;
 using namespace gs::test;
 
+namespace {
+
+Space swapped(const Space& space, int a, int b) {
+  Space other = space;
+  for (int axis : {a, b}) {
+    const int from = a + b - axis;
+    other.set_extent(axis, space.extent(from));
+    for (int operand = 0; operand < space.operands(); ++operand) {
+      other.stride(operand, axis) = space.stride(operand, from);
+    }
+  }
+  return other;
+}
+
+}  // namespace
+
 TEST_CASE("column tiles, with batches, odd widths, every unit and rule") {
   for (const std::string& level : levels()) {
     Random random(99);
@@ -43,6 +59,8 @@ TEST_CASE("column tiles, with batches, odd widths, every unit and rule") {
         for (int operand = 0; operand < 5; ++operand) plan.space.stride(operand, axis) = strides[axis][operand];
         if (!spec.masked) plan.space.stride(kMask, axis) = 0;
       }
+      // Columns of the source array may be rows of the result.
+      if (random.chance(30)) plan.space = swapped(plan.space, 1, 2);
       IndexArray index;
       index.type = spec.type;
       index.extent = rows;
@@ -60,7 +78,7 @@ TEST_CASE("column tiles, with batches, odd widths, every unit and rule") {
         setup.tuning.far_bytes = 1;
         setup.tuning.l2_bytes = 2 * rows * (random.chance(50) ? 64 : 128);
         if (random.chance(50)) setup.tuning.stream_bytes = setup.tuning.stream_late_bytes = 1;
-        const int64_t width = cpu::column_tile_width(plan, setup.tuning, Direction::gather);
+        const int64_t width = cpu::column_tiling_of(plan, setup.tuning, Direction::gather).columns;
         if (wanted >= rows && !spec.masked && width == 0) FAIL("no tiles for a plan that is made for them");
         if (!agrees(test, Direction::gather, level, setup)) {
           FAIL("level " << level << ", unit " << unit << ", rows " << rows << ", columns " << columns << ", wanted "
@@ -77,7 +95,7 @@ TEST_CASE("tiles are for far matrices with a row that many points use") {
   tuning.far_bytes = 1 << 20;
   tuning.l2_bytes = 1 << 20;
   const auto width = [&](const Plan& plan, Direction direction = Direction::gather) {
-    return cpu::column_tile_width(plan, tuning, direction);
+    return cpu::column_tiling_of(plan, tuning, direction).columns;
   };
   constexpr int64_t kRows = 1024;
   constexpr int64_t kColumns = 4096;

@@ -30,6 +30,7 @@ enum class Form : uint8_t {
   byte_table,    // a lookup table of bytes, indexed by bytes, that fits into registers
   short_gather,  // a few small units along one axis, by a kernel that needs no job
   column_tiles,  // a gather along another axis than the last; the plans of its tiles have forms of their own
+  packed_tiles,  // a walk that packs operands tile by tile; the plans of its tiles have forms of their own
 };
 
 // What is prefetched while a block is moved.
@@ -188,7 +189,7 @@ struct Job {
   bool whole_lines;  // scatter: every target consists of whole cache lines
   bool gathers;      // Form::vectors: units are loaded by gather instructions
   bool general;      // no fast path: the path that all others are checked against
-  Form form;         // not short_gather and not column_tiles, which are no jobs
+  Form form;         // not short_gather and not the forms of tiles, which are no jobs
   JobStep step;
   Ahead ahead;
   int block;           // points per block
