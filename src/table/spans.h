@@ -1,6 +1,8 @@
 // spans.h: copies the bytes between two offsets, row by row: the characters of strings or the items of lists.
 #pragma once
 
+#include <cstring>
+
 #include "backends/backend.h"
 #include "table/memory.h"
 #include "table/picks.h"
@@ -90,12 +92,13 @@ class Copier {
  public:
   // An offset counts `item` bytes. No row of the result is longer than 2^63 bytes, because no source is.
   Copier(const ColumnKernels& kernels, const SmallVector<Ends, 2>& ends, const SmallVector<const std::byte*, 2>& bytes,
-         int64_t item, const Picks& picks, const std::byte* starts, bool far, bool stream)
+         int64_t item, const Picks& picks, const uint64_t* valid, const std::byte* starts, bool far, bool stream)
       : kernels_(kernels),
         ends_(ends),
         bytes_(bytes),
         item_(item),
         picks_(picks),
+        valid_(valid),
         starts_(starts),
         far_(far),
         stream_(stream) {}
@@ -103,10 +106,8 @@ class Copier {
   bool copy(int64_t begin, int64_t end, int64_t base, std::byte* offsets, std::byte* target) const {
     if (begin == end) return true;
     SpanWriter writer(kernels_, target + base * item_, far_, stream_);
-    const bool good = picks_.ranges == nullptr ? copy_rows(begin, end, base, offsets, writer)
-                                               : copy_ranges(begin, end, base, offsets, writer);
-    if (good) writer.finish();
-    return good;
+    return picks_.ranges == nullptr ? copy_rows(begin, end, base, offsets, writer)
+                                    : copy_ranges(begin, end, base, offsets, writer);
   }
 
  private:
@@ -115,7 +116,13 @@ class Copier {
     for (int p = 0; p < ends_.size(); ++p) pieces.push_back({bytes_[p], ends_[p].high});
     const Overlay* const overlay = picks_.overlay;
     const bool has_two = overlay != nullptr && overlay->last - overlay->first == 1 && overlay->piece == nullptr;
-    const SpanPiece two[] = {pieces[has_two ? overlay->first : 0], pieces[has_two ? overlay->source : 0]};
+    SpanPiece two[] = {pieces[has_two ? overlay->first : 0], pieces[has_two ? overlay->source : 0]};
+    // One row that replaces many is copied to memory with bytes behind it, so that it is a short span.
+    std::byte roomy[2 * SpanGroup::kShort] = {};
+    if (has_two && overlay->row == nullptr && two[1].reach > 0 && two[1].reach * item_ <= SpanGroup::kShort) {
+      std::memcpy(roomy, two[1].bytes, static_cast<std::size_t>(two[1].reach * item_));
+      two[1] = {roomy, two[1].reach + SpanGroup::kShort / item_};
+    }
     int32_t listed[SpanGroup::kMost];
     OffsetRows rows;
     rows.width = sizeof(Offset);
@@ -140,6 +147,7 @@ class Copier {
       before = total;
       writer.next();
     }
+    writer.finish();  // while `roomy` exists
     return true;
   }
 
@@ -168,6 +176,7 @@ class Copier {
           prefetch(ends_[piece].data + start * static_cast<int64_t>(sizeof(Offset)));
           prefetch(ends_[piece].data + (start + length) * static_cast<int64_t>(sizeof(Offset)));
         });
+    if (good) writer.finish();
     return good;
   }
 
@@ -179,17 +188,41 @@ class Copier {
     return true;
   }
 
-  // Copies the bytes of several rows at once, if the rows are contiguous on both sides, else row by row: the result
-  // does not contain the bytes that the offsets of a null row may span.
+  // Copies the bytes of a run of rows, up to each null row: the result does not contain the bytes that the offsets of a
+  // null row may span.
   bool copy_run(int32_t piece, int64_t start, int64_t row, int64_t length, int64_t base, int64_t& at,
                 std::byte* offsets, SpanWriter& writer) const {
-    const int64_t upto = base + static_cast<int64_t>(load<Offset>(offsets, row + length));
-    if (upto == at) return end_rows(row, length, base, offsets);
-    const uint64_t between = offset_at<Offset>(ends_[piece], start + length) - offset_at<Offset>(ends_[piece], start);
-    if (between == static_cast<uint64_t>(upto - at) && copy_items(piece, start, upto - at, writer)) {
-      at = upto;
-      return end_rows(row, length, base, offsets);
+    if (copy_whole(piece, start, row, length, base, at, offsets, writer)) return true;
+    if (valid_ == nullptr) return copy_each(piece, start, row, length, base, at, offsets, writer);
+    const int64_t end = row + length;
+    for (int64_t i = row; i < end;) {
+      const bool is_valid = bit_at(valid_, i);
+      // The rows from i on that are null as row i is, up to the end of a word of the bitmap.
+      const uint64_t rest = (is_valid ? ~valid_[i / 64] : valid_[i / 64]) >> (i & 63);
+      const int64_t same = std::min({rest == 0 ? 64 : int64_t{std::countr_zero(rest)}, 64 - (i & 63), end - i});
+      if (!is_valid) {
+        end_rows(i, same, base, offsets);
+      } else if (!copy_whole(piece, start + (i - row), i, same, base, at, offsets, writer)) {
+        if (!copy_each(piece, start + (i - row), i, same, base, at, offsets, writer)) return false;
+      }
+      i += same;
     }
+    return true;
+  }
+
+  // Copies the bytes of several rows at once and completes their offsets, if the rows are contiguous on both sides.
+  bool copy_whole(int32_t piece, int64_t start, int64_t row, int64_t length, int64_t base, int64_t& at,
+                  std::byte* offsets, SpanWriter& writer) const {
+    const int64_t upto = base + static_cast<int64_t>(load<Offset>(offsets, row + length));
+    const uint64_t between = offset_at<Offset>(ends_[piece], start + length) - offset_at<Offset>(ends_[piece], start);
+    const bool is_whole = between == static_cast<uint64_t>(upto - at);
+    if (upto > at && !(is_whole && copy_items(piece, start, upto - at, writer))) return false;
+    at = upto;
+    return end_rows(row, length, base, offsets);
+  }
+
+  bool copy_each(int32_t piece, int64_t start, int64_t row, int64_t length, int64_t base, int64_t& at,
+                 std::byte* offsets, SpanWriter& writer) const {
     for (int64_t k = 0; k < length; ++k) {
       const int64_t end = base + static_cast<int64_t>(load<Offset>(offsets, row + k + 1));
       if (end > at && !copy_items(piece, start + k, end - at, writer)) return false;
@@ -214,6 +247,7 @@ class Copier {
   const SmallVector<const std::byte*, 2>& bytes_;
   const int64_t item_;
   const Picks& picks_;
+  const uint64_t* const valid_;    // of the rows of the result; null: none is null
   const std::byte* const starts_;  // for rows by number and overlays: the source offset of each row
   const bool far_;
   const bool stream_;

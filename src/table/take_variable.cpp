@@ -90,12 +90,12 @@ Offset difference(Offset a, Offset b) {
   return static_cast<Offset>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
 }
 
-// As sum_lengths, for rows of an overlay; `begin` is a multiple of Overlay::kBlock. The target's rows are read in
-// order, also those that are replaced, whose offsets may be anything. A negative value means that any of the offsets
-// read is out of order.
+// As sum_lengths, for runs of rows, whose offsets are read in order: ranges and overlays, with `begin` a multiple of
+// Overlay::kBlock. The offsets of null rows and of replaced rows may be anything, but are read as well, so a negative
+// value means that any of the offsets is out of order.
 template <class Offset>
-int64_t sum_overlay(const SmallVector<Ends, 2>& ends, const Overlay& overlay, const uint64_t* valid, int64_t begin,
-                    int64_t end, std::byte* target, std::byte* starts) {
+int64_t sum_runs(const SmallVector<Ends, 2>& ends, const Picks& picks, const uint64_t* valid, int64_t begin,
+                 int64_t end, std::byte* target, std::byte* starts) {
   std::byte* const sizes = target + sizeof(Offset);  // the size of row i lies where the total up to its end will be
   Offset wrong = 0;
   const auto size_of = [&](const std::byte* offsets, int64_t row, Offset reach, int64_t i) {
@@ -110,18 +110,32 @@ int64_t sum_overlay(const SmallVector<Ends, 2>& ends, const Overlay& overlay, co
   const auto reach_of = [&](int32_t piece) {
     return static_cast<Offset>(std::min<int64_t>(ends[piece].high, std::numeric_limits<Offset>::max()));
   };
-  overlay.for_each_base(begin, end, [&](int32_t piece, int64_t start, int64_t at, int64_t length) {
+  const auto fetch = [&](int32_t piece, int64_t row) {
+    prefetch(ends[piece].data + row * static_cast<int64_t>(sizeof(Offset)));
+  };
+  const auto visit = [&](int32_t piece, int64_t start, int64_t at, int64_t length) {
+    if (piece == kMissing) {
+      std::memset(sizes + at * static_cast<int64_t>(sizeof(Offset)), 0,
+                  static_cast<std::size_t>(length) * sizeof(Offset));
+      return;
+    }
     const Offset reach = reach_of(piece);
     const std::byte* const offsets = ends[piece].data;
     for (int64_t k = 0; k < length; ++k) size_of(offsets, start + k, reach, at + k);
-  });
-  const int64_t block = begin / Overlay::kBlock;
-  const int64_t last = overlay.before[block + 1];
-  for (int64_t k = overlay.before[block]; k < last; ++k) {
-    const int64_t next = std::min(k + kGroup, last - 1);
-    prefetch(ends[overlay.piece_of(next)].data + overlay.row_of(next) * static_cast<int64_t>(sizeof(Offset)));
-    const int32_t piece = overlay.piece_of(k);
-    size_of(ends[piece].data, overlay.row_of(k), reach_of(piece), begin + overlay.place[k]);
+  };
+  if (picks.overlay == nullptr) {
+    for_each_run(picks, begin, end, visit, [&](int32_t piece, int64_t start, int64_t) { fetch(piece, start); });
+  } else {
+    const Overlay& overlay = *picks.overlay;
+    const int64_t first = overlay.before[begin / Overlay::kBlock];
+    const int64_t last = overlay.before[begin / Overlay::kBlock + 1];
+    if (last - first < end - begin) overlay.for_each_base(begin, end, visit);
+    for (int64_t k = first; k < last; ++k) {
+      const int64_t next = std::min(k + kGroup, last - 1);
+      if (overlay.row != nullptr) fetch(overlay.piece_of(next), overlay.row_of(next));
+      const int32_t piece = overlay.piece_of(k);
+      size_of(ends[piece].data, overlay.row_of(k), reach_of(piece), begin + overlay.place[k]);
+    }
   }
   for (int64_t i = begin; valid != nullptr && i < end; i += 64) {
     const uint64_t is_null = ~valid[i / 64] & low_bits(end - i);
@@ -231,8 +245,7 @@ ResultOffsets find_lengths(const Sharing& sharing, const Type& type, const Piece
         std::byte* const offsets = lengths.offsets.data;
         std::byte* const starts = lengths.starts.get();
         int64_t total = -1;
-        if (picks.overlay != nullptr)
-          total = sum_overlay<Offset>(ends, *picks.overlay, valid, begin, end, offsets, starts);
+        if (!picks.by_rows()) total = sum_runs<Offset>(ends, picks, valid, begin, end, offsets, starts);
         if (total < 0) total = sum_lengths<Offset>(ends, picks, valid, begin, end, far, offsets, starts);
         if (total < 0) wrong = true;
         lengths.base[b] = total;
@@ -315,8 +328,9 @@ Buffer RowTaker::spans(const Type& type, const Pieces& pieces, const SmallVector
     const SmallVector<Ends, 2> ends = ends_of<Offset>(pieces);
     int64_t source_bytes = 0;
     for (const Ends& piece : ends) source_bytes += (piece.high - piece.low) * item;
-    const Copier<Offset> copier(sharing_.backend.columns(), ends, sources, item, picks, lengths.starts.get(),
-                                source_bytes > near_bytes_, lengths.total * item >= stream_bytes_);
+    const Copier<Offset> copier(sharing_.backend.columns(), ends, sources, item, picks, words_of(out.validity),
+                                lengths.starts.get(), source_bytes > near_bytes_,
+                                lengths.total * item >= stream_bytes_);
     parallel_for(sharing_, lengths.blocks, 1, kLeastBlocks, [&](int64_t first, int64_t last) {
       for (int64_t b = first; b < last; ++b) {
         const int64_t begin = b * kBlockRows;
