@@ -76,6 +76,32 @@ def test_more_schemas_than_are_kept():
         assert table.gather(flat, [1, 5], "nullify").schema.field(0).nullable
 
 
+class Alike(pa.ExtensionType):
+    """Types of different storage that say that they are equal."""
+
+    def __init__(self, storage=None):
+        super().__init__(storage or pa.int8(), "tests.alike")
+
+    def __arrow_ext_serialize__(self):
+        return b""
+
+    @classmethod
+    def __arrow_ext_deserialize__(cls, storage_type, serialized):
+        return cls(storage_type)
+
+    def __eq__(self, other):
+        return isinstance(other, Alike)
+
+    __hash__ = pa.ExtensionType.__hash__
+
+
+def test_extension_types_are_not_kept():
+    for storage in (pa.array([1, 2], pa.int8()), pa.array([3, 4], pa.int64()), pa.array(["a", "b"])):
+        source = pa.table({"a": pa.ExtensionArray.from_storage(Alike(storage.type), storage)})
+        result = table.gather(source, [1, 0])
+        assert result["a"].chunk(0).storage.to_pylist() == storage.to_pylist()[::-1]
+
+
 def test_tables_without_rows_or_columns():
     source = next(tables_of())
     for empty in (source[:0], source[:0].combine_chunks(), pa.table({}), pa.table({"a": pa.array([], pa.string())})):

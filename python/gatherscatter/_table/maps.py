@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -55,11 +54,8 @@ def map_of(op: str, given: Any) -> ValuesAndValidity:
 
 def gathered(op: str, rows: Any, valid: Any, frame: Any, bounds: str, negative: str = "from_end") -> _core.Selection:
     """The selection of the rows of a frame that a map holds the numbers of."""
-    try:
-        count = len(rows)
-    except (TypeError, OverflowError):  # a range beyond int64, or no array of one axis
-        count = sys.maxsize
-    frame.expect(count)
+    if type(rows) is np.ndarray:  # of other objects the size may be expensive to know
+        frame.expect(rows.size)
     lengths = frame.lengths
     rows = within(op, rows, lengths, bounds, negative)
     return _core.Selection.gather(op, rows, valid, lengths, bounds, negative, frame.device)

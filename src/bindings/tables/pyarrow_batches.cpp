@@ -35,8 +35,8 @@ py::object call_method(const py::handle& object, PyObject* name, const py::handl
   return answer;
 }
 
-// The types of recent schemas of pyarrow. Schemas are immutable, and pyarrow compares two objects of one C++ schema by
-// its address. Guarded by the GIL.
+// The types of recent schemas of pyarrow without extension types. Schemas are immutable, and pyarrow compares two
+// objects of one C++ schema by its address. Guarded by the GIL.
 class KnownSchemas {
  public:
   std::shared_ptr<const arrow::Type> type_of(const py::object& schema) {
@@ -51,6 +51,7 @@ class KnownSchemas {
     static PyObject* const name = PyUnicode_InternFromString("_export_to_c");
     call_method(schema, name, exported.address());
     auto type = std::make_shared<const arrow::Type>(arrow::import_type(&exported.filled));
+    if (arrow::has_extension(*type)) return type;  // Python code may say that types of different storage are equal
     last_ = (last_ + known_.size() - 1) % known_.size();
     known_[last_] = {schema, type};
     return type;
