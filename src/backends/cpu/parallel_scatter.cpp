@@ -247,21 +247,6 @@ Outcome run_direct(const Scatter& scatter, const Sum& sum) {
   return good ? Outcome::done : Outcome::bad_index;
 }
 
-// Whether a mean has more values than 32 bits count.
-bool counts_are_long(const Plan& plan, const Tuning& tuning, const Combine& combine) {
-  return combine.reduce == Reduce::mean && plan.space.count() > tuning.short_counts;
-}
-
-// Whether every slot between the lowest and the highest address can be a target.
-bool is_gapless(const Plan& plan, int64_t slots) {
-  double targets = static_cast<double>(plan.unit_items());
-  for (int axis = 0; axis < plan.space.rank(); ++axis) {
-    if (plan.space.stride(kIndexed, axis) != 0) targets *= static_cast<double>(plan.space.extent(axis));
-  }
-  for (const IndexArray& index : plan.index) targets *= static_cast<double>(index.extent);
-  return targets == static_cast<double>(slots);  // exact below 2^53, far more than fit into memory
-}
-
 // Runs a sweep over all records of a window, on several threads.
 void sweep_window(const Scatter& scatter, Sweep sweep, const Window& totals, int64_t slots, int64_t record,
                   int64_t item) {

@@ -1,13 +1,21 @@
-// records.h: memory for what a reduction keeps of its targets.
+// records.h: memory for what a reduction keeps of its targets, and of which kind it is.
 #pragma once
 
 #include <cstdint>
 #include <cstdlib>
 #include <new>
 
+#include "backends/cpu/tuning.h"
+#include "core/combine.h"
+#include "core/plan.h"
 #include "host/memory_pool.h"
 
 namespace gs::cpu {
+
+// Whether each of the slots, places for items between the lowest and the highest address, can be a target.
+bool is_gapless(const Plan& plan, int64_t slots);
+// Whether a mean has more values than 32 bits count.
+bool counts_are_long(const Plan& plan, const Tuning& tuning, const Combine& combine);
 
 // If few records will be used, the memory is zeroed pages of the system, which cost nothing until they are touched;
 // otherwise recycled memory, which is not initialised.

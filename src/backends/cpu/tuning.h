@@ -77,7 +77,7 @@ inline constexpr int64_t kShortVectorRun = 8;  // shortest run of the `vectors` 
 // Gather instructions load units where single loads take at least so many percent of their time, which is measured at
 // import: 190 on a Xeon (takes of 4 bytes 0.5 to 0.9 of the time), 70 on Zen 4.
 inline constexpr int64_t kGatherPercent = 110;
-inline constexpr int kStreamedBlock = 64;      // rows streamed to targets: the memory is idle while a block is placed
+inline constexpr int kStreamedBlock = 64;  // rows streamed to targets: the memory is idle while a block is placed
 
 // ---- prefetch distances, in bytes
 inline constexpr int64_t kIndexAhead = 8192;    // indices and values, into L2
@@ -150,8 +150,8 @@ struct Tuning {
   int64_t stream_bytes = kStreamBytes;  // a result or target of at least so many bytes gets streaming stores
   int64_t stream_late_bytes = kStreamLateFactor * kStreamBytes;  // where streaming stores pay later
   bool general = false;                                          // run everything on the general path
-  bool vectors = false;      // the kernels have registers of sixteen positions (level v4)
-  bool byte_tables = false;  // the processor has byte permutations (AVX-512 VBMI)
+  bool vectors = false;                     // the kernels have registers of sixteen positions (level v4)
+  bool byte_tables = false;                 // the processor has byte permutations (AVX-512 VBMI)
   int64_t gather_percent = kGatherPercent;  // measured percentage from which gather instructions load units
   int64_t measured_percent = 0;             // time of single loads, in percent of that of gather instructions
   TableTuning table;
