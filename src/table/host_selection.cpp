@@ -107,7 +107,7 @@ void HostSelection::replaced(const Sharing& sharing, int64_t size, std::vector<i
     // No row of the base counts.
     int64_t k = 0;
     for_each_set(picks.overlay->replaced, 0, count_, [&](int64_t at) {
-      add(at, parts_[static_cast<int>(picks.overlay->piece[k])].begin + picks.overlay->row[k]);
+      add(at, parts_[picks.overlay->piece_of(k)].begin + picks.overlay->row_of(k));
       ++k;
     });
     return;
