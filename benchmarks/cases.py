@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -274,6 +274,22 @@ def _set_last(quick: bool) -> Workload:
     )
 
 
+def _transposed(build: Callable[[bool], Workload], name: str) -> Any:
+    """A workload with one of its arrays in Fortran order: `x`, or one of those that rotate."""
+
+    def fortran(array: np.ndarray) -> np.ndarray:
+        return buffers.filled(array.T, array.dtype).T
+
+    def laid(quick: bool) -> Workload:
+        work = build(quick)
+        work.needed = [one["i"] for one in work.sets]  # the limit is that of the same arrays in C order
+        if name == "x":
+            return replace(work, source=fortran(work.source))
+        return replace(work, sets=[{**one, name: fortran(one[name])} for one in work.sets])
+
+    return laid
+
+
 def _roll(quick: bool) -> Workload:
     count = 16 << 10 if quick else 16 << 20
     source = buffers.random((count,), "float32", seed=11)
@@ -404,5 +420,26 @@ CASES = (
     _table("33b", "table_10_rows_10", "few", "10 rows x 10 columns", "few", 10),
     _table("33c", "table_10_rows_32", "few", "10 rows x 32 columns", "few", 32),
     _table("36", "table_keys", "keys", "64 chunks, 1,000 texts in a dictionary of each, 1 Mi int32", "keys"),
+    Case(
+        "38a",
+        "gather_transposed",
+        "last",
+        "[4096,4096] f32 in Fortran order, index same in C order",
+        _transposed(_along(1, (4096, 4096), (4096, 4096)), "x"),
+    ),
+    Case(
+        "38b",
+        "gather_transposed_index",
+        "last",
+        "[4096,4096] f32, index same in Fortran order",
+        _transposed(_along(1, (4096, 4096), (4096, 4096)), "i"),
+    ),
+    Case(
+        "38c",
+        "put_transposed_values",
+        "set_last",
+        "[4096,4096] f32, index [4096,1024], values in Fortran order",
+        _transposed(_set_last, "b"),
+    ),
     _table("37", "table_runs", "runs", "run-end encoded, ten rows a run, 1 Mi int32", "runs"),
 )
