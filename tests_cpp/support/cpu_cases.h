@@ -306,7 +306,7 @@ inline std::vector<RunSetup> run_setups() {
   general.tuning.general = true;
   RunSetup ahead{"ahead", {}, 1};
   ahead.tuning.l2_bytes = 64;
-  ahead.tuning.far_bytes = 1;
+  ahead.tuning.far_bytes = ahead.tuning.far_element_bytes = 1;
   RunSetup runs{"ahead by runs", {}, 1};
   runs.tuning.l2_bytes = 1024;
   runs.tuning.far_bytes = 1;
@@ -314,7 +314,7 @@ inline std::vector<RunSetup> run_setups() {
   stream.tuning.stream_bytes = stream.tuning.stream_late_bytes = 1;
   RunSetup both{"ahead and stream, threads", {}, 3};
   both.tuning.l2_bytes = 64;
-  both.tuning.far_bytes = both.tuning.stream_bytes = both.tuning.stream_late_bytes = 1;
+  both.tuning.far_bytes = both.tuning.far_element_bytes = both.tuning.stream_bytes = both.tuning.stream_late_bytes = 1;
   RunSetup threads{"threads", {}, 2};
   for (RunSetup* setup : {&both, &threads}) {
     setup->tuning.min_chunk_bytes = 64;
@@ -368,7 +368,7 @@ inline bool agrees(Case& test, Direction direction, const std::string& level, co
   cpu::Tuning tuning = setup.tuning;
   tuning.vectors = level == "v4";
   tuning.byte_tables = tuning.byte_tables && tuning.vectors;
-  tuning.far_vector_bytes = tuning.far_target_bytes = tuning.far_bytes;
+  tuning.far_vector_bytes = tuning.far_target_bytes = tuning.far_element_bytes = tuning.far_bytes;
   const Outcome outcome = cpu::move_with(cpu::kernels(level), tuning, test.plan, test.buffers(), direction, options);
   const bool same = target.bytes == expected;
   const bool guarded = std::equal(before.begin(), before.begin() + kGuard, target.bytes.begin()) &&

@@ -15,6 +15,7 @@ _THRESHOLDS: Final = {
     "far_table_bytes": ("GS_FAR_TABLE_BYTES", "GS_L2_BYTES"),
     "far_vector_bytes": ("GS_FAR_TABLE_BYTES", "GS_L2_BYTES"),
     "far_target_bytes": ("GS_FAR_TABLE_BYTES", "GS_L2_BYTES"),
+    "far_element_bytes": ("GS_FAR_TABLE_BYTES", "GS_L2_BYTES"),
     "far_column_bytes": ("GS_FAR_COLUMN_BYTES", "GS_FAR_TABLE_BYTES", "GS_L2_BYTES"),
     "stream_bytes": ("GS_STREAM_BYTES", "GS_LLC_BYTES"),
     "stream_late_bytes": ("GS_STREAM_BYTES", "GS_LLC_BYTES"),
@@ -91,6 +92,7 @@ def show_config() -> dict[str, Any]:
         ``isa_supported``, ``cpu_model``, ``processors``, ``threads``, ``l2_bytes``, ``llc_bytes``, the thresholds that
         ``python -m gatherscatter tune`` measures (``far_table_bytes`` and so on; ``far_vector_bytes`` replaces
         ``far_table_bytes`` for units of 4 and 8 bytes, ``far_target_bytes`` for the targets of scatters,
+        ``far_element_bytes`` for targets of up to 16 bytes,
         ``far_column_bytes`` for columns of tables, ``stream_late_bytes`` replaces ``stream_bytes`` for units of up to
         16 bytes from anywhere in at least ``stream_bytes`` and for longer ones from less, ``serial_near_bytes``
         replaces ``serial_row_bytes`` for source arrays in a cache, ``gather_percent`` is the measured time of single

@@ -82,11 +82,17 @@ class Cpu final : public HostBackend {
   }
   TableTuning table_tuning() const override { return tuning_.table; }
   std::vector<Threshold> thresholds() const override {
-    return {{"far_table_bytes", tuning_.far_bytes},           {"far_vector_bytes", tuning_.far_vector_bytes},
-            {"far_target_bytes", tuning_.far_target_bytes},   {"stream_bytes", tuning_.stream_bytes},
-            {"stream_late_bytes", tuning_.stream_late_bytes}, {"serial_points", tuning_.serial_points},
-            {"serial_points_far", tuning_.serial_points_far}, {"serial_row_bytes", tuning_.serial_row_bytes},
-            {"serial_near_bytes", tuning_.serial_near_bytes}, {"far_column_bytes", tuning_.table.far_column_bytes},
+    return {{"far_table_bytes", tuning_.far_bytes},
+            {"far_vector_bytes", tuning_.far_vector_bytes},
+            {"far_target_bytes", tuning_.far_target_bytes},
+            {"far_element_bytes", tuning_.far_element_bytes},
+            {"stream_bytes", tuning_.stream_bytes},
+            {"stream_late_bytes", tuning_.stream_late_bytes},
+            {"serial_points", tuning_.serial_points},
+            {"serial_points_far", tuning_.serial_points_far},
+            {"serial_row_bytes", tuning_.serial_row_bytes},
+            {"serial_near_bytes", tuning_.serial_near_bytes},
+            {"far_column_bytes", tuning_.table.far_column_bytes},
             {"gather_percent", tuning_.gather_percent}};
   }
 

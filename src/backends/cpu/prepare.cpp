@@ -106,6 +106,9 @@ Comparison farness(const Plan& plan, const Tuning& tuning) {
 }
 
 Comparison fetching(const Plan& plan, const Tuning& tuning, const Job& job) {
+  if (job.scatter && is_element(job.unit)) {
+    return {"indexed bytes", indexed_bytes(plan), "far_element_bytes", tuning.far_element_bytes};
+  }
   if (job.scatter) return {"indexed bytes", indexed_bytes(plan), "far_target_bytes", tuning.far_target_bytes};
   if (job.form != Form::vectors) return farness(plan, tuning);
   return {"indexed bytes", indexed_bytes(plan), "far_vector_bytes", tuning.far_vector_bytes};
@@ -133,7 +136,6 @@ const char* obstacle_to_streaming(const Job& job) {
 const char* obstacle_to_prefetch(const Job& job) {
   if (job.general || job.indices == 0 || job.count <= kBlockAhead) return "few points";
   if (!job.scatter) return nullptr;
-  if (is_element(job.unit)) return job.run_span > 0 ? nullptr : "scattered elements in no order are not prefetched";
   return job.stream && job.whole_lines ? "whole cache lines are written and not read" : nullptr;
 }
 

@@ -73,6 +73,9 @@ TEST_CASE("prefetches and streaming stores are explained by bytes, or by what pr
   const Plan odd = take_plan(100, 100, IndexType::i64, tuning.far_target_bytes / 100 + 1);
   REQUIRE(std::string(find("prefetch", odd, tuning, Direction::scatter).threshold) == "far_target_bytes");
   REQUIRE(find("prefetch", odd, tuning, Direction::scatter).chosen == "yes");
+  const Plan elements = take_plan(100, 4, IndexType::i64, tuning.far_element_bytes / 4);
+  REQUIRE(std::string(find("prefetch", elements, tuning, Direction::scatter).threshold) == "far_element_bytes");
+  REQUIRE(find("prefetch", elements, tuning, Direction::scatter).chosen == "yes");
   REQUIRE(find("stream", rows, tuning, Direction::scatter, {Reduce::add, Number::f32, true}).chosen == "no");
 }
 
@@ -89,7 +92,7 @@ TEST_CASE("a gather by column tiles is explained by the size of the source array
 TEST_CASE("every decision is that of the job, and its number is compared as it says") {
   Random random(31);
   cpu::Tuning tuning;
-  tuning.far_bytes = tuning.far_vector_bytes = tuning.far_target_bytes = 64 << 10;
+  tuning.far_bytes = tuning.far_vector_bytes = tuning.far_target_bytes = tuning.far_element_bytes = 64 << 10;
   tuning.stream_bytes = tuning.stream_late_bytes = 32 << 10;
   int met = 0;
   int missed = 0;

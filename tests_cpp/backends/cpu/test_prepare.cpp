@@ -141,9 +141,10 @@ TEST_CASE("results from stream_bytes on get streaming stores, where whole cache 
   REQUIRE_FALSE(streams(take_plan(64 * 32), tuning, Direction::gather));
 }
 
-TEST_CASE("a scatter of elements prefetches the targets of the next run, where they are far and a row fits into L2") {
+TEST_CASE(
+    "a scatter of elements prefetches the targets of the next run if a row fits into L2, else those of its points") {
   const auto ahead = [](Plan plan, cpu::Tuning tuning = {}) {
-    tuning.far_target_bytes = 1 << 20;
+    tuning.far_element_bytes = 1 << 20;
     Buffers buffers;
     buffers.index.resize(plan.index.size(), nullptr);
     cpu::Prepared prepared;
@@ -166,8 +167,8 @@ TEST_CASE("a scatter of elements prefetches the targets of the next run, where t
     return plan;
   };
   REQUIRE(ahead(rows(1024, 256, 1024)) == cpu::Ahead::runs);
-  REQUIRE(ahead(rows(64, 256, 1024)) == cpu::Ahead::none);        // near
-  REQUIRE(ahead(rows(1024, 16, 1024)) == cpu::Ahead::none);       // few points touch few lines of a row
-  REQUIRE(ahead(rows(4, 1 << 18, 1 << 20)) == cpu::Ahead::none);  // longer than L2
-  REQUIRE(ahead(take_plan(1 << 20, 4, IndexType::i64, 1 << 20)) == cpu::Ahead::none);
+  REQUIRE(ahead(rows(64, 256, 1024)) == cpu::Ahead::none);         // near
+  REQUIRE(ahead(rows(1024, 16, 1024)) == cpu::Ahead::units);       // few points touch few lines of a row
+  REQUIRE(ahead(rows(4, 1 << 18, 1 << 20)) == cpu::Ahead::units);  // longer than L2
+  REQUIRE(ahead(take_plan(1 << 20, 4, IndexType::i64, 1 << 20)) == cpu::Ahead::units);
 }

@@ -137,6 +137,7 @@ struct Elements {
   uint64_t along;  // bytes by which the target advances from one point to the next
   const std::byte* values;
   Window totals;
+  bool far;  // the targets are prefetched before the first of them is written
   GS_INLINE Address target(uint64_t position, uint64_t point) const { return base + position * step + point * along; }
   GS_INLINE void next(int points, int64_t unit) {
     base += static_cast<uint64_t>(points) * along;

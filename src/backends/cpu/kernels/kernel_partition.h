@@ -333,6 +333,7 @@ void finish_elements(const Job& job, int64_t range) {
   elements.step = static_cast<uint64_t>(job.index[0].step);
   elements.along = 0;
   elements.totals = job.totals;
+  elements.far = job.ahead == Ahead::units;
   for_each_list(all, range, 4, job.unit, [&](int64_t first, int n) {
     elements.values = all.value + first * job.unit;
     for (int k = 0; k < n; k += kPoints) {

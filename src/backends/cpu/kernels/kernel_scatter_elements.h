@@ -113,6 +113,13 @@ void write_elements(const Elements& elements, const uint32_t* position, const ui
   const auto write = [values](Address target, uint64_t k) {
     __builtin_memcpy(pointer_to(target), values + k * kUnit, kUnit);
   };
+  // Stores leave in order: one that waits for its line holds up all others.
+  if (elements.far) {
+    for (int j = 0; j < n; ++j) {
+      const uint64_t k = point == nullptr ? static_cast<uint64_t>(j) : point[j];
+      __builtin_prefetch(pointer_to(elements.target(position[j], k)), 1, 3);
+    }
+  }
   if (elements.along == 0 && elements.step == kUnit && point != nullptr) {
     for (int j = 0; j < n; ++j) write(base + uint64_t{position[j]} * kUnit, point[j]);
   } else if (elements.along == 0 && elements.step == kUnit) {
@@ -164,6 +171,7 @@ bool scatter_elements(const Job& job, int64_t first, int64_t last) {
   elements.step = static_cast<uint64_t>(index.step);
   elements.along = static_cast<uint64_t>(stride_of(job, kIndexed, inner));
   elements.totals = job.totals;
+  elements.far = job.ahead == Ahead::units;
   const bool drops = job.rule.bounds == Bounds::fill;
   const bool one_value = !job.packed;  // a run scatters one value, which is repeated for the points of a block
   const int64_t value_step = one_value ? 0 : job.unit;
