@@ -59,7 +59,8 @@ std::vector<Decision> decisions_of(const Tuning& tuning, const Plan& plan, Direc
                                    int available) {
   std::vector<Decision> all;
   if (plan.space.count() == 0) return all;
-  const std::optional<Tiling> tiling = tiling_of(plan, tuning, direction);
+  const std::optional<Tiling> tiling = may_meet(plan, direction) ? tiling_of_scatter(plan, tuning, combine, available)
+                                                                 : tiling_of(plan, tuning, direction);
   const Plan& walk = tiling ? tiling->plan : plan;
   Prepared prepared;
   Buffers no_memory;

@@ -103,13 +103,20 @@ bool run_range(const Round& round, const Plan& plan, const Buffers& buffers, con
   return round.scatter->run(job, first, last);
 }
 
+// Whether the points of a part may move tile by tile. A tile may join points to longer units. That is right only if one
+// thread moves all points of a target, and wrong for records and counts, which are those of the shorter units.
+bool may_tile(const Sum& sum, const TaskPart& part) {
+  const bool owns_all = part.own.low == 0 && part.own.high == UINT64_MAX;
+  return owns_all && sum.totals.record == nullptr && sum.counts == nullptr;
+}
+
 // Moves the points [first, last) in the order of their tiling, if they have one.
 bool run_points(const Round& round, const Plan& plan, const Buffers& buffers, const TaskPart& part, int64_t first,
                 int64_t last) {
   Buffers range = buffers;
   std::optional<Tiling> tiling;
   const std::optional<Plan> rows = whole_rows(plan, range, first, last);
-  if (rows) tiling = tiling_of(*rows, *round.scatter->tuning, Direction::scatter);
+  if (rows && may_tile(round.sum, part)) tiling = tiling_of(*rows, *round.scatter->tuning, Direction::scatter);
   if (!tiling) return run_range(round, plan, buffers, part, first, last);
   TilePacker tile(*tiling, range, Direction::scatter);
   for (int64_t number = 0; number < tiling->tiles; ++number) {
@@ -247,26 +254,6 @@ Outcome run_direct(const Scatter& scatter, const Sum& sum) {
   return good ? Outcome::done : Outcome::bad_index;
 }
 
-// Runs a sweep over all records of a window, on several threads.
-void sweep_window(const Scatter& scatter, Sweep sweep, const Window& totals, int64_t slots, int64_t record,
-                  int64_t item) {
-  struct SweepWork {
-    Sweep sweep;
-    Window totals;
-    int64_t slots, record, item;
-  } work{sweep, totals, slots, record, item};
-  const auto run = [](void* context, int64_t chunk) {
-    const auto& all = *static_cast<SweepWork*>(context);
-    const int64_t begin = chunk * kMaxChunkPoints;
-    Window part = all.totals;
-    part.record += begin * all.record;
-    part.first += static_cast<Address>(begin * all.item);
-    all.sweep(part, std::min(kMaxChunkPoints, all.slots - begin));
-    return true;
-  };
-  host::run_task(scatter.threads, {(slots + kMaxChunkPoints - 1) / kMaxChunkPoints, run, &work});
-}
-
 // Runs a reduction with running totals for one window of targets at a time.
 Outcome reduce_in_windows(const Scatter& scatter, const Appliers& appliers, const Combine& combine) {
   const Plan& plan = *scatter.plan;
@@ -295,14 +282,15 @@ Outcome reduce_in_windows(const Scatter& scatter, const Appliers& appliers, cons
     const Address high = low + static_cast<Address>(here * plan.item);
     sum.totals = {records->data(), low, combine.include_self, dense};
     if (dense)
-      sweep_window(scatter, appliers.sweep(combine, ApplyStep::accumulate, keep), sum.totals, reached, record,
-                   plan.item);
+      sweep_records(scatter.threads, appliers.sweep(combine, ApplyStep::accumulate, keep), sum.totals, reached, record,
+                    plan.item);
     sum.apply = appliers.units(combine, ApplyStep::accumulate, keep);
     sum.apply_elements = appliers.elements(combine, ApplyStep::accumulate, keep);
     Outcome outcome = run_own(scatter, {low, high}, samples, sum);
     if (outcome != Outcome::done) return outcome;
     if (dense) {
-      sweep_window(scatter, appliers.sweep(combine, ApplyStep::finish, keep), sum.totals, reached, record, plan.item);
+      sweep_records(scatter.threads, appliers.sweep(combine, ApplyStep::finish, keep), sum.totals, reached, record,
+                    plan.item);
     } else {
       sum.apply = appliers.units(combine, ApplyStep::finish, keep);
       sum.apply_elements = nullptr;
@@ -381,6 +369,13 @@ int scatter_threads(const Plan& plan, const Tuning& tuning, int available) {
   return scatter_of(nullptr, tuning, plan, nothing, {available, nullptr}).threads;
 }
 
+std::optional<Tiling> tiling_of_scatter(const Plan& plan, const Tuning& tuning, const Combine& combine, int available) {
+  const Buffers nothing;
+  if (combine.reduce != Reduce::set && !combines_directly(combine)) return std::nullopt;
+  if (goes_by_ranges(scatter_of(nullptr, tuning, plan, nothing, {available, nullptr}))) return std::nullopt;
+  return tiling_of(plan, tuning, Direction::scatter);
+}
+
 Form form_of_parallel_scatter(Run run, const Plan& plan, const Tuning& tuning, const Combine& combine, int available) {
   Buffers no_memory;
   no_memory.index.resize(plan.index.size(), nullptr);
@@ -395,7 +390,8 @@ Form form_of_parallel_scatter(Run run, const Plan& plan, const Tuning& tuning, c
   form.has_totals = form.reduces && !combines_directly(combine);
   const Keep keep = counts_are_long(plan, tuning, combine) ? Keep::long_count : Keep::count;
   const ApplyStep step = form.has_totals ? ApplyStep::accumulate : ApplyStep::direct;
-  if (tiling_of(plan, tuning, Direction::scatter)) return Form::packed_tiles;
+  const std::optional<Tiling> tiling = tiling_of_scatter(plan, tuning, combine, available);
+  if (tiling && tiling->is_tiled) return Form::packed_tiles;
   form.has_kernel = !form.reduces || appliers_of(run).elements(combine, step, keep) != nullptr;
   if (form.has_totals) form.owns_all = false;  // a window of totals is a range of the targets
   return form_of_scatter(plan, prepared.job, form);

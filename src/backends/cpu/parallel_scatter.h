@@ -5,6 +5,7 @@
 
 #include "backends/backend.h"
 #include "backends/cpu/prepare.h"
+#include "backends/cpu/tiling.h"
 
 namespace gs::cpu {
 
@@ -26,6 +27,9 @@ std::optional<Outcome> begin_with_base(Run run, const Tuning& tuning, const Plan
 // Combines the value of every point with its target.
 Outcome reduce_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers, const Combine& combine,
                     const RunOptions& options);
+
+// The tiling by which scatter_with or reduce_with would move the points.
+std::optional<Tiling> tiling_of_scatter(const Plan& plan, const Tuning& tuning, const Combine& combine, int available);
 
 // The form in which scatter_with or reduce_with moves the points with so many threads available.
 Form form_of_parallel_scatter(Run run, const Plan& plan, const Tuning& tuning, const Combine& combine, int available);

@@ -1,5 +1,9 @@
-// records.cpp: whether a reduction needs a record for every slot, and long counts.
+// records.cpp: whether a reduction needs a record for every slot, and long counts; sweeps over records.
 #include "backends/cpu/records.h"
+
+#include <algorithm>
+
+#include "host/thread_pool.h"
 
 namespace gs::cpu {
 
@@ -14,6 +18,24 @@ bool is_gapless(const Plan& plan, int64_t slots) {
 
 bool counts_are_long(const Plan& plan, const Tuning& tuning, const Combine& combine) {
   return combine.reduce == Reduce::mean && plan.space.count() > tuning.short_counts;
+}
+
+void sweep_records(int threads, Sweep sweep, const Window& totals, int64_t slots, int64_t record, int64_t item) {
+  struct SweepWork {
+    Sweep sweep;
+    Window totals;
+    int64_t slots, record, item;
+  } work{sweep, totals, slots, record, item};
+  const auto run = [](void* context, int64_t chunk) {
+    const auto& all = *static_cast<SweepWork*>(context);
+    const int64_t begin = chunk * kMaxChunkPoints;
+    Window part = all.totals;
+    part.record += begin * all.record;
+    part.first += static_cast<Address>(begin * all.item);
+    all.sweep(part, std::min(kMaxChunkPoints, all.slots - begin));
+    return true;
+  };
+  host::run_task(threads, {(slots + kMaxChunkPoints - 1) / kMaxChunkPoints, run, &work});
 }
 
 }  // namespace gs::cpu

@@ -1,10 +1,11 @@
-// records.h: memory for what a reduction keeps of its targets, and of which kind it is.
+// records.h: what a reduction keeps of its targets: memory, kinds and sweeps.
 #pragma once
 
 #include <cstdint>
 #include <cstdlib>
 #include <new>
 
+#include "backends/cpu/kernels/job.h"
 #include "backends/cpu/tuning.h"
 #include "core/combine.h"
 #include "core/plan.h"
@@ -16,6 +17,9 @@ namespace gs::cpu {
 bool is_gapless(const Plan& plan, int64_t slots);
 // Whether a mean has more values than 32 bits count.
 bool counts_are_long(const Plan& plan, const Tuning& tuning, const Combine& combine);
+
+// Runs a sweep over the records of so many slots, on several threads. A record has `record` bytes, a target `item`.
+void sweep_records(int threads, Sweep sweep, const Window& totals, int64_t slots, int64_t record, int64_t item);
 
 // If few records will be used, the memory is zeroed pages of the system, which cost nothing until they are touched;
 // otherwise recycled memory, which is not initialised.

@@ -104,6 +104,65 @@ TEST_CASE("reductions give the same bytes on every level, with any number of thr
   }
 }
 
+TEST_CASE("tiles of transposed values do not join items of different windows of totals") {
+  // Rows of contiguous targets, values in Fortran order: a tile would join the items of a row to one unit, whose
+  // records reach beyond the window. That gave wrong totals, and a damaged heap.
+  constexpr int64_t kRows = 60;
+  constexpr int64_t kColumns = 100;
+  Random random(8);
+  for (const Number number : {Number::f16, Number::f32}) {
+    const int64_t item = size_of(number);
+    for (const int64_t points : {int64_t{5}, int64_t{300}}) {  // few points keep sparse records
+      Plan plan;
+      plan.item = plan.unit = item;
+      plan.space = Space(Dims{points, kColumns}, kIndex + 1);
+      plan.space.stride(kDense, 0) = plan.space.stride(kIndexed, 1) = item;
+      plan.space.stride(kDense, 1) = points * item;
+      plan.space.stride(kIndex, 0) = 8;
+      plan.index.push_back({IndexType::i64, 0, kRows, kColumns * item});
+      plan.result_shape = Dims{points, kColumns};
+      plan.index_shape = Dims{points};
+      plan.index_space = Space(Dims{points}, kIndex + 1);
+      plan.index_space.stride(kIndex, 0) = 8;
+      plan.finish();
+      std::vector<int64_t> index(static_cast<std::size_t>(points));
+      for (int64_t& row : index) row = random.from(0, kRows - 1);
+      Bytes values(static_cast<std::size_t>(points * kColumns * item), std::byte{0x33});  // 0.225 and 4.17e-8
+      for (const Reduce reduce : {Reduce::add, Reduce::mean}) {
+        for (const bool include_self : {true, false}) {
+          const Combine combine{reduce, number, include_self};
+          const auto run = [&](auto reduce_it) {
+            Bytes target(static_cast<std::size_t>(kRows * kColumns * item), std::byte{0x31});
+            Buffers buffers;
+            buffers.dense = values.data();
+            buffers.indexed = target.data();
+            buffers.index.push_back(reinterpret_cast<const std::byte*>(index.data()));
+            REQUIRE(reduce_it(buffers) == Outcome::done);
+            return target;
+          };
+          const Bytes expected = run([&](Buffers& b) { return reference::backend().reduce(plan, b, combine, {}); });
+          for (const std::string& level : levels()) {
+            for (const int threads : {1, 2, 5}) {
+              cpu::Tuning tuning;
+              tuning.walk_points = 1;
+              tuning.serial_points = tuning.serial_points_far = 1;
+              tuning.min_chunk_points = 16;
+              tuning.totals_window = 1030;
+              RunOptions options;
+              options.threads = threads;
+              INFO(level << ", " << threads << " threads, " << points << " points, reduce "
+                         << static_cast<int>(reduce));
+              const Bytes found = run(
+                  [&](Buffers& b) { return cpu::reduce_with(cpu::kernels(level), tuning, plan, b, combine, options); });
+              REQUIRE((found == expected));
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("the last of several points is kept, or the first one if their order is reversed") {
   Random random(5);
   for (const std::string& level : levels()) {
