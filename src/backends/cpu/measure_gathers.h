@@ -6,7 +6,7 @@
 namespace gs::cpu {
 
 // The time that single loads take for units in a first-level cache, in percent of the time of gather instructions, with
-// kernels that have both. Takes less than 100 us.
+// kernels that have both. The fastest of sixteen rounds of 2048 points counts.
 int64_t percent_of_gathers(Run run);
 
 }  // namespace gs::cpu
