@@ -35,4 +35,43 @@ inline Plan gather_plan(int64_t wanted, int64_t rows, int64_t columns, int64_t u
   return plan;
 }
 
+enum class Order { c, f };
+
+// The strides of an array of `rows` x `columns` items.
+inline void lay(Plan& plan, int operand, Order order, int64_t item) {
+  const int64_t rows = plan.space.extent(0);
+  const int64_t columns = plan.space.extent(1);
+  plan.space.stride(operand, 0) = order == Order::c ? columns * item : item;
+  plan.space.stride(operand, 1) = order == Order::c ? item : rows * item;
+}
+
+// result = take(source, index) from a contiguous axis, with two axes.
+inline Plan flat_plan(int64_t rows, int64_t columns, Order result, Order index) {
+  Plan plan;
+  plan.item = plan.unit = 4;
+  plan.space = Space(Dims{rows, columns}, kIndex + 1);
+  lay(plan, kDense, result, 4);
+  lay(plan, kIndex, index, 8);
+  plan.index.push_back({IndexType::i64, 0, 1000, 4});
+  plan.index_space = plan.space;
+  plan.finish();
+  return plan;
+}
+
+// As gather(source, dim, index) with a square source array.
+inline Plan along_plan(int64_t side, int dim, Order source, Order index, Order result = Order::c) {
+  Plan plan;
+  plan.item = plan.unit = 4;
+  plan.space = Space(Dims{side, side}, kIndex + 1);
+  lay(plan, kDense, result, 4);
+  lay(plan, kIndex, index, 8);
+  lay(plan, kIndexed, source, 4);
+  const int64_t step = plan.space.stride(kIndexed, dim);
+  plan.space.stride(kIndexed, dim) = 0;
+  plan.index.push_back({IndexType::i64, 0, side, step});
+  plan.index_space = plan.space;
+  plan.finish();
+  return plan;
+}
+
 }  // namespace gs::test

@@ -1,6 +1,7 @@
 """test_table_small.py: few rows: schemas that are known, common blocks of memory, what polars and pandas take."""
 
 import gc
+import importlib
 
 import numpy as np
 import polars as pl
@@ -118,6 +119,20 @@ def test_a_schema_is_not_one_of_a_batch_that_contradicts_it():
         _core.ArrowTable.of_batch(batch, other, False, "op")
     with pytest.raises(BufferError, match="n_buffers"):
         _core.ArrowTable.of_batch(batch, pa.schema([("number", pa.int64()), ("text", pa.int64())]), False, "op")
+
+
+def test_without_private_methods_of_pyarrow_batches_pass_by_the_protocol(monkeypatch):
+    of_pyarrow = importlib.import_module("gatherscatter._table.of_pyarrow")
+    for source in (source for source in tables_of({"k": "v"}) if isinstance(source, pa.Table)):
+        batch = source.to_batches()[0]
+        rows = [batch.num_rows - 1, 0, 0]
+        by_address = [table.gather(form, rows) for form in (source, batch)]
+        with monkeypatch.context() as patch:
+            patch.setattr(of_pyarrow, "BY_ADDRESS", False)
+            patch.setattr(of_pyarrow, "import_batch", None)
+            for form, wanted in zip((source, batch), by_address, strict=True):
+                result = table.gather(form, rows)
+                assert type(result) is type(wanted) and result.equals(wanted, check_metadata=True)
 
 
 def test_a_column_outlives_its_neighbours():

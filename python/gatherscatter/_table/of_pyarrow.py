@@ -13,7 +13,9 @@ from gatherscatter._table.frames import ArrowFrame, Frame
 __all__ = ["FRAMES"]
 
 pa: Any = importlib.import_module("pyarrow")
-import_batch = pa.RecordBatch._import_from_c
+# Methods of pyarrow that are not public exchange batches by address. Without them the protocol of Arrow serves.
+import_batch = getattr(pa.RecordBatch, "_import_from_c", None)
+BY_ADDRESS = import_batch is not None and hasattr(pa.RecordBatch, "_export_to_c_device")
 
 
 class BatchesFrame(ArrowFrame):
@@ -27,7 +29,7 @@ class BatchesFrame(ArrowFrame):
     form = True
 
     def __init__(self, op: str, source: Any, full: bool) -> None:
-        batch = self.only_batch(source)
+        batch = self.only_batch(source) if BY_ADDRESS else None
         if batch is None:
             super().__init__(op, source, full)
             self.schema = source.schema
@@ -41,7 +43,7 @@ class BatchesFrame(ArrowFrame):
         """The record batch that has all rows; None if there is no such batch."""
 
     def back(self, result: _core.ArrowTable) -> Any:
-        batches = result.to_batches(self.table, import_batch, self.schema)
+        batches = result.to_batches(self.table, import_batch, self.schema) if BY_ADDRESS else None
         return self.joined(result) if batches is None else self.of_batches(batches)
 
     @abstractmethod

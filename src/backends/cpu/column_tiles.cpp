@@ -9,7 +9,6 @@
 #include <cstring>
 
 #include "backends/cpu/packed_tiles.h"
-#include "host/memory_pool.h"
 #include "host/thread_pool.h"
 
 namespace gs::cpu {
@@ -60,10 +59,12 @@ bool gather_tile(const ColumnTiles& tiles, int64_t number) {
   }
   const int64_t bytes = part.space.extent(tiling.axis) * part.unit;
   IndexArray& index = part.index[0];
-  const TileMemory tile(static_cast<std::byte*>(host::allocate(static_cast<std::size_t>(index.extent * bytes))));
-  pack(tile.get(), buffers.indexed, index.extent, index.step, bytes);
-  index.step = bytes;
-  buffers.indexed = tile.get();
+  const TileMemory tile = tile_memory(index.extent * bytes);
+  if (tile != nullptr) {
+    pack(tile.get(), buffers.indexed, index.extent, index.step, bytes);
+    index.step = bytes;
+    buffers.indexed = tile.get();
+  }
   const std::optional<Tiling> walk = tiling_of(part, *tiles.tuning, Direction::gather);
   if (walk && walk->is_tiled) {
     return move_tiles(tiles.run, *tiles.tuning, *walk, buffers, Direction::gather, tiles.stream);

@@ -5,10 +5,13 @@
 #include <utility>
 
 #include "backends/cpu/column_tiles.h"
+#include "backends/cpu/kernel_levels.h"
 #include "backends/cpu/parallel_scatter.h"
 #include "backends/cpu/plan_form.h"
 #include "backends/cpu/prepare.h"
+#include "backends/cpu/row_counts.h"
 #include "backends/cpu/tiling.h"
+#include "core/reductions.h"
 
 namespace gs::cpu {
 namespace {
@@ -34,11 +37,16 @@ Decision threads_decision(const Tuning& tuning, const Plan& plan, Direction dire
   return by("threads", std::to_string(threads), comparison);
 }
 
-// A reduction neither prefetches its targets nor streams to them.
+// A reduction does not stream to its targets, and prefetches them only if they are rows with counts.
 constexpr const char* kReduces = "values are combined with their targets";
 
-Decision prefetch_decision(const Tuning& tuning, const Plan& plan, const Job& job, bool reduces) {
-  const char* const obstacle = reduces ? kReduces : obstacle_to_prefetch(job);
+bool counts_rows(const Plan& plan, const Tuning& tuning, const Combine& combine) {
+  if (combines_directly(combine) || !pays_to_count_rows(plan, tuning)) return false;
+  return appliers_of(kernels("baseline")).rows(combine).combine != nullptr;  // the same for every level
+}
+
+Decision prefetch_decision(const Tuning& tuning, const Plan& plan, const Job& job, bool combines) {
+  const char* const obstacle = combines ? kReduces : obstacle_to_prefetch(job);
   if (obstacle != nullptr) return without("prefetch", "no", obstacle);
   return by("prefetch", word(job.ahead != Ahead::none), fetching(plan, tuning, job));
 }
@@ -73,7 +81,8 @@ std::vector<Decision> decisions_of(const Tuning& tuning, const Plan& plan, Direc
   } else if (tiling && tiling->is_tiled) {
     all.push_back(without("packed tiles", "yes", "the last axis is not the fast one of every array"));
   } else {
-    all.push_back(prefetch_decision(tuning, plan, prepared.job, reduces));
+    const bool combines = reduces && !counts_rows(plan, tuning, combine);
+    all.push_back(prefetch_decision(tuning, plan, prepared.job, combines));
   }
   all.push_back(stream_decision(tuning, plan, prepared.job, reduces));
   if (prepared.job.form == Form::vectors) all.push_back(gather_decision(tuning, prepared.job));

@@ -13,14 +13,6 @@
 namespace gs::cpu {
 namespace {
 
-TileMemory memory_for(const Tiling& tiling) {
-  try {
-    return TileMemory(static_cast<std::byte*>(host::allocate(static_cast<std::size_t>(tiling.bytes))));
-  } catch (const std::bad_alloc&) {
-    return nullptr;
-  }
-}
-
 // The axes of an operand's part of a tile, from its own layout to the packed one. The walk along its fast axis is last,
 // so that cache lines are used up.
 Box box_of(const Space& space, int operand, const Space& packed) {
@@ -72,8 +64,16 @@ bool move_chunk(void* context, int64_t chunk) {
 
 }  // namespace
 
+TileMemory tile_memory(int64_t bytes) {
+  try {
+    return TileMemory(static_cast<std::byte*>(host::allocate(static_cast<std::size_t>(bytes))));
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
 TilePacker::TilePacker(const Tiling& tiling, const Buffers& buffers, Direction direction)
-    : tiling_(tiling), all_(buffers), direction_(direction), memory_(memory_for(tiling)) {}
+    : tiling_(tiling), all_(buffers), direction_(direction), memory_(tile_memory(tiling.bytes)) {}
 
 void TilePacker::pack(int operand, const std::byte* source, std::byte* target) {
   Space& space = plan_.space;

@@ -9,6 +9,7 @@
 #include "backends/cpu/box_copy.h"
 #include "backends/cpu/kernels/job.h"
 #include "backends/cpu/tiling.h"
+#include "host/memory_pool.h"
 
 namespace gs::cpu {
 
@@ -17,8 +18,11 @@ struct ReleaseTile {
 };
 using TileMemory = std::unique_ptr<std::byte, ReleaseTile>;
 
-// Packs one tile of a tiling after the other into memory of its own, for one thread. Without that memory, because there
-// is no more, the operands of a tile stay where they are: part of the destination may be written already.
+// Memory for a tile, or none if there is no more. Then its operands stay where they are: the call is slower, but it
+// does not fail when a part of the destination is written already.
+TileMemory tile_memory(int64_t bytes);
+
+// Packs one tile of a tiling after the other into memory of its own, for one thread.
 class TilePacker {
  public:
   TilePacker(const Tiling& tiling, const Buffers& buffers, Direction direction);

@@ -286,7 +286,8 @@ Outcome reduce_in_windows(const Scatter& scatter, const Appliers& appliers, cons
                     plan.item);
     sum.apply = appliers.units(combine, ApplyStep::accumulate, keep);
     sum.apply_elements = appliers.elements(combine, ApplyStep::accumulate, keep);
-    Outcome outcome = run_own(scatter, {low, high}, samples, sum);
+    const AddressRange own = has_one_window(plan, *scatter.tuning) ? AddressRange{} : AddressRange{low, high};
+    Outcome outcome = run_own(scatter, own, samples, sum);
     if (outcome != Outcome::done) return outcome;
     if (dense) {
       sweep_records(scatter.threads, appliers.sweep(combine, ApplyStep::finish, keep), sum.totals, reached, record,
@@ -294,7 +295,7 @@ Outcome reduce_in_windows(const Scatter& scatter, const Appliers& appliers, cons
     } else {
       sum.apply = appliers.units(combine, ApplyStep::finish, keep);
       sum.apply_elements = nullptr;
-      outcome = run_own(scatter, {low, high}, samples, sum);
+      outcome = run_own(scatter, own, samples, sum);
       if (outcome != Outcome::done) return outcome;
     }
     if (!poller.proceed()) return Outcome::interrupted;
@@ -393,7 +394,7 @@ Form form_of_parallel_scatter(Run run, const Plan& plan, const Tuning& tuning, c
   const std::optional<Tiling> tiling = tiling_of_scatter(plan, tuning, combine, available);
   if (tiling && tiling->is_tiled) return Form::packed_tiles;
   form.has_kernel = !form.reduces || appliers_of(run).elements(combine, step, keep) != nullptr;
-  if (form.has_totals) form.owns_all = false;  // a window of totals is a range of the targets
+  if (form.has_totals && !has_one_window(plan, tuning)) form.owns_all = false;  // a window is a range of the targets
   return form_of_scatter(plan, prepared.job, form);
 }
 

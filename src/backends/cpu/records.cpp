@@ -16,6 +16,11 @@ bool is_gapless(const Plan& plan, int64_t slots) {
   return targets == static_cast<double>(slots);  // exact below 2^53, far more than fit into memory
 }
 
+bool has_one_window(const Plan& plan, const Tuning& tuning) {
+  const Span span = indexed_span(plan);
+  return (span.high - span.low) / plan.item <= tuning.totals_window && plan.rule.bounds != Bounds::unchecked;
+}
+
 bool counts_are_long(const Plan& plan, const Tuning& tuning, const Combine& combine) {
   return combine.reduce == Reduce::mean && plan.space.count() > tuning.short_counts;
 }

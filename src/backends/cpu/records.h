@@ -15,6 +15,9 @@ namespace gs::cpu {
 
 // Whether each of the slots, places for items between the lowest and the highest address, can be a target.
 bool is_gapless(const Plan& plan, int64_t slots);
+// Whether one window of totals holds all targets, so that no point needs to be compared with its range. An unchecked
+// index may lie outside of it.
+bool has_one_window(const Plan& plan, const Tuning& tuning);
 // Whether a mean has more values than 32 bits count.
 bool counts_are_long(const Plan& plan, const Tuning& tuning, const Combine& combine);
 

@@ -77,6 +77,11 @@ TEST_CASE("prefetches and streaming stores are explained by bytes, or by what pr
   REQUIRE(std::string(find("prefetch", elements, tuning, Direction::scatter).threshold) == "far_element_bytes");
   REQUIRE(find("prefetch", elements, tuning, Direction::scatter).chosen == "yes");
   REQUIRE(find("stream", rows, tuning, Direction::scatter, {Reduce::add, Number::f32, true}).chosen == "no");
+  Plan counted = odd;
+  counted.item = 4;
+  REQUIRE(find("prefetch", counted, tuning, Direction::scatter, {Reduce::mean, Number::f32, true}).chosen == "yes");
+  REQUIRE(find("prefetch", counted, tuning, Direction::scatter, {Reduce::mean, Number::f16, true}).chosen == "no");
+  REQUIRE(find("prefetch", counted, tuning, Direction::scatter, {Reduce::add, Number::f32, true}).reason != nullptr);
 }
 
 TEST_CASE("a gather by column tiles is explained by the size of the source array") {

@@ -120,6 +120,19 @@ struct LongItem {
   void fetch(Address address) const { prefetch_unit(address, width); }
 };
 
+// Calls `use` with the width of an item, which is a constant for common widths, and with the copy of one item.
+template <class Use>
+void with_copy(int64_t width, const Use& use) {
+  switch (width) {
+    case 1: return use(1, Item<1>{});
+    case 2: return use(2, Item<2>{});
+    case 4: return use(4, Item<4>{});
+    case 8: return use(8, Item<8>{});
+    case 16: return use(16, Item<16>{});
+    default: return use(width, LongItem{width});
+  }
+}
+
 template <bool kChunked, class Copy>
 void copy_items(const std::byte* const* items, int64_t width, RowNumbers rows, int64_t begin, int64_t end,
                 CopyHints hints, std::byte* target, Copy copy) {
@@ -130,17 +143,8 @@ void copy_items(const std::byte* const* items, int64_t width, RowNumbers rows, i
 template <bool kChunked>
 void pick_items(const std::byte* const* items, int64_t width, RowNumbers rows, int64_t begin, int64_t end,
                 CopyHints hints, std::byte* target) {
-  const auto with = [&](int64_t size, auto copy) {
-    copy_items<kChunked>(items, size, rows, begin, end, hints, target, copy);
-  };
-  switch (width) {
-    case 1: return with(1, Item<1>{});
-    case 2: return with(2, Item<2>{});
-    case 4: return with(4, Item<4>{});
-    case 8: return with(8, Item<8>{});
-    case 16: return with(16, Item<16>{});
-    default: return with(width, LongItem{width});
-  }
+  with_copy(width,
+            [&](int64_t size, auto copy) { copy_items<kChunked>(items, size, rows, begin, end, hints, target, copy); });
 }
 
 void pick(const std::byte* const* items, int64_t width, RowNumbers rows, int64_t begin, int64_t end, CopyHints hints,
@@ -230,17 +234,8 @@ void put_each(const std::byte* const* items, int64_t width, RowNumbers rows, int
 
 void put(const std::byte* const* items, int64_t width, RowNumbers rows, int64_t first, int64_t last,
          const uint16_t* place, int64_t origin, std::byte* target) {
-  const auto with = [&](int64_t size, auto copy) {
-    put_each(items, size, rows, first, last, place, origin, target, copy);
-  };
-  switch (width) {
-    case 1: return with(1, Item<1>{});
-    case 2: return with(2, Item<2>{});
-    case 4: return with(4, Item<4>{});
-    case 8: return with(8, Item<8>{});
-    case 16: return with(16, Item<16>{});
-    default: return with(width, LongItem{width});
-  }
+  with_copy(width,
+            [&](int64_t size, auto copy) { put_each(items, size, rows, first, last, place, origin, target, copy); });
 }
 
 // Moves the lowest bits of `bits` to the places of the bits that are set in `places`.
