@@ -14,7 +14,7 @@ __all__ = ["FRAMES"]
 
 pa: Any = importlib.import_module("pyarrow")
 # Methods of pyarrow that are not public exchange batches by address. Without them the protocol of Arrow serves.
-import_batch = getattr(pa.RecordBatch, "_import_from_c", None)
+import_batch: Any = getattr(pa.RecordBatch, "_import_from_c", None)
 BY_ADDRESS = import_batch is not None and hasattr(pa.RecordBatch, "_export_to_c_device")
 
 

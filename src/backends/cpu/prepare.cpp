@@ -223,8 +223,9 @@ Cut cut(const Plan& plan, const Tuning& tuning, const ThreadCount& threads) {
     result.pieces = (unit + result.piece - 1) / result.piece;
     result.points = 1;
   } else {
-    const int64_t least =
-        std::max<int64_t>(tuning.min_chunk_bytes / unit, is_element(unit) ? tuning.min_chunk_points : 1);
+    // Items from main memory take so long each that few of them are worth a work chunk.
+    const int64_t by_bytes = is_element(unit) && is_far(plan, tuning) ? 1 : tuning.min_chunk_bytes / unit;
+    const int64_t least = std::max<int64_t>(by_bytes, is_element(unit) ? tuning.min_chunk_points : 1);
     const int64_t most = std::max<int64_t>(std::min(kMaxChunkPoints, kMaxChunkBytes / unit), 1);
     const int64_t points = std::min(std::max(count / shares, least), most);
     // Work chunks of a packed result end with a cache line, and there are not more than the thread pool can count.

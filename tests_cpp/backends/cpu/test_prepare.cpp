@@ -72,6 +72,10 @@ TEST_CASE("a second thread takes part from the thresholds on") {
   REQUIRE(threads(tuning.serial_points_far, 16, far - 1) == 1);
   REQUIRE(threads(tuning.serial_points_far - 1, 16, far) == 1);
   REQUIRE(threads(tuning.serial_points_far, 16, far) == 2);
+  for (const int64_t unit : {1, 2, 4, 8}) {  // also where these points are fewer bytes than a work chunk of near units
+    const int64_t apart = tuning.far_bytes / unit;
+    REQUIRE(threads(tuning.serial_points_far, unit, apart) == 2);
+  }
   const int64_t row = 1024;  // longer units: bytes decide
   const int64_t rows = tuning.far_bytes / row;
   REQUIRE(threads(tuning.serial_row_bytes / row - 1, row, rows) == 1);
