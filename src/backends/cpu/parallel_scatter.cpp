@@ -79,12 +79,12 @@ void prepare_scatter(const Scatter& scatter, const Plan& plan, const Buffers& bu
       {owns_all, in_pieces, job.apply != nullptr, job.totals.record != nullptr, job.apply_elements != nullptr});
 }
 
-bool run_range(const Round& round, const Plan& plan, const Buffers& buffers, const TaskPart& part, int64_t first,
-               int64_t last) {
+bool run_range(const Scatter& scatter, const Sum& sum, const Plan& plan, const Buffers& buffers, const TaskPart& part,
+               int64_t first, int64_t last) {
   Prepared prepared;
   const bool owns_all = part.own.low == 0 && part.own.high == UINT64_MAX;
   const bool in_pieces = part.axis < 0 && part.end > 0;
-  prepare_scatter(*round.scatter, plan, buffers, round.sum, owns_all, in_pieces, prepared);
+  prepare_scatter(scatter, plan, buffers, sum, owns_all, in_pieces, prepared);
   Job& job = prepared.job;
   RowCounts counts;
   job.own_low = std::max<Address>(part.own.low, 1);
@@ -96,11 +96,11 @@ bool run_range(const Round& round, const Plan& plan, const Buffers& buffers, con
     job.indexed += part.begin;
     job.packed = false;
     if (job.counts != nullptr) {
-      counts = piece_of(*job.counts, part.begin, part.piece * round.sum.counts_of_piece);
+      counts = piece_of(*job.counts, part.begin, part.piece * sum.counts_of_piece);
       job.counts = &counts;
     }
   }
-  return round.scatter->run(job, first, last);
+  return scatter.run(job, first, last);
 }
 
 // Whether the points of a part may move tile by tile. A tile may join points to longer units. That is right only if one
@@ -117,11 +117,14 @@ bool run_points(const Round& round, const Plan& plan, const Buffers& buffers, co
   std::optional<Tiling> tiling;
   const std::optional<Plan> rows = whole_rows(plan, range, first, last);
   if (rows && may_tile(round.sum, part)) tiling = tiling_of(*rows, *round.scatter->tuning, Direction::scatter);
-  if (!tiling) return run_range(round, plan, buffers, part, first, last);
+  if (!tiling) return run_range(*round.scatter, round.sum, plan, buffers, part, first, last);
+  const Tuning tuning = tuning_of_tiles(tiling->plan, *round.scatter->tuning);
+  Scatter scatter = *round.scatter;
+  scatter.tuning = &tuning;
   TilePacker tile(*tiling, range, Direction::scatter);
   for (int64_t number = 0; number < tiling->tiles; ++number) {
     tile.load(number);
-    if (!run_range(round, tile.plan(), tile.buffers(), part, 0, tile.plan().space.count())) return false;
+    if (!run_range(scatter, round.sum, tile.plan(), tile.buffers(), part, 0, tile.plan().space.count())) return false;
   }
   return true;
 }

@@ -114,6 +114,13 @@ Comparison fetching(const Plan& plan, const Tuning& tuning, const Job& job) {
   return {"indexed bytes", indexed_bytes(plan), "far_vector_bytes", tuning.far_vector_bytes};
 }
 
+Tuning tuning_of_tiles(const Plan& plan, const Tuning& tuning) {
+  Tuning own = tuning;
+  if (indexed_bytes(plan) >= tuning.far_element_bytes) own.far_element_bytes = 0;
+  if (indexed_bytes(plan) >= tuning.far_target_bytes) own.far_target_bytes = 0;
+  return own;
+}
+
 Comparison streaming(const Plan& plan, const Tuning& tuning, Direction direction) {
   if (direction == Direction::scatter) {
     return {"indexed bytes", indexed_bytes(plan), "stream_bytes", tuning.stream_bytes};

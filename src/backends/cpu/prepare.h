@@ -30,6 +30,8 @@ bool is_far(const Plan& plan, const Tuning& tuning);
 
 // Whether the indexed side of a job is so large that prefetches pay.
 Comparison fetching(const Plan& plan, const Tuning& tuning, const Job& job);
+// The tuning for the tiles of a scatter with this plan: their targets are as far as those of the whole plan.
+Tuning tuning_of_tiles(const Plan& plan, const Tuning& tuning);
 
 // Whether the result of a gather or the target of a scatter is so large that streaming stores pay.
 Comparison streaming(const Plan& plan, const Tuning& tuning, Direction direction);

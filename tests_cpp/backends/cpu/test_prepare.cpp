@@ -176,3 +176,20 @@ TEST_CASE(
   REQUIRE(ahead(rows(4, 1 << 18, 1 << 20)) == cpu::Ahead::units);  // longer than L2
   REQUIRE(ahead(take_plan(1 << 20, 4, IndexType::i64, 1 << 20)) == cpu::Ahead::units);
 }
+
+TEST_CASE("the tiles of a scatter prefetch their targets as the whole scatter does") {
+  cpu::Tuning tuning;
+  const Plan whole = take_plan(4096, 4, IndexType::i64, tuning.far_element_bytes / 4);
+  const Plan tile = take_plan(4096, 4, IndexType::i64, tuning.far_element_bytes / 64);
+  const auto ahead = [&](const Plan& plan, const cpu::Tuning& own) {
+    Buffers no_memory;
+    no_memory.index.resize(1, nullptr);
+    cpu::Prepared prepared;
+    cpu::prepare(plan, no_memory, Direction::scatter, own, prepared);
+    return prepared.job.ahead;
+  };
+  REQUIRE(ahead(whole, tuning) == cpu::Ahead::units);
+  REQUIRE(ahead(tile, tuning) == cpu::Ahead::none);
+  REQUIRE(ahead(tile, cpu::tuning_of_tiles(whole, tuning)) == cpu::Ahead::units);
+  REQUIRE(ahead(tile, cpu::tuning_of_tiles(tile, tuning)) == cpu::Ahead::none);
+}
