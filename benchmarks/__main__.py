@@ -14,7 +14,7 @@ from typing import Any
 # Huge pages for torch's results, so that torch has its best form. torch reads this when it is imported.
 os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
 
-from . import decisions, harness, limits, machine, memory, memory_cases, plot, report, scale, work
+from . import decisions, files, harness, limits, machine, memory, memory_cases, plot, report, scale, work
 from .cases import CASES, Case
 from .decision_sizes import CELLS
 from .harness import LIBRARIES
@@ -58,6 +58,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--memory", action="store_true", help="ours alone: the bytes that each operator allocates beyond its result"
     )
+    parser.add_argument(
+        "--files", action="store_true", help="rows at random from and into a file that is not in memory; 4 GiB of disk"
+    )
+    parser.add_argument("--folder", type=Path, help="of the file of --files (default: that for temporary files)")
     parser.add_argument("--sizes", action="store_true", help="the same over source arrays and results of all sizes")
     parser.add_argument(
         "--levels", action="store_true", help="our forms alone, with the instruction sets of older processors"
@@ -199,6 +203,21 @@ def _memory(arguments: argparse.Namespace) -> int:
     return _shown(arguments, result, {"memory": text}) or int(bool(exceeding))
 
 
+def _files(arguments: argparse.Namespace) -> int:
+    if arguments.load:
+        result = report.load(arguments.load)
+    else:
+        result = {"schema": 1, "machine": machine.describe(), "threads": arguments.threads, "quick": arguments.quick}
+        gs = importlib.import_module("gatherscatter")
+        gs.set_num_threads(arguments.threads)
+        result |= files.measure(gs, arguments.folder, arguments.quick)
+        if arguments.json:
+            report.save(result, arguments.json)
+    text = f"{report.facts(result)}.\n\n{files.table(result)}"
+    print(text)
+    return _shown(arguments, result, {"files": text})
+
+
 def _shown(arguments: argparse.Namespace, result: dict[str, Any], parts: dict[str, str]) -> int:
     if arguments.plot:
         plot.draw(result, arguments.plot)
@@ -213,6 +232,8 @@ def main() -> int:
     arguments = _parser().parse_args()
     if arguments.scale:
         return _scale(arguments)
+    if arguments.files:
+        return _files(arguments)
     if arguments.memory:
         return _memory(arguments)
     if arguments.list:

@@ -8,6 +8,7 @@ The words "gather" and "scatter" have the meaning of array indexing here, not th
 import sys as _sys
 
 from gatherscatter import compat, cuda, table
+from gatherscatter._libraries.files import open
 from gatherscatter._numpy.put import place, put, put_along_axis, putmask
 from gatherscatter._numpy.repeating import repeat
 from gatherscatter._numpy.rolling import roll
@@ -37,6 +38,7 @@ __all__ = [
     "gather",
     "gather_nd",
     "get_num_threads",
+    "open",
     "place",
     "plan",
     "put",

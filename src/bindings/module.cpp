@@ -77,6 +77,8 @@ PYBIND11_MODULE(_core, module) {
       if (error) std::rethrow_exception(error);
     } catch (const gs::ExchangeError& e) {
       PyErr_SetString(PyExc_BufferError, e.what());
+    } catch (const gs::FileError& e) {
+      PyErr_SetString(PyExc_OSError, e.what());
     } catch (const gs::DTypeError& e) {
       PyErr_SetString(PyExc_TypeError, e.what());
     }

@@ -74,6 +74,8 @@ void set_python_error(const char* op) noexcept {
       set(PyExc_TypeError, op, error);
     } catch (const ExchangeError& error) {
       set(PyExc_BufferError, op, error);
+    } catch (const FileError& error) {
+      set(PyExc_OSError, op, error);
     } catch (const py::builtin_exception& error) {
       error.set_error();
     } catch (const std::bad_alloc&) {

@@ -39,4 +39,9 @@ struct ExchangeError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// A file behind an array that cannot be read: OSError.
+struct FileError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 }  // namespace gs

@@ -14,7 +14,9 @@
 #include "backends/cpu/packed_tiles.h"
 #include "backends/cpu/parallel_scatter.h"
 #include "backends/cpu/plan_form.h"
+#include "backends/cpu/read_ahead.h"
 #include "backends/cpu/small_move.h"
+#include "core/reductions.h"
 #include "host/host_info.h"
 #include "host/thread_pool.h"
 
@@ -31,7 +33,11 @@ class Cpu final : public HostBackend {
 
   Outcome move(const Plan& plan, const Buffers& buffers, Direction direction,
                const RunOptions& options) const override {
-    return move_with(run_, tuning_, plan, buffers, direction, options);
+    const auto move_part = [&](const Plan& part, const Buffers& memory, const RunOptions& own) {
+      return move_with(run_, tuning_, part, memory, direction, own);
+    };
+    if (buffers.base != nullptr) return move_part(plan, buffers, options);  // its target is fresh memory
+    return run_with_pages(plan, buffers, options, Parts::contiguous, move_part);
   }
 
   std::unique_ptr<SmallMove> small_move(const Plan& plan, Direction direction, int64_t index_distance) const override {
@@ -40,7 +46,11 @@ class Cpu final : public HostBackend {
 
   Outcome reduce(const Plan& plan, const Buffers& buffers, const Combine& combine,
                  const RunOptions& options) const override {
-    return reduce_with(run_, tuning_, plan, buffers, combine, options);
+    const Parts parts = combines_directly(combine) ? Parts::contiguous : Parts::one;  // totals cannot be divided
+    return run_with_pages(plan, buffers, options, parts,
+                          [&](const Plan& part, const Buffers& memory, const RunOptions& own) {
+                            return reduce_with(run_, tuning_, part, memory, combine, own);
+                          });
   }
 
   bool any_outside(const Plan& plan, const Buffers& buffers, const RunOptions& options) const override {

@@ -4,6 +4,7 @@
 #include "backends/cpu/kernel_levels.h"
 #include "backends/cpu/parallel_scatter.h"
 #include "backends/cpu/plan_form.h"
+#include "backends/cpu/read_ahead.h"
 #include "backends/cpu/tiling.h"
 
 namespace gs::cpu {
@@ -19,7 +20,7 @@ bool has_one_flat_index(const Plan& plan) {
 class Small final : public SmallMove {
  public:
   Small(Run kernels, const Tuning& tuning, const Plan& plan, Direction direction, int64_t index_distance)
-      : run_(kernels), plan_(plan), index_distance_(index_distance) {
+      : run_(kernels), plan_(plan), index_distance_(index_distance), is_worth_a_lookup_(is_worth_a_lookup(plan)) {
     Buffers nothing;
     nothing.index.resize(plan_.index.size(), nullptr);
     prepare(plan_, nothing, direction, tuning, prepared_);
@@ -33,17 +34,15 @@ class Small final : public SmallMove {
   }
 
   [[gnu::hot]] bool run(std::byte* dense, std::byte* indexed, const std::byte* index) const override {
-    if (short_.run != nullptr) return short_.run(dense, indexed, index, count_, extent_);
-    SmallVector<JobIndex, 4> arrays = prepared_.index;  // copies, because several threads may run this object
-    Job job = prepared_.job;
-    set(arrays, index);
-    job.index = arrays.data();
-    job.dense = dense;
-    job.indexed = indexed;
-    return run_(job, 0, count_);
+    if (is_worth_a_lookup_) {
+      return run_small_with_pages(plan_, buffers_of(dense, indexed, index),
+                                  [=, this] { return run_here(dense, indexed, index); });
+    }
+    return run_here(dense, indexed, index);
   }
 
   [[gnu::hot]] bool run_alone(std::byte* dense, std::byte* indexed, const std::byte* index) override {
+    if (is_worth_a_lookup_) return run(dense, indexed, index);
     if (short_.run != nullptr) return short_.run(dense, indexed, index, count_, extent_);
     set(prepared_.index, index);
     prepared_.job.dense = dense;
@@ -54,12 +53,27 @@ class Small final : public SmallMove {
   bool allows(const std::byte* index) const override {
     if (allows_ != nullptr) return allows_(index, plan_.index_space.count(), extent_);
     if (!plan_.can_fail()) return true;
-    Buffers buffers;
-    for (int a = 0; a < plan_.index.size(); ++a) buffers.index.push_back(index + a * index_distance_);
-    return !any_outside(plan_, buffers, 0, plan_.index_space.count());
+    return !any_outside(plan_, buffers_of(nullptr, nullptr, index), 0, plan_.index_space.count());
   }
 
  private:
+  bool run_here(std::byte* dense, std::byte* indexed, const std::byte* index) const {
+    if (short_.run != nullptr) return short_.run(dense, indexed, index, count_, extent_);
+    SmallVector<JobIndex, 4> arrays = prepared_.index;  // copies, because several threads may run this object
+    Job job = prepared_.job;
+    set(arrays, index);
+    job.index = arrays.data();
+    job.dense = dense;
+    job.indexed = indexed;
+    return run_(job, 0, count_);
+  }
+  Buffers buffers_of(std::byte* dense, std::byte* indexed, const std::byte* index) const {
+    Buffers buffers;
+    buffers.dense = dense;
+    buffers.indexed = indexed;
+    for (int a = 0; a < plan_.index.size(); ++a) buffers.index.push_back(index + a * index_distance_);
+    return buffers;
+  }
   void set(SmallVector<JobIndex, 4>& arrays, const std::byte* index) const {
     for (JobIndex& array : arrays) {
       array.data = index;
@@ -70,6 +84,7 @@ class Small final : public SmallMove {
   Run run_;
   Plan plan_;
   int64_t index_distance_;
+  bool is_worth_a_lookup_;
   Prepared prepared_;
   int64_t count_ = 0;
   int64_t extent_ = 0;
