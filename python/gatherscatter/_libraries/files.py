@@ -73,6 +73,7 @@ def open(
     Traceback (most recent call last):
       ...
     ValueError: open: ...x.npy' is an .npy file, which knows its dtype; leave `dtype` out, or give the `offset` ...
+    >>> folder.cleanup()
     """
     name = os.fspath(path)
     if mode not in get_args(Mode):
