@@ -7,6 +7,7 @@ file from front to back.
 
 from __future__ import annotations
 
+import copy
 import mmap
 import os
 import resource
@@ -29,8 +30,9 @@ FILE = 4 * GIB
 THREADS = 32
 ROUNDS = 3
 RATE_READS = 20_000
-# Rows that are read, and written.
-TAKES, SCATTERS = (2_000, 20_000, 400_000), (2_000, 20_000)
+# Rows, and the part of the file in which they lie: of the last take, a third of the pages is wanted.
+TAKES = ((2_000, 1), (20_000, 1), (100_000, 4))
+SCATTERS = ((2_000, 1), (20_000, 1))
 HOW = f"Medians of {ROUNDS} rounds in which all forms take turns; the file is not in memory when a call begins."
 
 Call = Callable[[], object]
@@ -46,6 +48,12 @@ class Rows:
             for written in range(0, size, len(block)):
                 file.write(block[: size - written])
             os.fsync(file.fileno())
+
+    def part(self, divisor: int) -> Rows:
+        """The first rows of the same file."""
+        part = copy.copy(self)
+        part.count = self.count // divisor
+        return part
 
     def open(self, mode: Any = "r") -> np.memmap[Any, Any]:
         return np.memmap(self.path, np.uint8, mode, shape=(self.count, ROW))
@@ -198,17 +206,18 @@ def _rates(rows: Rows) -> dict[str, float]:
 
 def measure(gs: Any, folder: Path | None, quick: bool) -> Entry:
     """The rates of the disk and an entry for each case. `folder`: where the file is made."""
-    with tempfile.TemporaryDirectory(prefix="gs-files-", dir=folder) as name:
-        rows = Rows(Path(name) / "rows", 72 << 20 if quick else FILE)
+    with tempfile.TemporaryDirectory(prefix="gs-files-", dir=folder) as place:
+        rows = Rows(Path(place) / "rows", 72 << 20 if quick else FILE)
         generator = np.random.default_rng(7)
         rows.drop()
         facts: Entry = {"file_bytes": rows.size, "row_bytes": ROW, "rounds": ROUNDS, "disk": _rates(rows), "files": []}
         for counts, forms_of, verb in ((TAKES, _takes, "take"), (SCATTERS, _scatters, "scatter")):
-            for count in counts:
-                index = generator.integers(0, rows.count, count // 100 if quick else count)
-                calls = forms_of(gs, rows, index)
-                facts["files"].append(_measure(f"{verb} of {len(index)} rows", rows, index, calls))
-        for count in TAKES[:1] if quick else TAKES[:2]:
+            for count, divisor in counts:
+                part = rows.part(divisor)
+                index = generator.integers(0, part.count, count // 100 if quick else count)
+                name = f"{verb} of {len(index)} rows" + (f", 1/{divisor} of the file" if divisor > 1 else "")
+                facts["files"].append(_measure(name, rows, index, forms_of(gs, part, index)))
+        for count, _ in TAKES[:1] if quick else TAKES[:2]:
             facts["files"].append(_warm(gs, rows, generator.integers(0, rows.count, count)))
     return facts
 

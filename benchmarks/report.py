@@ -301,7 +301,7 @@ PARTS: dict[str, Callable[[Entry], str]] = {
     "tables": table_table,
     "tables_short": short_table_table,
 }
-OTHER_PARTS = ("scale", "memory")  # of runs of their own
+OTHER_PARTS = ("scale", "memory", "files")  # of runs of their own
 MARKED = re.compile(r"(<!-- benchmarks: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 

@@ -77,6 +77,7 @@ int64_t now() {
 struct KnownMappings {
   std::array<KnownMapping, 8> entries;
   std::size_t next = 0;
+  KnownMapping* last = &entries[0];  // the one that was asked for last
 };
 
 KnownMappings& known_of_thread() {
@@ -164,10 +165,11 @@ KnownMapping& known_mapping(const std::byte* address) {
   KnownMappings& known = known_of_thread();
   const auto at = reinterpret_cast<uintptr_t>(address);
   const int64_t time = now();
+  if (known.last->mapping.holds(at) && time - known.last->looked_up < kKnownFor) return *known.last;
   KnownMapping* place = nullptr;
   for (KnownMapping& entry : known.entries) {
     if (!entry.mapping.holds(at)) continue;
-    if (time - entry.looked_up < kKnownFor) return entry;
+    if (time - entry.looked_up < kKnownFor) return *(known.last = &entry);
     place = &entry;
   }
   if (place == nullptr) place = &known.entries[known.next++ % known.entries.size()];
@@ -175,11 +177,11 @@ KnownMapping& known_mapping(const std::byte* address) {
   place->mapping = mapping_at(address);
   place->looked_up = time;
   look_at_file(*place);
-  return *place;
+  return *(known.last = place);
 }
 
 void forget_mappings() {
-  known_of_thread() = {};
+  for (KnownMapping& entry : known_of_thread().entries) entry = {};
 }
 
 void check_length(const KnownMapping& known, const std::byte* first, int64_t bytes) {

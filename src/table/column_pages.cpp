@@ -5,10 +5,25 @@
 
 namespace gs::table {
 
+namespace {
+
+// Columns of many chunks are in files or in memory as a whole, so a few chunks tell whether the others are looked up.
+constexpr int kProbes = 8;
+
+bool any_probe_is_file(const SmallVector<Bytes, 2>& memory) {
+  const int step = std::max(memory.size() / kProbes, 1);
+  for (int p = 0; p < memory.size(); p += step) {
+    if (memory[p].count > 0 && host::known_mapping(memory[p].first).mapping.is_file()) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 ColumnPages::ColumnPages(const SmallVector<Bytes, 2>& memory) {
   int64_t total = 0;
   for (const Bytes& piece : memory) total += piece.count;
-  if (total < host::kLeastMappedBytes) return;
+  if (total < host::kLeastMappedBytes || !any_probe_is_file(memory)) return;
   for (const Bytes& piece : memory) {
     file_of_.push_back(-1);
     if (piece.count <= 0) continue;

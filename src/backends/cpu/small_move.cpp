@@ -20,7 +20,11 @@ bool has_one_flat_index(const Plan& plan) {
 class Small final : public SmallMove {
  public:
   Small(Run kernels, const Tuning& tuning, const Plan& plan, Direction direction, int64_t index_distance)
-      : run_(kernels), plan_(plan), index_distance_(index_distance), is_worth_a_lookup_(is_worth_a_lookup(plan)) {
+      : run_(kernels),
+        plan_(plan),
+        index_distance_(index_distance),
+        is_worth_a_lookup_(is_worth_a_lookup(plan)),
+        low_(indexed_span(plan).low) {
     Buffers nothing;
     nothing.index.resize(plan_.index.size(), nullptr);
     prepare(plan_, nothing, direction, tuning, prepared_);
@@ -34,7 +38,7 @@ class Small final : public SmallMove {
   }
 
   [[gnu::hot]] bool run(std::byte* dense, std::byte* indexed, const std::byte* index) const override {
-    if (is_worth_a_lookup_) {
+    if (is_in_file(indexed)) {
       return run_small_with_pages(plan_, buffers_of(dense, indexed, index),
                                   [=, this] { return run_here(dense, indexed, index); });
     }
@@ -42,7 +46,7 @@ class Small final : public SmallMove {
   }
 
   [[gnu::hot]] bool run_alone(std::byte* dense, std::byte* indexed, const std::byte* index) override {
-    if (is_worth_a_lookup_) return run(dense, indexed, index);
+    if (is_in_file(indexed)) return run(dense, indexed, index);
     if (short_.run != nullptr) return short_.run(dense, indexed, index, count_, extent_);
     set(prepared_.index, index);
     prepared_.job.dense = dense;
@@ -67,6 +71,9 @@ class Small final : public SmallMove {
     job.indexed = indexed;
     return run_(job, 0, count_);
   }
+  bool is_in_file(const std::byte* indexed) const {
+    return is_worth_a_lookup_ && host::known_mapping(indexed + low_).mapping.is_file();
+  }
   Buffers buffers_of(std::byte* dense, std::byte* indexed, const std::byte* index) const {
     Buffers buffers;
     buffers.dense = dense;
@@ -85,6 +92,7 @@ class Small final : public SmallMove {
   Plan plan_;
   int64_t index_distance_;
   bool is_worth_a_lookup_;
+  int64_t low_;  // the lowest byte of the indexed side
   Prepared prepared_;
   int64_t count_ = 0;
   int64_t extent_ = 0;
