@@ -14,7 +14,7 @@ from typing import Any
 # Huge pages for torch's results, so that torch has its best form. torch reads this when it is imported.
 os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
 
-from . import decisions, files, harness, limits, machine, memory, memory_cases, plot, report, scale, work
+from . import decisions, files, harness, limits, machine, memory, memory_cases, parquet, plot, report, scale, work
 from .cases import CASES, Case
 from .decision_sizes import CELLS
 from .harness import LIBRARIES
@@ -62,6 +62,12 @@ def _parser() -> argparse.ArgumentParser:
         "--files", action="store_true", help="rows at random from and into a file that is not in memory; 4 GiB of disk"
     )
     parser.add_argument("--folder", type=Path, help="of the file of --files (default: that for temporary files)")
+    parser.add_argument(
+        "--parquet", action="store_true", help="gathers from Parquet files, beside what reads such files"
+    )
+    parser.add_argument(
+        "--bytes", type=int, default=8 << 30, metavar="N", help="of the table of --parquet (default: 8 GiB)"
+    )
     parser.add_argument("--sizes", action="store_true", help="the same over source arrays and results of all sizes")
     parser.add_argument(
         "--levels", action="store_true", help="our forms alone, with the instruction sets of older processors"
@@ -218,6 +224,23 @@ def _files(arguments: argparse.Namespace) -> int:
     return _shown(arguments, result, {"files": text})
 
 
+def _parquet(arguments: argparse.Namespace) -> int:
+    if arguments.load:
+        result = report.load(arguments.load)
+    else:
+        os.environ["POLARS_MAX_THREADS"] = str(arguments.threads)
+        result = {"schema": 1, "machine": machine.describe(), "threads": arguments.threads, "quick": arguments.quick}
+        result |= {"bytes": 1 << 20 if arguments.quick else arguments.bytes, "parquet": []}
+        seconds = arguments.seconds or parquet.SECONDS
+        for entry in parquet.measure(result["bytes"], arguments.threads, seconds, arguments.quick):
+            result["parquet"].append(entry)
+            if arguments.json:
+                report.save(result, arguments.json)  # after every entry, so that a run that fails keeps its results
+    text = f"{report.facts(result)}. {parquet.HOW}\n\n{parquet.table(result['parquet'])}"
+    print(text)
+    return _shown(arguments, result, {"parquet": text})
+
+
 def _shown(arguments: argparse.Namespace, result: dict[str, Any], parts: dict[str, str]) -> int:
     if arguments.plot:
         plot.draw(result, arguments.plot)
@@ -236,6 +259,8 @@ def main() -> int:
         return _files(arguments)
     if arguments.memory:
         return _memory(arguments)
+    if arguments.parquet:
+        return _parquet(arguments)
     if arguments.list:
         for case in SWEEPS[arguments.sweep] if arguments.sweep else CASES:
             print(f"{case.number:>4}  {case.name:<22} {case.about}")

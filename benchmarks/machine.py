@@ -16,7 +16,7 @@ from pathlib import Path
 
 CPU = Path("/sys/devices/system/cpu/cpu0/cache")
 THP = Path("/sys/kernel/mm/transparent_hugepage/enabled")
-PACKAGES = ("gatherscatter", "numpy", "torch", "pyarrow", "polars", "pandas", "jax", "numba")
+PACKAGES = ("gatherscatter", "numpy", "torch", "pyarrow", "polars", "pandas", "duckdb", "jax", "numba")
 
 
 def _text(path: Path) -> str:

@@ -5,6 +5,7 @@ Every function takes tables and columns of pyarrow (`Table`, `RecordBatch`, `Chu
 (`Table`, `Column`), and any other object with ``__arrow_c_stream__``, ``__arrow_c_array__`` or
 ``__arrow_c_device_array__``. The result has the kind of the argument. The operation on a LazyFrame runs when the frame
 is collected, a relation runs at the call, and for other libraries the result is an object with these methods of Arrow.
+`gather` also takes tables in files.
 """
 
 from __future__ import annotations
@@ -12,125 +13,21 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from gatherscatter import _core
-from gatherscatter._ops.keywords import Negative, RowBounds, Validate
+from gatherscatter._ops.keywords import RowBounds, Validate
 from gatherscatter._table import segments
 from gatherscatter._table.frames import frame_of, partner_of, rows_of
 from gatherscatter._table.labels import aligned, mask_for
-from gatherscatter._table.maps import check_map_fits, gather_rows, map_of, scattered
+from gatherscatter._table.maps import check_map_fits, map_of, scattered
 from gatherscatter._table.messages import require_word
+from gatherscatter._table.row_gather import BOUNDS, gather
 
 __all__ = ["boolean_mask_scatter", "copy_if_else", "filter", "gather", "scatter", "segmented_gather"]
 
-BOUNDS = ("raise", "nullify", "unchecked")
+gather.__module__ = __name__  # as users name it, also in pickles
 
 
 def __dir__() -> list[str]:
     return __all__
-
-
-def gather(
-    source: Any,
-    gather_map: Any,
-    bounds: RowBounds = "raise",
-    *,
-    negative: Negative = "from_end",
-    validate: Validate = "basic",
-) -> Any:
-    """Take rows of a table by their numbers.
-
-    Row ``i`` of the result is row ``gather_map[i]`` of the source, in every column::
-
-        result[c][i] = source[c][gather_map[i]]
-
-    Parameters
-    ----------
-    source : table or column, n rows
-        Of any kind that the module accepts. A LazyFrame is gathered when it is collected: ``lf.pipe(gather, rows)``.
-    gather_map : array of integers, shape (m,)
-        Lists, NumPy and masked arrays, tensors, Series, Arrow arrays, and relations of one column, of any integer type;
-        in lists None is null. Labels of pandas are ignored. A number -n <= i < 0 of a signed type means row i + n;
-        numbers of an unsigned type are never negative.
-    bounds : {"raise", "nullify", "unchecked"}, default "raise"
-        Handling of a number that is out of bounds.
-
-        - ``"raise"``: it is an error, and so is a null in the map.
-        - ``"nullify"``: it gives a row that is null in every column, and so does a null in the map: a left join.
-        - ``"unchecked"``: the caller guarantees that there is none. Such a number gives an unspecified row, but no
-          memory outside of the table is accessed. A null in the map is an error.
-    negative : {"from_end", "out_of_bounds"}, default "from_end"
-        Whether negative numbers count from the end, or are out of bounds. ``"out_of_bounds"`` with ``bounds="nullify"``
-        suits maps such as those of ``Index.get_indexer``, in which -1 means no match.
-    validate : {"basic", "full"}, default "basic"
-        Which checks of Arrow memory precede the operation. ``"basic"``: its structure; data are checked when they are
-        read. ``"full"``: also every offset, key, type id, run end and null count.
-
-    Returns
-    -------
-    table or column, m rows
-        Of the kind of `source`, with its names, types, metadata and order of columns. Under ``"nullify"`` every field
-        of the top level is nullable.
-
-    Raises
-    ------
-    OutOfBoundsError
-        If a number is out of bounds; it gives the first one. It is an IndexError, ValueError and RuntimeError.
-    NullIndexError
-        If there is a null in the map, but not under ``"nullify"``. It is a ValueError and RuntimeError.
-    IndexTypeError
-        If the map is not of integers, also if it is empty. It is a TypeError and RuntimeError.
-    InvalidArgument
-        If the map has more than one dimension (a ValueError).
-    ValueError
-        If the value of `bounds`, `negative` or `validate` is not one of those listed.
-    TypeError
-        If `source` is not a table or column, or the map is a single number.
-    OverflowError
-        If a RecordBatch would have to be split because its 32-bit offsets overflow.
-    BufferError
-        If Arrow memory is invalid.
-
-    Notes
-    -----
-    Semantics of ``cudf::gather``. Numbers are compared at full width, so 2**32 + 1 is never row 1. The keys of
-    dictionary columns are kept, also unused ones. Chunks of columns are read in place, without concatenation, and the
-    result has one chunk, or several if the 32-bit offsets of one chunk would overflow.
-
-    The result of pandas is that of ``df.take(gather_map)``. Under ``"nullify"``, and only if a row is missing, dtypes
-    change as by ``reindex`` (int64 to float64 with NaN, bool to object), and the index changes: the label of a missing
-    row is missing, and all other rows keep their labels. ``result.index = left.index`` makes it a left join.
-
-    Examples
-    --------
-    >>> import gatherscatter as gs
-    >>> import pyarrow as pa
-    >>> planes = pa.table({"tail": ["N1", "N2", "N3"], "seats": [55, None, 180]})
-    >>> gs.table.gather(planes, [2, 0, -1]).to_pylist()
-    [{'tail': 'N3', 'seats': 180}, {'tail': 'N1', 'seats': 55}, {'tail': 'N3', 'seats': 180}]
-    >>> gs.table.gather(planes, [0, None, 9], bounds="nullify").to_pydict()
-    {'tail': ['N1', None, None], 'seats': [55, None, None]}
-
-    The second half of a left join, after ``Index.get_indexer``:
-
-    >>> import pandas as pd
-    >>> found = pd.Index(planes["tail"]).get_indexer(["N3", "N9", "N1"])
-    >>> found
-    array([ 2, -1,  0])
-    >>> gs.table.gather(planes, found, bounds="nullify", negative="out_of_bounds").to_pydict()
-    {'tail': ['N3', None, 'N1'], 'seats': [180, None, 55]}
-    """
-    op = "table.gather"
-    require_word(op, "bounds", bounds, BOUNDS)
-    require_word(op, "negative", negative, ("from_end", "out_of_bounds"))
-    frame = frame_of(op, "source", source, validate)
-    numbers, valid = map_of(op, gather_map)
-    check_map_fits(op, bounds, numbers)
-
-    def taken(frame: Any) -> Any:
-        return gather_rows(op, numbers, valid, frame, bounds, negative)
-
-    if frame.lazy:
-        return frame.later(lambda whole: taken(frame_of(op, "source", whole, validate)), True)
-    return taken(frame)
 
 
 def scatter(

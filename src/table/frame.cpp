@@ -98,6 +98,25 @@ Frame to_frame(Chunked data, std::optional<bool> is_table, int device) {
 
 namespace {
 
+template <class Node>
+Node with_children(const Node& whole, const std::vector<std::size_t>& children) {
+  Node part = whole;
+  part.children.clear();
+  for (const std::size_t child : children) part.children.push_back(whole.children.at(child));
+  return part;
+}
+
+}  // namespace
+
+Frame with_columns(const Frame& table, const std::vector<std::size_t>& columns) {
+  Frame part{{}, table.is_table, table.device};
+  part.data.type = std::make_shared<const Type>(with_children(*table.data.type, columns));
+  for (const Array& chunk : table.data.chunks) part.data.chunks.push_back(with_children(chunk, columns));
+  return part;
+}
+
+namespace {
+
 bool is_short(const Type& type, const Array& array) {
   if (type.width > kShortRow || type.list_size > kShortRow || array.reach > kShortRow) return false;
   if (type.dictionary != nullptr) return array.dictionary->length <= kShortRow;

@@ -29,6 +29,9 @@ int64_t row_count(const ChunkLengths& lengths);
 // table with null records and for a table whose type is no structure.
 Frame to_frame(Chunked data, std::optional<bool> is_table, int device = kHost);
 
+// The table with some of its columns, by their numbers and in their order. No buffer is copied.
+Frame with_columns(const Frame& table, const std::vector<std::size_t>& columns);
+
 // The names of the two frames in error messages.
 struct Roles {
   std::string target = "the target";

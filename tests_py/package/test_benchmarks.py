@@ -293,3 +293,14 @@ def test_a_wrong_decision_is_named(suite):
     lines = decisions.table(entries).splitlines()
     assert lines[2] == "| good | 1 ms | 1.30 | 1.00 | 0.95 | 1.10 |" + 4 * " \N{EN DASH} |" + "  |"
     assert lines[3].endswith("| **stream always** |")
+
+
+@needs_suite
+def test_parquet_files(tmp_path):
+    done = _suite("--parquet", "--quick", "--threads", "2", "--json", tmp_path / "result.json")
+    assert done.returncode == 0, done.stderr
+    entries = json.loads((tmp_path / "result.json").read_text())["parquet"]
+    assert [entry["name"] for entry in entries] == [f"{how} {n}" for how in ("uniform", "clustered") for n in (16, 64)]
+    assert all({"ours", "pyarrow", "decoding"} <= entry["seconds"].keys() for entry in entries)
+    again = _suite("--parquet", "--load", tmp_path / "result.json")
+    assert again.returncode == 0 and "| 16 uniform |" in again.stdout

@@ -31,7 +31,7 @@ def listed(column):
     return column.to_list() if isinstance(column, pl.Series) else column.to_pylist()
 
 
-@pytest.mark.parametrize("source", [[1, 2], {"a": [1]}, np.arange(3), (1,), 5, "abc", None, range(3), object()])
+@pytest.mark.parametrize("source", [[1, 2], {"a": [1]}, np.arange(3), (1,), 5, b"abc", None, range(3), object()])
 def test_no_tables(source):
     with pytest.raises(
         TypeError, match=r"table.gather: source is of type .*expected a table or column of pyarrow"

@@ -11,10 +11,23 @@ import numpy as np
 
 from gatherscatter import _core
 from gatherscatter._table import arrow_scalars
+from gatherscatter._table.column_names import places_of, refuse_columns
 from gatherscatter._table.messages import counted
 from gatherscatter.errors import DataTypeError, InvalidArgument, shown, type_name
 
-__all__ = ["ROLES", "ArrowFrame", "Frame", "Kind", "Roles", "frame_of", "kind_of", "partner_of", "rows_of"]
+__all__ = [
+    "ROLES",
+    "ArrowFrame",
+    "Frame",
+    "Kind",
+    "Roles",
+    "frame_of",
+    "is_full",
+    "is_known",
+    "kind_of",
+    "partner_of",
+    "rows_of",
+]
 
 ACCEPTED = (
     "a table or column of pyarrow, polars, pandas or DuckDB, or an object with __arrow_c_stream__ or __arrow_c_array__"
@@ -46,6 +59,27 @@ class Frame(ABC):
     __slots__ = ("source",)
     lazy: ClassVar[bool] = False
     source: Any
+
+    @classmethod
+    def of_columns(cls, op: str, source: Any, full: bool, columns: Any) -> Any:
+        """The frame of a part of a table: the columns with these names, in their order."""
+        names = cls.names_of(source)
+        if names is None:
+            raise refuse_columns(op, source)
+        return cls(op, cls.part(source, places_of(op, names, columns)), full)
+
+    def __init__(self, op: str, source: Any, full: bool) -> None:
+        self.source = source
+
+    @staticmethod
+    def names_of(source: Any) -> list[Any] | None:
+        """Names of the columns of a table; None for a column."""
+        return None
+
+    @staticmethod
+    def part(source: Any, places: list[int]) -> Any:
+        """The table with the columns at some places, without a copy of them. A column is not asked for a part."""
+        return source
 
     @property
     @abstractmethod
@@ -131,6 +165,16 @@ class ArrowFrame(Frame):
         self.source = source
         self.table = _core.ArrowTable(source, self.form, full, op)
 
+    @classmethod
+    def of_columns(cls, op: str, source: Any, full: bool, columns: Any) -> Any:
+        if cls.names_of is not Frame.names_of:
+            return super().of_columns(op, source, full, columns)
+        frame = cls(op, source, full)
+        if not frame.is_table:
+            raise refuse_columns(op, source)
+        frame.table = frame.table.with_columns(places_of(op, frame.names, columns))
+        return frame
+
     @property
     def is_table(self) -> bool:
         return self.table.is_table
@@ -206,18 +250,21 @@ class ArrowExport:
 _kinds: dict[type, Kind | None] = {_core.ArrowTable: ArrowFrame}
 
 
-def frame_of(op: str, role: str, source: Any, validate: str) -> Any:
-    """The frame of a table or column.
+def frame_of(op: str, role: str, source: Any, validate: str, columns: Any = None) -> Any:
+    """The frame of a table or column, or of the columns of a table with these names.
 
     Raises
     ------
     TypeError
         If the object is neither a table nor a column.
+    InvalidArgument
+        If a column has none of the names, or the object is a column.
     """
-    kind = _kinds.get(type(source)) or kind_of(source)
+    kind: Any = _kinds.get(type(source)) or kind_of(source)
     if kind is None:
         raise _no_table(op, role, source)
-    return kind(op, source, validate != "basic" and _is_full(op, validate))
+    full = validate != "basic" and is_full(op, validate)
+    return kind(op, source, full) if columns is None else kind.of_columns(op, source, full, columns)
 
 
 def partner_of(op: str, roles: Roles, frame: Any, source: Any, validate: str) -> Any:
@@ -236,7 +283,7 @@ def partner_of(op: str, roles: Roles, frame: Any, source: Any, validate: str) ->
         raise _no_table(op, role, source)
     if getattr(kind, "lazy", False):
         raise TypeError(f"{op}: {role} is a {type_name(source)}: collect it first")
-    other = frame.adopt(op, source, kind, validate != "basic" and _is_full(op, validate))
+    other = frame.adopt(op, source, kind, validate != "basic" and is_full(op, validate))
     frame.check_like(op, other, roles)
     return other
 
@@ -253,6 +300,11 @@ def rows_of(op: str, role: str, frame: Any, source: Any, validate: str) -> tuple
             raise TypeError(f"{op}: {role} is an array, the target is a table: give a table, or scalars in a list")
         return frame.of_array(op, role, source), False
     return frame.one_row(op, _scalars(op, role, frame, source)), True
+
+
+def is_known(source: Any) -> bool:
+    """Whether the object is a table or column of a type that was given before."""
+    return type(source) in _kinds
 
 
 def kind_of(source: Any) -> Kind | None:
@@ -318,7 +370,8 @@ def _is_array(source: Any) -> bool:
     return hasattr(source, "__dlpack__") and not isinstance(source, np.ndarray)  # an ndarray has no axes here: a scalar
 
 
-def _is_full(op: str, validate: object) -> bool:
+def is_full(op: str, validate: object) -> bool:
+    """Whether ``validate="full"`` is given, for a value other than "basic"; raise ValueError for all others."""
     if validate != "full":
         raise ValueError(f'{op}: validate is {shown(validate)}, expected "basic" or "full"')
     return True

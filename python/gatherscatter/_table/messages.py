@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from gatherscatter.errors import shown
+from gatherscatter._libraries.of_python import as_int
+from gatherscatter.errors import InvalidArgument, shown
 
-__all__ = ["called", "counted", "require_word"]
+__all__ = ["called", "counted", "require_budget", "require_word"]
 
 
 def counted(count: int, noun: str) -> str:
@@ -22,3 +23,13 @@ def require_word(op: str, parameter: str, given: object, words: tuple[str, ...])
     if not isinstance(given, str) or given not in words:
         *first, last = (f'"{word}"' for word in words)
         raise ValueError(f"{op}: {parameter} is {shown(given)}, expected {', '.join(first)} or {last}")
+
+
+def require_budget(op: str, given: object) -> int:
+    """A number of bytes; raise TypeError for what is no integer, ValueError for a number below 1."""
+    count = as_int(given)
+    if count is None:
+        raise TypeError(f"{op}: memory_budget is {shown(given)}, expected a number of bytes")
+    if count < 1:
+        raise InvalidArgument(f"{op}: memory_budget is {shown(count)}, expected at least 1 byte")
+    return count

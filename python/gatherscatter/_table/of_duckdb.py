@@ -6,7 +6,7 @@ from typing import Any
 
 from gatherscatter import _core
 from gatherscatter._table.frames import ArrowFrame
-from gatherscatter.errors import DataTypeError
+from gatherscatter.errors import DataTypeError, InvalidArgument
 
 __all__ = ["FRAMES"]
 
@@ -28,6 +28,16 @@ class RelationFrame(ArrowFrame):
                 )
         super().__init__(op, source, full)
 
+    @staticmethod
+    def names_of(source: Any) -> list[Any]:
+        return list(source.columns)
+
+    @staticmethod
+    def part(source: Any, places: list[int]) -> Any:
+        if not places:
+            raise InvalidArgument("table.gather: columns is empty, but DuckDB has no relation without columns")
+        return source.project(", ".join(quoted(source.columns[at]) for at in places))
+
     def back(self, result: _core.ArrowTable) -> Any:
         connection = getattr(self.source, "_con", None)
         rows = connection.from_arrow(result) if connection is not None else by_query(self.source, result)
@@ -36,10 +46,15 @@ class RelationFrame(ArrowFrame):
         # DuckDB exports enums, UUIDs, wide integers and JSON as simpler types, so the result is cast back. DuckDB also
         # numbers duplicate column names on import, so the names are restored.
         casts = (
-            f'CAST(#{at} AS {kind}) AS "{name.replace(chr(34), chr(34) * 2)}"'
+            f"CAST(#{at} AS {kind}) AS {quoted(name)}"
             for at, (name, kind) in enumerate(zip(self.source.columns, self.source.types, strict=True), 1)
         )
         return rows.project(", ".join(casts))
+
+
+def quoted(name: str) -> str:
+    """A name as an identifier of SQL."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def by_query(relation: Any, gatherscatter_rows: _core.ArrowTable) -> Any:

@@ -152,6 +152,14 @@ class DataFrameFrame(PandasFrame):
         super().__init__(op, source, full)
         self.arrays: list[Any] | None = None  # the columns, once they are needed
 
+    @staticmethod
+    def names_of(source: Any) -> list[Any]:
+        return list(source.columns)
+
+    @staticmethod
+    def part(source: Any, places: list[int]) -> Any:
+        return source.iloc[:, places]
+
     @property
     def names(self) -> list[Any]:
         return list(self.source.columns)

@@ -21,6 +21,7 @@ from gatherscatter._table.arrow_scalars import (
     plain,
     refusal,
 )
+from gatherscatter._table.column_names import places_of
 from gatherscatter._table.frames import ArrowFrame, Frame, Kind, Roles
 from gatherscatter._table.messages import called
 from gatherscatter.errors import DataTypeError
@@ -125,6 +126,14 @@ class DataFrameFrame(PolarsFrame):
         super().__init__(op, source, full, not CODED.isdisjoint(kinds))
         self.is_few = False
 
+    @staticmethod
+    def names_of(source: Any) -> list[Any]:
+        return list(source.columns)
+
+    @staticmethod
+    def part(source: Any, places: list[int]) -> Any:
+        return source[:, places]
+
     def expect(self, rows: int) -> None:
         is_wide = self.source.width >= WIDE and type(self.source) is pl.DataFrame
         self.is_few = is_wide and rows < FEW and not self.full
@@ -213,6 +222,12 @@ class LazyFrameFrame:
 
     def __init__(self, op: str, source: Any, full: bool) -> None:
         self.source = source
+
+    @classmethod
+    def of_columns(cls, op: str, source: Any, full: bool, columns: Any) -> Any:
+        names = source.collect_schema().names()
+        places_of(op, names, columns)
+        return cls(op, source.select(pl.selectors.by_name(*columns)), full)
 
     def later(self, function: Callable[[Any], Any], columns_apart: bool) -> Any:
         """`function` as a step of the query. polars moves no filter and no slice of rows in front of it. It may drop

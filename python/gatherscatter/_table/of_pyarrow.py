@@ -38,6 +38,14 @@ class BatchesFrame(ArrowFrame):
             self.table = _core.ArrowTable.of_batch(batch, self.schema, full, op)
 
     @staticmethod
+    def names_of(source: Any) -> list[Any]:
+        return list(source.schema.names)
+
+    @staticmethod
+    def part(source: Any, places: list[int]) -> Any:
+        return source.select(places)
+
+    @staticmethod
     @abstractmethod
     def only_batch(source: Any) -> Any:
         """The record batch that has all rows; None if there is no such batch."""

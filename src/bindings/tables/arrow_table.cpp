@@ -208,6 +208,14 @@ void bind_table(py::module_& module) {
           py::arg("other"), py::arg("op"), py::arg("target") = "the target", py::arg("source") = "the source")
       .def_property_readonly("device", [](const ArrowTable& self) { return self.frame().device; })
       .def_property_readonly("is_cpu", [](const ArrowTable& self) { return self.frame().device == table::kHost; })
+      .def(
+          "with_columns",
+          [](const ArrowTable& self, const py::sequence& columns) {
+            std::vector<std::size_t> numbers;
+            for (const py::handle column : columns) numbers.push_back(column.cast<std::size_t>());
+            return ArrowTable(table::with_columns(self.frame(), numbers));
+          },
+          py::arg("columns"))
       .def("to_device", &to_device, py::arg("op"), py::arg("device"))
       .def("__arrow_c_schema__", &ArrowTable::schema)
       .def(

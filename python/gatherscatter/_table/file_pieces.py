@@ -1,0 +1,154 @@
+"""file_pieces.py: parts of a table in files that are decoded at once: row groups, record batches, fragments."""
+
+from __future__ import annotations
+
+import importlib
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+__all__ = ["Batch", "Group", "GroupOfFile", "Piece", "Stream", "reading"]
+
+pa: Any = importlib.import_module("pyarrow")
+ds: Any = importlib.import_module("pyarrow.dataset")
+
+
+@contextmanager
+def reading(op: str, what: str) -> Iterator[None]:
+    """Errors of pyarrow inside of the block become an OSError that names what could not be read."""
+    try:
+        yield
+    except (MemoryError, FileNotFoundError, PermissionError):
+        raise
+    except (pa.ArrowException, OSError) as error:
+        raise OSError(f"{op}: {what} cannot be read: {error}") from error
+
+
+class Piece(ABC):
+    """Rows of a table that follow each other and are decoded at once."""
+
+    rows: int
+    name: str
+
+    @abstractmethod
+    def tables(self, columns: Sequence[int]) -> Iterable[Any]:
+        """The rows of some of the wanted columns, by their places: tables that follow each other."""
+
+    def bytes(self, columns: Sequence[int]) -> int:
+        """About how much memory decoding takes; 0 where nothing is known."""
+        return 0
+
+
+class Group(Piece):
+    """A row group of a Parquet file in a data set, which fills in columns that the file lacks."""
+
+    def __init__(self, fragment: Any, info: Any, whole: Any, wanted: Any) -> None:
+        self.fragment, self.info, self.whole, self.wanted = fragment, info, whole, wanted
+        self.rows = info.num_rows
+        self.name = f"row group {info.id} of {fragment.path or 'a buffer'}"
+
+    def tables(self, columns: Sequence[int]) -> Iterable[Any]:
+        group = self.fragment.subset(row_group_ids=[self.info.id])
+        return (_scanned(group, self.whole, self.wanted, columns).to_table(),)
+
+    def bytes(self, columns: Sequence[int]) -> int:
+        return _decoded(self.info.metadata, self.rows, [self.wanted.field(at) for at in columns])
+
+
+class GroupOfFile(Piece):
+    """A row group of a `ParquetFile`. Its reader may buffer for one call at a time, so calls take turns; pyarrow shares
+    the columns of each among its own threads, unless these are more than the call may use."""
+
+    def __init__(self, file: Any, at: int, names: Any, lock: threading.Lock, threads: int) -> None:
+        self.file, self.at, self.lock, self.names = file, at, lock, names
+        self.rows = file.metadata.row_group(at).num_rows
+        self.name = f"row group {at} of the ParquetFile"
+        self.use_threads = threads >= pa.cpu_count()
+
+    def tables(self, columns: Sequence[int]) -> Iterable[Any]:
+        with self.lock:
+            if self.names is None:
+                return (self.file.read_row_group(self.at, use_threads=self.use_threads).select(list(columns)),)
+            names = [self.names[at] for at in columns]
+            return (self.file.read_row_group(self.at, columns=names, use_threads=self.use_threads).select(names),)
+
+    def bytes(self, columns: Sequence[int]) -> int:
+        schema = self.file.schema_arrow
+        fields = [schema.field(at if self.names is None else self.names[at]) for at in columns]
+        return _decoded(self.file.metadata.row_group(self.at), self.rows, fields)
+
+
+class Batch(Piece):
+    """A record batch of an IPC file. A local file is mapped, so that only compressed buffers become memory."""
+
+    def __init__(self, reader: Any, at: int, rows: int, lock: threading.Lock, wanted: Any, path: str) -> None:
+        self.reader, self.at, self.rows, self.lock, self.wanted = reader, at, rows, lock, wanted
+        self.name = f"record batch {at} of {path or 'a buffer'}"
+
+    @classmethod
+    def of_file(cls, fragment: Any, wanted: Any, threads: int) -> Iterator[Batch]:
+        schema = fragment.physical_schema
+        parallel = threads >= pa.cpu_count()
+        reader = _ipc_reader(fragment, [schema.get_field_index(name) for name in wanted.names], parallel)
+        # The number of rows comes with the columns only, so the shortest column of the file is read for it.
+        fixed = [at for at, field in enumerate(schema) if _bits(field.type) is not None]
+        first = min(fixed, key=lambda at: _bits(schema.field(at).type) or 0) if fixed else 0
+        counter = _ipc_reader(fragment, [first] if len(schema) else [], parallel)
+        lock = threading.Lock()
+        for at in range(counter.num_record_batches):
+            yield cls(reader, at, counter.get_batch(at).num_rows, lock, wanted, fragment.path)
+
+    def tables(self, columns: Sequence[int]) -> Iterable[Any]:
+        with self.lock:
+            batch = self.reader.get_batch(self.at)
+        names = [self.wanted.field(at).name for at in columns]
+        return (pa.Table.from_batches([batch]).select(names),)
+
+
+class Stream(Piece):
+    """A fragment without parts of known length, such as a CSV file. It is read from its start, batch by batch."""
+
+    def __init__(self, fragment: Any, rows: int, whole: Any, wanted: Any) -> None:
+        self.fragment, self.rows, self.whole, self.wanted = fragment, rows, whole, wanted
+        self.name = str(getattr(fragment, "path", None) or "a fragment in memory")
+
+    def tables(self, columns: Sequence[int]) -> Iterable[Any]:
+        for batch in _scanned(self.fragment, self.whole, self.wanted, columns).to_batches():
+            yield pa.Table.from_batches([batch])
+
+
+def _scanned(fragment: Any, whole: Any, wanted: Any, columns: Sequence[int]) -> Any:
+    names = {wanted.field(at).name: ds.field(wanted.field(at).name) for at in columns}
+    return fragment.scanner(schema=whole, columns=names, use_threads=False, batch_readahead=1, batch_size=1 << 20)
+
+
+def _ipc_reader(fragment: Any, fields: list[int], parallel: bool) -> Any:
+    if isinstance(fragment.filesystem, importlib.import_module("pyarrow.fs").LocalFileSystem) and fragment.path:
+        source = pa.memory_map(fragment.path)
+    else:
+        source = fragment.open()
+    return pa.ipc.open_file(source, options=pa.ipc.IpcReadOptions(included_fields=fields, use_threads=parallel))
+
+
+def _bits(kind: Any) -> int | None:
+    """Bits of an item of a type of fixed size; None for all others."""
+    try:
+        return int(kind.bit_width)
+    except ValueError:
+        return None
+
+
+def _decoded(group: Any, rows: int, fields: Sequence[Any]) -> int:
+    """The bytes of columns of a row group: as they lie in the file, and decoded. Text counts with its encoded length,
+    so it takes more where the file has a dictionary of it."""
+    chunks = [group.column(at) for at in range(group.num_columns)]
+    total = 0
+    for field in fields:
+        prefix = f"{field.name}."
+        own = [c for c in chunks if c.path_in_schema == field.name or c.path_in_schema.startswith(prefix)]
+        bits = _bits(field.type)
+        total += sum(c.total_compressed_size for c in own)
+        total += rows * 4 + sum(c.total_uncompressed_size for c in own) if bits is None else rows * (bits + 1) // 8
+    return total

@@ -1,0 +1,111 @@
+"""of_files.py: opens tables that lie in files: data sets and Parquet files of pyarrow, and paths."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gatherscatter._table.column_names import places_of
+from gatherscatter._table.file_pieces import Batch, Group, GroupOfFile, Piece, Stream, reading
+from gatherscatter._table.paths import format_of, is_of_pyarrow
+from gatherscatter._table.workers import each
+from gatherscatter.errors import InvalidArgument
+
+__all__ = ["Files", "open_files"]
+
+
+@dataclass(frozen=True)
+class Files:
+    """A table in files: the schema of the columns that are wanted, and its rows in pieces."""
+
+    schema: Any
+    pieces: Sequence[Piece]
+
+
+def open_files(op: str, source: Any, columns: Any, threads: int) -> Files:
+    """The pieces of a table in files. Of the files themselves only their metadata are read.
+
+    Raises
+    ------
+    InvalidArgument
+        For a data set with a filter, a folder, files of two formats or of none that is known, and unknown columns.
+    OSError
+        If a file cannot be read.
+    """
+    if is_of_pyarrow(source, "ParquetFile"):
+        return _of_parquet_file(op, source, columns, threads)
+    dataset = source if is_of_pyarrow(source, "Dataset") else _dataset(op, source)
+    schema = _schema(op, dataset.schema, columns)
+    try:
+        fragments = list(dataset.get_fragments())
+    except ValueError as error:
+        raise InvalidArgument(
+            f"{op}: the data set has a filter, so that its rows have no numbers before it is read: "
+            "gather from dataset.to_table(), or from the data set without the filter"
+        ) from error
+    found: list[list[Piece]] = [[] for _ in fragments]
+
+    def open_one(at: int) -> None:
+        with reading(op, f"the metadata of {_name(fragments[at])}"):
+            found[at] = list(_pieces(fragments[at], dataset.schema, schema, threads))
+
+    each(range(len(fragments)), open_one, threads)
+    return Files(schema, [piece for pieces in found for piece in pieces])
+
+
+def _schema(op: str, schema: Any, columns: Any) -> Any:
+    if columns is None:
+        return schema
+    places = places_of(op, schema.names, columns)
+    return importlib.import_module("pyarrow").schema([schema.field(at) for at in places], metadata=schema.metadata)
+
+
+def _of_parquet_file(op: str, file: Any, columns: Any, threads: int) -> Files:
+    schema = _schema(op, file.schema_arrow, columns)
+    lock = threading.Lock()
+    names = None if columns is None else schema.names
+    groups = [GroupOfFile(file, at, names, lock, threads) for at in range(file.num_row_groups)]
+    return Files(schema, groups)
+
+
+def _dataset(op: str, source: Any) -> Any:
+    """A data set of the files at some paths, whose format is read from their first bytes."""
+    given = [source] if isinstance(source, (str, os.PathLike)) else list(source)
+    paths = [Path(os.fsdecode(path)).expanduser() for path in given]
+    formats = {format_of(op, path): path for path in paths}
+    if len(formats) > 1:
+        (one, first), (other, second) = list(formats.items())[:2]
+        raise InvalidArgument(f"{op}: {first} is a file of {one}, {second} one of {other}: give files of one format")
+    dataset = importlib.import_module("pyarrow.dataset").dataset
+    with reading(op, f"the metadata of {paths[0]}"):
+        return dataset([str(path) for path in paths], format=next(iter(formats)))
+
+
+def _name(fragment: Any) -> str:
+    return str(getattr(fragment, "path", None) or fragment)
+
+
+def _pieces(fragment: Any, whole: Any, wanted: Any, threads: int) -> Iterable[Piece]:
+    """The row groups of a Parquet file, the record batches of an IPC file, or all rows of any other fragment."""
+    kind = type(fragment).__name__
+    if kind == "ParquetFileFragment":
+        fragment.ensure_complete_metadata()
+        for info in fragment.row_groups:
+            yield Group(fragment, info, whole, wanted)
+    elif getattr(getattr(fragment, "format", None), "default_extname", "") in ("ipc", "arrow", "feather") and _has(
+        fragment, wanted
+    ):
+        yield from Batch.of_file(fragment, wanted, threads)
+    else:
+        yield Stream(fragment, fragment.count_rows(), whole, wanted)
+
+
+def _has(fragment: Any, wanted: Any) -> bool:
+    """Whether the file itself has the columns, in their types, so that its record batches need no scanner."""
+    own = fragment.physical_schema
+    return all(own.names.count(field.name) == 1 and own.field(field.name).type == field.type for field in wanted)

@@ -1,0 +1,152 @@
+"""row_gather.py: the operator `table.gather`, for tables in memory and in files."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import Any
+
+from gatherscatter._ops.keywords import Negative, RowBounds, Validate
+from gatherscatter._table.frames import frame_of, is_known
+from gatherscatter._table.maps import check_map_fits, gather_rows, map_of
+from gatherscatter._table.messages import require_word
+from gatherscatter._table.paths import is_in_files
+from gatherscatter.errors import InvalidArgument, type_name
+
+__all__ = ["BOUNDS", "gather"]
+
+BOUNDS = ("raise", "nullify", "unchecked")
+
+
+def gather(
+    source: Any,
+    gather_map: Any,
+    bounds: RowBounds = "raise",
+    *,
+    columns: Sequence[Any] | None = None,
+    negative: Negative = "from_end",
+    validate: Validate = "basic",
+    memory_budget: int | None = None,
+) -> Any:
+    """Take rows of a table by their numbers.
+
+    Row ``i`` of the result is row ``gather_map[i]`` of the source, in every column::
+
+        result[c][i] = source[c][gather_map[i]]
+
+    Parameters
+    ----------
+    source : table or column, n rows
+        Of any kind that the module accepts. A LazyFrame is gathered when it is collected: ``lf.pipe(gather, rows)``.
+        Also a table in files: a `pyarrow.dataset.Dataset`, a `pyarrow.parquet.ParquetFile`, or a path or a list of
+        paths of Parquet or Arrow IPC (Feather) files. Only row groups and columns that are wanted are read.
+    gather_map : array of integers, shape (m,)
+        Lists, NumPy and masked arrays, tensors, Series, Arrow arrays, and relations of one column, of any integer type;
+        in lists None is null. Labels of pandas are ignored. A number -n <= i < 0 of a signed type means row i + n;
+        numbers of an unsigned type are never negative.
+    bounds : {"raise", "nullify", "unchecked"}, default "raise"
+        Handling of a number that is out of bounds.
+
+        - ``"raise"``: it is an error, and so is a null in the map.
+        - ``"nullify"``: it gives a row that is null in every column, and so does a null in the map: a left join.
+        - ``"unchecked"``: the caller guarantees that there is none. Such a number gives an unspecified row, but no
+          memory outside of the table is accessed. A null in the map is an error.
+    columns : list of names, optional
+        The columns of the result, in this order; those of the source if it is left out.
+    negative : {"from_end", "out_of_bounds"}, default "from_end"
+        Whether negative numbers count from the end, or are out of bounds. ``"out_of_bounds"`` with ``bounds="nullify"``
+        suits maps such as those of ``Index.get_indexer``, in which -1 means no match.
+    validate : {"basic", "full"}, default "basic"
+        Which checks of Arrow memory precede the operation. ``"basic"``: its structure; data are checked when they are
+        read. ``"full"``: also every offset, key, type id, run end and null count.
+    memory_budget : int, optional
+        For tables in files: the bytes that row groups which are being decoded may take together. It limits how many
+        are decoded at a time; without it each thread decodes one.
+
+    Returns
+    -------
+    table or column, m rows
+        Of the kind of `source`, with its names, types, metadata and order of columns; of tables in files a
+        `pyarrow.Table`. Under ``"nullify"`` every field of the top level is nullable.
+
+    Raises
+    ------
+    OutOfBoundsError
+        If a number is out of bounds; it gives the first one. It is an IndexError, ValueError and RuntimeError.
+    NullIndexError
+        If there is a null in the map, but not under ``"nullify"``. It is a ValueError and RuntimeError.
+    IndexTypeError
+        If the map is not of integers, also if it is empty. It is a TypeError and RuntimeError.
+    InvalidArgument
+        If the map has more than one dimension; if `columns` has a name that the source lacks or has twice, or the
+        source is a column; if one row group exceeds `memory_budget`; if a data set has a filter. It is a ValueError.
+    ValueError
+        If the value of `bounds`, `negative` or `validate` is not one of those listed.
+    TypeError
+        If `source` is not a table or column, or the map is a single number.
+    OverflowError
+        If a RecordBatch would have to be split because its 32-bit offsets overflow.
+    BufferError
+        If Arrow memory is invalid.
+    OSError
+        If a file cannot be read; the text names the file and the row group.
+
+    Notes
+    -----
+    Semantics of ``cudf::gather``. Numbers are compared at full width, so 2**32 + 1 is never row 1. The keys of
+    dictionary columns are kept, also unused ones. Chunks of columns are read in place, without concatenation, and the
+    result has one chunk, or several if the 32-bit offsets of one chunk would overflow.
+
+    The result of pandas is that of ``df.take(gather_map)``. Under ``"nullify"``, and only if a row is missing, dtypes
+    change as by ``reindex`` (int64 to float64 with NaN, bool to object), and the index changes: the label of a missing
+    row is missing, and all other rows keep their labels. ``result.index = left.index`` makes it a left join.
+
+    Examples
+    --------
+    >>> import gatherscatter as gs
+    >>> import pyarrow as pa
+    >>> planes = pa.table({"tail": ["N1", "N2", "N3"], "seats": [55, None, 180]})
+    >>> gs.table.gather(planes, [2, 0, -1]).to_pylist()
+    [{'tail': 'N3', 'seats': 180}, {'tail': 'N1', 'seats': 55}, {'tail': 'N3', 'seats': 180}]
+    >>> gs.table.gather(planes, [0, None, 9], bounds="nullify").to_pydict()
+    {'tail': ['N1', None, None], 'seats': [55, None, None]}
+
+    A table in files, of which one row group is read:
+
+    >>> import os, tempfile
+    >>> import pyarrow.parquet as pq
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "planes.parquet")
+    ...     pq.write_table(planes, path, row_group_size=1)
+    ...     gs.table.gather(path, [-1], columns=["seats"]).to_pydict()
+    {'seats': [180]}
+
+    The second half of a left join, after ``Index.get_indexer``:
+
+    >>> import pandas as pd
+    >>> found = pd.Index(planes["tail"]).get_indexer(["N3", "N9", "N1"])
+    >>> found
+    array([ 2, -1,  0])
+    >>> gs.table.gather(planes, found, bounds="nullify", negative="out_of_bounds").to_pydict()
+    {'tail': ['N3', None, 'N1'], 'seats': [180, None, 55]}
+    """
+    op = "table.gather"
+    require_word(op, "bounds", bounds, BOUNDS)
+    require_word(op, "negative", negative, ("from_end", "out_of_bounds"))
+    if not is_known(source) and is_in_files(source):
+        rows = map_of(op, gather_map)
+        check_map_fits(op, bounds, rows[0])
+        files = importlib.import_module("gatherscatter._table.row_groups")  # imports pyarrow
+        return files.gather_files(op, source, rows, bounds, negative, validate, columns, memory_budget)
+    if memory_budget is not None:
+        raise InvalidArgument(f"{op}: memory_budget is for tables in files, and the source is a {type_name(source)}")
+    frame = frame_of(op, "source", source, validate, columns)
+    numbers, valid = map_of(op, gather_map)
+    check_map_fits(op, bounds, numbers)
+
+    def taken(frame: Any) -> Any:
+        return gather_rows(op, numbers, valid, frame, bounds, negative)
+
+    if frame.lazy:
+        return frame.later(lambda whole: taken(frame_of(op, "source", whole, validate)), True)
+    return taken(frame)

@@ -1,0 +1,189 @@
+"""row_groups.py: gathers rows of a table in files: each piece that has wanted rows is decoded once."""
+
+from __future__ import annotations
+
+import importlib
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gatherscatter import _core
+from gatherscatter._table.file_pieces import Piece, reading
+from gatherscatter._table.frames import is_full
+from gatherscatter._table.maps import ValuesAndValidity
+from gatherscatter._table.messages import require_budget
+from gatherscatter._table.of_files import open_files
+from gatherscatter._table.of_pyarrow import ColumnFrame, TableFrame
+from gatherscatter._table.ranges import within
+from gatherscatter._table.workers import each
+from gatherscatter.errors import InvalidArgument
+
+__all__ = ["gather_files"]
+
+pa: Any = importlib.import_module("pyarrow")
+SLICE = 1 << 20  # row numbers that a thread assigns to pieces at once
+
+Indices = np.ndarray[Any, np.dtype[Any]]
+Task = tuple[int, tuple[int, ...]]  # a piece, and the places of some columns
+
+
+def gather_files(
+    op: str,
+    source: Any,
+    gather_map: ValuesAndValidity,
+    bounds: str,
+    negative: str,
+    validate: str,
+    columns: Any,
+    memory_budget: Any,
+) -> Any:
+    """The rows of a table in files that a map holds the numbers of, as a `pyarrow.Table`."""
+    full = validate != "basic" and is_full(op, validate)
+    budget = None if memory_budget is None else require_budget(op, memory_budget)
+    threads = _core.get_num_threads()
+    files = open_files(op, source, columns, threads)
+    ends = np.cumsum([piece.rows for piece in files.pieces], dtype=np.int64)
+    total = int(ends[-1]) if len(ends) else 0
+    rows = within(op, gather_map[0], (total,), bounds, negative)
+    positions = _core.Selection.gather(op, rows, gather_map[1], (total,), bounds, negative, -1).positions()
+
+    wanted = _Wanted(positions, ends, threads)
+    parts: dict[Task, Any] = {}
+    tasks = _tasks(list(wanted.slices), len(files.schema), threads)
+    workers = threads if budget is None else _workers(op, files.pieces, tasks, threads, budget)
+
+    def decode(task: Task) -> None:
+        piece = files.pieces[task[0]]
+        parts[task] = _taken(op, piece, task[1], wanted.local(task[0]), full, budget)
+
+    each(tasks, decode, workers)
+    fields = [field.with_nullable(True) if bounds == "nullify" else field for field in files.schema]
+    schema = pa.schema(fields, metadata=files.schema.metadata)
+    if not fields:
+        counted = pa.schema([pa.field("rows", pa.null())], metadata=schema.metadata)
+        return pa.table([pa.nulls(len(positions))], schema=counted).select([])
+    return _in_map_order(op, parts, schema, wanted.places, bounds)
+
+
+class _Wanted:
+    """The rows of a map by piece: a stable counting sort."""
+
+    def __init__(self, positions: Indices, ends: Indices, threads: int) -> None:
+        self.ends = ends
+        present = np.flatnonzero(positions >= 0) if positions.size and positions.min() < 0 else None
+        self.positions = positions if present is None else positions[present]
+        size = self.positions.size
+        piece = np.empty(size, np.uint16 if len(ends) <= 1 << 16 else np.int64)  # NumPy sorts 16 bits by their digits
+
+        def assign(begin: int) -> None:
+            some = slice(begin, begin + SLICE)
+            piece[some] = np.searchsorted(ends, self.positions[some], side="right")
+
+        each(range(0, size, SLICE), assign, threads)
+        is_sorted = bool(size == 0 or (piece[1:] >= piece[:-1]).all())
+        self.order = None if is_sorted else np.argsort(piece, kind="stable")
+        counts = np.bincount(piece, minlength=len(ends))
+        stops = np.cumsum(counts)
+        # For each piece of which a row is wanted: its part of the sorted rows.
+        self.slices = {int(at): slice(int(stops[at] - counts[at]), int(stops[at])) for at in np.flatnonzero(counts)}
+        # For each row of the map: its place among the sorted rows, or -1.
+        self.places = np.arange(size)
+        if self.order is not None:
+            self.places[self.order] = np.arange(size)
+        if present is not None:
+            places, self.places = self.places, np.full(positions.size, -1)
+            self.places[present] = places
+
+    def local(self, piece: int) -> Indices:
+        """The wanted rows of a piece, counted from its first one."""
+        some = self.slices[piece]
+        rows = self.positions[some] if self.order is None else self.positions[self.order[some]]
+        return rows - (self.ends[piece - 1] if piece else 0)
+
+
+def _tasks(pieces: Sequence[int], width: int, threads: int) -> list[Task]:
+    """The pieces in their order. Where they are fewer than threads, several threads share the columns of one."""
+    if not width:
+        return []
+    share = min(width, max(1, threads // max(1, len(pieces))))
+    return [(piece, tuple(range(width))[at::share]) for piece in pieces for at in range(share)]
+
+
+def _workers(op: str, pieces: Sequence[Piece], tasks: Sequence[Task], threads: int, budget: int) -> int:
+    """How many pieces may be decoded at a time within a budget."""
+    needed: dict[int, int] = defaultdict(int)
+    for piece, columns in tasks:
+        needed[piece] = max(needed[piece], pieces[piece].bytes(columns))
+    largest = max(needed, key=lambda piece: needed[piece], default=None)
+    if largest is None or not needed[largest]:
+        return threads
+    if needed[largest] > budget:
+        raise _too_large(op, pieces[largest], needed[largest], budget)
+    return min(threads, budget // needed[largest])
+
+
+def _too_large(op: str, piece: Piece, needed: int, budget: int) -> InvalidArgument:
+    return InvalidArgument(
+        f"{op}: memory_budget is {budget} bytes, but {piece.name} takes {needed} bytes: "
+        "give more, name fewer columns, or write the file with shorter row groups"
+    )
+
+
+def _taken(op: str, piece: Piece, columns: Sequence[int], rows: Indices, full: bool, budget: int | None) -> list[Any]:
+    """Rows of a piece, in the order of their numbers in `rows`: a list of chunks for each column."""
+    found: list[Any] = []
+    begin = 0
+    order = None
+    with reading(op, piece.name):
+        for table in piece.tables(columns):
+            if budget is not None and table.nbytes > budget:
+                raise _too_large(op, piece, table.nbytes, budget)
+            if not found and table.num_rows == piece.rows:
+                return _chunks(_rows_of(op, table, rows, full))
+            if order is None:
+                order = np.argsort(rows, kind="stable")
+                rows = rows[order]
+            first, last = np.searchsorted(rows, [begin, begin + table.num_rows])
+            found.append(_rows_of(op, table, rows[first:last] - begin, full))
+            begin += table.num_rows
+            if last == len(rows):
+                break
+    if order is None or rows[-1] >= begin:
+        raise OSError(
+            f"{op}: {piece.name} has {begin} rows instead of {piece.rows}: it has changed since it was opened"
+        )
+    places = np.empty_like(order)
+    places[order] = np.arange(len(order))
+    return _chunks(_rows_of(op, pa.concat_tables(found), places, False))
+
+
+def _rows_of(op: str, table: Any, rows: Indices, full: bool) -> Any:
+    frame = TableFrame(op, table, full)
+    return frame.take(_core.Selection.gather(op, rows, None, frame.lengths, "raise", "out_of_bounds", -1))
+
+
+def _chunks(table: Any) -> list[Any]:
+    return [column.chunks for column in table.columns]
+
+
+def _in_map_order(op: str, parts: dict[Task, Any], schema: Any, places: Indices, bounds: str) -> Any:
+    """The columns of the parts in the order of the map. The parts of a column are dropped after it."""
+    order = sorted(parts)
+    result = []
+    selection: tuple[tuple[int, ...], _core.Selection] | None = None
+    for at, field in enumerate(schema):
+        chunks = []
+        for task in order:
+            if at in task[1]:
+                chunks += parts[task][task[1].index(at)]
+                parts[task][task[1].index(at)] = None
+        frame = ColumnFrame(op, pa.chunked_array(chunks, field.type), False)
+        del chunks
+        if selection is None or selection[0] != frame.lengths:
+            rows = _core.Selection.gather(op, places, None, frame.lengths, "nullify", "out_of_bounds", -1)
+            selection = frame.lengths, rows
+        result.append(frame.take(selection[1], None, bounds == "nullify"))
+        del frame
+    return pa.Table.from_arrays(result, schema=schema)
