@@ -21,6 +21,7 @@ LEFT_OUT_WITHOUT = {
     "pandas": "tables of pandas",
     "duckdb": "relations of DuckDB",
     "mypy": "the type checks",
+    "tqdm": "the bar of progress",
 }
 
 OPTIONS = {

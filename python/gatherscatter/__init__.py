@@ -21,6 +21,7 @@ from gatherscatter._ops.scatter import scatter
 from gatherscatter._ops.tile import tile_gather, tile_scatter
 from gatherscatter._settings.config import show_config, trim
 from gatherscatter._settings.environment import check_environment as _check_environment
+from gatherscatter._settings.progress import progress
 from gatherscatter._settings.threads import get_num_threads, set_num_threads, thread_limit
 from gatherscatter._version import __version__
 from gatherscatter.errors import OutOfBoundsError
@@ -41,6 +42,7 @@ __all__ = [
     "open",
     "place",
     "plan",
+    "progress",
     "put",
     "put_along_axis",
     "putmask",

@@ -13,6 +13,7 @@
 #include "bindings/operators/fresh_arrays.h"
 #include "bindings/operators/operators.h"
 #include "bindings/operators/plan_object.h"
+#include "bindings/progress_reports.h"
 #include "bindings/tables/arrow_table.h"
 #include "bindings/tables/pyarrow_batches.h"
 #include "bindings/thread_limits.h"
@@ -100,5 +101,6 @@ PYBIND11_MODULE(_core, module) {
   module.def("get_num_threads", [] { return int{gs::thread_count()}; });
   module.def("set_num_threads", &gs::set_thread_count, py::arg("count"));
   module.attr("thread_limits") = gs::thread_limits();
+  module.attr("progress_blocks") = gs::progress_blocks();
   module.def("trim", [] { return gs::host::trim(); });
 }

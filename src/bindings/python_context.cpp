@@ -2,6 +2,7 @@
 #include "bindings/python_context.h"
 
 #include "bindings/gil.h"
+#include "bindings/progress_reports.h"
 #include "bindings/thread_limits.h"
 #include "host/affinity.h"
 
@@ -18,7 +19,7 @@ bool& signalled() {
 
 bool interrupted() {
   // PyErr_CheckSignals reports a signal only once, so the answer is kept.
-  if (!was_signalled) was_signalled = Unlocked::locked([] { return PyErr_CheckSignals() != 0; });
+  if (!was_signalled) was_signalled = Unlocked::locked([] { return PyErr_CheckSignals() != 0 || !report_progress(); });
   return was_signalled;
 }
 
@@ -46,11 +47,18 @@ void PythonContext::run_erased(Lock lock, void (*work)(void*, const RunOptions&)
   RunOptions options;
   options.threads = thread_count();
   was_signalled = false;
-  if (lock == Lock::kept) return work(context, options);
+  if (lock == Lock::kept) {
+    if (stage_ == Stage::read_map) begin_progress(stage_);
+    return work(context, options);
+  }
   if (lock == Lock::released) options.interrupted = interrupted;
-  const Unlocked unlocked;
-  const host::AffinityScope affinity;
-  work(context, options);
+  begin_progress(stage_);
+  {
+    const Unlocked unlocked;
+    const host::AffinityScope affinity;
+    work(context, options);
+  }
+  if (!was_signalled) was_signalled = !end_progress(stage_);
 }
 
 }  // namespace gs

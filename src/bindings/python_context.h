@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bindings/devices/device_call.h"
+#include "bindings/progress_reports.h"
 #include "calls/call_context.h"
 
 namespace gs {
@@ -23,7 +24,8 @@ bool& signalled();
 // caller of this context throws it.
 class PythonContext final : public CallContext {
  public:
-  explicit PythonContext(std::shared_ptr<DeviceCall> call = nullptr) : call_(std::move(call)) {}
+  explicit PythonContext(std::shared_ptr<DeviceCall> call = nullptr, Stage stage = Stage::whole)
+      : call_(std::move(call)), stage_(stage) {}
   PythonContext(const PythonContext&) = delete;
   PythonContext& operator=(const PythonContext&) = delete;
   ~PythonContext() override;
@@ -37,13 +39,14 @@ class PythonContext final : public CallContext {
   void run_erased(Lock lock, void (*work)(void*, const RunOptions&), void* context) override;
   std::shared_ptr<DeviceCall> call_;  // null: the host
   std::vector<std::byte*> host_memory_;
+  Stage stage_;
 };
 
 // Runs work(options) on the host, with or without the GIL. Throws the exception that a signal handler has raised
 // meanwhile.
 template <class Work>
-void run_work(bool keep_lock, Work&& work) {
-  PythonContext().run(keep_lock ? Lock::kept : Lock::released, work);
+void run_work(bool keep_lock, Work&& work, Stage stage = Stage::whole) {
+  PythonContext(nullptr, stage).run(keep_lock ? Lock::kept : Lock::released, work);
   if (signalled()) throw py::error_already_set();
 }
 

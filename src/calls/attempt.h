@@ -5,6 +5,7 @@
 
 #include "calls/call_context.h"
 #include "calls/call_result.h"
+#include "host/progress.h"
 
 namespace gs {
 
@@ -42,13 +43,17 @@ CallResult run_attempts(CallContext& call, const Attempt& attempt, Move&& move) 
     bool has_written = false;
     call.run(attempt.lock, [&](const RunOptions& options) {
       std::optional<ResolvedPlan> resolved;
-      if (attempt.checks_first && plan.can_fail() && backend.resolve(plan, attempt.buffers, options, resolved)) {
-        outcome = Outcome::bad_index;
+      const bool checks = attempt.checks_first && plan.can_fail();
+      host::ProgressParts steps(1 + int{checks} + int{attempt.forbids_duplicates});
+      if (checks) {
+        if (backend.resolve(plan, attempt.buffers, options, resolved)) outcome = Outcome::bad_index;
+        steps.next();
       }
       const Plan& checked = resolved ? resolved->plan : plan;
       const Buffers& checked_buffers = resolved ? resolved->buffers : attempt.buffers;
       if (outcome == Outcome::done && attempt.forbids_duplicates && !call.is_interrupted()) {
         result.duplicate = backend.first_duplicate(checked, checked_buffers, options);
+        steps.next();
       }
       if (outcome == Outcome::done && !result.duplicate && !call.is_interrupted()) {
         has_written = true;

@@ -6,6 +6,7 @@
 #include "calls/attempt.h"
 #include "core/checked.h"
 #include "core/error.h"
+#include "host/progress.h"
 #include "plans/checks.h"
 
 namespace gs {
@@ -53,6 +54,7 @@ Outcome move_tiles(const Backend& backend, const Request& request, const Views& 
     const Outcome outcome = backend.move(plan, buffers, Direction::gather, {1, nullptr});
     if (outcome != Outcome::done) return outcome;
     const bool polls = options.interrupted != nullptr && number % kTilesBetweenPolls == kTilesBetweenPolls - 1;
+    if (polls) host::Progress::current().reach(static_cast<double>(number + 1) / static_cast<double>(count));
     if (polls && options.interrupted()) return Outcome::interrupted;
   }
   return Outcome::done;

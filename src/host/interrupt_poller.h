@@ -2,6 +2,9 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+
+#include "host/progress.h"
 
 namespace gs::host {
 
@@ -13,12 +16,14 @@ class InterruptPoller {
   explicit InterruptPoller(bool (*interrupted)(), Clock::duration every = std::chrono::milliseconds(10))
       : interrupted_(interrupted), every_(every) {}
 
-  // Whether the run goes on. Once it is stopped it stays stopped: the function need not report an interrupt twice.
-  bool proceed() {
+  // Whether the run goes on. Once it is stopped it stays stopped: the function need not report an interrupt twice. If
+  // `count` is given, `done` of it is the progress of what the run works on.
+  bool proceed(int64_t done = 0, int64_t count = 0) {
     if (interrupted_ == nullptr || stopped_) return !stopped_;
     const auto now = Clock::now();
     if (now - polled_ < every_) return true;
     polled_ = now;
+    if (count > 0) Progress::current().reach(static_cast<double>(done) / static_cast<double>(count));
     stopped_ = interrupted_();
     return !stopped_;
   }

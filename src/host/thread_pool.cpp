@@ -62,7 +62,7 @@ constexpr int helpers_allowed(uint64_t word) {
 bool run_alone(const Task& task) {
   for (int64_t chunk = 0; chunk < task.chunks; ++chunk) {
     if (!task.run(task.context, chunk)) return false;
-    if (task.poller != nullptr && !task.poller->proceed()) return false;
+    if (task.poller != nullptr && !task.poller->proceed(chunk + 1, task.chunks)) return false;
   }
   return true;
 }
@@ -87,7 +87,7 @@ class Pool {
     calls_.notify_all();
 
     for (int64_t chunk = 0; claim(0, chunk);) {
-      const bool good = run(task, chunk) && (task.poller == nullptr || task.poller->proceed());
+      const bool good = run(task, chunk) && (task.poller == nullptr || task.poller->proceed(chunk, task.chunks));
       report(good);
     }
     wait_for_others(static_cast<uint32_t>(task.chunks));

@@ -8,6 +8,7 @@
 
 #include "arrow/arrow_abi.h"
 #include "core/error.h"
+#include "host/progress.h"
 #include "table/join.h"
 #include "table/take.h"
 
@@ -98,7 +99,8 @@ class ResultChunks {
     table.length = count;
     table.children.reserve(type.children.size());
     Pieces fields(pieces_.size());
-    for (std::size_t c = 0; c < type.children.size(); ++c) {
+    host::ProgressParts columns(static_cast<int64_t>(type.children.size()));
+    for (std::size_t c = 0; c < type.children.size(); ++c, columns.next()) {
       for (int p = 0; p < pieces_.size(); ++p) fields[p] = field_of(pieces_[p], c);
       table.children.push_back(take(type.children[c], fields));
     }

@@ -16,6 +16,7 @@ import pytest
 
 import gatherscatter as gs
 from child_process import run
+from gatherscatter._table.row_groups import PieceOfRow
 from gatherscatter.errors import IndexTypeError, InvalidArgument, NullIndexError
 from table_types import LAYOUTS, TYPES
 from table_values import values
@@ -370,6 +371,19 @@ assert gs.table.gather(path, [56]).num_rows == 1
 
 def test_ctrl_c(tmp_path):
     run(f"path = {one_file(tmp_path)!r}\n{CTRL_C}")
+
+
+@pytest.mark.parametrize(
+    "sizes", [[7], [0, 5, 0, 0, 0, 0, 0, 0, 1, 0], [1] * 300, [1000] * 90_000, [1, 10**9, 0, 3, 2**33]]
+)
+def test_pieces_of_rows(sizes):
+    """The table of buckets finds what a binary search finds."""
+    ends = np.cumsum(sizes)
+    rng = np.random.default_rng(0)
+    rows = np.concatenate([rng.integers(0, ends[-1], 1000), [0, ends[-1] - 1], ends[:-1][ends[:-1] < ends[-1]]])
+    finder = PieceOfRow(ends, np.dtype(np.int64))
+    assert (finder.table is None) == (sizes == [0, 5, 0, 0, 0, 0, 0, 0, 1, 0])
+    np.testing.assert_array_equal(finder(rows), np.searchsorted(ends, rows, side="right"))
 
 
 def test_other_operators_name_their_next_step(tmp_path):

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from types import TracebackType
-from typing import Any, TypeVar, cast
+from typing import Any
 
 from gatherscatter import _core
-from gatherscatter._settings.scopes import decorated
+from gatherscatter._settings.blocks import Scope
 from gatherscatter._values.integers import one_integer
 from gatherscatter.errors import shown
-
-_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 MAX_THREADS = 1024  # also the limit of GS_NUM_THREADS
 
@@ -68,25 +62,7 @@ def get_num_threads() -> int:
     return _core.get_num_threads()
 
 
-class _Block(list[int]):
-    """A list of one item, the number of threads of a block; leaving the block clears the list.
-
-    Every context that holds the list then sees that the block has ended. That is necessary because a task or a
-    generator may leave a block in another context than the one in which it was entered, or after an outer block.
-    """
-
-    __slots__ = ("frame",)
-
-    def __init__(self, count: int, frame: int) -> None:
-        super().__init__((count,))
-        self.frame = frame  # id of the stack frame that entered the block: `with` leaves it there, in any context
-
-
-# The blocks that were entered in this context, the innermost last.
-_blocks = _core.thread_limits
-
-
-class thread_limit:
+class thread_limit(Scope[int]):
     """Set the number of threads for the calls inside a block.
 
     The limit belongs to the context (`contextvars`): it does not hold in other threads and asyncio tasks. Work that is
@@ -122,49 +98,4 @@ class thread_limit:
     """
 
     def __init__(self, n: int) -> None:
-        self._count = _count("thread_limit", n)
-        self._open: dict[int, _Block] = {}  # the open blocks of this instance in all contexts, by their id
-
-    def __enter__(self) -> None:
-        block = _Block(self._count, id(sys._getframe(1)))
-        self._open[id(block)] = block
-        _blocks.set((*filter(None, _blocks.get()), block))
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        for block in self._candidates(id(sys._getframe(1))):
-            if self._open.pop(id(block), None) is not None:  # None if another thread has left this block meanwhile
-                break
-        else:
-            raise RuntimeError("thread_limit: the block was not entered")
-        block.clear()
-        _blocks.set(tuple(filter(None, _blocks.get())))
-
-    def __call__(self, function: _Function) -> _Function:
-        return cast("_Function", decorated(function, _blocks, self._inside, self))
-
-    def _candidates(self, frame: int) -> Iterator[_Block]:
-        """The open blocks of this instance, in the order in which `__exit__` tries to leave one of them.
-
-        Blocks that this stack frame entered precede all others; within each group those of this context come first.
-        """
-        known = map(self._open.get, map(id, reversed(_blocks.get())))
-        here = [block for block in known if block is not None]
-        yield from (block for block in here if block.frame == frame)
-        everywhere = list(reversed(list(self._open.values())))
-        yield from (block for block in everywhere if block.frame == frame)
-        yield from here
-        yield from everywhere
-
-    @contextmanager
-    def _inside(self) -> Iterator[tuple[list[int], ...]]:
-        """The blocks that hold in the steps of a decorated generator or coroutine.
-
-        The limit ends with the generator or coroutine, also in the tasks that it has started.
-        """
-        block = [self._count]
-        try:
-            yield (*_blocks.get(), block)
-        finally:
-            block.clear()
+        super().__init__(_core.thread_limits, _count("thread_limit", n))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gatherscatter import _core
+from gatherscatter._settings.progress import Steps
 from gatherscatter._table import pandas_columns
 from gatherscatter._table.frames import Frame, Kind, Roles
 from gatherscatter._table.messages import called
@@ -50,7 +51,10 @@ class PandasFrame(Frame):
         if other is not None:
             return self._merged(selected, other)
         labels = taken_labels(self.source.index, selected)
-        return self.built([taken(column, selected) for column in self.columns()], labels)
+        columns = self.columns()
+        steps = Steps(len(columns), after_map=True)
+        with steps.hidden():
+            return self.built([steps.ended(taken(column, selected)) for column in columns], labels)
 
     def taken_by_library(self, rows: np.ndarray[Any, Any]) -> Any:
         if rows.dtype != np.intp or rows.ndim != 1 or len(rows) >= FEW:
@@ -72,7 +76,10 @@ class PandasFrame(Frame):
         pairs = list(zip(self.columns(), other.columns(), strict=True))
         if self.recodes:
             self._check_categories(selected, pairs, *self.recodes)
-        return self.built([merged(mine, theirs, selected) for mine, theirs in pairs], self.source.index.view())
+        steps = Steps(len(pairs), after_map=True)
+        with steps.hidden():
+            columns = [steps.ended(merged(mine, theirs, selected)) for mine, theirs in pairs]
+            return self.built(columns, self.source.index.view())
 
     def _check_categories(self, selected: SelectedRows, pairs: list[Any], op: str, roles: Roles) -> None:
         """Raise DataTypeError if a selected row of the source has a value that is no category of the target."""

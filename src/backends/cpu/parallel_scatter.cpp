@@ -170,7 +170,7 @@ Outcome run_parts(const Scatter& scatter, const std::vector<TaskPart>& parts, co
     const bool done = host::run_task(scatter.threads, task);
     if (round.bad.load()) return Outcome::bad_index;
     if (!done) return Outcome::interrupted;
-    if (round.last < count && !poller.proceed()) return Outcome::interrupted;
+    if (round.last < count && !poller.proceed(round.last, count)) return Outcome::interrupted;
   }
   return Outcome::done;
 }
@@ -277,7 +277,8 @@ Outcome reduce_in_windows(const Scatter& scatter, const Appliers& appliers, cons
   sum.stream = false;
   std::optional<Records> records;
   host::InterruptPoller poller(scatter.options.interrupted);
-  for (int64_t first = 0; first < slots; first += window) {
+  host::ProgressParts windows((slots + window - 1) / std::max<int64_t>(window, 1));
+  for (int64_t first = 0; first < slots; first += window, windows.next()) {
     if (!dense || !records) records.emplace(bytes, !dense);
     const int64_t here = std::min(window, slots - first);
     const int64_t reached = std::min(here + per_unit - 1, slots - first);
@@ -334,7 +335,8 @@ Outcome reduce_counted(const Scatter& scatter, const CountedRows& rows, const Co
   Sum sum;
   sum.stream = false;
   sum.counts_of_piece = memory.window();
-  for (int64_t first = 0; first < memory.slots(); first += memory.window()) {
+  host::ProgressParts windows((memory.slots() + memory.window() - 1) / std::max<int64_t>(memory.window(), 1));
+  for (int64_t first = 0; first < memory.slots(); first += memory.window(), windows.next()) {
     const RowCounts counts = memory.counts_from(first);
     sum.counts = &counts;
     for (const Apply apply : {rows.count, rows.combine}) {

@@ -155,7 +155,7 @@ Outcome run_partitioned(PartitionedRun& partitioned, const RunOptions& options) 
     work.job = &finishing;
     host::run_task(options.threads, {partition.ranges, finish_chunk, &work});
     if (work.bad.load()) partitioned.repeats = true;  // no other step reports anything
-    if (end < job.count && !poller.proceed()) return Outcome::interrupted;
+    if (end < job.count && !poller.proceed(end, job.count)) return Outcome::interrupted;
   }
   return Outcome::done;
 }

@@ -137,8 +137,10 @@ NamedSelection select(const std::string& op, Role role, const py::handle& object
   }
   const int64_t rows = request.kind == table::SelectionKind::gather ? 0 : table::row_count(request.first);
   try {
-    return {with_sharing(op, std::max(rows, map.count()) < table::kFewRows,
-                         [&](const table::Sharing& sharing) { return RowSelection(sharing, request, map, device); }),
+    return {with_sharing(
+                op, std::max(rows, map.count()) < table::kFewRows,
+                [&](const table::Sharing& sharing) { return RowSelection(sharing, request, map, device); },
+                Stage::read_map),
             op};
   } catch (py::error_already_set& error) {
     raise_with_written_value(error, held.operands.indices.size() > 0 ? held.operands.indices[0].wide : py::object());
@@ -291,9 +293,10 @@ py::object take(const NamedSelection& self, const py::sequence& arrays) {
 ArrowTable take_rows(const ArrowTable& self, const NamedSelection& selection, const ArrowTable* other, bool nullable) {
   const table::Frame* const second = other == nullptr ? nullptr : &other->frame();
   const bool keep_lock = is_short(selection.rows.count(), self, other);
-  return ArrowTable(with_sharing(selection.op, keep_lock, [&](const table::Sharing& sharing) {
-    return selection.rows.take(sharing, self.frame(), second, nullable);
-  }));
+  return ArrowTable(with_sharing(
+      selection.op, keep_lock,
+      [&](const table::Sharing& sharing) { return selection.rows.take(sharing, self.frame(), second, nullable); },
+      Stage::move_rows));
 }
 
 ArrowTable segmented_gather(const std::string& op, const ArrowTable& lists, const ArrowTable& maps,

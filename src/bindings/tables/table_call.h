@@ -19,11 +19,11 @@ namespace gs {
 // for short work. Throws the exceptions of body as Python exceptions. All table operators run here. They never repeat
 // their work: a value of a map is read once, so the value that is checked is the value that is used.
 template <class Body>
-auto with_sharing(const std::string& op, bool keep_lock, const Body& body) {
+auto with_sharing(const std::string& op, bool keep_lock, const Body& body, Stage stage = Stage::whole) {
   using Value = decltype(body(std::declval<const table::Sharing&>()));
   std::optional<Value> result;
   try {
-    run_work(keep_lock, [&](const RunOptions& options) { result.emplace(body({host_backend(), options})); });
+    run_work(keep_lock, [&](const RunOptions& options) { result.emplace(body({host_backend(), options})); }, stage);
   } catch (...) {
     raise_table_error(op);
   }

@@ -1,0 +1,25 @@
+// progress_reports.h: declares how a call from Python reports its progress to a callback of its context.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace gs {
+
+// A call that runs longer than half a second reports `done` of kProgressTotal, at the same polls that ask for Ctrl-C.
+inline constexpr long kProgressTotal = 1000;
+
+// The work whose progress begins: a whole call, or one of the two steps of an operator on tables.
+enum class Stage { whole, read_map, move_rows };
+
+// The first of these functions begins a stage on this thread. The other two need the GIL and return false if the
+// callback has raised: Python's exception is then set. `end_progress` reports the end of a call if anything was
+// reported.
+void begin_progress(Stage stage);
+bool report_progress();
+bool end_progress(Stage stage);
+
+// The context variable of the callbacks: a tuple with one list for each block that was entered, innermost last. The
+// list holds the callback while the block is open, or None to report nothing, and is empty afterwards.
+pybind11::object progress_blocks();
+
+}  // namespace gs

@@ -1,0 +1,228 @@
+"""test_progress.py: progress of calls that run longer than half a second, by callback and as a bar."""
+
+import asyncio
+import fcntl
+import os
+import struct
+import subprocess
+import sys
+import termios
+import threading
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import gatherscatter as gs
+from child_process import run
+
+
+class Stop(Exception):
+    """What a callback raises."""
+
+
+@pytest.fixture(scope="module")
+def data():
+    """A source beyond the caches and random indices: one thread needs more than 0.6 s for each operator."""
+    n = 1 << 25
+    return np.zeros(n, np.float32), np.random.default_rng(0).integers(0, n, 2 * n)
+
+
+OPERATORS = {
+    "take": lambda x, i: gs.take(x, i),
+    "take out": lambda x, i: gs.take(x, i, out=np.empty(len(i), x.dtype)),
+    "put": lambda x, i: gs.put(x, i, 1.5),
+    "add": lambda x, i: gs.scatter(x, 0, i, np.ones(len(i), np.float32), reduce="add"),
+    "mean": lambda x, i: gs.scatter(x, 0, i, np.ones(len(i), np.float32), reduce="mean"),
+    "table": lambda x, i: gs.table.gather(pa.table(dict.fromkeys("abcd", x)), i[: len(x)]),
+    "frame": lambda x, i: gs.table.gather(pd.DataFrame(dict.fromkeys("abcd", x)), i[: len(x)]),
+}
+
+
+def reports_of(call, threads=1):
+    """What a call reports to a callback."""
+    seen = []
+    with gs.thread_limit(threads), gs.progress(lambda done, total: seen.append((done, total, threading.get_ident()))):
+        call()
+    return seen
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("name", OPERATORS)
+def test_values_increase_to_the_total(data, name, threads):
+    seen = reports_of(lambda: OPERATORS[name](*data), threads)
+    assert len(seen) >= 2 or threads == 2
+    done = [number for number, _, _ in seen]
+    assert done == sorted(done)
+    assert not seen or done[-1] == 1000
+    assert all(0 <= number < 1000 for number in done[:-1])
+    assert {total for _, total, _ in seen} <= {1000}
+    assert {thread for _, _, thread in seen} <= {threading.get_ident()}
+    if name == "take" and threads == 1:
+        assert len(set(done)) > 2  # shares of the call, not its beginning and end alone
+
+
+def test_short_calls_report_nothing():
+    index = np.arange(1 << 20)
+    assert reports_of(lambda: [gs.take(index, index) for _ in range(20)]) == []
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_an_exception_stops_the_call(data, name):
+    error = Stop("enough")
+
+    def stop(done, total):
+        assert done < total
+        raise error
+
+    with gs.thread_limit(1), gs.progress(stop), pytest.raises(Stop) as caught:
+        OPERATORS[name](*data)
+    assert caught.value is error
+    assert gs.take(np.arange(3), [2, 0]).tolist() == [2, 0]
+    assert [done for done, *_ in reports_of(lambda: OPERATORS["take"](*data))][-1] == 1000
+
+
+def test_an_exception_at_the_end(data):
+    def stop(done, total):
+        if done == total:
+            raise Stop
+
+    with gs.thread_limit(1), gs.progress(stop), pytest.raises(Stop):
+        gs.take(*data)
+    assert gs.take([7, 8], [1]).tolist() == [8]
+
+
+def test_the_innermost_block_holds(data):
+    outer, inner = [], []
+    with gs.thread_limit(1), gs.progress(lambda *report: outer.append(report)):
+        with gs.progress(lambda *report: inner.append(report)):
+            gs.take(*data)
+        assert inner and not outer
+        count = len(inner)
+        gs.take(*data)
+        assert len(inner) == count and outer
+    count = len(outer)
+    gs.take(*data)
+    assert len(outer) == count
+
+
+def test_other_threads_and_tasks_see_nothing(data):
+    seen = []
+
+    async def main():
+        async def task():
+            with gs.progress(lambda *report: seen.append(report)):
+                await asyncio.sleep(0.05)
+
+        inside = asyncio.create_task(task())
+        await asyncio.sleep(0.01)
+        gs.take(*data)
+        await inside
+
+    with gs.thread_limit(1):
+        asyncio.run(main())
+        with gs.progress(lambda *report: seen.append(report)):
+            thread = threading.Thread(target=lambda: by_one(lambda: gs.take(*data)))
+            thread.start()
+            thread.join()
+    assert seen == []
+
+
+def by_one(call):
+    with gs.thread_limit(1):
+        return call()
+
+
+def test_a_decorator_and_a_generator(data):
+    seen = []
+
+    @gs.progress(lambda *report: seen.append(report))
+    def rows():
+        yield by_one(lambda: gs.take(*data))
+
+    for _ in rows():
+        count = len(seen)
+        assert count
+        by_one(lambda: gs.take(*data))
+        assert len(seen) == count
+
+
+def test_operators_inside_of_the_callback(data):
+    seen = []
+
+    def callback(done, total):
+        seen.append(done)
+        if len(seen) == 2:
+            gs.take(*data)  # as long as the call outside
+
+    with gs.thread_limit(1), gs.progress(callback):
+        expected = gs.take(*data)
+    assert seen == sorted(seen) and seen[-1] == 1000
+    assert len(expected) == len(data[1])
+
+
+def test_tables_in_files(tmp_path, monkeypatch):
+    from gatherscatter._settings import progress
+
+    monkeypatch.setattr(progress, "SILENT", 0.0)
+    monkeypatch.setattr(progress, "BETWEEN", 0.0)
+    table = pa.table({"x": np.arange(1000), "y": np.arange(1000.0)})
+    pq.write_table(table, tmp_path / "x.parquet", row_group_size=100)
+    for threads in (1, 3):
+        seen = reports_of(lambda: gs.table.gather(tmp_path / "x.parquet", np.arange(1000)), threads)
+        assert [done for done, *_ in seen] == [*(250 + 750 * k // 12 for k in range(1, 12)), 999, 1000]
+        with gs.thread_limit(threads), pytest.raises(Stop), gs.progress(raising):
+            gs.table.gather(tmp_path / "x.parquet", np.arange(1000))
+        assert gs.table.gather(tmp_path / "x.parquet", [999]).to_pylist() == [{"x": 999, "y": 999.0}]
+    assert threading.active_count() == 1
+
+
+def raising(done, total):
+    raise Stop
+
+
+def test_arguments(monkeypatch):
+    with pytest.raises(TypeError, match="callback is 5, expected a function of done and total"):
+        gs.progress(5)
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    with pytest.raises(ImportError, match=r"needs tqdm \(pip install tqdm\)"):
+        gs.progress()
+    with gs.progress(print):
+        pass
+    with pytest.raises(RuntimeError, match="progress: the block was not entered"):
+        gs.progress(print).__exit__(None, None, None)
+
+
+BAR = """
+import numpy as np, gatherscatter as gs
+x, i = np.zeros(1 << 25, np.float32), np.random.default_rng(0).integers(0, 1 << 25, 2 << 25)
+with gs.thread_limit(1), gs.progress():
+    gs.take(x, i)
+    gs.take(x, [1])
+print("done")
+"""
+
+
+def test_no_bar_without_a_terminal():
+    pytest.importorskip("tqdm")
+    assert run(BAR) == "done\n"  # and nothing on stderr
+
+
+def test_a_bar_on_a_terminal():
+    pytest.importorskip("tqdm")
+    terminal, stderr = os.openpty()
+    fcntl.ioctl(stderr, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    child = subprocess.Popen([sys.executable, "-c", BAR], stderr=stderr, stdout=subprocess.PIPE)
+    os.close(stderr)
+    written = b""
+    try:
+        while part := os.read(terminal, 1 << 16):
+            written += part
+    except OSError:  # the terminal of a process that has ended
+        pass
+    os.close(terminal)
+    assert child.communicate(timeout=60) == (b"done\n", None)
+    assert child.returncode == 0
+    assert b"%|" in written and b"100%" in written
