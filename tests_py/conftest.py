@@ -16,6 +16,8 @@ LEFT_OUT_WITHOUT = {
     "onnx": "the node tests of the ONNX standard",
     "expecttest": "the sample and error inputs of torch's own tests, which import it",
     "hypothesis": "the property tests",
+    "dask": "Dask arrays and DataFrames",
+    "distributed": "Dask on worker processes that fail",
     "pyarrow": "tables: most tests read and compare them by it",
     "polars": "tables of polars",
     "pandas": "tables of pandas",

@@ -7,7 +7,7 @@ The words "gather" and "scatter" have the meaning of array indexing here, not th
 # a third slower.
 import sys as _sys
 
-from gatherscatter import compat, cuda, table
+from gatherscatter import compat, cuda, dask, table
 from gatherscatter._libraries.files import open
 from gatherscatter._numpy.put import place, put, put_along_axis, putmask
 from gatherscatter._numpy.repeating import repeat
@@ -35,6 +35,7 @@ __all__ = [
     "compat",
     "compress",
     "cuda",
+    "dask",
     "explain",
     "gather",
     "gather_nd",

@@ -47,8 +47,9 @@ class OutOfBoundsError(IndexError, ValueError, RuntimeError):
         Axis of the array that the index addresses; the lowest one if several indices at that position are bad.
     size : int
         Length of that axis.
-    count : int, default 1
-        Number of positions with a bad index.
+    count : int or None, default 1
+        Number of positions with a bad index. None if it is not known, because the index lies in chunks that different
+        tasks read (Dask); `position` is then one of the bad ones, not always the lowest.
     total : int, default 1
         Number of all positions.
     from_end : bool, default True
@@ -71,7 +72,7 @@ class OutOfBoundsError(IndexError, ValueError, RuntimeError):
     position: tuple[int, ...]
     axis: int
     size: int
-    count: int
+    count: int | None
     total: int
     from_end: bool
 
@@ -82,7 +83,7 @@ class OutOfBoundsError(IndexError, ValueError, RuntimeError):
         position: tuple[int, ...],
         axis: int,
         size: int,
-        count: int = 1,
+        count: int | None = 1,
         total: int = 1,
         from_end: bool = True,
     ) -> None:
@@ -91,7 +92,7 @@ class OutOfBoundsError(IndexError, ValueError, RuntimeError):
         self.position = tuple(position)
         self.axis = int(axis)
         self.size = int(size)
-        self.count = int(count)
+        self.count = None if count is None else int(count)
         self.total = int(total)
         self.from_end = bool(from_end)
         super().__init__(self._message())
@@ -110,7 +111,7 @@ class OutOfBoundsError(IndexError, ValueError, RuntimeError):
         return f"{lowest} to {self.size - 1}" if lowest < self.size - 1 else f"only {lowest}"
 
     def _how_many(self) -> str:
-        if self.total <= 1:
+        if self.total <= 1 or self.count is None:
             return ""
         return f" ({self.count} of {self.total} indices {'is' if self.count == 1 else 'are'} out of bounds)"
 
@@ -160,7 +161,7 @@ class DeferredOutOfBoundsError(OutOfBoundsError):
         position: tuple[int, ...],
         axis: int,
         size: int,
-        count: int = 1,
+        count: int | None = 1,
         total: int = 1,
         from_end: bool = True,
         changed: bool = False,

@@ -222,9 +222,18 @@ STEPS = {
 }
 
 
+# Operators that serve Dask arrays, in test_dask_*.py; also as `out`, which has a message of its own.
+SERVED_BY_DASK = ("take", "take_along_axis", "gather", "gather_nd", "scatter", "scatter_nd", "tile_gather")
+STEP_CASES = [
+    (make, argument)
+    for make in STEPS
+    for argument in ARGUMENTS
+    if make is not of_dask or argument.split()[0] not in (*SERVED_BY_DASK, "put_along_axis")
+]
+
+
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("make", STEPS)
-@pytest.mark.parametrize("argument", ARGUMENTS)
+@pytest.mark.parametrize(("make", "argument"), STEP_CASES)
 def test_the_next_step_is_named(make, argument):
     with pytest.raises(TypeError) as caught:
         ARGUMENTS[argument](make())
@@ -259,7 +268,7 @@ def test_no_library_is_imported_for_its_name():
     code = """
 import sys, numpy as np, gatherscatter as gs
 try:
-    gs.gather(type("Array", (), {"__module__": "dask.array.core"})(), 0, np.arange(3))
+    gs.roll(type("Array", (), {"__module__": "dask.array.core"})(), 1)
 except TypeError as error:
     print("compute" in str(error), "dask" in sys.modules)
 """

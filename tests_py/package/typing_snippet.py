@@ -116,7 +116,7 @@ def everything_else(x: Floats, i: npt.NDArray[np.int64]) -> None:
         assert_type(error.position, tuple[int, ...])
         assert_type(error.axis, int)
         assert_type(error.size, int)
-        assert_type(error.count, int)
+        assert_type(error.count, int | None)
 
 
 def mistakes(x: Floats, i: npt.NDArray[np.int64]) -> None:

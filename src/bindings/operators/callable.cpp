@@ -10,6 +10,7 @@
 #include "bindings/arguments/keywords.h"
 #include "bindings/operators/call_object.h"
 #include "bindings/operators/callable.h"
+#include "bindings/operators/dask_dispatch.h"
 #include "bindings/operators/forms.h"
 #include "bindings/operators/lane.h"
 #include "bindings/operators/methods.h"
@@ -66,6 +67,11 @@ PyObject* returned_by(const Callable& self, PyObject* result) {
 PyObject* call_definition(PyObject* object, PyObject* const* arguments, std::size_t flags, PyObject* keywords) {
   const Callable& self = *self_of(object);
   if (self.definition != nullptr) {
+    const RawCall raw{arguments, PyVectorcall_NARGS(flags), keywords};
+    if (const auto lazy = py::reinterpret_steal<py::object>(function_for_dask(self.name, raw))) {
+      return PyObject_Vectorcall(lazy.ptr(), arguments, flags, keywords);
+    }
+    if (PyErr_Occurred()) return nullptr;
     PyObject* const made = PyObject_Vectorcall(self.definition, arguments, flags, keywords);
     const BoundCall* const bound = made == nullptr ? nullptr : call_in(made);
     const bool is_move = bound != nullptr && !bound->steps;  // steps return what the operator returns

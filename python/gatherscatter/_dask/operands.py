@@ -1,0 +1,108 @@
+"""operands.py: index, mask and value arrays cut into the blocks of the points that they belong to."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import Any
+
+from gatherscatter._dask.graph import Chunks, Graph, Place, is_dask_array
+
+__all__ = ["Operand", "chunks_of_points"]
+
+
+class Operand:
+    """An array that broadcasts one way to axes with the given chunks, as Dask blocks or slices of a NumPy array.
+
+    Parameters
+    ----------
+    graph : Graph
+        Of which a Dask array becomes a source.
+    array : array
+    chunks : tuple of tuple of int
+        Those of the axes, of which the last belong to the array.
+    extra : int, default 0
+        How many further axes the array has at its end; they become one chunk.
+    """
+
+    def __init__(self, graph: Graph, array: Any, chunks: Chunks, extra: int = 0) -> None:
+        own = array.ndim - extra
+        self.lead = len(chunks) - own
+        self.is_whole = [n == sum(chunks[self.lead + d]) and n != 1 for d, n in enumerate(array.shape[:own])]
+        self.is_lazy = is_dask_array(array)
+        self.array = array
+        if self.is_lazy:
+            wanted = tuple(
+                chunks[self.lead + d] if whole else (array.shape[d],) for d, whole in enumerate(self.is_whole)
+            )
+            wanted += tuple((n,) for n in array.shape[own:])
+            self.keys = graph.keys_of(array if array.chunks == wanted else array.rechunk(wanted))
+            self.extra = extra
+        else:
+            self.ends = [list(accumulate(lengths, initial=0)) for lengths in chunks[self.lead :]]
+
+    def at(self, place: Place) -> Any:
+        """The block of the points at a place: its key, or for an array in memory the slice."""
+        own = place[self.lead :]
+        if self.is_lazy:
+            return self.keys[
+                tuple(i if whole else 0 for i, whole in zip(own, self.is_whole, strict=True)) + (0,) * self.extra
+            ]
+        return self.array[
+            tuple(
+                slice(ends[i], ends[i + 1]) if whole else slice(None)
+                for i, whole, ends in zip(own, self.is_whole, self.ends, strict=True)
+            )
+        ]
+
+
+def chunks_of_points(
+    shape: tuple[int, ...], lazy: list[tuple[Any, int]], aligned: dict[int, tuple[int, ...]], most: int
+) -> Chunks:
+    """The chunks of the points of a call.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        The points.
+    lazy : list of (array, int)
+        Dask arrays that broadcast to the points, and how many further axes each has. The first that has an axis at
+        full length gives its chunks.
+    aligned : dict
+        Chunks of the data along axes of the points that are also axes of the data.
+    most : int
+        About how many points a block has where neither gives its chunks.
+    """
+    chunks: list[tuple[int, ...] | None] = []
+    for d, n in enumerate(shape):
+        found: tuple[int, ...] | None = None
+        for array, extra in lazy:
+            own = d - (len(shape) - (array.ndim - extra))
+            if own >= 0 and array.shape[own] == n and (n != 1 or found is None) and found is None:
+                found = array.chunks[own]
+        if found is None and d in aligned:
+            found = _first_items(aligned[d], n)
+        chunks.append(found)
+    room = most
+    for lengths in chunks:
+        room = room // max(1, max(lengths, default=1)) if lengths is not None else room
+    for d in reversed(range(len(shape))):
+        if chunks[d] is None:
+            step = max(1, min(shape[d], room))
+            chunks[d] = _uniform(shape[d], step)
+            room //= step
+    return tuple(lengths for lengths in chunks if lengths is not None)
+
+
+def _uniform(n: int, step: int) -> tuple[int, ...]:
+    return (*[step] * (n // step), *[n % step] * (n % step > 0)) or (0,)
+
+
+def _first_items(lengths: tuple[int, ...], n: int) -> tuple[int, ...]:
+    """The chunks of the first n items."""
+    found, left = [], n
+    for length in lengths:
+        if left <= 0:
+            break
+        found.append(min(length, left))
+        left -= length
+    return tuple(found) or (0,)
