@@ -1,11 +1,10 @@
 """table.py: libcudf's gather, scatter and related operators on tables of many libraries.
 
-Every function takes tables and columns of pyarrow (`Table`, `RecordBatch`, `ChunkedArray`, `Array`), polars
-(`DataFrame`, `Series`, `LazyFrame`), pandas (`DataFrame`, `Series`), DuckDB (relations) and, on GPUs, pylibcudf
-(`Table`, `Column`), and any other object with ``__arrow_c_stream__``, ``__arrow_c_array__`` or
-``__arrow_c_device_array__``. The result has the kind of the argument. The operation on a LazyFrame runs when the frame
-is collected, a relation runs at the call, and for other libraries the result is an object with these methods of Arrow.
-`gather` also takes tables in files.
+Every function takes tables and columns of pyarrow, polars (also LazyFrames), pandas, DuckDB and, on GPUs, pylibcudf, and
+any other object with ``__arrow_c_stream__``, ``__arrow_c_array__`` or ``__arrow_c_device_array__``; three take Dask
+DataFrames. The result has the kind of the argument. The operation on a LazyFrame runs when the frame is collected, a
+relation runs at the call, and for other libraries the result is an object with these methods of Arrow. `gather` also
+takes tables in files.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from gatherscatter._table.frames import frame_of, partner_of, rows_of
 from gatherscatter._table.labels import aligned, mask_for
 from gatherscatter._table.maps import check_map_fits, map_of, scattered
 from gatherscatter._table.messages import require_word
+from gatherscatter._table.of_dask import DaskFrame
 from gatherscatter._table.row_gather import BOUNDS, gather
 
 __all__ = ["boolean_mask_scatter", "copy_if_else", "filter", "gather", "scatter", "segmented_gather"]
@@ -107,6 +107,8 @@ def scatter(
         raise TypeError(f"{op}: expected source, scatter_map (or indices=, not both) and target")
     require_word(op, "bounds", bounds, ("raise", "unchecked"))
     frame = frame_of(op, "target", target, validate)
+    if type(frame) is DaskFrame:
+        return frame.tasks().scatter_frame(source, indices if scatter_map is None else scatter_map, target)
 
     def written(frame: Any) -> Any:
         other, one_row = rows_of(op, "source", frame, source, validate)
@@ -170,6 +172,8 @@ def boolean_mask_scatter(input: Any, target: Any, boolean_mask: Any, *, validate
     """
     op = "table.boolean_mask_scatter"
     frame = frame_of(op, "target", target, validate)
+    if type(frame) is DaskFrame:
+        return frame.tasks().mask_scatter_frame(input, target, boolean_mask)
     mask, valid = mask_for(op, frame, "target", boolean_mask)
 
     def written(frame: Any) -> Any:
@@ -238,7 +242,7 @@ def segmented_gather(
     [['c', 'a'], ['d', 'd'], ['f']]
     """
     op = "table.segmented_gather"
-    require_word(op, "bounds", bounds, BOUNDS)
+    require_word(op, "bounds", bounds, ("raise", "nullify", "unchecked"))
     frame, back = segments.lists_of(op, source, validate)
     given = aligned(op, source, ("source", "gather_map_list"), gather_map_list)
     positions = segments.positions_of(op, frame, given, validate)
@@ -329,8 +333,7 @@ def filter(source: Any, boolean_mask: Any, *, validate: Validate = "basic") -> A
 
     Examples
     --------
-    >>> import gatherscatter as gs
-    >>> import pandas as pd
+    >>> import gatherscatter as gs, pandas as pd
     >>> gs.table.filter(pd.Series([1.5, 2.5, 3.5], index=["a", "b", "c"]), [True, None, True]).to_dict()
     {'a': 1.5, 'c': 3.5}
     """

@@ -45,6 +45,7 @@ LIBRARIES = {
     "pandas": "of_pandas",
     "duckdb": "of_duckdb",
     "pylibcudf": "of_pylibcudf",
+    "dask": "of_dask",
 }
 
 

@@ -10,6 +10,7 @@ from gatherscatter._ops.keywords import Negative, RowBounds, Validate
 from gatherscatter._table.frames import frame_of, is_known
 from gatherscatter._table.maps import check_map_fits, gather_rows, map_of
 from gatherscatter._table.messages import require_word
+from gatherscatter._table.of_dask import DaskFrame
 from gatherscatter._table.paths import is_in_files
 from gatherscatter.errors import InvalidArgument, type_name
 
@@ -141,6 +142,8 @@ def gather(
     if memory_budget is not None:
         raise InvalidArgument(f"{op}: memory_budget is for tables in files, and the source is a {type_name(source)}")
     frame = frame_of(op, "source", source, validate, columns)
+    if type(frame) is DaskFrame:
+        return frame.tasks().gather_frame(frame.source, gather_map, bounds, negative)
     numbers, valid = map_of(op, gather_map)
     check_map_fits(op, bounds, numbers)
 

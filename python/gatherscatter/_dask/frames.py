@@ -1,0 +1,276 @@
+"""frames.py: gather, scatter and boolean_mask_scatter on Dask DataFrames, by global row numbers."""
+
+from __future__ import annotations
+
+import importlib
+from collections import OrderedDict, defaultdict
+from functools import partial
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from gatherscatter import _core, table
+from gatherscatter._dask.graph import check_chunks, is_dask_array
+from gatherscatter._dask.parts import Grid, Part, part_of, split
+from gatherscatter._dask.resolve import Rule
+from gatherscatter._settings.threads import thread_limit
+from gatherscatter.errors import DataTypeError, IndexTypeError, InvalidArgument, shown
+
+__all__ = ["gather_frame", "lengths_of", "mask_scatter_frame", "scatter_frame"]
+
+Array = np.ndarray[Any, Any]
+_KEPT = 256  # frames whose lengths are kept
+_lengths: OrderedDict[str, tuple[int, ...]] = OrderedDict()
+
+
+def _dask() -> Any:
+    return importlib.import_module("dask")
+
+
+def is_frame(obj: Any) -> bool:
+    """Whether an object is a Dask DataFrame or Series."""
+    return any(
+        cls.__module__.startswith("dask.dataframe.") and cls.__name__ in ("DataFrame", "Series")
+        for cls in type(obj).__mro__
+    )
+
+
+def lengths_of(frame: Any) -> tuple[int, ...]:
+    """The number of rows of each partition. They are computed once for each frame, at the first call."""
+    token = _dask().base.tokenize(frame)
+    if token not in _lengths:
+        dask = _dask()
+        counts = dask.compute(*(dask.delayed(len)(part) for part in frame.to_delayed()))
+        _lengths[token] = tuple(map(int, counts))
+        while len(_lengths) > _KEPT:
+            _lengths.popitem(last=False)
+    _lengths.move_to_end(token)
+    return _lengths[token]
+
+
+class _Rows:
+    """The blocks of a map: where each block is, and its parts by partition, known or computed by a task."""
+
+    def __init__(
+        self, op: str, lengths: tuple[int, ...], rows: Any, bounds: str, negative: str, cuts: Any = None
+    ) -> None:
+        self.lengths = lengths
+        total = sum(lengths)
+        valid: Any = None
+        if is_dask_array(rows):
+            check_chunks(op, "the map", rows)
+            if rows.dtype.kind not in "iu" or rows.ndim != 1:
+                found = f"dtype {rows.dtype} and {rows.ndim} axes"
+                raise IndexTypeError(f"{op}: the map has {found}, expected integers on one axis")
+            if cuts is not None:
+                rows = rows.rechunk((cuts,))
+            self.chunks = rows.chunks[0]
+        else:
+            rows, valid = _numbers(op, rows)
+            _core.Selection.gather(op, rows, valid, lengths, bounds, negative, -1)  # for its errors
+            most = max(1, *lengths, 1)
+            self.chunks = cuts or (*[most] * (len(rows) // most), *[len(rows) % most] * (len(rows) % most > 0)) or (0,)
+        rule = Rule(op, "fill" if bounds == "nullify" else "raise", negative, (0,), (total,), (len(rows),))
+        grid = Grid(rule, (("index", 0),), (lengths,))
+        self.known: list[dict[int, Part]] | None = None
+        starts = list(accumulate(self.chunks, initial=0))
+        if is_dask_array(rows):
+            blocks = zip(starts, self.chunks, rows.to_delayed(), strict=False)
+            run = _dask().delayed(_split_rows, pure=True)
+            self.tasks = [run(grid, start, size, block) for start, size, block in blocks]
+        else:
+            spans = list(zip(starts, self.chunks, strict=False))
+            self.known = [
+                split(grid, (a,), (n,), False, None if valid is None else valid[a : a + n], rows[a : a + n])
+                for a, n in spans
+            ]
+
+    def parts(self, at: int) -> list[tuple[int, Any]]:
+        """The partitions that a block meets, each with its part or the task that gives it."""
+        if self.known is not None:
+            return sorted(self.known[at].items())
+        select = _dask().delayed(part_of, pure=True)
+        owners = [owner for owner, n in enumerate(self.lengths) if n] or [0]
+        return [(owner, select(owner, self.tasks[at])) for owner in owners]
+
+    def all_parts(self, at: int) -> Any:
+        return self.known[at] if self.known is not None else self.tasks[at]
+
+
+def _split_rows(grid: Grid, start: int, size: int, rows: Array) -> dict[int, Part]:
+    return split(grid, (start,), (size,), False, None, rows)
+
+
+def _numbers(op: str, rows: Any) -> tuple[Array, Array | None]:
+    """Row numbers in memory, and which of them are not null."""
+    if isinstance(rows, np.ma.MaskedArray):
+        return rows.filled(0), ~np.ma.getmaskarray(rows)
+    if isinstance(rows, list | tuple) and any(row is None for row in rows):
+        valid = np.array([row is not None for row in rows])
+        return np.array([0 if row is None else row for row in rows], np.int64), valid
+    if is_frame(rows):
+        raise TypeError(f"{op}: the map is a Dask Series; rows.to_dask_array(lengths=True) makes an array of it")
+    array = np.asarray(rows)
+    if array.ndim != 1:
+        raise TypeError(f"{op}: the map is {shown(rows)}, expected an array or a list of row numbers")
+    return (array.astype(np.intp) if array.size == 0 and isinstance(rows, list | tuple) else array), None
+
+
+def _meta(frame: Any) -> Any:
+    return importlib.import_module("dask.dataframe.utils").make_meta(frame)
+
+
+def _collected(parts: list[Any], meta: Any) -> Any:
+    return importlib.import_module("dask.dataframe").from_delayed(parts, meta=meta, verify_meta=False)
+
+
+def _taken(part: Part, frame: Any) -> Any:
+    """The rows of one part."""
+    with thread_limit(1):
+        return table.gather(frame, part[0])
+
+
+def _joined(frames: list[Any]) -> Any:
+    return frames[0] if len(frames) == 1 else importlib.import_module("pandas").concat(frames)
+
+
+def _merged(count: int, nullify: bool, meta: Any, parts: dict[int, Part], owners: list[int], frames: list[Any]) -> Any:
+    """A partition of the result: the rows of its parts in the order of the map; under "nullify" with null rows."""
+    with thread_limit(1):
+        place = np.full(count, -1)
+        used, start = [], 0
+        for owner, frame in zip(owners, frames, strict=True):
+            points = part_of(owner, parts)[1]
+            if points.size:
+                place[points] = np.arange(start, start + points.size)
+                start += points.size
+                used.append(frame)
+        joined = _joined(used) if used else meta
+        result = table.gather(joined, place, "nullify" if nullify else "raise", negative="out_of_bounds")
+        if not nullify:
+            return result
+        return result.astype(meta.dtypes.to_dict() if hasattr(meta, "dtypes") and meta.ndim == 2 else meta.dtype)
+
+
+def _nullable(meta: Any) -> Any:
+    """The columns of a frame after a gather that has a null row."""
+    sample = importlib.import_module("dask.dataframe.utils").meta_nonempty(meta)
+    return table.gather(sample, [-1], "nullify", negative="out_of_bounds").iloc[:0]
+
+
+def gather_frame(source: Any, rows: Any, bounds: str, negative: str, cuts: tuple[int, ...] | None = None) -> Any:
+    """``table.gather`` of a Dask frame: one partition for each chunk of `rows`."""
+    op, nullify = "table.gather", bounds == "nullify"
+    bounds = "raise" if bounds == "unchecked" else bounds
+    made = _Rows(op, lengths_of(source), rows, bounds, negative, cuts)
+    partitions = source.to_delayed()
+    meta = _nullable(_meta(source)) if nullify else _meta(source)
+    take, merge = (_dask().delayed(run, pure=True) for run in (_taken, _merged))
+    results = []
+    for at, count in enumerate(made.chunks):
+        parts = made.parts(at)
+        frames = [take(part, partitions[owner]) for owner, part in parts]
+        results.append(merge(count, nullify, meta, made.all_parts(at), [owner for owner, _ in parts], frames))
+    return _collected(results, meta)
+
+
+def _chosen(part: Part, frame: Any) -> tuple[Array, Any]:
+    """Row numbers in the partition, and the rows that replace them."""
+    with thread_limit(1):
+        return part[0], table.gather(frame, part[1])
+
+
+def _written(scalars: Any, is_scalar: bool, target: Any, chosen: list[tuple[Array, Any]]) -> Any:
+    """A partition of the target with rows replaced, in the order of the map."""
+    with thread_limit(1):
+        rows = [each[0] for each in chosen if len(each[0])]
+        if not rows:
+            return target
+        source = scalars if is_scalar else _joined([each[1] for each in chosen if len(each[0])])
+        return table.scatter(source, np.concatenate(rows), target)
+
+
+def scatter_frame(source: Any, rows: Any, target: Any) -> Any:
+    """``table.scatter`` into a Dask frame, whose partitions the result has."""
+    op = "table.scatter"
+    partitions = target.to_delayed()
+    is_scalar = not is_frame(source) and not hasattr(source, "iloc")
+    cuts = None
+    if not is_scalar:
+        lengths = lengths_of(source) if is_frame(source) else (len(source),)
+        count = len(rows)
+        if count > sum(lengths):
+            raise InvalidArgument(f"{op}: the map has {count} row numbers, the source {sum(lengths)} rows")
+        if is_frame(source):
+            cuts = _first(lengths, count)
+    made = _Rows(op, lengths_of(target), rows, "raise", "from_end", cuts)
+    starts = list(accumulate(made.chunks, initial=0))
+    choose = _dask().delayed(_chosen, pure=True)
+    write = _dask().delayed(partial(_written, source if is_scalar else None, is_scalar))
+    sources = source.to_delayed() if is_frame(source) else None
+    chosen: defaultdict[int, list[Any]] = defaultdict(list)
+    for at, count in enumerate(made.chunks):
+        block = None
+        if not is_scalar:
+            own = slice(starts[at], starts[at] + count)
+            block = sources[at] if sources is not None else _dask().delayed(source.iloc[own])
+        for owner, part in made.parts(at):
+            chosen[owner].append(part if is_scalar else choose(part, block))
+    return _collected([write(p, chosen[i]) for i, p in enumerate(partitions)], _meta(target))
+
+
+def _first(lengths: tuple[int, ...], count: int) -> tuple[int, ...]:
+    """The lengths of the first `count` rows."""
+    found = []
+    for n in lengths:
+        found.append(min(n, count))
+        count -= found[-1]
+    return tuple(found)
+
+
+def _masked(source: Any, target: Any, mask: Array) -> Any:
+    with thread_limit(1):
+        return table.boolean_mask_scatter(source, target, np.asarray(mask))
+
+
+def mask_scatter_frame(source: Any, target: Any, mask: Any) -> Any:
+    """``table.boolean_mask_scatter`` into a Dask frame; the true values of a lazy mask are counted in this call."""
+    op, dask = "table.boolean_mask_scatter", _dask()
+    lengths, partitions = lengths_of(target), target.to_delayed()
+    if is_frame(mask):
+        mask = mask.to_dask_array(lengths=lengths_of(mask))
+    if not is_dask_array(mask):
+        mask = np.array([value is True or value is np.True_ for value in mask]) if _has_null(mask) else np.asarray(mask)
+    else:
+        check_chunks(op, "the mask", mask)
+    if mask.dtype != bool:
+        raise DataTypeError(f"{op}: the mask has dtype {mask.dtype}, expected bool")
+    if mask.shape != (sum(lengths),):
+        raise InvalidArgument(f"{op}: the mask has shape {mask.shape}, the target {sum(lengths)} rows")
+    if is_dask_array(mask):
+        masks = list(mask.rechunk((lengths,)).to_delayed()) if sum(lengths) else [np.empty(0, bool)] * len(lengths)
+    else:
+        masks = np.split(mask, list(accumulate(lengths))[:-1])
+    if not is_frame(source) and not hasattr(source, "iloc"):
+        write = dask.delayed(partial(_masked, source))
+        return _collected([write(p, m) for p, m in zip(partitions, masks, strict=True)], _meta(target))
+    counts = dask.compute(*(dask.delayed(_trues, pure=True)(each) for each in masks))
+    starts = list(accumulate(counts, initial=0))
+    size = sum(lengths_of(source)) if is_frame(source) else len(source)
+    if size < starts[-1]:
+        raise InvalidArgument(f"{op}: the mask has {starts[-1]} true values, the input {size} rows")
+    if is_frame(source):
+        rows = gather_frame(source, np.arange(starts[-1]), "raise", "from_end", tuple(counts)).to_delayed()
+    else:
+        rows = [dask.delayed(source.iloc[a : a + n]) for a, n in zip(starts, counts, strict=False)]
+    write = dask.delayed(_masked, pure=True)
+    return _collected([write(r, p, m) for r, p, m in zip(rows, partitions, masks, strict=True)], _meta(target))
+
+
+def _trues(mask: Array) -> int:
+    return int(np.count_nonzero(mask))
+
+
+def _has_null(mask: Any) -> bool:
+    return isinstance(mask, list | tuple) and any(value is None for value in mask)
