@@ -14,7 +14,21 @@ from typing import Any
 # Huge pages for torch's results, so that torch has its best form. torch reads this when it is imported.
 os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
 
-from . import decisions, files, harness, limits, machine, memory, memory_cases, parquet, plot, report, scale, work
+from . import (
+    cluster,
+    decisions,
+    files,
+    harness,
+    limits,
+    machine,
+    memory,
+    memory_cases,
+    parquet,
+    plot,
+    report,
+    scale,
+    work,
+)
 from .cases import CASES, Case
 from .decision_sizes import CELLS
 from .harness import LIBRARIES
@@ -67,6 +81,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--bytes", type=int, default=8 << 30, metavar="N", help="of the table of --parquet (default: 8 GiB)"
+    )
+    parser.add_argument(
+        "--dask",
+        type=float,
+        nargs="?",
+        const=4.0,
+        metavar="GIB",
+        help="Dask arrays of so many GiB on 2 workers (default: 4)",
     )
     parser.add_argument("--sizes", action="store_true", help="the same over source arrays and results of all sizes")
     parser.add_argument(
@@ -241,6 +263,13 @@ def _parquet(arguments: argparse.Namespace) -> int:
     return _shown(arguments, result, {"parquet": text})
 
 
+def _dask(arguments: argparse.Namespace) -> dict[str, Any]:
+    result = cluster.run(arguments.quick, int(arguments.dask * cluster.GIB), target=arguments.json)
+    if arguments.json:
+        report.save(result, arguments.json)
+    return result
+
+
 def _shown(arguments: argparse.Namespace, result: dict[str, Any], parts: dict[str, str]) -> int:
     if arguments.plot:
         plot.draw(result, arguments.plot)
@@ -261,6 +290,10 @@ def main() -> int:
         return _memory(arguments)
     if arguments.parquet:
         return _parquet(arguments)
+    if arguments.dask:
+        result = report.load(arguments.load) if arguments.load else _dask(arguments)
+        print(cluster.table(result))
+        return 0
     if arguments.list:
         for case in SWEEPS[arguments.sweep] if arguments.sweep else CASES:
             print(f"{case.number:>4}  {case.name:<22} {case.about}")
