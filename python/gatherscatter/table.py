@@ -1,6 +1,6 @@
 """table.py: libcudf's gather, scatter and related operators on tables of many libraries.
 
-Every function takes tables and columns of pyarrow, polars (also LazyFrames), pandas, DuckDB and, on GPUs, pylibcudf, and
+Every function takes tables and columns of pyarrow, polars (also LazyFrames), pandas, DuckDB, on GPUs pylibcudf, and
 any other object with ``__arrow_c_stream__``, ``__arrow_c_array__`` or ``__arrow_c_device_array__``; three take Dask
 DataFrames. The result has the kind of the argument. The operation on a LazyFrame runs when the frame is collected, a
 relation runs at the call, and for other libraries the result is an object with these methods of Arrow. `gather` also
