@@ -242,7 +242,7 @@ def segmented_gather(
     [['c', 'a'], ['d', 'd'], ['f']]
     """
     op = "table.segmented_gather"
-    require_word(op, "bounds", bounds, ("raise", "nullify", "unchecked"))
+    require_word(op, "bounds", bounds, BOUNDS)
     frame, back = segments.lists_of(op, source, validate)
     given = aligned(op, source, ("source", "gather_map_list"), gather_map_list)
     positions = segments.positions_of(op, frame, given, validate)
