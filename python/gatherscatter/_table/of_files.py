@@ -95,8 +95,11 @@ def _pieces(fragment: Any, whole: Any, wanted: Any, threads: int) -> Iterable[Pi
     kind = type(fragment).__name__
     if kind == "ParquetFileFragment":
         fragment.ensure_complete_metadata()
+        usual = type(fragment.format)()
+        scan = fragment.format.default_fragment_scan_options == usual.default_fragment_scan_options
+        is_plain = scan and fragment.format == usual and _has(fragment, wanted)
         for info in fragment.row_groups:
-            yield Group(fragment, info, whole, wanted)
+            yield Group(fragment, info, whole, wanted, is_plain)
     elif getattr(getattr(fragment, "format", None), "default_extname", "") in ("ipc", "arrow", "feather") and _has(
         fragment, wanted
     ):
