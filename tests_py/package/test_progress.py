@@ -27,7 +27,7 @@ class Stop(Exception):
 def data():
     """A source beyond the caches and random indices: one thread needs more than 0.6 s for each operator."""
     n = 1 << 25
-    return np.zeros(n, np.float32), np.random.default_rng(0).integers(0, n, 2 * n)
+    return np.zeros(n, np.float32), np.random.default_rng(0).integers(0, n, 4 * n, np.int32)
 
 
 OPERATORS = {
@@ -197,7 +197,7 @@ def test_arguments(monkeypatch):
 
 BAR = """
 import numpy as np, gatherscatter as gs
-x, i = np.zeros(1 << 25, np.float32), np.random.default_rng(0).integers(0, 1 << 25, 2 << 25)
+x, i = np.zeros(1 << 25, np.float32), np.random.default_rng(0).integers(0, 1 << 25, 4 << 25, np.int32)
 with gs.thread_limit(1), gs.progress():
     gs.take(x, i)
     gs.take(x, [1])
