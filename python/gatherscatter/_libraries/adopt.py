@@ -97,8 +97,11 @@ def has_values(array: Any) -> bool:
 
 
 def must_have_values(op: str, role: str, array: Any) -> None:
-    """Raise an error for an argument without values before its attributes are read: a nested tensor has no shape."""
-    if type(array) is not np.ndarray and not has_values(array):
+    """Raise an error for an argument without values before its attributes are read: a nested tensor has no shape.
+
+    A tensor whose operations torch records passes: it has shape and dtype.
+    """
+    if type(array) is not np.ndarray and not has_values(array) and not of_torch.is_recorded(array):
         adopt(op, role, array)
 
 

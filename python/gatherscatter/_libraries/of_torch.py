@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
-from typing import Any
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, cast
 
 import numpy as np
 
@@ -24,6 +25,8 @@ __all__ = [
     "count_write",
     "has_plain_memory",
     "imitates_tensor",
+    "is_live",
+    "is_recorded",
     "is_tensor",
     "kind_of_tensor",
     "namespace",
@@ -35,6 +38,7 @@ __all__ = [
     "resolved",
     "short_storage",
     "unnamed_dtype",
+    "without_modes",
     "zero_item",
 ]
 
@@ -155,11 +159,11 @@ def adopt(op: str, role: str, obj: Any) -> tuple[Any, Callable[[Any], Any]]:
         forward_mode = torch.autograd.forward_ad
         if forward_mode._current_level >= 0 and forward_mode.unpack_dual(obj).tangent is not None:
             raise TypeError(
-                f"{op}: {role} is a dual tensor of forward-mode differentiation, which is not supported yet"
+                f"{op}: {role} is a dual tensor of forward-mode differentiation, whose tangent would be lost"
             )
         if needs_gradient(obj):
             raise RuntimeError(
-                f"{op}: {role} is a tensor that requires grad; gradients are not supported yet. Pass tensor.detach(), "
+                f"{op}: {role} is a tensor that requires grad, and its gradient would be lost. Pass tensor.detach(), "
                 "or call under torch.no_grad()"
             )
         if unnamed_dtype(obj):
@@ -185,6 +189,39 @@ def count_write(tensor: Any) -> None:
 def needs_gradient(obj: Any) -> bool:
     """Whether an object is a tensor whose gradient torch computes, so that an operator would lose it."""
     return is_tensor(obj) and bool(obj.requires_grad) and namespace().is_grad_enabled()
+
+
+def is_recorded(obj: Any) -> bool:
+    """Whether an object is a tensor that has a shape and a dtype, but no values until torch runs what it records.
+
+    These are tensors inside of torch.func, fake and meta tensors, and classes with rules of their own for operations.
+    """
+    if not is_tensor(obj) or imitates_tensor(obj) or _core.is_plain(obj):
+        return False
+    torch = sys.modules["torch"]
+    if obj.layout is not torch.strided or obj.is_quantized or getattr(obj, "is_nested", False):
+        return False
+    no_rules = torch._C._disabled_torch_dispatch_impl
+    plain = type(obj) in (torch.Tensor, torch.nn.Parameter) or type(obj).__torch_dispatch__ is no_rules
+    return not plain or obj.device.type == "meta" or _is_wrapped(torch, obj)
+
+
+def is_live(obj: Any) -> bool:
+    """Whether a tensor is more than its value: it is recorded, requires grad, or has a tangent."""
+    if not is_tensor(obj):
+        return False
+    forward_mode = namespace().autograd.forward_ad
+    is_dual = forward_mode._current_level >= 0 and forward_mode.unpack_dual(obj).tangent is not None
+    return is_dual or needs_gradient(obj) or is_recorded(obj)
+
+
+def without_modes() -> AbstractContextManager[Any]:
+    """A context in which new tensors have values, also while torch traces."""
+    torch = sys.modules["torch"]
+    if not torch._C._len_torch_dispatch_stack():
+        return nullcontext()
+    modes = sys.modules["torch.utils._python_dispatch"]
+    return cast("AbstractContextManager[Any]", modes._disable_current_modes())
 
 
 def refuse_gradient(what: str, value: Any) -> None:
@@ -219,7 +256,11 @@ def numbers(like: Any) -> Numbers:
     # range that rounds into it. It lies in host memory also for a tensor on a GPU: the binding copies it to the GPU
     # without waiting.
     def make_from(widest: Any) -> Callable[[Any], Any]:
-        return lambda value: torch.tensor(value, dtype=widest, device="cpu").to(dtype)
+        def make(value: Any) -> Any:
+            with without_modes():
+                return torch.tensor(value, dtype=widest, device="cpu").to(dtype)
+
+        return make
 
     if dtype is torch.bool:
         return Numbers(bool, None, None, make_from(torch.bool))

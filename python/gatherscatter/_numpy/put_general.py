@@ -9,9 +9,10 @@ from typing import Any, Literal
 import numpy as np
 
 from gatherscatter import _core
-from gatherscatter._libraries.adopt import plain_values
+from gatherscatter._libraries.adopt import adopt, plain_values
 from gatherscatter._libraries.devices import is_on_device, reshaped, truth_of
 from gatherscatter._libraries.of_python import LiteralArray
+from gatherscatter._libraries.of_torch import is_recorded
 from gatherscatter._libraries.recognise import hint, is_masked_array, is_ndarray
 from gatherscatter._numpy.rules import (
     NUMPYS_MODES,
@@ -287,6 +288,12 @@ def _truth(op: str, mask: Any, shape: tuple[int, ...]) -> Any:
         if math.prod(mask.shape) != math.prod(shape):
             raise ValueError(f"{op}: mask and data must be the same size")
         return reshaped(op, "mask", truth_of(op, "mask", mask), shape)
+    if is_recorded(mask) and op == "putmask":
+        if math.prod(mask.shape) != math.prod(shape):
+            raise ValueError(f"{op}: mask and data must be the same size")
+        return mask.bool().reshape(shape)
+    if is_recorded(mask):
+        return adopt(op, "mask", mask)[0]  # raises: how many values it places depends on its own
     # The mask is copied, because its true elements are counted before they are listed, and another thread may change
     # the mask in between.
     truth = np.array(np.asarray(mask), dtype=bool)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -85,15 +86,19 @@ def as_fill(op: str, like: Any, fill_value: Any, what: str = "fill_value") -> An
         like = array_like_of(f"{op}: input", like)
     if is_on_device(fill_value) and _is_item_of(like, fill_value) and is_on_device(like):
         return fill_value  # it is read on the GPU
-    if is_table(like) or not has_values(like) or not has_values(fill_value):
-        return None if not has_values(like) else fill_value  # `_core` refuses the argument with the message for it
+    if of_torch.is_live(fill_value) and of_torch.is_tensor(like) and fill_value.ndim == 0:
+        return fill_value.to(like.dtype)  # its gradient is recorded, so it stays a tensor
+    has_dtype = has_values(like) or of_torch.is_recorded(like)
+    if is_table(like) or not has_dtype or not has_values(fill_value):
+        return None if not has_dtype else fill_value  # `_core` refuses the argument with the message for it
     try:
         numbers = numbers_of(like)
     except TypeError as error:
         raise TypeError(f"{op}: {error}") from None
     try:
         if numbers is not None:
-            return _number(numbers, fill_value, f"{op}: {what}")
+            with of_torch.without_modes() if of_torch.is_tensor(like) else nullcontext():
+                return _number(numbers, fill_value, f"{op}: {what}")
         if type(fill_value) is int and fill_value == 0:
             return None
         return _in_library_of(like, _without_numbers(like.dtype, fill_value))

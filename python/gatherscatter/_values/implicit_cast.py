@@ -97,7 +97,8 @@ def _is_typed(value: Any) -> bool:
 def _typed(op: str, what: str, value: Any, array: Any) -> Any:
     if of_torch.is_tensor(value):
         must_have_values(op, what, value)
-        of_torch.refuse_gradient(f"{op}: {what}", value)
+        if not of_torch.is_tensor(array):
+            of_torch.refuse_gradient(f"{op}: {what}", value)
         value = of_torch.resolved(value)
     source, target = dtype_name(value), dtype_name(array)
     if source == target and _same_dtype(value, array):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,7 @@ def as_source(op: str, like: Any, source: Any, what: str = "src") -> Any:
     if getattr(source, "ndim", 0):
         return source
     is_array = hasattr(like, "dtype") or hasattr(like, "__dlpack__") or has_interface(like)
-    readable = is_array and not is_table(like) and has_values(like)
+    readable = is_array and not is_table(like) and (has_values(like) or of_torch.is_recorded(like))
     if not readable or not has_values(source):
         return np.zeros(()) if isinstance(source, list | tuple) else source  # `_core` refuses the target or the source
     if source is None:
@@ -123,8 +124,12 @@ def _array_of_list(op: str, like: Any, values: Any, what: str) -> Any:
             result[i] = _item(op, result, leaf, what)
         return result.reshape(shape)
     items = [_item(op, like, leaf, what) for leaf in leaves]
-    library = of_torch.namespace() if of_torch.is_tensor(like) else like.__array_namespace__()
-    return library.reshape(library.stack(items), shape) if items else library.empty(shape, dtype=like.dtype)
+    if of_torch.is_tensor(like):
+        library, context = of_torch.namespace(), of_torch.without_modes()
+    else:
+        library, context = like.__array_namespace__(), nullcontext()
+    with context:
+        return library.reshape(library.stack(items), shape) if items else library.empty(shape, dtype=like.dtype)
 
 
 def _shape_and_leaves(op: str, like: Any, value: Any, what: str) -> tuple[tuple[int, ...], list[Any]]:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
-from gatherscatter import _core
 from gatherscatter._libraries.of_python import is_integer
-from gatherscatter._libraries.of_torch import needs_gradient
 from gatherscatter._libraries.recognise import dtype_name
 from gatherscatter._ops.gather import gather as _gather
 from gatherscatter._ops.operator import bind, operator
@@ -110,19 +107,13 @@ def _means_dim(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 def _along_dim(self: Any, /, dim: Any, index: Any) -> Any:
     dim = integer("gather", "dim", dim)
     _check_arrays(self, "index", index)
-    return _call(lambda source, points: bind(_gather, source, dim, points), self, index)
+    return bind(_gather, self, dim, index)
 
 
 def _slices(self: Any, /, input_indices: Any, axis: Any, batch_dims: Any = 0) -> Any:
     _check_arrays(self, "input_indices", input_indices)
-    axis = one_integer("gather", "axis", axis)  # read now: the caller may overwrite the array before the backward pass
-    return _call(
-        lambda source, points: bind(
-            _gather, source, input_indices=points, axis=axis, batch_dims=batch_dims, negative="out_of_bounds"
-        ),
-        self,
-        input_indices,
-    )
+    axis = one_integer("gather", "axis", axis)
+    return bind(_gather, self, input_indices=input_indices, axis=axis, batch_dims=batch_dims, negative="out_of_bounds")
 
 
 # Python's own errors about missing and unknown arguments then name the public function.
@@ -136,11 +127,3 @@ def _check_arrays(source: Any, role: str, index: Any) -> None:
             f"gather: self has dtype {dtype_name(source)}, expected bool, integers, floats of 16 to 64 bits or complex"
         )
     check_index_dtype("gather", role, array_like("gather", role, index))
-
-
-def _call(call: Callable[[Any, Any], _core.Call], source: Any, index: Any) -> _core.Call:
-    if not needs_gradient(source):
-        return call(source, index)
-    from gatherscatter.compat import _autograd  # imported here, because only tensors of torch that require grad use it
-
-    return call(source.detach(), index).run_by(lambda: _autograd.gather(call, source, index))

@@ -1,6 +1,8 @@
 // dlpack.cpp: validates DLPack tensors, finds torch's exchange table and allocates results.
 #include "bindings/arguments/dlpack.h"
 
+#include <dlfcn.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -99,6 +101,25 @@ ArrayView checked_view(const Tensor& tensor, bool subbyte_padded) try {
   throw ExchangeError(std::string("DLPack tensor with invalid extents: ") + error.what());
 }
 
+namespace {
+
+// Finds the functions that tell in which modes torch is. Its C interface has one of them; the other one is a function
+// of C++ without arguments.
+void find_modes(Torch& found) {
+  if (void* library = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD)) {
+    found.grad_enabled = reinterpret_cast<bool (*)()>(dlsym(library, "aoti_torch_grad_mode_is_enabled"));
+    found.set_grad_enabled = reinterpret_cast<void (*)(bool)>(dlsym(library, "aoti_torch_grad_mode_set_enabled"));
+  }
+  if (void* library = dlopen("libc10.so", RTLD_LAZY | RTLD_NOLOAD)) {
+    found.dispatch_mode = reinterpret_cast<bool (*)()>(dlsym(library, "_ZN3c104impl21dispatch_mode_enabledEv"));
+  }
+  PyObject* extension = PyDict_GetItemString(PyImport_GetModuleDict(), "torch._C");
+  if (extension != nullptr) found.count_modes = PyObject_GetAttrString(extension, "_len_torch_dispatch_stack");
+  PyErr_Clear();
+}
+
+}  // namespace
+
 const Torch& torch() {
   static Torch found;  // guarded by the GIL; the search is repeated until torch has been imported
   if (found.tensor != nullptr) return found;
@@ -128,6 +149,7 @@ const Torch& torch() {
     found.requires_grad = reinterpret_cast<PyGetSetDescrObject*>(property)->d_getset;
   }
   found.memory = TorchMemory(reinterpret_cast<PyTypeObject*>(tensor.ptr()));
+  find_modes(found);
   found.is_conj = py::object(tensor.attr("is_conj")).release().ptr();
   PyObject* forward_mode = PyDict_GetItemString(loaded, "torch.autograd.forward_ad");
   if (forward_mode != nullptr && PyModule_Check(forward_mode))
@@ -144,6 +166,14 @@ bool Torch::in_forward_mode() const {
   return level != nullptr && PyLong_Check(level) && PyLong_AsLong(level) >= 0;
 }
 
+bool Torch::in_dispatch_mode() const {
+  if (dispatch_mode != nullptr) return dispatch_mode();
+  const auto count =
+      py::reinterpret_steal<py::object>(count_modes == nullptr ? nullptr : PyObject_CallNoArgs(count_modes));
+  PyErr_Clear();
+  return count && PyObject_IsTrue(count.ptr()) == 1;
+}
+
 bool Torch::is_plain_float(PyObject* object) const {
   const auto is_false = [](PyObject* answer) {
     if (answer == nullptr) PyErr_Clear();
@@ -151,7 +181,8 @@ bool Torch::is_plain_float(PyObject* object) const {
     return answer == Py_False;
   };
   return requires_grad != nullptr && is_neg_function != nullptr &&
-         is_false(requires_grad->get(object, requires_grad->closure)) && is_false(is_neg_function(object, nullptr));
+         (is_false(requires_grad->get(object, requires_grad->closure)) || !in_grad_mode()) &&
+         is_false(is_neg_function(object, nullptr));
 }
 
 ManagedTensorVersioned* allocate_tensor(const Dims& shape, DataType dtype, int64_t item) {

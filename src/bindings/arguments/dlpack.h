@@ -103,13 +103,38 @@ struct Torch {
   TorchMemory memory;
   PyObject* forward_mode = nullptr;  // the module torch.autograd.forward_ad
   bool in_forward_mode() const;      // a dual level is open, so a tensor may carry a tangent
-  // Whether a tensor neither requires grad nor has a lazy negative bit. False also if the C functions cannot decide.
+  bool (*grad_enabled)() = nullptr;  // whether torch records gradients; null if this version does not tell
+  void (*set_grad_enabled)(bool) = nullptr;
+  bool in_grad_mode() const { return grad_enabled == nullptr || grad_enabled(); }
+  // Whether a mode is active that sees every operation, such as one that traces a graph.
+  bool in_dispatch_mode() const;
+  bool (*dispatch_mode)() = nullptr;
+  PyObject* count_modes = nullptr;  // does the same by a call of Python where `dispatch_mode` is null
+  // Whether a tensor has no lazy negative bit, and no gradient that torch records. False also if the C functions cannot
+  // decide.
   bool is_plain_float(PyObject* object) const;
   bool is_tensor(PyObject* object) const {
     return api != nullptr && (Py_TYPE(object) == tensor || Py_TYPE(object) == parameter);
   }
 };
 const Torch& torch();
+
+// Stops torch from recording gradients for the duration of a scope. Does nothing if this version does not tell whether
+// it does.
+class WithoutGradients {
+ public:
+  WithoutGradients() : was_enabled_(torch().set_grad_enabled != nullptr && torch().in_grad_mode()) {
+    if (was_enabled_) torch().set_grad_enabled(false);
+  }
+  WithoutGradients(const WithoutGradients&) = delete;
+  WithoutGradients& operator=(const WithoutGradients&) = delete;
+  ~WithoutGradients() {
+    if (was_enabled_) torch().set_grad_enabled(true);
+  }
+
+ private:
+  bool was_enabled_;
+};
 
 // A DLPack tensor over fresh host memory. Its data pointer is valid at once; `to_torch` takes ownership of it and makes
 // a torch tensor of it.

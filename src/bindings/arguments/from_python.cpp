@@ -70,14 +70,14 @@ void check_gradients(Role role, const py::object& tensor) {
     const py::object enabled = py::module_::import("sys").attr("modules")["torch"].attr("is_grad_enabled")();
     if (enabled.ptr() == Py_True) {
       throw std::runtime_error(what +
-                               " is a tensor that requires grad; gradients are not supported yet. Pass "
+                               " is a tensor that requires grad, and its gradient would be lost. Pass "
                                "tensor.detach(), or call under torch.no_grad()");
     }
   }
   if (dlpack::torch().in_forward_mode()) {
     const py::object unpacked = py::handle(dlpack::torch().forward_mode).attr("unpack_dual")(tensor);
     if (!unpacked.attr("tangent").is_none()) {
-      throw DTypeError(what + " is a dual tensor of forward-mode differentiation, which is not supported yet");
+      throw DTypeError(what + " is a dual tensor of forward-mode differentiation, whose tangent would be lost");
     }
   }
 }

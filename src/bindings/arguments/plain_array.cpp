@@ -96,7 +96,7 @@ bool PlainArray::is_contiguous() const {
 [[gnu::hot]] bool has_plain_values(PyObject* object) {
   if (PyArray_CheckExact(object)) return true;
   const dlpack::Torch& torch = dlpack::torch();
-  if (!torch.is_tensor(object)) return false;
+  if (!torch.is_tensor(object) || torch.in_dispatch_mode()) return false;
   return torch.memory.is_integer(object) || (!torch.in_forward_mode() && torch.is_plain_float(object));
 }
 

@@ -26,8 +26,9 @@ struct PlainArray {
   bool is_contiguous() const;
 };
 
-// Whether the values of an array are those in its memory: it is no tensor with a gradient or a lazy bit. The check may
-// run Python code, which may change any array, so a call checks all its arrays except the index before it reads one.
+// Whether the values of an array are those in its memory: it is no tensor with a gradient or a lazy bit, and no mode of
+// torch sees the operations. The check may run Python code, which may change any array, so a call checks all its arrays
+// except the index before it reads one.
 bool has_plain_values(PyObject* object);
 
 // Reads a header. Returns false, without a Python error, for objects that only the general path handles: scalars,

@@ -8,9 +8,11 @@
 
 #include "bindings/arguments/arguments.h"
 #include "bindings/arguments/big_integers.h"
+#include "bindings/arguments/torch_part.h"
 #include "bindings/devices/device_operands.h"
 #include "bindings/operators/execute.h"
 #include "bindings/operators/plan_object.h"
+#include "bindings/operators/plan_state.h"
 #include "bindings/python_errors.h"
 #include "core/error.h"
 
@@ -43,7 +45,33 @@ BoundCall& self_of(PyObject* object) {
   throw py::error_already_set();
 }
 
+// Runs a call that torch has to know of: it records gradients, traces, or resolves lazy bits. Returns NotImplemented
+// for a call that is none of these, or that torch has no rule for.
+py::object run_by_torch(const BoundCall& call) {
+  static PyObject* const route = python_part("gatherscatter._torch.route", "route").release().ptr();
+  const OperatorRequest& request = call.request;
+  const RawOperands raw = call.operands();
+  const auto word = [](const char* text) {
+    return py::reinterpret_steal<py::object>(PyUnicode_InternFromString(text));
+  };
+  const bool scatters = request.direction == Direction::scatter;
+  const bool drops = scatters && request.rule.bounds == Bounds::fill;
+  const py::object axis = request.axis ? py::object(py::int_(*request.axis)) : py::none();
+  const bool sets = request.combine.reduce == Reduce::set;
+  return py::reinterpret_borrow<py::function>(route)(
+      py::handle(call.holder), request.op, word(request.coordinates ? "coordinates" : name_of(request.planner)),
+      raw.input, raw.indices ? raw.indices : py::handle(Py_None), axis, request.batch_dims,
+      word(request.match == Match::prefix ? "prefix" : "broadcast"),
+      word(drops ? "drop" : name_of(request.rule.bounds)), word(name_of(request.rule.negative)), scatters,
+      sets ? py::object(py::none()) : word(name_of(request.combine.reduce)), request.combine.include_self,
+      word(name_of(request.duplicates)), raw.fill, raw.mask, raw.source, raw.out);
+}
+
 py::object run_request(const BoundCall& call) {
+  if (call.request.tile.empty() && torch_takes_part(call.operands())) {
+    py::object result = run_by_torch(call);
+    if (result.ptr() != Py_NotImplemented) return result;
+  }
   Operands operands;
   adopt_all(call.request, call.operands(), operands);
   std::optional<OperatorRequest> own;  // a copy for the changes, because a call may run again
@@ -189,6 +217,7 @@ py::object new_call() {
   auto* const object = PyObject_New(CallObject, call_type);
   if (object == nullptr) throw py::error_already_set();
   new (&object->call) BoundCall();
+  object->call.holder = reinterpret_cast<PyObject*>(object);
   return py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(object));
 }
 
@@ -219,6 +248,7 @@ py::object plan_call(const BoundCall& call) {
       [&] {
         OperatorRequest request = call.request;
         Operands operands;
+        const dlpack::WithoutGradients guard;  // a plan is a geometry, which has none
         adopt_all(request, call.operands(), operands);
         set_number(request, operands);
         return make_plan_object(request, plan_for(request, operands), operands);

@@ -13,6 +13,7 @@ namespace gs {
 
 // What a call of an operator consists of. All objects are owned.
 struct BoundCall {
+  PyObject* holder = nullptr;  // the `_core.Call` that it is in
   OperatorRequest request;
   py::object input, indices, fill, mask, out, source;  // None or null: not given
   py::object axis;                                     // as it was written, for the message of a huge one

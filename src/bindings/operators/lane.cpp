@@ -3,6 +3,7 @@
 // NumPy's header first
 #include <algorithm>
 
+#include "bindings/arguments/torch_part.h"
 #include "bindings/operators/call_object.h"
 #include "bindings/operators/lane.h"
 #include "bindings/operators/literals.h"
@@ -90,7 +91,10 @@ LaneResult run_in_general(const LaneCall& call, PyObject* op, const PlannedGathe
     const PlannedGather gather{planned.plan, input, index};
     return run_in_general(call, op, has_out ? nullptr : &gather);
   }
-  if (has_out || !is_exact_array(call.input) || !is_exact_array(call.index)) return LaneResult::declined();
+  const bool is_exact = is_exact_array(call.input) && is_exact_array(call.index);
+  if (has_out || !is_exact || torch_takes_part(call.input) || torch_takes_part(call.index)) {
+    return LaneResult::declined();
+  }
   return run_in_general(call, op, nullptr);
 }
 

@@ -1,0 +1,7 @@
+"""Calls that torch has to know of: gradients, tangents, vmap, graphs. Imported when a call has such a tensor."""
+
+from importlib import import_module
+from typing import Any
+
+# Its types are not read: a type check must not depend on whether torch is installed.
+torch: Any = import_module("torch")

@@ -1,0 +1,310 @@
+"""functions.py: gather, accumulate and scatter as functions of torch.autograd and torch.func."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gatherscatter import _core
+from gatherscatter._torch import torch
+from gatherscatter._torch.batching import batched_accumulate, batched_gather, batched_scatter
+from gatherscatter._torch.moves import Combine, Move, Shape, accumulate_plain, gather_plain, scatter_plain
+from gatherscatter._torch.rules import Primitives, ScatterRule, gradient_of_fill
+
+__all__ = [
+    "MOVES",
+    "accumulate",
+    "gather",
+    "gather_eagerly",
+    "gradients_of_scatter",
+    "is_eager",
+    "is_traced",
+    "scatter",
+    "scatter_eagerly",
+]
+
+_Function: Any = torch.autograd.Function
+_forward_ad = torch.autograd.forward_ad
+_mode_count = torch._C._len_torch_dispatch_stack
+_transforms_active = torch._C._are_functorch_transforms_active
+_no_dispatch = torch._C._disabled_torch_dispatch_impl
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+
+
+def is_traced(*tensors: Any) -> bool:
+    """Whether the operation itself has to be recorded: a mode sees it, or a tensor is fake, meta or a wrapper."""
+    if _mode_count():
+        return True
+    for tensor in tensors:
+        if tensor is None:
+            continue
+        if type(tensor) not in _PLAIN and type(tensor).__torch_dispatch__ is not _no_dispatch:
+            return True
+        if tensor.is_meta:
+            return True
+    return False
+
+
+def _has_derivative(*tensors: Any) -> bool:
+    if _forward_ad._current_level >= 0:
+        return True
+    return torch.is_grad_enabled() and any(tensor is not None and tensor.requires_grad for tensor in tensors)
+
+
+def gather(move: Move, input: Any, indices: Sequence[Any], mask: Any = None, fill: Any = None, run: Any = None) -> Any:
+    """The gather of any tensors. `run` runs the call that was made of these tensors, if they are plain memory."""
+    if _transforms_active():
+        return _GatherInTransform.apply(move, input, mask, fill, *indices)
+    if is_traced(input, mask, fill, *indices):
+        return torch.ops.gatherscatter.gather(input, list(indices), mask, fill, *move)
+    if _has_derivative(input, fill):
+        return _Gather.apply(run, move, input, mask, fill, *indices)
+    return gather_plain(move, input, indices, mask, fill)
+
+
+def accumulate(move: Move, values: Any, indices: Sequence[Any], mask: Any, shape: Shape) -> Any:
+    """The sums of the values of a gather at the elements that it read: the adjoint of the gather."""
+    if _transforms_active():
+        return _AccumulateInTransform.apply(move, shape, values, mask, *indices)
+    if is_traced(values, mask, *indices):
+        return torch.ops.gatherscatter.accumulate(values, list(indices), mask, list(shape), *move)
+    if _has_derivative(values):
+        return _Accumulate.apply(move, shape, values, mask, *indices)
+    return accumulate_plain(move, values, indices, mask, shape)
+
+
+def scatter(
+    move: Move, combine: Combine, input: Any, indices: Sequence[Any], source: Any, mask: Any = None, run: Any = None
+) -> Any:
+    """The scatter of any tensors, into a new one. `run` as in `gather`."""
+    if _transforms_active():
+        return _ScatterInTransform.apply(move, combine, input, source, mask, *indices)
+    if is_traced(input, source, mask, *indices):
+        return torch.ops.gatherscatter.scatter(input, list(indices), source, mask, *move, *combine)
+    if _has_derivative(input, source):
+        return _Scatter.apply(run, move, combine, input, source, mask, *indices)
+    return scatter_plain(move, combine, input, indices, source, mask)
+
+
+MOVES = Primitives(gather, accumulate, scatter)
+
+
+def is_eager() -> bool:
+    """Whether no mode and no transform sees what tensors do."""
+    return not (_mode_count() or _transforms_active() or _forward_ad._current_level >= 0)
+
+
+# ---- derivatives, with what they need of the forward pass in `ctx`
+
+
+class _GatherRule:
+    """The gather is linear in input and fill value."""
+
+    @staticmethod
+    def keep(ctx: Any, move: Move, input: Any, mask: Any, fill: Any, indices: Sequence[Any]) -> None:
+        ctx.save_for_backward(mask, *indices)
+        if _forward_ad._current_level >= 0 or _transforms_active():
+            ctx.save_for_forward(mask, *indices)
+        ctx.move, ctx.shape = move, input.shape
+        ctx.fill = None if fill is None else fill.shape
+
+    @staticmethod
+    def gradients(ctx: Any, gradient: Any, needs_input: bool, needs_fill: bool) -> tuple[Any, Any]:
+        mask, *indices = ctx.saved_tensors
+        if not (needs_fill or torch.is_grad_enabled()) and is_eager() and _core.is_plain(gradient):
+            return accumulate_plain(ctx.move, gradient, indices, mask, ctx.shape), None  # the most frequent case
+        of_input = accumulate(ctx.move, gradient, indices, mask, ctx.shape) if needs_input else None
+        of_fill = (
+            gradient_of_fill(MOVES, ctx.move, gradient, ctx.shape, indices, mask, ctx.fill) if needs_fill else None
+        )
+        return of_input, of_fill
+
+    @staticmethod
+    def tangent(ctx: Any, input: Any, fill: Any) -> Any:
+        mask, *indices = ctx.saved_tensors
+        if input is None:
+            input = fill.new_zeros(()).expand(ctx.shape)
+        return gather(ctx.move, input, indices, mask, fill)
+
+
+class _Gather(_Function):  # type: ignore[misc]
+    @staticmethod
+    def forward(ctx: Any, run: Any, move: Move, input: Any, mask: Any, fill: Any, *indices: Any) -> Any:
+        _GatherRule.keep(ctx, move, input, mask, fill, indices)
+        return gather_plain(move, input, indices, mask, fill) if run is None else run()
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        needs = ctx.needs_input_grad
+        of_input, of_fill = _GatherRule.gradients(ctx, gradient, needs[2], needs[4])
+        return None, None, of_input, None, of_fill, *(None,) * (len(needs) - 5)
+
+    @staticmethod
+    def jvp(ctx: Any, _run: Any, _move: Any, input: Any, _mask: Any, fill: Any, *_: Any) -> Any:
+        return _GatherRule.tangent(ctx, input, fill)
+
+
+class _GatherInTransform(_Function):  # type: ignore[misc]
+    @staticmethod
+    def forward(move: Move, input: Any, mask: Any, fill: Any, *indices: Any) -> Any:
+        return gather_plain(move, input, indices, mask, fill)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        move, input, mask, fill, *indices = inputs
+        _GatherRule.keep(ctx, move, input, mask, fill, indices)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        needs = ctx.needs_input_grad
+        of_input, of_fill = _GatherRule.gradients(ctx, gradient, needs[1], needs[3])
+        return None, of_input, None, of_fill, *(None,) * (len(needs) - 4)
+
+    @staticmethod
+    def jvp(ctx: Any, _move: Any, input: Any, _mask: Any, fill: Any, *_: Any) -> Any:
+        return _GatherRule.tangent(ctx, input, fill)
+
+    @staticmethod
+    def vmap(info: Any, dims: Any, move: Move, input: Any, mask: Any, fill: Any, *indices: Any) -> Any:
+        _, at_input, at_mask, at_fill, *at_indices = dims
+        at = (at_input, at_indices, at_mask, at_fill)
+        return batched_gather(gather, info.batch_size, move, input, indices, mask, fill, at)
+
+
+class _AccumulateRule:
+    """The accumulation is linear in its values, and the gather is its adjoint."""
+
+    @staticmethod
+    def keep(ctx: Any, move: Move, shape: Shape, mask: Any, indices: Sequence[Any]) -> None:
+        ctx.save_for_backward(mask, *indices)
+        if _forward_ad._current_level >= 0 or _transforms_active():
+            ctx.save_for_forward(mask, *indices)
+        ctx.move, ctx.shape = move, shape
+
+    @staticmethod
+    def gradient(ctx: Any, gradient: Any) -> Any:
+        mask, *indices = ctx.saved_tensors
+        return gather(ctx.move, gradient, indices, mask)
+
+    @staticmethod
+    def tangent(ctx: Any, values: Any) -> Any:
+        mask, *indices = ctx.saved_tensors
+        return accumulate(ctx.move, values, indices, mask, ctx.shape)
+
+
+class _Accumulate(_Function):  # type: ignore[misc]
+    @staticmethod
+    def forward(ctx: Any, move: Move, shape: Shape, values: Any, mask: Any, *indices: Any) -> Any:
+        _AccumulateRule.keep(ctx, move, shape, mask, indices)
+        return accumulate_plain(move, values, indices, mask, shape)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        return None, None, _AccumulateRule.gradient(ctx, gradient), *(None,) * (len(ctx.needs_input_grad) - 3)
+
+    @staticmethod
+    def jvp(ctx: Any, _move: Any, _shape: Any, values: Any, *_: Any) -> Any:
+        return _AccumulateRule.tangent(ctx, values)
+
+
+class _AccumulateInTransform(_Accumulate):
+    @staticmethod
+    def forward(move: Move, shape: Shape, values: Any, mask: Any, *indices: Any) -> Any:  # type: ignore[override]
+        return accumulate_plain(move, values, indices, mask, shape)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        move, shape, _, mask, *indices = inputs
+        _AccumulateRule.keep(ctx, move, shape, mask, indices)
+
+    @staticmethod
+    def vmap(info: Any, dims: Any, move: Move, shape: Shape, values: Any, mask: Any, *indices: Any) -> Any:
+        _, _, at_values, at_mask, *at_indices = dims
+        at = (at_values, at_indices, at_mask)
+        return batched_accumulate(accumulate, info.batch_size, move, values, indices, mask, shape, at)
+
+
+class _ScatterContext:
+    """What a scatter keeps: its values only if the derivatives depend on them."""
+
+    @staticmethod
+    def keep(
+        ctx: Any,
+        move: Move,
+        combine: Combine,
+        input: Any,
+        source: Any,
+        mask: Any,
+        indices: Sequence[Any],
+        result: Any,
+    ) -> None:
+        values = (input, source, result) if ScatterRule.needs_values(combine) else (None, None, None)
+        ctx.save_for_backward(*values, mask, *indices)
+        if _forward_ad._current_level >= 0 or _transforms_active():
+            ctx.save_for_forward(*values, mask, *indices)
+        ctx.move, ctx.combine, ctx.shape, ctx.source = move, combine, input.shape, source.shape
+
+    @staticmethod
+    def rule(ctx: Any) -> ScatterRule:
+        input, source, result, mask, *indices = ctx.saved_tensors
+        return ScatterRule(MOVES, ctx.move, ctx.combine, ctx.shape, ctx.source, indices, mask, input, source, result)
+
+
+def gradients_of_scatter(rule: ScatterRule, gradient: Any, needs_input: bool, needs_source: bool) -> tuple[Any, Any]:
+    """The gradients of input and source of a scatter; None where none is needed."""
+    of_input = rule.to_input(gradient) if needs_input else None
+    return of_input, rule.to_source(gradient) if needs_source else None
+
+
+class _Scatter(_Function):  # type: ignore[misc]
+    @staticmethod
+    def forward(
+        ctx: Any, run: Any, move: Move, combine: Combine, input: Any, source: Any, mask: Any, *indices: Any
+    ) -> Any:
+        result = scatter_plain(move, combine, input, indices, source, mask) if run is None else run()
+        _ScatterContext.keep(ctx, move, combine, input, source, mask, indices, result)
+        return result
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        needs = ctx.needs_input_grad
+        of_input, of_source = gradients_of_scatter(_ScatterContext.rule(ctx), gradient, needs[3], needs[4])
+        return None, None, None, of_input, of_source, *(None,) * (len(needs) - 5)
+
+    @staticmethod
+    def jvp(ctx: Any, _run: Any, _move: Any, _combine: Any, input: Any, source: Any, *_: Any) -> Any:
+        return _ScatterContext.rule(ctx).to_result(input, source)
+
+
+class _ScatterInTransform(_Function):  # type: ignore[misc]
+    @staticmethod
+    def forward(move: Move, combine: Combine, input: Any, source: Any, mask: Any, *indices: Any) -> Any:
+        return scatter_plain(move, combine, input, indices, source, mask)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        move, combine, input, source, mask, *indices = inputs
+        _ScatterContext.keep(ctx, move, combine, input, source, mask, indices, output)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        needs = ctx.needs_input_grad
+        of_input, of_source = gradients_of_scatter(_ScatterContext.rule(ctx), gradient, needs[2], needs[3])
+        return None, None, of_input, of_source, *(None,) * (len(needs) - 4)
+
+    @staticmethod
+    def jvp(ctx: Any, _move: Any, _combine: Any, input: Any, source: Any, *_: Any) -> Any:
+        return _ScatterContext.rule(ctx).to_result(input, source)
+
+    @staticmethod
+    def vmap(
+        info: Any, dims: Any, move: Move, combine: Combine, input: Any, source: Any, mask: Any, *indices: Any
+    ) -> Any:
+        _, _, at_input, at_source, at_mask, *at_indices = dims
+        at = (at_input, at_indices, at_source, at_mask)
+        return batched_scatter(scatter, info.batch_size, move, combine, input, indices, source, mask, at)
+
+
+# What `Function.apply` does besides serves transforms.
+gather_eagerly = super(_Function, _Gather).apply
+scatter_eagerly = super(_Function, _Scatter).apply

@@ -1,0 +1,171 @@
+"""route.py: runs the calls of operators that torch has to know of. The extension module calls `route` for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gatherscatter import _core
+from gatherscatter._libraries.adopt import adopt
+from gatherscatter._libraries.of_python import BigIntegers, LiteralArray
+from gatherscatter._libraries.of_torch import is_recorded
+from gatherscatter._torch import library, torch
+from gatherscatter._torch.functions import gather, gather_eagerly, is_eager, is_traced, scatter, scatter_eagerly
+from gatherscatter._torch.moves import Combine, Move
+
+__all__ = ["route"]
+
+library.register()
+
+# These write to their first argument, as torch's functions whose names end in an underscore.
+_IN_PLACE = frozenset(("put", "put_along_axis", "putmask", "place", "tile_scatter"))
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+_mode_count = torch._C._len_torch_dispatch_stack
+_no_dispatch = torch._C._disabled_torch_dispatch_impl
+_is_wrapped = torch._C._functorch.is_functorch_wrapped_tensor
+_unwrap_if_dead = torch._C._functorch.unwrap_if_dead
+_forward_ad = torch.autograd.forward_ad
+
+
+def route(
+    call: Any,
+    op: str,
+    planner: str,
+    input: Any,
+    index: Any,
+    axis: int | None,
+    batch_dims: int,
+    match: str,
+    bounds: str,
+    negative: str,
+    scatters: bool,
+    reduce: str | None,
+    include_self: bool,
+    duplicates: str,
+    fill: Any,
+    mask: Any,
+    source: Any,
+    out: Any,
+) -> Any:
+    """Run a call that has tensors with derivatives, lazy bits or no memory of their own; else NotImplemented.
+
+    All arguments after `call` are those of the call. `out` is the input for the operators that work in place.
+    """
+    if not isinstance(input, torch.Tensor):
+        return NotImplemented  # gradients do not pass through an array of another library: `_core` refuses them
+    if fill is None and out is None and planner not in ("at_points", "elementwise") and is_eager():
+        plain = [each for each in (input, index, source, mask) if each is not None]
+        if all(map(_is_plain_tensor, plain)) and not input.is_neg():  # the most frequent case, in a few steps
+            move = Move(op, planner, axis, batch_dims, match, "fill" if bounds == "drop" else bounds, negative)
+            if not scatters:
+                return gather_eagerly(call.run, move, input, mask, None, index)
+            if not source.is_neg() and source.dtype == input.dtype:
+                combine = Combine(reduce, include_self, duplicates)
+                return scatter_eagerly(call.run, move, combine, input, source, mask, index)
+    given = index if planner == "at_points" else () if index is None else (index,)
+    tensors = [t for t in (input, source, fill, mask, out, *given) if isinstance(t, torch.Tensor)]
+    if not all(map(_is_strided, tensors)):
+        return NotImplemented
+    records = torch.is_grad_enabled() and any(t.requires_grad for t in tensors)
+    is_in_place = out is input and op in _IN_PLACE
+    if records and out is not None and not is_in_place:
+        raise RuntimeError(
+            f"{op}: functions with out=... do not support automatic differentiation, but one of the arguments requires "
+            "grad; call it without out=, or under torch.no_grad()"
+        )
+    if out is not None and is_recorded(out) and not is_traced(*(t for t in tensors if t is not out)):
+        return NotImplemented  # values cannot be written to a tensor that has none
+    is_wrapped = any(map(_is_wrapped, tensors))
+    if is_wrapped:  # a backward pass may run after its transform has ended
+        input, mask, fill, source = (_unwrapped(each) for each in (input, mask, fill, source))
+        given = tuple(map(_unwrapped, given))
+    traced = is_traced(*tensors)
+    if traced and not _mode_count() and hasattr(input, "fake_mode"):
+        with input.fake_mode:  # in which the constants of the call become fake, too
+            return call.run()
+    has_lazy = any(t.is_conj() or t.is_neg() for t in tensors)
+    if not (records or traced or has_lazy or is_wrapped or any(map(_is_dual, tensors))):
+        return NotImplemented
+
+    move = Move(op, planner, axis, batch_dims, match, "fill" if bounds == "drop" else bounds, negative)
+    indices = [_as_tensor(op, "index", one, None, traced, call) for one in given]
+    mask = _as_tensor(op, "mask", mask, None, traced)
+    run = None if has_lazy or is_wrapped or out is not None else call.run
+    if scatters:
+        source = _as_tensor(op, "src", source, input, traced)
+        combine = Combine(reduce, include_self, duplicates)
+        result = _scatter(move, combine, _resolved(input), indices, _resolved(source), mask, run)
+    else:
+        fill = _as_tensor(op, "fill_value", fill, input, traced)
+        result = gather(move, _resolved(input), indices, mask, _resolved(fill), run)
+    if out is None:
+        return result
+    if out.shape != result.shape:
+        raise ValueError(f"{op}: out has shape {tuple(out.shape)}, the result has shape {tuple(result.shape)}")
+    if out.dtype != result.dtype:
+        raise TypeError(f"{op}: out has dtype {out.dtype}, the result has dtype {result.dtype}")
+    # torch's own write follows its rules for leaves, views, version counters and lazy bits.
+    out.copy_(result)
+    return out
+
+
+def _scatter(move: Move, combine: Combine, input: Any, indices: Any, source: Any, mask: Any, run: Any) -> Any:
+    if source.dtype != input.dtype:
+        raise TypeError(f"{move.op}: src has dtype {source.dtype}, input has dtype {input.dtype}")
+    if move.planner == "elementwise":  # a choice between two tensors, which torch has
+        return torch.where(mask, source, input)
+    return scatter(move, combine, input, indices, source, mask, run)
+
+
+def _is_strided(tensor: Any) -> bool:
+    """Whether the operators have a meaning for a tensor: it is dense, and of a class that says what operations do."""
+    if tensor.layout is not torch.strided or tensor.is_quantized or tensor.is_nested:
+        return False
+    return type(tensor) in _PLAIN or type(tensor).__torch_dispatch__ is not _no_dispatch
+
+
+def _is_plain_tensor(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and _core.is_plain(value)
+
+
+def _unwrapped(value: Any) -> Any:
+    return _unwrap_if_dead(value) if isinstance(value, torch.Tensor) else value
+
+
+def _is_dual(tensor: Any) -> bool:
+    return _forward_ad._current_level >= 0 and _forward_ad.unpack_dual(tensor).tangent is not None
+
+
+def _resolved(tensor: Any) -> Any:
+    """A tensor without lazy conjugate and negative bits, of which gradients are recorded."""
+    if tensor is None or not (tensor.is_conj() or tensor.is_neg()):
+        return tensor
+    return tensor.resolve_conj().resolve_neg()
+
+
+def _as_tensor(op: str, role: str, value: Any, like: Any, traced: bool, call: Any = None) -> Any:
+    """An argument of any kind as a tensor of its own memory, which the caller cannot change before the backward pass.
+
+    In a graph it becomes a constant of the graph.
+    """
+    if value is None:
+        return None
+    if isinstance(value, torch.Tensor):
+        # A number that became a tensor of rank 0 is a constant of the graph.
+        is_number = like is not None and type(value) is torch.Tensor and value.ndim == 0 and not value.is_meta
+        return torch.ops.aten.lift_fresh_copy(value) if traced and is_number and _mode_count() else value
+    if isinstance(value, bool | int | float | complex) and like is not None:
+        return torch.full((), value, dtype=like.dtype, device=like.device)
+    adopted = value if isinstance(value, np.ndarray) else adopt(op, role, value)[0]
+    if isinstance(adopted, BigIntegers) or (isinstance(adopted, np.ndarray) and adopted.dtype == object):
+        with torch.no_grad():
+            call.run()  # raises the error of an index beyond 64 bits, unless the rule accepts it
+        raise TypeError(f"{op}: index has integers beyond 64 bits, for which torch has no dtype")
+    array = adopted.array if isinstance(adopted, LiteralArray) else adopted
+    if isinstance(array, torch.Tensor):
+        return array
+    if isinstance(array, _core.DLPackArray):
+        return torch.from_dlpack(array).clone()
+    native = np.array(array, array.dtype.newbyteorder("="))
+    return torch.tensor(native) if traced else torch.from_numpy(native)
