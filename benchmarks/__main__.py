@@ -18,6 +18,7 @@ from . import (
     cluster,
     decisions,
     files,
+    gradients,
     harness,
     limits,
     machine,
@@ -66,6 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--work", action="store_true", help="processor time of one call with 1 to 16 threads, for gathers and scatters"
     )
+    parser.add_argument("--torch", action="store_true", help="calls that record gradients beside torch's own functions")
     parser.add_argument(
         "--scale", action="store_true", help="ours alone: the cost of an element from 2^10 elements to what fits memory"
     )
@@ -199,6 +201,14 @@ def _work(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _torch(arguments: argparse.Namespace) -> int:
+    entries = gradients.measure(arguments.only, arguments.quick)
+    print(gradients.table(entries))
+    if arguments.json:
+        report.save({"schema": 1, "machine": machine.describe(), "gradients": entries}, arguments.json)
+    return 0
+
+
 def _scale(arguments: argparse.Namespace) -> int:
     if arguments.plot:
         plot.library()
@@ -300,6 +310,8 @@ def main() -> int:
         return 0
     if arguments.decisions or arguments.sizes or arguments.levels:
         return _decisions(arguments)
+    if arguments.torch:
+        return _torch(arguments)
     if arguments.work:
         return _work(arguments)
     if arguments.plot:

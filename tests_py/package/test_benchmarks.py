@@ -244,6 +244,14 @@ def test_work_is_measured_for_each_number_of_threads(tmp_path):
 
 
 @needs_suite
+def test_gradients_are_measured_beside_torch(tmp_path):
+    pytest.importorskip("torch", reason="torch is not installed")
+    done = _suite("--torch", "--quick", "--json", tmp_path / "g.json")
+    entries = json.loads((tmp_path / "g.json").read_text())["gradients"]
+    assert len(entries) == 7 and all(entry["torch"] > 0 and entry["gatherscatter"] > 0 for entry in entries)
+    assert all(entry["call"] in done.stdout for entry in entries)
+
+
 def test_growth_of_work_is_the_processor_time_of_sixteen_threads_over_one(suite):
     from benchmarks import work
 

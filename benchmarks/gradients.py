@@ -1,0 +1,129 @@
+"""gradients.py: calls that record gradients, forward and backward, beside torch's own functions."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+ROUNDS = 9
+SAMPLE_SECONDS = 0.02
+Entry = dict[str, Any]
+
+
+class Case(NamedTuple):
+    """A call of torch and ours, which give the same result; the tensors that get a gradient, and its weights."""
+
+    name: str
+    theirs: Callable[[], Any]
+    ours: Callable[[], Any]
+    inputs: tuple[Any, ...]
+    weights: Any
+
+
+def cases(quick: bool) -> Iterator[Case]:
+    """The calls; with `quick` on small tensors."""
+    import numpy as np
+    import torch
+
+    import gatherscatter as gs
+
+    shrink = 64 if quick else 1
+    seed = torch.Generator().manual_seed(1)
+
+    def values(*shape: int) -> Any:
+        return torch.randn(*shape, generator=seed).requires_grad_()
+
+    def index(size: int, *shape: int) -> Any:
+        return torch.randint(0, size, shape, generator=seed)
+
+    small, few = values(16), index(16, 16)
+    plain = small.detach()
+    yield Case(
+        "gather of 16, no gradient", lambda: torch.gather(plain, 0, few), lambda: gs.gather(plain, 0, few), (), None
+    )
+    weights = torch.ones(16)
+    yield Case("gather of 16", lambda: torch.gather(small, 0, few), lambda: gs.gather(small, 0, few), (small,), weights)
+
+    rows, count = (1 << 20) // shrink, (1 << 17) // shrink
+    zipf = np.minimum(np.random.default_rng(1).zipf(1.2, count), rows) - 1
+    table, ids = values(rows, 128), torch.from_numpy(zipf.astype(np.int64))
+    yield Case(
+        f"embedding of {rows} x 128, {count} Zipf indices",
+        lambda: torch.nn.functional.embedding(ids, table),
+        lambda: gs.take(table, ids, axis=0),
+        (table,),
+        torch.randn(count, 128, generator=seed),
+    )
+    n = 4096 // shrink
+    x, s, along, weights = values(n, 1024), values(n, 1024), index(1024, n, 1024), torch.randn(n, 1024, generator=seed)
+    yield Case("gather, last axis", lambda: torch.gather(x, 1, along), lambda: gs.gather(x, 1, along), (x,), weights)
+    yield Case(
+        "take_along_dim, last axis",
+        lambda: torch.take_along_dim(x, along, 1),
+        lambda: gs.take_along_axis(x, along, 1),
+        (x,),
+        weights,
+    )
+    yield Case(
+        "scatter_reduce amax, last axis",
+        lambda: torch.scatter_reduce(x, 1, along, s, "amax"),
+        lambda: gs.scatter(x, 1, along, s, reduce="max"),
+        (x, s),
+        weights,
+    )
+    slots, count = (1 << 16) // shrink, (1 << 18) // shrink
+    target, source, places = values(slots, 64), values(count, 64), index(slots, count)
+    yield Case(
+        "index_add of rows of 64",
+        lambda: torch.index_add(target, 0, places, source),
+        lambda: gs.scatter(target, places, source, reduce="add"),
+        (target, source),
+        torch.randn(slots, 64, generator=seed),
+    )
+
+
+def _run(call: Callable[[], Any], case: Case) -> Any:
+    import torch
+
+    result = call()
+    return torch.autograd.grad(result, case.inputs, case.weights) if case.inputs else result
+
+
+def _check(case: Case) -> None:
+    """Both give the same result and, up to the rounding of sums in another order, the same gradients."""
+    import torch
+
+    torch.testing.assert_close(_run(case.ours, case), _run(case.theirs, case), rtol=1e-3, atol=1e-3)
+
+
+def measure(only: Iterable[str] | None, quick: bool) -> list[Entry]:
+    """One entry for each call: medians of seconds, of rounds in which torch and ours take turns."""
+    words = None if only is None else tuple(only)
+    entries: list[Entry] = []
+    for case in cases(quick):
+        if words is not None and not any(word in case.name for word in words):
+            continue
+        _check(case)
+        begin = time.perf_counter()
+        _run(case.theirs, case)
+        times = 1 if quick else max(1, round(SAMPLE_SECONDS / (time.perf_counter() - begin)))
+        samples: dict[str, list[float]] = {"torch": [], "gatherscatter": []}
+        for _ in range(2 if quick else ROUNDS):
+            for name, call in (("torch", case.theirs), ("gatherscatter", case.ours)):
+                begin = time.perf_counter()
+                for _ in range(times):
+                    _run(call, case)
+                samples[name].append((time.perf_counter() - begin) / times)
+        entries.append({"call": case.name, **{name: statistics.median(taken) for name, taken in samples.items()}})
+    return entries
+
+
+def table(entries: list[Entry]) -> str:
+    """The time of torch and ours, forward and backward, and their ratio."""
+    lines = ["| call, forward and backward | torch, µs | ours, µs | torch ÷ ours |", "|---|--:|--:|--:|"]
+    for entry in entries:
+        theirs, ours = entry["torch"], entry["gatherscatter"]
+        lines.append(f"| {entry['call']} | {theirs * 1e6:.1f} | {ours * 1e6:.1f} | {theirs / ours:.2f} |")
+    return "\n".join(lines)

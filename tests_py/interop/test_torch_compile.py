@@ -1,0 +1,160 @@
+"""test_torch_compile.py: the operators in graphs: torch.compile, torch.export, make_fx, torch's own checks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import child_process
+import gatherscatter as gs
+import torch_calls
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+pytest.importorskip("torch._dynamo", reason="this torch cannot compile")
+gs_torch = pytest.importorskip("gatherscatter.torch")
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # torch warns about parts of itself
+
+SAMPLES = [
+    *torch_calls.gathers(torch),
+    *(call for words in ((None, True), ("add", True), ("max", False)) for call in torch_calls.scatters(torch, *words)),
+    *torch_calls.writes(torch),
+]
+# One call for each form of an operator and each reduction; `place` and `compress` list positions by NumPy.
+COMPILED = [
+    call
+    for call in SAMPLES
+    if call.name
+    in (
+        *(
+            "gather dim",
+            "gather slices fill",
+            "gather slices with a batch",
+            "gather_nd slices",
+            "take flat",
+            "a list as index",
+        ),
+        *("take_along_axis broadcast", "tile_gather with padding", "gather with a fill value", "mindspore dim"),
+        *("scatter dim, None", "scatter slices, add", "scatter_nd, max without self", "scatter slices, one row, None"),
+        *("put", "put_along_axis", "putmask", "tile_scatter"),
+    )
+]
+
+
+def compare(function, call, **options):
+    """A compiled function against the function, forward and backward."""
+    torch._dynamo.reset()
+    compiled = torch.compile(function, fullgraph=True, **options)
+    for _ in range(2):
+        tensors = torch_calls.values(torch, call, torch.float32)
+        expected, result = function(*tensors), compiled(*tensors)
+        assert torch.equal(result, expected)
+        weights = torch.linspace(1, 2, expected.numel()).reshape(expected.shape)
+        pairs = zip(
+            torch.autograd.grad(result, tensors, weights), torch.autograd.grad(expected, tensors, weights), strict=True
+        )
+        assert all(torch.equal(own, other) for own, other in pairs)
+
+
+def test_every_chosen_call_exists():
+    assert len(COMPILED) == 18
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("call", COMPILED, ids=lambda call: call.name)
+def test_compiled_without_a_break(call, dynamic):
+    compare(call.function, call, backend="aot_eager", dynamic=dynamic)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("reduce", [None, "max"])
+def test_compiled_by_inductor(reduce):
+    index = torch.tensor([2, 0, 2])
+
+    def function(x, s):
+        return gs.gather(gs.scatter(x * 2, index, s, reduce=reduce), index, axis=1).sin()
+
+    compare(function, torch_calls.TorchCall("", function, ((4, 3), (3, 3))), backend="inductor")
+
+
+def test_a_bad_index_raises_the_same_error():
+    torch._dynamo.reset()
+    compiled = torch.compile(lambda x, i: gs.take(x, i) * 2, fullgraph=True, backend="aot_eager")
+    assert compiled(torch.arange(4.0), torch.tensor([3, 1])).tolist() == [6, 2]
+    with pytest.raises(gs.OutOfBoundsError, match="index 9 is out of bounds for axis 0 with size 4") as caught:
+        compiled(torch.arange(4.0), torch.tensor([3, 9]))
+    assert caught.value.position == (1,)
+
+
+@pytest.mark.parametrize("mode", ["real", "fake", "symbolic"])
+def test_make_fx_records_the_operators(mode):
+    make_fx = pytest.importorskip("torch.fx.experimental.proxy_tensor").make_fx
+
+    def function(x, i):
+        return gs.scatter(gs.take(x, i, axis=0), i, 1.5, reduce="add")
+
+    x, i = torch.randn(3, 4), torch.tensor([2, 0, 2])
+    graph = make_fx(function, tracing_mode=mode)(x, i)
+    targets = {node.target for node in graph.graph.nodes if node.op == "call_function"}
+    assert {torch.ops.gatherscatter.gather.default, torch.ops.gatherscatter.scatter.default} <= targets
+    other = torch.randn(3, 4)
+    assert torch.equal(graph(other, i.flip(0)), function(other, i.flip(0)))
+
+
+def test_export():
+    class Model(torch.nn.Module):
+        def forward(self, x, i):
+            return gs.gather(x, i, axis=0, bounds="fill", fill_value=2.5)
+
+    x, i = torch.randn(3, 4), torch.tensor([2, 7, 2])
+    program = torch.export.export(Model(), (x, i), dynamic_shapes={"x": {0: torch.export.Dim("n", min=2)}, "i": None})
+    larger = torch.randn(9, 4)
+    assert torch.equal(program.module()(larger, i), gs.gather(larger, i, axis=0))
+
+
+INDEX, MASK = torch.tensor([2, 0, 2]), torch.tensor([True, False, True])
+MOVES = {
+    "take_axis": ("take", "take_axis", 0, 0, "prefix", "fill", "from_end"),
+    "flat": ("take", "take_axis", None, 0, "prefix", "raise", "from_end"),
+    "along_axis": ("gather", "along_axis", 0, 0, "prefix", "raise", "from_end"),
+    "at_points": ("tile_gather", "at_points", None, 0, "prefix", "fill", "out_of_bounds"),
+    "coordinates": ("gather_nd", "coordinates", None, 0, "prefix", "raise", "from_end"),
+}
+INDICES = {
+    "take_axis": [INDEX],
+    "flat": [INDEX],
+    "along_axis": [INDEX[:, None]],
+    "at_points": [INDEX, INDEX],
+    "coordinates": [INDEX[:, None]],
+}
+
+
+@pytest.mark.parametrize("kind", MOVES)
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_torchs_own_checks_of_the_operators(kind, requires_grad):
+    ops, move, indices = torch.ops.gatherscatter, MOVES[kind], INDICES[kind]
+    x = torch.randn(4, 3, requires_grad=requires_grad)
+    mask = MASK[:, None] if kind == "along_axis" else MASK
+    fill = torch.tensor(2.0, requires_grad=requires_grad)
+    torch.library.opcheck(ops.gather.default, (x, indices, mask, fill, *move))
+    values = ops.gather(x, indices, None, None, *move).detach().requires_grad_(requires_grad)
+    torch.library.opcheck(ops.accumulate.default, (values, indices, mask, [4, 3], *move))
+    for combine in ((None, True, "last"), ("add", True, "last"), ("mean", False, "last"), ("max", True, "last")):
+        torch.library.opcheck(ops.scatter.default, (x, indices, values, mask, *move, *combine))
+
+
+def test_the_module_has_the_operators_by_name():
+    for name in gs_torch.__all__:
+        assert getattr(gs_torch, name) is getattr(gs, name)
+
+
+def test_gatherscatter_alone_does_not_import_torch():
+    assert child_process.run("import sys, gatherscatter; print('torch' in sys.modules)").strip() == "False"
+
+
+def test_vmap_of_a_graph():
+    make_fx = pytest.importorskip("torch.fx.experimental.proxy_tensor").make_fx
+
+    function = torch.func.vmap(torch.func.grad(lambda x, i: (gs.take(x, i) ** 2).sum()))
+    x, i = torch.randn(2, 5), torch.from_numpy(np.array([[0, 0, 4], [1, 2, -1]]))
+    assert torch.equal(make_fx(function)(x, i)(x, i), function(x, i))
