@@ -43,7 +43,15 @@ def test_derivatives(call):
     check(call.function, tensors)
 
 
-@pytest.mark.parametrize("call", [call for call in CALLS if call.is_linear or "mul" in call.name], ids=lambda c: c.name)
+# A rule for bounds decides where a point reads, which its dtype does not change.
+COMPLEX = [
+    call
+    for call in CALLS
+    if (call.is_linear or "mul" in call.name) and not any(word in call.name for word in ("clip", "wrap", "unchecked"))
+]
+
+
+@pytest.mark.parametrize("call", COMPLEX, ids=lambda call: call.name)
 def test_complex_derivatives(call):
     check(call.function, torch_calls.values(torch, call, torch.complex128))
 

@@ -1,6 +1,8 @@
 // torch_part.cpp: looks for tensors that are more than their memory, without reading any value.
 #include "bindings/arguments/torch_part.h"
 
+#include <algorithm>
+
 #include "bindings/arguments/dlpack.h"
 
 namespace gs {
@@ -33,7 +35,8 @@ bool torch_takes_part(PyObject* object) {
     PyErr_Clear();
     return true;
   }
-  if (header.data == nullptr) return true;  // empty, fake or meta
+  const bool is_empty = std::find(header.shape, header.shape + header.ndim, 0) != header.shape + header.ndim;
+  if (header.data == nullptr && !is_empty) return true;  // fake or meta
   const uint8_t code = header.dtype.code;
   if (code == dlpack::kInt || code == dlpack::kUInt || code == dlpack::kBool) return false;
   return torch.in_forward_mode() || has_gradient(torch, object) || is_true(object, torch.is_neg) ||
