@@ -157,6 +157,8 @@ def _is_copied(base: Any, points: int, row: int) -> bool:
     """Whether copies of blocks are faster than a take of this many points with rows of this many items."""
     if points <= _MOST_POINTS or not (is_ndarray(base) or (of_torch.is_tensor(base) and _core.is_plain(base))):
         return False
+    if of_torch.is_live(base):
+        return False  # torch records one move, and no copies into parts of a result
     return bool(row * base.dtype.itemsize < _ROW_BYTES)
 
 
