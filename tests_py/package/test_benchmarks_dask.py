@@ -11,7 +11,13 @@ pytest.importorskip("xarray", reason="xarray is not installed")
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks import cluster
 
-SETTING = {"data_bytes": 1 << 21, "chunks": 8, "workers": 2, "memory_limit": 1 << 29, "processes": False}
+SETTING = {
+    "data_bytes": 1 << 21,
+    "chunks": 8,
+    "workers": 2,
+    "memory_limit": 1 << 40,
+    "processes": False,
+}  # a worker in this process pauses beyond its limit
 
 
 @pytest.mark.filterwarnings("ignore")
