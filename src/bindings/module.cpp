@@ -102,5 +102,7 @@ PYBIND11_MODULE(_core, module) {
   module.def("set_num_threads", &gs::set_thread_count, py::arg("count"));
   module.attr("thread_limits") = gs::thread_limits();
   module.attr("progress_blocks") = gs::progress_blocks();
+  module.def("progress_has_begun", &gs::progress_has_begun);
+  module.def("progress_silence", &gs::progress_silence, py::arg("milliseconds"));
   module.def("trim", [] { return gs::host::trim(); });
 }

@@ -2,7 +2,9 @@
 #include "bindings/progress_reports.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 
 #include "host/progress.h"
 
@@ -14,7 +16,7 @@ namespace {
 
 using ReportClock = std::chrono::steady_clock;
 
-constexpr auto kSilent = std::chrono::milliseconds(500);
+std::atomic<int64_t> silent_ms = 500;
 constexpr double kShareOfMap = 0.25;  // of an operator on tables; rows take longer than their numbers
 constexpr auto kBetween = std::chrono::milliseconds(50);
 
@@ -96,7 +98,8 @@ bool report_progress() {
     reports.begun = now;
     return true;
   }
-  if (now - reports.begun < kSilent || (reports.any && now - reports.last < kBetween)) return true;
+  if (now - reports.begun < std::chrono::milliseconds(silent_ms) || (reports.any && now - reports.last < kBetween))
+    return true;
   const auto done = static_cast<long>(host::Progress::current().done * static_cast<double>(kProgressTotal));
   return call_back(std::clamp(done, 0L, kProgressTotal - 1));
 }
@@ -105,6 +108,14 @@ bool end_progress(Stage stage) {
   if (stage == Stage::read_map || !reports.any || reports.in_callback) return true;
   reports.any = false;
   return call_back(kProgressTotal);
+}
+
+bool progress_has_begun() {
+  return reports.any;
+}
+
+int64_t progress_silence(int64_t milliseconds) {
+  return silent_ms.exchange(milliseconds);
 }
 
 py::object progress_blocks() {

@@ -3,6 +3,8 @@
 
 #include <pybind11/pybind11.h>
 
+#include <cstdint>
+
 namespace gs {
 
 // A call that runs longer than half a second reports `done` of kProgressTotal, at the same polls that ask for Ctrl-C.
@@ -17,6 +19,12 @@ enum class Stage { whole, read_map, move_rows };
 void begin_progress(Stage stage);
 bool report_progress();
 bool end_progress(Stage stage);
+
+// Whether the map of the current operator on tables has reported, so that its rows have to report their end.
+bool progress_has_begun();
+
+// Sets after how many milliseconds a call begins to report, for tests, and returns the number before.
+int64_t progress_silence(int64_t milliseconds);
 
 // The context variable of the callbacks: a tuple with one list for each block that was entered, innermost last. The
 // list holds the callback while the block is open, or None to report nothing, and is empty afterwards.

@@ -42,18 +42,19 @@ COMPILED = [
 
 
 def compare(function, call, **options):
-    """A compiled function against the function, forward and backward."""
+    """A compiled function against the function, forward and backward. Inductor has a sine that rounds differently."""
+    close = options.get("backend", "inductor") == "inductor"
     torch._dynamo.reset()
     compiled = torch.compile(function, fullgraph=True, **options)
     for _ in range(2):
         tensors = torch_calls.values(torch, call, torch.float32)
         expected, result = function(*tensors), compiled(*tensors)
-        assert torch.equal(result, expected)
+        assert torch.allclose(result, expected) if close else torch.equal(result, expected)
         weights = torch.linspace(1, 2, expected.numel()).reshape(expected.shape)
         pairs = zip(
             torch.autograd.grad(result, tensors, weights), torch.autograd.grad(expected, tensors, weights), strict=True
         )
-        assert all(torch.equal(own, other) for own, other in pairs)
+        assert all(torch.allclose(own, other) if close else torch.equal(own, other) for own, other in pairs)
 
 
 def test_every_chosen_call_exists():

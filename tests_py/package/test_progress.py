@@ -17,6 +17,7 @@ import pytest
 
 import gatherscatter as gs
 from child_process import run
+from gatherscatter import _core
 
 
 class Stop(Exception):
@@ -24,10 +25,18 @@ class Stop(Exception):
 
 
 @pytest.fixture(scope="module")
-def data():
-    """A source beyond the caches and random indices: one thread needs more than 0.6 s for each operator."""
-    n = 1 << 25
+def arrays():
+    """A source beyond the caches and random indices: one thread needs more than 0.1 s for each operator."""
+    n = 1 << 24
     return np.zeros(n, np.float32), np.random.default_rng(0).integers(0, n, 4 * n, np.int32)
+
+
+@pytest.fixture
+def data(arrays):
+    """The arrays, for calls that report after 10 ms, so that these tests do not depend on the speed of a machine."""
+    before = _core.progress_silence(10)
+    yield arrays
+    _core.progress_silence(before)
 
 
 OPERATORS = {
@@ -62,6 +71,14 @@ def test_values_increase_to_the_total(data, name, threads):
     assert {thread for _, _, thread in seen} <= {threading.get_ident()}
     if name == "take" and threads == 1:
         assert len(set(done)) > 2  # shares of the call, not its beginning and end alone
+
+
+def test_a_map_that_has_reported_is_followed_by_the_end(data):
+    """The rows of one column take less than the half second before the steps of a DataFrame report by themselves."""
+    rows = data[1]
+    seen = reports_of(lambda: gs.table.gather(pd.DataFrame({"a": np.zeros(1000, np.int8)}), rows % 1000))
+    done = [number for number, *_ in seen]
+    assert done and done == sorted(done) and done[-1] == 1000 and done.count(1000) == 1
 
 
 def test_short_calls_report_nothing():
@@ -197,7 +214,8 @@ def test_arguments(monkeypatch):
 
 BAR = """
 import numpy as np, gatherscatter as gs
-x, i = np.zeros(1 << 25, np.float32), np.random.default_rng(0).integers(0, 1 << 25, 4 << 25, np.int32)
+gs._core.progress_silence(10)
+x, i = np.zeros(1 << 24, np.float32), np.random.default_rng(0).integers(0, 1 << 24, 4 << 24, np.int32)
 with gs.thread_limit(1), gs.progress():
     gs.take(x, i)
     gs.take(x, [1])

@@ -109,14 +109,17 @@ class _Bars:
 
 
 class Steps:
-    """The progress of a call that Python code divides into steps. Operators inside of the call report nothing."""
+    """The progress of a call that Python code divides into steps. Operators inside of the call report nothing.
 
-    def __init__(self, count: int, after_map: bool = False) -> None:
+    `has_begun` says whether the map in front of the steps has reported, so that the steps have to report their end.
+    """
+
+    def __init__(self, count: int, after_map: bool = False, has_begun: bool = False) -> None:
         self.first = FIRST if after_map else 0  # thousandths before the first step
         self.count, self.done = count, 0
         self.callback: Callback | None = None
         self.begun = self.last = time.monotonic()
-        self.any = False
+        self.any = has_begun
 
     @contextmanager
     def hidden(self) -> Iterator[None]:
@@ -139,7 +142,7 @@ class Steps:
         """A step is done."""
         self.done += 1
         now = time.monotonic()
-        if self.callback is None or now - self.begun < SILENT or (self.any and now - self.last < BETWEEN):
+        if self.callback is None or now - (self.last if self.any else self.begun) < (BETWEEN if self.any else SILENT):
             return
         self.any, self.last = True, now
         done = self.first + self.done * (TOTAL - self.first) // max(self.count, 1)

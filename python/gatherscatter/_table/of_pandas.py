@@ -50,10 +50,10 @@ class PandasFrame(Frame):
                 pass
         if other is not None:
             return self._merged(selected, other)
-        labels = taken_labels(self.source.index, selected)
         columns = self.columns()
-        steps = Steps(len(columns), after_map=True)
+        steps = Steps(len(columns), after_map=True, has_begun=_core.progress_has_begun())
         with steps.hidden():
+            labels = taken_labels(self.source.index, selected)
             return self.built([steps.ended(taken(column, selected)) for column in columns], labels)
 
     def taken_by_library(self, rows: np.ndarray[Any, Any]) -> Any:
@@ -76,7 +76,7 @@ class PandasFrame(Frame):
         pairs = list(zip(self.columns(), other.columns(), strict=True))
         if self.recodes:
             self._check_categories(selected, pairs, *self.recodes)
-        steps = Steps(len(pairs), after_map=True)
+        steps = Steps(len(pairs), after_map=True, has_begun=_core.progress_has_begun())
         with steps.hidden():
             columns = [steps.ended(merged(mine, theirs, selected)) for mine, theirs in pairs]
             return self.built(columns, self.source.index.view())
