@@ -1,5 +1,5 @@
 """torch.py: the operators for tensors, by name. Its import registers ``torch.ops.gatherscatter`` and teaches
-``torch.compile`` the operators, so that a compiled function has no break at them.
+``torch.compile`` the operators, so that a compiled function has no break at them, but for `place` and `repeat`.
 
 The functions are those of `gatherscatter`: gradients need no import of this module.
 """
@@ -33,4 +33,6 @@ __all__ = [
 ]
 
 _library.register()
-_library.allow_in_graphs([*(globals()[_name] for _name in __all__), _mindspore_gather])
+# How much these two read depends on values, which a graph does not have: a graph breaks at them.
+_BREAK_GRAPHS = ("place", "repeat")
+_library.allow_in_graphs([*(globals()[_name] for _name in __all__ if _name not in _BREAK_GRAPHS), _mindspore_gather])

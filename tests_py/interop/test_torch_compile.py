@@ -57,6 +57,20 @@ def compare(function, call, **options):
         assert all(torch.allclose(own, other) if close else torch.equal(own, other) for own, other in pairs)
 
 
+@pytest.mark.parametrize("name", ["place", "repeat", "compress"])
+def test_graphs_break_where_sizes_depend_on_values(name):
+    functions = {
+        "place": lambda x, which: (gs.place(x, which, torch.tensor([5.0, 6.0])), x + 1)[1],
+        "repeat": lambda x, which: gs.repeat(x.sin(), which.to(torch.int64)) + 1,
+        "compress": lambda x, which: gs.compress(which, x.sin()) + 1,
+    }
+    which = torch.tensor([True, False, True])
+    torch._dynamo.reset()
+    compiled = torch.compile(functions[name], backend="aot_eager")
+    expected, result = (call(torch.arange(3.0), which) for call in (functions[name], compiled))
+    assert torch.equal(result, expected)
+
+
 def test_every_chosen_call_exists():
     assert len(COMPILED) == 18
 
