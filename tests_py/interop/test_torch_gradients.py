@@ -139,15 +139,66 @@ def test_the_gradient_of_a_product_with_zeros(zeros, own, include_self):
     assert x.grad.tolist() == [float(np.prod(values)) if include_self else 0.0, 1.0]
 
 
-def test_second_derivatives_of_products_with_one_zero_and_the_error_with_two():
-    index = torch.tensor([0, 0, 0])
+@pytest.mark.parametrize(
+    ("dtype", "own", "values", "expected"),
+    [
+        (torch.float32, 1e-20, [1e20, 1e20], [1.0, 1.0]),
+        (torch.float32, 1e20, [1e-20, 1e-30], [1e-10, 1.0]),
+        (torch.complex64, 1e-20, [1e20, 1e20], [1.0, 1.0]),
+        (torch.float16, 1e-3, [300, 300], [0.3, 0.3]),
+        (torch.bfloat16, 1e-20, [1e20, 1e20], [1.0, 1.0]),
+    ],
+)
+def test_the_gradient_of_a_product_is_finite_where_its_parts_are_not(dtype, own, values, expected):
+    x = torch.tensor([own], dtype=dtype, requires_grad=True)
+    s = torch.tensor(values, dtype=dtype, requires_grad=True)
+    gs.scatter(x, 0, torch.tensor([0, 0]), s, reduce="mul").backward(torch.ones(1, dtype=dtype))
+    assert s.grad.dtype is dtype
+    torch.testing.assert_close(s.grad, torch.tensor(expected, dtype=dtype), rtol=0.02, atol=0)
+
+
+def test_products_of_narrow_floats_are_rounded_once_in_the_gradient_of_the_input():
+    x = torch.tensor([1e-3], dtype=torch.float16, requires_grad=True)
+    s = torch.tensor([300, 300, 1e-3], dtype=torch.float16)
+    gs.scatter(x, 0, torch.tensor([0, 0, 0]), s, reduce="mul").sum().backward()
+    torch.testing.assert_close(x.grad, torch.tensor([90.0], dtype=torch.float16), rtol=0.01, atol=0)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.complex64, torch.float16])
+@pytest.mark.parametrize("unused", [torch.nan, 0.0])
+@pytest.mark.parametrize("own", [1.0, torch.nan])
+def test_values_that_are_not_written_have_no_part_in_a_product(dtype, unused, own):
+    x, s = torch.tensor([1.0, own], dtype=dtype), torch.tensor([unused, 2.0], dtype=dtype)
+    calls = [
+        lambda s: gs.scatter(x, 0, torch.tensor([0, 0]), s, reduce="mul", mask=torch.tensor([False, True])),
+        lambda s: gs.scatter(x, 0, torch.tensor([7, 0]), s, reduce="mul", bounds="drop"),
+    ]
+    for call in calls:
+        leaf = s.clone().requires_grad_()
+        call(leaf)[0].backward(torch.ones((), dtype=dtype))
+        assert leaf.grad.tolist() == [0, 1]
+        assert torch.func.grad(lambda s, call=call: call(s)[0].real)(s).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("zeros", [1, 2, 3])
+@pytest.mark.parametrize("include_self", [True, False])
+def test_second_derivatives_of_products_with_zeros(zeros, include_self):
+    index = torch.tensor([0, 1, 0, 0, 1])
     x = torch.tensor([3.0, 4.0], dtype=torch.float64, requires_grad=True)
-    one = torch.tensor([0.0, 5.0, 7.0], dtype=torch.float64, requires_grad=True)
-    assert torch.autograd.gradgradcheck(lambda x, s: gs.scatter(x, 0, index, s, reduce="mul"), (x, one))
-    two = torch.tensor([0.0, 0.0, 7.0], dtype=torch.float64, requires_grad=True)
-    result = gs.scatter(x, 0, index, two, reduce="mul")
-    with pytest.raises(RuntimeError, match="no second derivative where several values"):
-        torch.autograd.grad(result.sum(), two, create_graph=True)
+    values = [0.0 if k in (0, 2, 3)[:zeros] else k + 2.0 for k in range(5)]
+    s = torch.tensor(values, dtype=torch.float64, requires_grad=True)
+
+    def function(x, s):
+        return gs.scatter(x, 0, index, s, reduce="mul", include_self=include_self)
+
+    def loop(x, s):
+        first, second = s[0] * s[2] * s[3], s[1] * s[4]
+        return torch.stack([x[0] * first, x[1] * second] if include_self else [first, second])
+
+    check(function, (x, s))
+    for hessian in (torch.func.hessian, lambda f: torch.func.jacrev(torch.func.jacrev(f))):
+        found, expected = (hessian(lambda s, f=f: f(x.detach(), s).sum())(s.detach()) for f in (function, loop))
+        assert torch.allclose(found, expected)
 
 
 # ---- the same bytes for every number of threads

@@ -108,9 +108,8 @@ class ScatterRule:
         if reduce == "mean":
             return gradient / self._counts(gradient)
         if reduce == "mul":
-            ones = torch.ones_like(self.input)
-            product = self.moves.scatter(self.move, self.combine, ones, self.indices, self.source, self.mask)
-            return gradient * product.conj()
+            product = self._product(torch.ones_like(_wide(self.input)), _wide(self.source))
+            return (gradient * product.conj()).to(gradient.dtype)
         return gradient
 
     def to_source(self, gradient: Any) -> Any:
@@ -121,13 +120,13 @@ class ScatterRule:
         elif reduce == "mean":
             at_points = self._read(gradient / self._counts(gradient))
         elif reduce == "mul":
-            at_points = self._read(gradient * self._own_factor()) * self._others().conj()
+            at_points = self._read(gradient) * self._others().conj()
         elif reduce in ("min", "max"):
             _, of_source, number = self._shares()
             at_points = self._read(gradient / number) * of_source
         else:
             at_points = self._read(gradient)
-        return self._in_source_shape(at_points)
+        return self._in_source_shape(at_points).to(gradient.dtype)
 
     def to_result(self, input: Any, source: Any) -> Any:
         """The tangent of the result; a tangent that is None is zero."""
@@ -140,7 +139,7 @@ class ScatterRule:
         values = None if source is None else self._at_points(source)
         if reduce == "mul":
             own = self._cleared(tangent) if not include_self else self.to_input(tangent.conj()).conj()
-            return own if values is None else own + self._own_factor().conj() * self._sum(self._others() * values)
+            return own if values is None else (own + self._sum(self._others() * values)).to(like.dtype)
         of_input, of_source, number = self._shares()
         own = tangent * (of_input / number)
         return own if values is None else own + self._sum(of_source * values) / number
@@ -228,28 +227,41 @@ class ScatterRule:
         number = of_input + self._sum(of_source)
         return of_input, of_source, number
 
-    def _own_factor(self) -> Any:
-        """The conjugate of the factor that the input contributes to each product."""
-        if self.combine.include_self:
-            return self.input.conj()
-        return self.input.new_ones(()).expand(self.shape)
-
     def _others(self) -> Any:
-        """For each point the product of the other values of its element, without the element itself."""
-        source = self._at_points(self.source)
+        """For each point the product of the other values of its element, the element itself among them if it counts.
+
+        The result divided by the value, so that it is finite where both are. A value of 0 cannot divide: it gets the
+        product of the values that are not 0, times the other zero where there is one more, for second derivatives.
+        """
+        source, input = _wide(self._at_points(self.source)), _wide(self.input)
+        if self.mask is not None or self.move.bounds == "fill":  # values that are not written may be 0 or NaN
+            everywhere = torch.ones((), dtype=torch.bool, device=source.device).expand(self.shape)
+            source = torch.where(self._read(everywhere), source, 1)
+        own = input if self.combine.include_self else torch.ones_like(input)
         is_zero = (source == 0).detach()
-        zeros = self._read(self._sum(is_zero.to(torch.float64)))
-        if torch.is_grad_enabled() and _is_read() and source.requires_grad and (zeros * is_zero > 1).any():
-            raise RuntimeError(
-                f"{self.move.op}: reduce='mul' has no second derivative where several values of one element are 0"
-            )
-        ones, product = torch.ones_like(self.input), Combine("mul", True, "last")
         without_zeros = torch.where(is_zero, 1, source)
-        all_values = self.moves.scatter(self.move, product, ones, self.indices, source, self.mask)
-        others = self.moves.scatter(self.move, product, ones, self.indices, without_zeros, self.mask)
-        alone = is_zero & (zeros == 1)
-        quotient = self._read(all_values) / without_zeros
-        return torch.where(alone, self._read(others), torch.where(is_zero, 0, quotient))
+        quotient = self._read(self._product(own, source)) / without_zeros
+        if not _may_be(is_zero):
+            return quotient
+        zeros = self._read(self._sum(is_zero.to(torch.float64)))
+        others = torch.where(is_zero & (zeros <= 2), self._read(self._product(own, without_zeros)), 0)
+        if _may_be(is_zero & (zeros == 2)):
+            zero = torch.where(is_zero, source, 0)
+            others = others * torch.where(zeros == 2, self._read(self._sum(zero)) - zero, 1)
+        return torch.where(is_zero, others, quotient)
+
+    def _product(self, start: Any, values: Any) -> Any:
+        return self.moves.scatter(self.move, Combine("mul", True, "last"), start, self.indices, values, self.mask)
+
+
+def _wide(array: Any) -> Any:
+    """The array with at least the range of float32, in which products of half-precision numbers are finite."""
+    return array.to(torch.float32) if array.dtype in (torch.float16, torch.bfloat16) else array
+
+
+def _may_be(condition: Any) -> bool:
+    """Whether a condition may hold somewhere."""
+    return not _is_read() or condition.is_meta or bool(condition.any())
 
 
 def _is_read() -> bool:
