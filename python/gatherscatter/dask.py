@@ -78,7 +78,8 @@ def gather(
         If an index is out of bounds: in this call for an index in memory, else when the result is computed. Its
         `position` is one among all indices; for an index in several chunks, `count` is None.
     TypeError
-        As in `gatherscatter.gather`, and if `out` is given.
+        As in `gatherscatter.gather`, if `out` is given, and if chunks are masked arrays or no NumPy arrays: in this
+        call where Dask knows it, else when the result is computed.
     ValueError
         As in `gatherscatter.gather`, and if a Dask array has chunks of unknown size.
 

@@ -175,9 +175,10 @@ def gather_tile(data: Any, indices: Any, mask: Any, padding: Any, check_bounds: 
         value = np.asarray(value)
     bounds = "fill" if check_bounds else "raise"
     if not arrays and not lazy:
-        arrays = (np.zeros((1, 0), np.intp),)  # an array of rank 0, at the one point ()
-        return gathered(points_at(op, data, arrays[0][0], 0, bounds, "out_of_bounds"), data, mask, value)
-    points = points_at(op, data, arrays, 0, bounds, "out_of_bounds")
+        at = np.zeros(0, np.intp)  # an array of rank 0, at the one point ()
+        points = points_at(op, data, at, 0, bounds, "out_of_bounds")
+    else:
+        points = points_at(op, data, arrays, 0, bounds, "out_of_bounds")
     is_scalar = value is None or (not is_dask_array(value) and value.ndim == 0)
     return gathered(points, data, mask, value if is_scalar else None, None if is_scalar else value)
 
@@ -253,7 +254,7 @@ def scatter_along(
     if source.ndim == index.ndim and source.shape != index.shape and not _broadcasts(source.shape, index.shape):
         source = source[tuple(slice(n) for n in index.shape)]  # its leading part, as in torch
     points = points_along(op, data, index, one_integer(op, "dim", dim), _rule(bounds), negative)
-    return scattered(points, data, source, mask, words)
+    return scattered(points, data, source, mask, words, "src")
 
 
 def _broadcasts(own: tuple[int, ...], shape: tuple[int, ...]) -> bool:
@@ -287,7 +288,7 @@ def scatter_slices(
     )
     _checked(call)
     return scattered(
-        points_of_slices(op, data, indices, axis, count, _rule(bounds), negative), data, source, mask, words
+        points_of_slices(op, data, indices, axis, count, _rule(bounds), negative), data, source, mask, words, "src"
     )
 
 
@@ -326,7 +327,7 @@ def scatter_points(
     )
     _checked(call)
     points = points_at(op, data, indices, one_integer(op, "batch_dims", batch_dims), _rule(bounds), negative)
-    return scattered(points, data, source, mask, words)
+    return scattered(points, data, source, mask, words, "updates")
 
 
 def put_values(data: Any, indices: Any, values: Any, axis: Any, bounds: Any, negative: Any, mask: Any) -> Any:
@@ -371,4 +372,4 @@ def put_values(data: Any, indices: Any, values: Any, axis: Any, bounds: Any, neg
         None,
     )
     _checked(call)
-    return scattered(points, data, source, mask, _options(None, True, "last"))
+    return scattered(points, data, source, mask, _options(None, True, "last"), "values")

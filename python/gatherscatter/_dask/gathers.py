@@ -11,7 +11,7 @@ import numpy as np
 
 from gatherscatter._dask.graph import Graph
 from gatherscatter._dask.moves import merge, pick_all
-from gatherscatter._dask.operands import Operand
+from gatherscatter._dask.operands import Operand, own_copy
 from gatherscatter._dask.parts import NO_POINTS, part_of
 from gatherscatter._dask.points import Blocks, Points
 
@@ -33,7 +33,8 @@ def gathered(points: Points, data: Any, mask: Any, fill: Any, padding: Any = Non
     op = points.rule.op
     graph = Graph(op, data, points.rule, points.indices, points.axes, mask, fill, padding)
     blocks = Blocks(graph, points, data, mask)
-    paddings = None if padding is None else Operand(graph, padding, blocks.chunks)
+    fill = None if fill is None else own_copy(fill)
+    paddings = None if padding is None else Operand(graph, "padding_value", padding, blocks.chunks)
     slice_places = blocks.slice_places()
     # One task picks from a chunk of the data for all blocks of points, so that the chunk is freed soon.
     wanted: defaultdict[int, dict[int, Any]] = defaultdict(dict)
@@ -50,9 +51,9 @@ def gathered(points: Points, data: Any, mask: Any, fill: Any, padding: Any = Non
         for slices in slice_places:
             key, chunk = (graph.name_of("pick"), owner, *slices), blocks.data_keys[blocks.data_place(owner, slices)]
             if blocks.is_concrete:
-                graph.add(key, partial(pick_all, points.axes, list(parts), list(parts.values())), chunk)
+                graph.add(key, partial(pick_all, op, points.axes, list(parts), list(parts.values())), chunk)
             else:
-                graph.add(key, partial(pick_all, points.axes, list(parts)), list(parts.values()), chunk)
+                graph.add(key, partial(pick_all, op, points.axes, list(parts)), list(parts.values()), chunk)
     for number, each in enumerate(every):
         kept = None if each.parts is None else {o: (NO_POINTS[0], part[1]) for o, part in each.parts.items()}
         for slices in slice_places:
@@ -60,7 +61,7 @@ def gathered(points: Points, data: Any, mask: Any, fill: Any, padding: Any = Non
             for owner in each.owners:
                 key = (graph.name_of("picked"), *each.place, owner, *slices)
                 values.append(graph.add(key, getitem, (graph.name_of("pick"), owner, *slices), number))
-            run = partial(merge, blocks.block(each.extents, slices), np.dtype(data.dtype), fill, each.owners)
+            run = partial(merge, op, blocks.block(each.extents, slices), np.dtype(data.dtype), fill, each.owners)
             extra = () if paddings is None else (paddings.at(each.place),)
             key = (graph.name, *blocks.result_place(each.place, slices))
             if kept is None:

@@ -1,4 +1,4 @@
-"""graph.py: collects the tasks of one call and makes a Dask array of them, by Dask's public interfaces only."""
+"""graph.py: collects the tasks of one call and makes a Dask array of them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+
+from gatherscatter._dask.chunks import check_type
 
 __all__ = ["MOST_TASKS", "Graph", "Key", "array_module", "check_chunks", "is_dask_array", "places", "stand_in"]
 
@@ -29,7 +31,9 @@ def is_dask_array(obj: Any) -> bool:
 
 
 def check_chunks(op: str, role: str, array: Any) -> None:
-    """Raise an error for a Dask array some of whose chunks have no known size."""
+    """Raise an error for a Dask array some of whose chunks have no known size, or are not NumPy arrays."""
+    if array._meta is not None:
+        check_type(op, role, type(array._meta))
     if any(n != n for n in array.shape):
         raise ValueError(
             f"{op}: the chunks of {role} have unknown sizes, shape {array.shape}; call x.compute_chunk_sizes() first"

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gatherscatter._dask.chunks import check_chunk
 from gatherscatter._dask.parts import Part, part_of
 from gatherscatter._numpy.take import take
 from gatherscatter._ops.nd import gather_nd
@@ -70,12 +71,14 @@ def pick(axes: tuple[int, ...], part: Part, chunk: Array) -> Array:
         return np.asarray(gather_nd(indexed_first, coordinates))
 
 
-def pick_all(axes: tuple[int, ...], numbers: list[int], parts: list[Part], chunk: Array) -> dict[int, Array]:
+def pick_all(op: str, axes: tuple[int, ...], numbers: list[int], parts: list[Part], chunk: Array) -> dict[int, Array]:
     """`pick` for several blocks of points, by their numbers."""
+    check_chunk(op, "input", chunk)
     return {number: pick(axes, part, chunk) for number, part in zip(numbers, parts, strict=True)}
 
 
 def merge(
+    op: str,
     block: Block,
     dtype: np.dtype[Any],
     fill: Array | None,
@@ -85,6 +88,8 @@ def merge(
     padding: Array | None = None,
 ) -> Array:
     """The block of a result from the values of its parts; points in no part have the fill value or the padding."""
+    if padding is not None:
+        check_chunk(op, "padding_value", padding)
     with thread_limit(1):
         covered = sum(points.size for _, points in parts.values())
         if covered == block.count and len(parts) == 1:
@@ -112,6 +117,8 @@ class Writing:
     Parameters
     ----------
     op : str
+    role : str
+        The argument that has the values.
     axes : tuple of int
         The indexed axes of the target.
     options : dict
@@ -124,6 +131,7 @@ class Writing:
     """
 
     op: str
+    role: str
     axes: tuple[int, ...]
     options: dict[str, Any]
     shape: tuple[int, ...]
@@ -134,6 +142,7 @@ def select_all(
     writing: Writing, block: Block, origin: tuple[int, ...], parts: dict[int, Part], source: Array
 ) -> dict[int, Selected]:
     """`select` for all parts of a block, by owner."""
+    check_chunk(writing.op, writing.role, source)
     return {owner: select(writing, block, origin, part, source) for owner, part in parts.items()}
 
 
@@ -156,6 +165,7 @@ def select(writing: Writing, block: Block, origin: tuple[int, ...], part: Part, 
 
 def apply(writing: Writing, chunk: Array, given: list[Selected | None]) -> Array:
     """A chunk of the target with the selected values written, in the order of the points."""
+    check_chunk(writing.op, "input", chunk)
     selected = [each for each in given if each is not None and each[0].size]
     if not selected or not chunk.nbytes:
         return chunk

@@ -5,9 +5,12 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import Any
 
+import numpy as np
+
+from gatherscatter._dask.chunks import rechunked
 from gatherscatter._dask.graph import Chunks, Graph, Place, is_dask_array
 
-__all__ = ["Operand", "chunks_of_points"]
+__all__ = ["Operand", "chunks_of_points", "own_copy"]
 
 
 class Operand:
@@ -17,25 +20,31 @@ class Operand:
     ----------
     graph : Graph
         Of which a Dask array becomes a source.
+    role : str
+        The argument, for errors.
     array : array
     chunks : tuple of tuple of int
         Those of the axes, of which the last belong to the array.
     extra : int, default 0
         How many further axes the array has at its end; they become one chunk.
+    is_kept : bool, default True
+        Whether the graph keeps blocks of an array in memory, so that they must be copies.
     """
 
-    def __init__(self, graph: Graph, array: Any, chunks: Chunks, extra: int = 0) -> None:
+    def __init__(
+        self, graph: Graph, role: str, array: Any, chunks: Chunks, extra: int = 0, is_kept: bool = True
+    ) -> None:
         own = array.ndim - extra
         self.lead = len(chunks) - own
         self.is_whole = [n == sum(chunks[self.lead + d]) and n != 1 for d, n in enumerate(array.shape[:own])]
         self.is_lazy = is_dask_array(array)
-        self.array = array
+        self.array = own_copy(array) if is_kept and not self.is_lazy else array
         if self.is_lazy:
             wanted = tuple(
                 chunks[self.lead + d] if whole else (array.shape[d],) for d, whole in enumerate(self.is_whole)
             )
             wanted += tuple((n,) for n in array.shape[own:])
-            self.keys = graph.keys_of(array if array.chunks == wanted else array.rechunk(wanted))
+            self.keys = graph.keys_of(rechunked(graph.op, role, array, wanted))
             self.extra = extra
         else:
             self.ends = [list(accumulate(lengths, initial=0)) for lengths in chunks[self.lead :]]
@@ -53,6 +62,12 @@ class Operand:
                 for i, whole, ends in zip(own, self.is_whole, self.ends, strict=True)
             )
         ]
+
+
+def own_copy(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """A copy for the graph, which later writes to the caller's array do not change; repeated axes stay repeated."""
+    first = (..., *(slice(None) if stride else slice(1) for stride in array.strides))  # the ellipsis is for rank 0
+    return np.broadcast_to(array[first].copy(), array.shape)
 
 
 def chunks_of_points(

@@ -102,7 +102,9 @@ def split(
             positions = [np.where(valid, position, 0) for position in positions]
         if grid.flat:
             shape = tuple(map(sum, grid.chunks))
-            positions = list(np.unravel_index(positions[0], shape)) if shape and 0 not in shape else [0 * positions[0]]
+            # Of an empty array no position is valid; any coordinates serve.
+            flat = positions[0]
+            positions = [0 * flat] * len(shape) if 0 in shape or not shape else list(np.unravel_index(flat, shape))
         owner, local = _owners(grid, positions, origin, extents)
         return _grouped(owner, local, valid, extents)
 

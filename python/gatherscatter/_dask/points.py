@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from gatherscatter._dask.chunks import check_chunk
 from gatherscatter._dask.graph import Chunks, Graph, Place, array_module, check_chunks, is_dask_array
 from gatherscatter._dask.moves import Block
 from gatherscatter._dask.operands import Operand, chunks_of_points
@@ -95,8 +96,12 @@ class Blocks:
             lazy.append((self.mask, 0))
         aligned = {d: self.grid.chunks[at] for d, at in points.aligned.items()}
         self.chunks: Chunks = chunks_of_points(points.shape, lazy, {**aligned, **self.hints}, self._most_points())
-        self.operands = [Operand(self.graph, index, self.chunks, extra) for index in points.indices]
-        self.masks = None if self.mask is None else Operand(self.graph, self.mask, self.chunks)
+        self.operands = [
+            Operand(self.graph, "index", index, self.chunks, extra, is_kept=bool(lazy)) for index in points.indices
+        ]
+        self.masks = (
+            None if self.mask is None else Operand(self.graph, "mask", self.mask, self.chunks, is_kept=bool(lazy))
+        )
         self.is_concrete = not lazy
 
     def _most_points(self) -> int:
@@ -186,6 +191,10 @@ class _Split:
     whole: bool
 
     def __call__(self, mask: Any, *indices: Any) -> dict[int, Part]:
+        op = self.grid.rule.op
+        for role, chunks in (("mask", () if mask is None else (mask,)), ("index", indices)):
+            for chunk in chunks:
+                check_chunk(op, role, chunk)
         return split(self.grid, self.origin, self.extents, self.whole, mask, *indices)
 
 

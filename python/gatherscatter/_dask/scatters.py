@@ -15,7 +15,7 @@ from gatherscatter._dask.points import Blocks, Points
 __all__ = ["scattered"]
 
 
-def scattered(points: Points, data: Any, source: Any, mask: Any, options: dict[str, Any]) -> Any:
+def scattered(points: Points, data: Any, source: Any, mask: Any, options: dict[str, Any], role: str) -> Any:
     """The Dask array of a scatter: the data with the values of `source` written.
 
     Parameters
@@ -27,12 +27,14 @@ def scattered(points: Points, data: Any, source: Any, mask: Any, options: dict[s
     mask : array of bool or None
     options : dict
         Keywords of `scatter`: how several values for one element are combined.
+    role : str
+        The argument that has the values, for errors.
     """
     graph = Graph(f"{points.rule.op}", data, points.rule, points.indices, points.axes, source, mask, options)
     blocks = Blocks(graph, points, data, mask, _hints(points, source))
-    sources = Operand(graph, source, blocks.result_chunks)
+    sources = Operand(graph, role, source, blocks.result_chunks)
     is_numbered = _is_numbered(points, blocks) or options.get("duplicates") == "error"
-    writing = Writing(points.rule.op, points.axes, options, points.shape, is_numbered)
+    writing = Writing(points.rule.op, role, points.axes, options, points.shape, is_numbered)
     slice_places = blocks.slice_places()
     selected: defaultdict[Any, list[Any]] = defaultdict(list)
     # One value in memory at known places needs no tasks of its own: the places are written into the graph.
@@ -42,7 +44,7 @@ def scattered(points: Points, data: Any, source: Any, mask: Any, options: dict[s
             block = blocks.block(each.extents, slices)
             if is_one_value and each.parts is not None:
                 for owner, part in each.parts.items():
-                    chosen = select(writing, block, each.origin, part, source)
+                    chosen = select(writing, block, each.origin, part, sources.array)
                     selected[blocks.data_place(owner, slices)].append(chosen)
                 continue
             # One task selects for all chunks of the target, so that the values are freed before others are read.
