@@ -58,6 +58,96 @@ def test_gather_with_missing_rows():
     same(gs.table.gather(ddf, [1, None], bounds="nullify"), gs.table.gather(FRAME, [1, None], bounds="nullify"))
 
 
+MIXED = pd.DataFrame(
+    {
+        "flag": [True, False, True, True, False],
+        "o": pd.Series([1, "x", None, (2,), "y"], dtype=object),
+        "words": pd.Series(list("abcde"), dtype=object),
+        "python": pd.Series(["a", None, "c", "d", "e"], dtype="string[python]"),
+        "arrow": pd.Series(["a", None, "c", "d", "e"], dtype="string[pyarrow]"),
+    }
+)
+
+
+@pytest.mark.parametrize("is_converted", [False, True])
+def test_columns_keep_their_types(is_converted):
+    """Bools beside a null row are objects in pandas; Dask makes strings of objects only in frames that it reads."""
+    with dask.config.set({"dataframe.convert-string": is_converted}):
+        ddf, other = dd.from_pandas(MIXED, npartitions=2), dd.from_pandas(MIXED.iloc[::-1], npartitions=2, sort=False)
+    frame, source = ddf.compute(scheduler="sync"), other.compute(scheduler="sync")
+    assert (frame["o"].dtype == object) != is_converted
+    for rows in ([0, 9, 1], [3, None, 0, 4]):
+        expected = gs.table.gather(frame, rows, bounds="nullify")
+        made = gs.table.gather(ddf, rows, bounds="nullify")
+        assert dict(made.dtypes) == dict(expected.dtypes)
+        same(made, expected)
+        same(gs.table.gather(ddf["flag"], rows, bounds="nullify"), expected["flag"])
+    for rows in ([4, 0, 1], da.from_array(np.array([4, 0, 1]), chunks=2)):
+        same(gs.table.gather(ddf, rows), gs.table.gather(frame, [4, 0, 1]))
+        same(gs.table.scatter(other, rows, ddf), gs.table.scatter(source, [4, 0, 1], frame))
+    mask = np.array([True, False, True, True, False])
+    same(gs.table.boolean_mask_scatter(other, ddf, mask), gs.table.boolean_mask_scatter(source, frame, mask))
+
+
+def test_bools_beside_a_missing_row():
+    ddf = dd.from_pandas(pd.DataFrame({"e": [True, False, True]}), npartitions=2)
+    made = gs.table.gather(ddf, [0, 9, 1], bounds="nullify").compute(scheduler="sync")["e"].tolist()
+    assert made[0] is True and made[2] is False and pd.isna(made[1])
+
+
+@pytest.mark.parametrize("kind", ["noted", "not noted"])
+def test_masked_chunks_are_refused(kind):
+    """Masked row numbers in memory are null; chunks would lose their masks, and are an error."""
+
+    def masked(array, chunks):
+        made = np.ma.array(array, mask=array == array[1])
+        if kind == "noted":
+            return da.from_array(made, chunks=chunks)
+        plain = da.from_array(array, chunks=chunks)
+        noted = np.empty(0, array.dtype)
+        return plain.map_blocks(lambda block: np.ma.masked_equal(block, array[1]), dtype=array.dtype, meta=noted)
+
+    ddf, rows, mask = partitioned(FRAME, (20, 30)), np.arange(8), np.arange(50) % 3 == 0
+    for chunks in (2, 5):
+        calls = (
+            lambda chunks=chunks: gs.table.gather(ddf, masked(rows, chunks)).compute(scheduler="sync"),
+            lambda chunks=chunks: gs.table.scatter(ddf, masked(rows, chunks), ddf).compute(scheduler="sync"),
+            lambda chunks=chunks: gs.table.boolean_mask_scatter(
+                {"n": 0, "t": "", "f": 1.5}, ddf, masked(mask, chunks)
+            ).compute(scheduler="sync"),
+            lambda chunks=chunks: gs.table.boolean_mask_scatter(ddf, ddf, masked(mask, chunks)),
+        )
+        for call in calls:
+            with pytest.raises(TypeError, match=r"the chunks of the ma(p|sk) are masked arrays"):
+                call()
+
+
+def test_later_writes_to_an_operand_do_not_change_the_result():
+    ddf, mask, source = partitioned(FRAME, (20, 30)), np.arange(50) % 3 == 0, FRAME[["n", "f"]].iloc[::-1].copy()
+    rows, scalars = np.array([3, 49, 0]), [-1, 0.5]
+    target, frame = ddf[["n", "f"]], FRAME[["n", "f"]]
+    lazy = da.from_array(rows, chunks=2)
+    expected = [
+        gs.table.gather(frame, rows),
+        gs.table.scatter(source, rows, frame),
+        gs.table.scatter(scalars, rows, frame),
+        gs.table.boolean_mask_scatter(source, frame, mask),
+        gs.table.boolean_mask_scatter(scalars, frame, mask),
+    ]
+    made = [
+        gs.table.gather(target, rows),
+        gs.table.scatter(source, lazy, target),
+        gs.table.scatter(scalars, lazy, target),
+        gs.table.boolean_mask_scatter(source, target, mask),
+        gs.table.boolean_mask_scatter(scalars, target, mask),
+    ]
+    rows[:], mask[:], scalars[:] = 0, False, [0, 0.0]
+    for name in ("n", "f"):
+        source.loc[:, name] = 0
+    for lazily, want in zip(made, expected, strict=True):
+        same(lazily, want)
+
+
 @pytest.mark.parametrize("round_", range(8))
 def test_scatter(round_):
     """Also with rows that are written twice: the last one in the order of the map is kept."""

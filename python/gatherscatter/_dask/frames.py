@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections import OrderedDict, defaultdict
+from copy import copy
 from functools import partial
 from itertools import accumulate
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gatherscatter import _core, table
+from gatherscatter._dask.chunks import check_chunk, rechunked
 from gatherscatter._dask.graph import check_chunks, is_dask_array
 from gatherscatter._dask.parts import Grid, Part, part_of, split
 from gatherscatter._dask.resolve import Rule
@@ -64,7 +66,7 @@ class _Rows:
                 found = f"dtype {rows.dtype} and {rows.ndim} axes"
                 raise IndexTypeError(f"{op}: the map has {found}, expected integers on one axis")
             if cuts is not None:
-                rows = rows.rechunk((cuts,))
+                rows = rechunked(op, "the map", rows, (cuts,))
             self.chunks = rows.chunks[0]
         else:
             rows, valid = _numbers(op, rows)
@@ -99,7 +101,7 @@ class _Rows:
 
 
 def _split_rows(grid: Grid, start: int, size: int, rows: Array) -> dict[int, Part]:
-    return split(grid, (start,), (size,), False, None, rows)
+    return split(grid, (start,), (size,), False, None, check_chunk(grid.rule.op, "the map", rows))
 
 
 def _numbers(op: str, rows: Any) -> tuple[Array, Array | None]:
@@ -122,7 +124,9 @@ def _meta(frame: Any) -> Any:
 
 
 def _collected(parts: list[Any], meta: Any) -> Any:
-    return importlib.import_module("dask.dataframe").from_delayed(parts, meta=meta, verify_meta=False)
+    # The parts have the types of `meta` already; Dask would make strings of all objects, such as bools beside nulls.
+    with _dask().config.set({"dataframe.convert-string": False}):
+        return importlib.import_module("dask.dataframe").from_delayed(parts, meta=meta, verify_meta=False)
 
 
 def _taken(part: Part, frame: Any) -> Any:
@@ -207,14 +211,14 @@ def scatter_frame(source: Any, rows: Any, target: Any) -> Any:
     made = _Rows(op, lengths_of(target), rows, "raise", "from_end", cuts)
     starts = list(accumulate(made.chunks, initial=0))
     choose = _dask().delayed(_chosen, pure=True)
-    write = _dask().delayed(partial(_written, source if is_scalar else None, is_scalar))
+    write = _dask().delayed(partial(_written, copy(source) if is_scalar else None, is_scalar))
     sources = source.to_delayed() if is_frame(source) else None
     chosen: defaultdict[int, list[Any]] = defaultdict(list)
     for at, count in enumerate(made.chunks):
         block = None
         if not is_scalar:
             own = slice(starts[at], starts[at] + count)
-            block = sources[at] if sources is not None else _dask().delayed(source.iloc[own])
+            block = sources[at] if sources is not None else _dask().delayed(source.iloc[own].copy())
         for owner, part in made.parts(at):
             chosen[owner].append(part if is_scalar else choose(part, block))
     return _collected([write(p, chosen[i]) for i, p in enumerate(partitions)], _meta(target))
@@ -231,7 +235,7 @@ def _first(lengths: tuple[int, ...], count: int) -> tuple[int, ...]:
 
 def _masked(source: Any, target: Any, mask: Array) -> Any:
     with thread_limit(1):
-        return table.boolean_mask_scatter(source, target, np.asarray(mask))
+        return table.boolean_mask_scatter(source, target, check_chunk("table.boolean_mask_scatter", "the mask", mask))
 
 
 def mask_scatter_frame(source: Any, target: Any, mask: Any) -> Any:
@@ -249,11 +253,15 @@ def mask_scatter_frame(source: Any, target: Any, mask: Any) -> Any:
     if mask.shape != (sum(lengths),):
         raise InvalidArgument(f"{op}: the mask has shape {mask.shape}, the target {sum(lengths)} rows")
     if is_dask_array(mask):
-        masks = list(mask.rechunk((lengths,)).to_delayed()) if sum(lengths) else [np.empty(0, bool)] * len(lengths)
+        masks = (
+            list(rechunked(op, "the mask", mask, (lengths,)).to_delayed())
+            if sum(lengths)
+            else [np.empty(0, bool)] * len(lengths)
+        )
     else:
-        masks = np.split(mask, list(accumulate(lengths))[:-1])
+        masks = np.split(mask.copy(), list(accumulate(lengths))[:-1])
     if not is_frame(source) and not hasattr(source, "iloc"):
-        write = dask.delayed(partial(_masked, source))
+        write = dask.delayed(partial(_masked, copy(source)))
         return _collected([write(p, m) for p, m in zip(partitions, masks, strict=True)], _meta(target))
     counts = dask.compute(*(dask.delayed(_trues, pure=True)(each) for each in masks))
     starts = list(accumulate(counts, initial=0))
@@ -263,13 +271,13 @@ def mask_scatter_frame(source: Any, target: Any, mask: Any) -> Any:
     if is_frame(source):
         rows = gather_frame(source, np.arange(starts[-1]), "raise", "from_end", tuple(counts)).to_delayed()
     else:
-        rows = [dask.delayed(source.iloc[a : a + n]) for a, n in zip(starts, counts, strict=False)]
+        rows = [dask.delayed(source.iloc[a : a + n].copy()) for a, n in zip(starts, counts, strict=False)]
     write = dask.delayed(_masked, pure=True)
     return _collected([write(r, p, m) for r, p, m in zip(rows, partitions, masks, strict=True)], _meta(target))
 
 
 def _trues(mask: Array) -> int:
-    return int(np.count_nonzero(mask))
+    return int(np.count_nonzero(check_chunk("table.boolean_mask_scatter", "the mask", mask)))
 
 
 def _has_null(mask: Any) -> bool:
