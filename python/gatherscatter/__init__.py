@@ -7,8 +7,9 @@ The words "gather" and "scatter" have the meaning of array indexing here, not th
 # a third slower.
 import sys as _sys
 
-from gatherscatter import compat, cuda, dask, table
-from gatherscatter._libraries.files import open
+from gatherscatter import compat, cuda, table
+from gatherscatter import dask as dask
+from gatherscatter._libraries.files import open as open
 from gatherscatter._numpy.put import place, put, put_along_axis, putmask
 from gatherscatter._numpy.repeating import repeat
 from gatherscatter._numpy.rolling import roll
@@ -28,6 +29,7 @@ from gatherscatter.errors import OutOfBoundsError
 
 _check_environment()
 
+# `open` and `dask` are public too; `import *` leaves them out, because it would replace the function and the package.
 __all__ = [
     "OutOfBoundsError",
     "Plan",
@@ -35,12 +37,10 @@ __all__ = [
     "compat",
     "compress",
     "cuda",
-    "dask",
     "explain",
     "gather",
     "gather_nd",
     "get_num_threads",
-    "open",
     "place",
     "plan",
     "progress",
@@ -63,7 +63,7 @@ __all__ = [
 ]
 
 # Public functions and classes name the module in which users find them, so pickles of them do not depend on folders.
-for _name in __all__:
+for _name in (*__all__, "open"):
     _public = globals()[_name]
     if getattr(_public, "__module__", "").startswith("gatherscatter._"):
         _public.__module__ = __name__

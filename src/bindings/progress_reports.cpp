@@ -110,6 +110,19 @@ bool end_progress(Stage stage) {
   return call_back(kProgressTotal);
 }
 
+bool check_signals() {
+  const Reports mine = reports;
+  const host::Progress progress = host::Progress::current();
+  const bool was_raised = PyErr_CheckSignals() != 0;
+  reports = mine;
+  host::Progress::current() = progress;
+  return !was_raised;
+}
+
+bool progress_is_hidden() {
+  return reports.in_callback;
+}
+
 bool progress_has_begun() {
   return reports.any;
 }

@@ -20,6 +20,13 @@ void begin_progress(Stage stage);
 bool report_progress();
 bool end_progress(Stage stage);
 
+// Runs the signal handlers of Python, which may call operators: their progress is not that of the current call. Returns
+// false if one has raised an exception.
+bool check_signals();
+
+// Whether a callback runs on this thread, in which operators report nothing.
+bool progress_is_hidden();
+
 // Whether the map of the current operator on tables has reported, so that its rows have to report their end.
 bool progress_has_begun();
 

@@ -19,7 +19,7 @@ bool& signalled() {
 
 bool interrupted() {
   // PyErr_CheckSignals reports a signal only once, so the answer is kept.
-  if (!was_signalled) was_signalled = Unlocked::locked([] { return PyErr_CheckSignals() != 0 || !report_progress(); });
+  if (!was_signalled) was_signalled = Unlocked::locked([] { return !check_signals() || !report_progress(); });
   return was_signalled;
 }
 

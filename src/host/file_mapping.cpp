@@ -104,6 +104,16 @@ bool any_absent(const std::byte* const* addresses, int count) {
   });
 }
 
+// The byte of the file behind the last byte of [first, first + bytes).
+int64_t reach_of(const MemoryMapping& mapping, const std::byte* first, int64_t bytes) {
+  const uintptr_t end = std::min(reinterpret_cast<uintptr_t>(first) + static_cast<uintptr_t>(bytes), mapping.end);
+  return mapping.offset + static_cast<int64_t>(end - mapping.begin);
+}
+
+bool reaches(const KnownMapping& known, const std::byte* first, int64_t bytes) {
+  return known.file_bytes < 0 || reach_of(known.mapping, first, bytes) <= known.file_bytes;
+}
+
 // The page faults for which this thread had to wait.
 int64_t slow_faults() {
   rusage usage{};
@@ -184,24 +194,14 @@ void forget_mappings() {
   for (KnownMapping& entry : known_of_thread().entries) entry = {};
 }
 
-void check_length(const KnownMapping& known, const std::byte* first, int64_t bytes) {
-  if (known.file_bytes < 0) return;
-  const MemoryMapping& mapping = known.mapping;
-  const uintptr_t end = std::min(reinterpret_cast<uintptr_t>(first) + static_cast<uintptr_t>(bytes), mapping.end);
-  const int64_t reach = mapping.offset + static_cast<int64_t>(end - mapping.begin);
-  if (reach <= known.file_bytes) return;
-  throw FileError("the file '" + mapping.path + "' has " + std::to_string(known.file_bytes) +
-                  " bytes, but the array is mapped from it up to byte " + std::to_string(reach) +
-                  ": the file was truncated after it was mapped");
-}
-
-void report_unreadable(const std::byte* first, int64_t bytes) {
-  forget_mappings();
+void check_length(const KnownMapping& before, const std::byte* first, int64_t bytes) {
+  if (reaches(before, first, bytes)) return;
+  forget_mappings();  // it may be another file by now, or have its length again
   const KnownMapping& known = known_mapping(first);
-  check_length(known, first, bytes);
-  throw FileError(
-      "a page of the mapped file '" + known.mapping.path +
-      "' cannot be read or written: its disk is full or reports an error, or the file was truncated for a moment");
+  if (reaches(known, first, bytes)) return;
+  throw FileError("the file '" + known.mapping.path + "' has " + std::to_string(known.file_bytes) +
+                  " bytes, but the array is mapped from it up to byte " + std::to_string(reach_of(known.mapping, first, bytes)) +
+                  ": the file was truncated after it was mapped");
 }
 
 bool is_cold(KnownMapping& known, const std::byte* const* addresses, int count) {

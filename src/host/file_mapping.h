@@ -28,8 +28,8 @@ MemoryMapping mapping_at(const std::byte* address);
 // The same from the text of /proc/self/maps.
 MemoryMapping mapping_in(const std::string& maps, uintptr_t address);
 
-// A mapping as a thread saw it at most kKnownFor ago. One that has changed since costs time and nothing else, because
-// advice about memory that is no file does nothing.
+// A mapping as a thread saw it at most kKnownFor ago. Advice about memory that is no file any more does nothing, and an
+// error for a file that is too short is preceded by another look.
 inline constexpr int64_t kKnownFor = 50'000'000;  // ns
 struct KnownMapping {
   MemoryMapping mapping;
@@ -49,9 +49,6 @@ void forget_mappings();  // those of the calling thread
 
 // Throws FileError if the file no longer reaches the end of [first, first + bytes): an access would end the process.
 void check_length(const KnownMapping& known, const std::byte* first, int64_t bytes);
-
-// Throws FileError for a page that could not be read while a BusGuard watched the mapping.
-[[noreturn]] void report_unreadable(const std::byte* first, int64_t bytes);
 
 // Whether the page of one of `count` addresses is not in memory. Where the system does not tell, reads a byte of each
 // up to the first one for which the thread had to wait. If there is none, the mapping is taken to be resident for

@@ -150,7 +150,7 @@ class Pool {
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
-    sigdelset(&all, SIGBUS);  // a fault of the helper itself; blocked, it would end the process (bus_guard.h)
+    sigdelset(&all, SIGBUS);  // a fault of the helper itself, which Python's faulthandler reports
     pthread_sigmask(SIG_SETMASK, &all, &before);
     try {
       handles_.reserve(static_cast<std::size_t>(wanted));

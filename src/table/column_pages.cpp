@@ -33,17 +33,10 @@ ColumnPages::ColumnPages(const SmallVector<Bytes, 2>& memory) {
     may_be_cold_ |= known.may_be_cold();
     const auto same = [&](const File& file) { return file.mapping.begin == known.mapping.begin; };
     auto file = std::find_if(files_.begin(), files_.end(), same);
-    if (file == files_.end()) file = files_.insert(file, {known.mapping, piece.first, piece.first, nullptr, nullptr});
+    if (file == files_.end()) file = files_.insert(file, {known.mapping, piece.first, piece.first, nullptr});
     file->low = std::min(file->low, piece.first);
     file->high = std::max(file->high, piece.first + piece.count);
     file_of_[file_of_.size() - 1] = static_cast<int>(file - files_.begin());
-  }
-  for (File& file : files_) file.guard = std::make_unique<host::BusGuard>(file.low, file.high - file.low);
-}
-
-void ColumnPages::check() const {
-  for (const File& file : files_) {
-    if (file.guard->has_failed()) host::report_unreadable(file.low, file.high - file.low);
   }
 }
 
@@ -76,7 +69,7 @@ void ColumnPages::request_lists(const Sharing& sharing) const {
   }
 }
 
-ColumnPages request_items(const Sharing& sharing, const Pieces& pieces, const SmallVector<const std::byte*, 2>& base,
+void request_items(const Sharing& sharing, const Pieces& pieces, const SmallVector<const std::byte*, 2>& base,
                           int64_t width, const Picks& picks) {
   SmallVector<Bytes, 2> memory;
   for (int p = 0; p < pieces.size(); ++p) memory.push_back({base[p], pieces[p].length * width});
@@ -84,7 +77,6 @@ ColumnPages request_items(const Sharing& sharing, const Pieces& pieces, const Sm
   pages.request(sharing, picks, [&](int32_t piece, int64_t start, int64_t length) {
     return Bytes{base[piece] + start * width, length * width};
   });
-  return pages;
 }
 
 }  // namespace gs::table

@@ -5,7 +5,6 @@
 #include <memory>
 #include <vector>
 
-#include "host/bus_guard.h"
 #include "host/file_mapping.h"
 #include "host/page_list.h"
 #include "table/picks.h"
@@ -20,15 +19,11 @@ struct Bytes {
   int64_t count = 0;
 };
 
-// The pieces of a column that lie in mapped files. While an object of this class exists, pages that cannot be read hold
-// zeros (see BusGuard).
+// The pieces of a column that lie in mapped files.
 class ColumnPages {
  public:
   // `memory`: the bytes of each piece. Throws FileError if a file has been truncated.
   explicit ColumnPages(const SmallVector<Bytes, 2>& memory);
-
-  // Throws FileError if a page could not be read since this object was made.
-  void check() const;
 
   // Asks for the pages of locate(piece, start, length), the bytes of a run of rows, for all runs of `picks`. Asks for
   // nothing if the pages are in memory, or take more memory than they may.
@@ -53,7 +48,6 @@ class ColumnPages {
     host::MemoryMapping mapping;
     const std::byte* low;
     const std::byte* high;
-    std::unique_ptr<host::BusGuard> guard;
     std::unique_ptr<host::PageList> pages;
   };
 
@@ -83,15 +77,15 @@ class ColumnPages {
   SmallVector<int, 2> file_of_;  // of each piece; -1: memory without a file, or pages that are in memory
 };
 
-// These three ask for pages; the caller keeps what they return until it has read them, and then calls `check`.
+// These three throw FileError if a file has been truncated.
 
-// Those of the items of `width` bytes of all rows; `base` is the address of row 0 of each piece.
-ColumnPages request_items(const Sharing& sharing, const Pieces& pieces, const SmallVector<const std::byte*, 2>& base,
+// Asks for the pages of the items of `width` bytes of all rows; `base` is the address of row 0 of each piece.
+void request_items(const Sharing& sharing, const Pieces& pieces, const SmallVector<const std::byte*, 2>& base,
                           int64_t width, const Picks& picks);
 
 // Those of the offsets of all rows.
 template <class Offset>
-ColumnPages request_offsets(const Sharing& sharing, const Pieces& pieces, const SmallVector<Ends, 2>& ends,
+void request_offsets(const Sharing& sharing, const Pieces& pieces, const SmallVector<Ends, 2>& ends,
                             const Picks& picks) {
   constexpr int64_t kWidth = sizeof(Offset);
   SmallVector<Bytes, 2> memory;
@@ -100,12 +94,11 @@ ColumnPages request_offsets(const Sharing& sharing, const Pieces& pieces, const 
   pages.request(sharing, picks, [&](int32_t piece, int64_t start, int64_t length) {
     return Bytes{ends[piece].data + start * kWidth, (length + 1) * kWidth};
   });
-  return pages;
 }
 
 // Those of the items between the offsets of all rows. Offsets that are out of order are found later.
 template <class Offset>
-ColumnPages request_spans(const Sharing& sharing, const SmallVector<Ends, 2>& ends,
+void request_spans(const Sharing& sharing, const SmallVector<Ends, 2>& ends,
                           const SmallVector<const std::byte*, 2>& sources, int64_t item, const Picks& picks) {
   SmallVector<Bytes, 2> memory;
   for (int p = 0; p < ends.size(); ++p) {
@@ -118,7 +111,6 @@ ColumnPages request_spans(const Sharing& sharing, const SmallVector<Ends, 2>& en
     if (disorder(ends[piece], from, to) < 0) return Bytes{};
     return Bytes{sources[piece] + static_cast<int64_t>(from) * item, static_cast<int64_t>(to - from) * item};
   });
-  return pages;
 }
 
 }  // namespace gs::table

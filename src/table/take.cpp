@@ -163,7 +163,7 @@ Buffer RowTaker::items(const SmallVector<const std::byte*, 2>& base, const Piece
   if (width == 0) return fresh.buffer;
   int64_t source_bytes = 0;
   for (const Piece& piece : pieces) source_bytes += piece.length * width;
-  const ColumnPages pages = request_items(sharing_, pieces, base, width, picks);
+  request_items(sharing_, pieces, base, width, picks);
   const bool far = source_bytes > near_bytes_ && width <= kMostAhead;
   const bool stream = picks.count * width >= stream_bytes_;
   const int64_t least = std::clamp<int64_t>(kLeastBytes / width, 1, kLeastRows);
@@ -190,7 +190,6 @@ Buffer RowTaker::items(const SmallVector<const std::byte*, 2>& base, const Piece
       prefetch_bytes(base[piece] + start * width, std::min(length * width, kMostAhead));
     });
   });
-  pages.check();
   return fresh.buffer;
 }
 

@@ -238,7 +238,7 @@ ResultOffsets find_lengths(const Sharing& sharing, const Type& type, const Piece
     using Offset = decltype(kind);
     store(lengths.offsets.data, 0, Offset{0});
     const SmallVector<Ends, 2> ends = ends_of<Offset>(pieces);
-    const ColumnPages pages = request_offsets<Offset>(sharing, pieces, ends, picks);
+    request_offsets<Offset>(sharing, pieces, ends, picks);
     parallel_for(sharing, lengths.blocks, 1, kLeastBlocks, [&](int64_t first, int64_t last) {
       for (int64_t b = first; b < last; ++b) {
         const int64_t begin = b * kBlockRows;
@@ -253,7 +253,6 @@ ResultOffsets find_lengths(const Sharing& sharing, const Type& type, const Piece
         lengths.base[b] = total;
       }
     });
-    pages.check();
   });
   if (wrong) refuse_offsets(type);
   lengths.total = accumulate(lengths.base, lengths.blocks);
@@ -331,7 +330,7 @@ Buffer RowTaker::spans(const Type& type, const Pieces& pieces, const SmallVector
     const SmallVector<Ends, 2> ends = ends_of<Offset>(pieces);
     int64_t source_bytes = 0;
     for (const Ends& piece : ends) source_bytes += (piece.high - piece.low) * item;
-    const ColumnPages pages = request_spans<Offset>(sharing_, ends, sources, item, picks);
+    request_spans<Offset>(sharing_, ends, sources, item, picks);
     const Copier<Offset> copier(sharing_.backend.columns(), ends, sources, item, picks, words_of(out.validity),
                                 lengths.starts.get(), source_bytes > near_bytes_,
                                 lengths.total * item >= stream_bytes_);
@@ -342,7 +341,6 @@ Buffer RowTaker::spans(const Type& type, const Pieces& pieces, const SmallVector
         if (!copier.copy(begin, end, lengths.base[b], lengths.offsets.data, bytes.data)) wrong = true;
       }
     });
-    pages.check();
   });
   if (wrong) refuse_offsets(type);
   out.first = lengths.offsets.buffer;

@@ -1,6 +1,7 @@
 """open: what it maps is what NumPy loads, and each file that cannot be mapped has an error of its own."""
 
 import inspect
+import os
 import pickle
 import warnings
 from pathlib import Path
@@ -97,7 +98,7 @@ def test_files_that_cannot_be_mapped(tmp_path):
     refused(r"^open: '.*x\.csv' begins with b'1,2,3\\n'; an \.npy file begins with b'\\x93NUMPY'", text)
     empty = tmp_path / "empty"
     empty.write_bytes(b"")
-    refused("begins with b''", empty)
+    refused("is empty", empty)
     pickled = tmp_path / "pickle"
     pickled.write_bytes(pickle.dumps([1, 2]))
     refused("an .npy file begins with", pickled)
@@ -146,3 +147,33 @@ def test_name_and_pickle():
     assert gs.open.__module__ == "gatherscatter"
     assert pickle.loads(pickle.dumps(gs.open)) is gs.open
     assert list(inspect.signature(gs.open).parameters) == ["path", "dtype", "shape", "offset", "mode"]
+
+
+@pytest.mark.parametrize("mode", ["r", "r+", "c"])
+def test_an_empty_file_stays_empty(tmp_path, mode):
+    path = tmp_path / "x"
+    path.touch()
+    with pytest.raises(ValueError, match="is empty; an empty file cannot be mapped"):
+        gs.open(path, dtype="u1", mode=mode)
+    assert path.stat().st_size == 0
+
+
+def test_a_pipe_is_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ValueError, match="is not a regular file"):
+        gs.open(tmp_path / "pipe", dtype="u1")
+
+
+@pytest.mark.parametrize("text", ["{", "{'descr': '<f4', 'fortran_order': False, 'shape': (True,), }", "(" * 300])
+def test_headers_that_numpy_cannot_read(tmp_path, text):
+    header = text.ljust(117).encode() + b"\n"
+    (tmp_path / "x.npy").write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(64))
+    with pytest.raises(ValueError, match=r"open: the header of .*x\.npy'"):
+        gs.open(tmp_path / "x.npy")
+
+
+@pytest.mark.parametrize("shape", [(1 << 70, 0), (1 << 62, 1 << 62, 0), (1 << 40, 1 << 40)])
+def test_shapes_beyond_the_address_space(tmp_path, shape):
+    (tmp_path / "x").write_bytes(bytes(8))
+    with pytest.raises(ValueError, match="has more bytes than an array can have"):
+        gs.open(tmp_path / "x", dtype="u1", shape=shape)

@@ -69,9 +69,11 @@ LAYERS = {
     "_ops": {"_libraries", "_values", "_settings"},
     "_numpy": {"_libraries", "_values", "_ops"},
     "_settings": {"_values", "_version"},
-    "_table": {"_libraries"},
+    "_table": {"_libraries", "_ops", "_settings"},
     "table": {"_table", "_ops"},
     "cuda": {"_libraries"},
+    "_torch": {"_libraries", "_values", "_ops", "_numpy", "_settings"},
+    "_dask": {"_libraries", "_values", "_ops", "_numpy", "_settings", "table"},
     "compat": {"_libraries", "_values", "_ops", "_settings", "_table"},
     "errors": set(),
 }
@@ -94,3 +96,10 @@ def test_modules_import_lower_layers_only():
 def test_operators_have_a_runnable_example():
     for name in ("gather", "tile_gather", "take", "take_along_axis", "plan", "explain"):
         assert ">>>" in inspect.getdoc(getattr(gs, name)), name
+
+
+def test_a_star_import_keeps_what_python_and_others_call_so():
+    names = {}
+    exec("from gatherscatter import *", names)
+    assert "open" not in names and "dask" not in names
+    assert gs.open.__module__ == "gatherscatter" and inspect.ismodule(gs.dask)

@@ -3,6 +3,7 @@
 import asyncio
 import fcntl
 import os
+import signal
 import struct
 import subprocess
 import sys
@@ -178,6 +179,43 @@ def test_operators_inside_of_the_callback(data):
         expected = gs.take(*data)
     assert seen == sorted(seen) and seen[-1] == 1000
     assert len(expected) == len(data[1])
+
+
+def test_frames_inside_of_the_callback_report_nothing(data, monkeypatch):
+    from gatherscatter._settings import progress
+
+    monkeypatch.setattr(progress, "SILENT", 0.0)
+    frame, depth = pd.DataFrame({"a": np.zeros(100_000), "b": np.zeros(100_000)}), []
+
+    def callback(done, total):
+        assert not depth
+        depth.append(done)
+        gs.table.gather(frame, np.zeros(100_000, int))
+        depth.pop()
+
+    with gs.thread_limit(1), gs.progress(callback):
+        gs.take(*data)
+        gs.table.gather(frame, np.zeros(100_000, int))
+
+
+def test_a_signal_handler_does_not_begin_the_call_anew(data):
+    seen = []
+
+    def handler(number, frame):
+        gs.take(np.arange(100_000), np.zeros(100_000, int))
+        seen.append("signal")
+
+    before = signal.signal(signal.SIGALRM, handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    try:
+        with gs.thread_limit(1), gs.progress(lambda done, total: seen.append(done)):
+            gs.take(*data)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    numbers = [number for number in seen if number != "signal"]
+    assert "signal" in seen
+    assert numbers == sorted(numbers) and numbers[-1] == 1000
 
 
 def test_tables_in_files(tmp_path, monkeypatch):

@@ -394,3 +394,41 @@ def test_other_operators_name_their_next_step(tmp_path):
 def test_bytes_paths_are_no_tables(tmp_path):
     with pytest.raises(TypeError):
         gs.table.gather(os.fsencode(one_file(tmp_path)), [0])
+
+
+def test_values_of_a_partition_replace_those_of_its_file(tmp_path):
+    for format, write in (("parquet", pq.write_table), ("feather", pa.feather.write_feather)):
+        for key in (1, 2):
+            folder = tmp_path / format / f"k={key}"
+            folder.mkdir(parents=True)
+            write(pa.table({"a": [1, 2], "k": pa.array([7, 7], pa.int32())}), str(folder / f"x.{format}"))
+        source = ds.dataset(tmp_path / format, format=format, partitioning="hive")
+        expected = source.to_table().take([3, 0])
+        assert gs.table.gather(source, [3, 0]).equals(expected)
+        assert expected["k"].to_pylist() == [2, 1]
+
+
+def test_files_are_open_one_at_a_time(tmp_path):
+    resource = pytest.importorskip("resource")
+    paths = [tmp_path / f"{n}.arrow" for n in range(80)]
+    for n, path in enumerate(paths):
+        pa.feather.write_feather(pa.table({"a": [n]}), str(path), compression="uncompressed")
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    used = max(int(name) for name in os.listdir("/proc/self/fd")) + 1
+    resource.setrlimit(resource.RLIMIT_NOFILE, (used + 30, before[1]))
+    try:
+        assert gs.table.gather(paths, [79, 3])["a"].to_pylist() == [79, 3]
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+@pytest.mark.parametrize("name", ["s3://bucket/x.parquet", "file:///x.parquet", ""])
+def test_names_that_are_not_paths(name):
+    with pytest.raises(InvalidArgument, match=r"is not a path of a file here: open it as pyarrow\.dataset"):
+        gs.table.gather(name, [0])
+
+
+def test_pipes_are_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InvalidArgument, match="is not a regular file"):
+        gs.table.gather(tmp_path / "pipe", [0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import math
 import os
+import stat
 from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
@@ -79,8 +80,13 @@ def open(
     if mode not in get_args(Mode):
         raise ValueError(f"open: mode={mode!r}; expected 'r' (read), 'r+' (read and write) or 'c' (copy-on-write)")
     start = _size_of("offset", offset)
+    kind = stat.S_IFMT(os.stat(name).st_mode)
+    if kind not in (stat.S_IFREG, stat.S_IFDIR):  # a pipe would be waited for, and a folder has an error of the system
+        raise ValueError(f"open: {name!r} is not a regular file, so it cannot be mapped as an array")
     with builtins.open(name, "rb") as file:
         size = os.fstat(file.fileno()).st_size
+        if size == 0:
+            raise ValueError(f"open: {name!r} is empty; an empty file cannot be mapped")
         is_npy = file.read(len(MAGIC)) == MAGIC
         if dtype is None:
             if shape is not None or start != 0:
@@ -119,14 +125,18 @@ def _check_npy(name: str, file: Any, size: int) -> None:
         # Version 3 differs from 2 in the encoding of field names alone, which have no influence on the length.
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, _, dtype = read(file)
-    except ValueError as error:
+    except Exception as error:  # NumPy parses the header as Python code, whose errors are of many types
         raise ValueError(f"open: the header of {name!r} cannot be read: {error}") from None
+    if not all(type(extent) is int and extent >= 0 for extent in shape):
+        raise ValueError(f"open: the header of {name!r} has shape {shape}; expected integers of 0 or more")
     if dtype.hasobject:
         raise ValueError(f"open: {name!r} holds pickled objects of dtype {dtype}; such an array cannot be mapped")
     _check_size(name, size, file.tell(), shape, dtype)
 
 
 def _check_size(name: str, size: int, offset: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    if math.prod(extent or 1 for extent in shape) * dtype.itemsize >= 1 << 63:
+        raise ValueError(f"open: shape {shape} of {dtype} has more bytes than an array can have")
     needed = offset + math.prod(shape) * dtype.itemsize
     if size < needed:
         raise ValueError(

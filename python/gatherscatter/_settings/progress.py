@@ -126,17 +126,17 @@ class Steps:
         """The block of the call: the callback of its context is that of the steps."""
         blocks = _core.progress_blocks.get()
         open_blocks = [block for block in blocks if block]
-        self.callback = open_blocks[-1][0] if open_blocks else None
+        self.callback = open_blocks[-1][0] if open_blocks and not _core.progress_is_hidden() else None
         if self.callback is None:
             yield
             return
         token = _core.progress_blocks.set((*blocks, [None]))
         try:
             yield
+            if self.any:
+                self.callback(TOTAL, TOTAL)
         finally:
             _core.progress_blocks.reset(token)
-        if self.any:
-            self.callback(TOTAL, TOTAL)
 
     def next(self) -> None:
         """A step is done."""

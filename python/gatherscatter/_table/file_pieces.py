@@ -24,7 +24,9 @@ def reading(op: str, what: str) -> Iterator[None]:
     except (MemoryError, FileNotFoundError, PermissionError):
         raise
     except (pa.ArrowException, OSError) as error:
-        raise OSError(f"{op}: {what} cannot be read: {error}") from error
+        text = f"{op}: {what} cannot be read: {error}"
+        number = getattr(error, "errno", None)
+        raise (OSError(text) if number is None else OSError(number, text)) from error
 
 
 class Piece(ABC):
@@ -92,27 +94,26 @@ class GroupOfFile(Piece):
 class Batch(Piece):
     """A record batch of an IPC file. A local file is mapped, so that only compressed buffers become memory."""
 
-    def __init__(self, reader: Any, at: int, rows: int, lock: threading.Lock, wanted: Any, path: str) -> None:
-        self.reader, self.at, self.rows, self.lock, self.wanted = reader, at, rows, lock, wanted
-        self.name = f"record batch {at} of {path or 'a buffer'}"
+    def __init__(self, fragment: Any, at: int, rows: int, wanted: Any, parallel: bool) -> None:
+        self.fragment, self.at, self.rows, self.wanted, self.parallel = fragment, at, rows, wanted, parallel
+        self.name = f"record batch {at} of {fragment.path or 'a buffer'}"
 
     @classmethod
     def of_file(cls, fragment: Any, wanted: Any, threads: int) -> Iterator[Batch]:
         schema = fragment.physical_schema
         parallel = threads >= pa.cpu_count()
-        reader = _ipc_reader(fragment, [schema.get_field_index(name) for name in wanted.names], parallel)
         # The number of rows comes with the columns only, so the shortest column of the file is read for it.
         fixed = [at for at, field in enumerate(schema) if _bits(field.type) is not None]
         first = min(fixed, key=lambda at: _bits(schema.field(at).type) or 0) if fixed else 0
         counter = _ipc_reader(fragment, [first] if len(schema) else [], parallel)
-        lock = threading.Lock()
         for at in range(counter.num_record_batches):
-            yield cls(reader, at, counter.get_batch(at).num_rows, lock, wanted, fragment.path)
+            yield cls(fragment, at, counter.get_batch(at).num_rows, wanted, parallel)
 
     def tables(self, columns: Sequence[int]) -> Iterable[Any]:
-        with self.lock:
-            batch = self.reader.get_batch(self.at)
+        # The file is opened here, so that a data set of many files never has all of them open.
         names = [self.wanted.field(at).name for at in columns]
+        fields = [self.fragment.physical_schema.get_field_index(name) for name in names]
+        batch = _ipc_reader(self.fragment, fields, self.parallel).get_batch(self.at)
         return (pa.Table.from_batches([batch]).select(names),)
 
 

@@ -14,7 +14,7 @@ from gatherscatter._table.column_names import places_of
 from gatherscatter._table.file_pieces import Batch, Group, GroupOfFile, Piece, Stream, reading
 from gatherscatter._table.paths import format_of, is_of_pyarrow
 from gatherscatter._table.workers import each
-from gatherscatter.errors import InvalidArgument
+from gatherscatter.errors import InvalidArgument, shown
 
 __all__ = ["Files", "open_files"]
 
@@ -76,7 +76,14 @@ def _of_parquet_file(op: str, file: Any, columns: Any, threads: int) -> Files:
 def _dataset(op: str, source: Any) -> Any:
     """A data set of the files at some paths, whose format is read from their first bytes."""
     given = [source] if isinstance(source, (str, os.PathLike)) else list(source)
-    paths = [Path(os.fsdecode(path)).expanduser() for path in given]
+    names = [os.fsdecode(path) for path in given]
+    for name in names:
+        if not name or "://" in name:
+            raise InvalidArgument(
+                f"{op}: {shown(name)} is not a path of a file here: open it as pyarrow.dataset.dataset(...), "
+                "and give that"
+            )
+    paths = [Path(name).expanduser() for name in names]
     formats = {format_of(op, path): path for path in paths}
     if len(formats) > 1:
         (one, first), (other, second) = list(formats.items())[:2]
@@ -109,6 +116,13 @@ def _pieces(fragment: Any, whole: Any, wanted: Any, threads: int) -> Iterable[Pi
 
 
 def _has(fragment: Any, wanted: Any) -> bool:
-    """Whether the file itself has the columns, in their types, so that its record batches need no scanner."""
+    """Whether the file itself has the columns, in their types, so that its record batches need no scanner.
+
+    A column by which the data set is partitioned has the value of the partition, whatever the file holds.
+    """
     own = fragment.physical_schema
-    return all(own.names.count(field.name) == 1 and own.field(field.name).type == field.type for field in wanted)
+    keys = importlib.import_module("pyarrow.dataset").get_partition_keys(fragment.partition_expression)
+    return all(
+        field.name not in keys and own.names.count(field.name) == 1 and own.field(field.name).type == field.type
+        for field in wanted
+    )

@@ -42,6 +42,8 @@ def format_of(op: str, path: Path) -> str:
             f"{op}: {path} is a folder: open it as pyarrow.dataset.dataset({shown(str(path))}, format=..., "
             "partitioning=...), and give that"
         )
+    if path.exists() and not path.is_file():
+        raise InvalidArgument(f"{op}: {path} is not a regular file")
     with path.open("rb") as file:
         start = file.read(8)
     for magic, name in FORMATS.items():

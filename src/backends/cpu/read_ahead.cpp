@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "core/point.h"
-#include "host/bus_guard.h"
 #include "host/page_list.h"
+#include "host/progress.h"
 #include "host/thread_pool.h"
 
 namespace gs::cpu {
@@ -64,7 +64,7 @@ Outcome walk(const Plan& plan, const Buffers& buffers, const RunOptions& options
   return host::run_task(threads, task) ? Outcome::done : Outcome::interrupted;
 }
 
-// Runs a plan part by part. The pages of a part are asked for before the part in front of it moves, so that the disk
+// Runs a plan part by part. The pages of a part are asked for before the part before it moves, so that the disk
 // reads meanwhile.
 class PartByPart {
  public:
@@ -131,8 +131,10 @@ Outcome run_on_file(host::KnownMapping& known, const Plan& plan, const Buffers& 
   if (!is_cold) return move(context, plan, buffers, options);
   const int64_t most = budget == kHostBudget ? host::page_budget() : budget;
   host::PageList pages = list_of(plan, buffers, most);
+  host::ProgressParts steps(2);
   const Outcome walked = walk(plan, buffers, options, pages);
   if (walked != Outcome::done) return walked;
+  steps.next();
   if (pages.bytes() <= most) {
     return pages.request(options.interrupted) ? move(context, plan, buffers, options) : Outcome::interrupted;
   }
@@ -154,10 +156,7 @@ Outcome read_ahead(const Plan& plan, const Buffers& buffers, const RunOptions& o
   const Span span = indexed_span(plan);
   const std::byte* const first = buffers.indexed + span.low;
   host::check_length(*known, first, span.high - span.low);
-  const host::BusGuard guard(first, span.high - span.low);
-  const Outcome outcome = run_on_file(*known, plan, buffers, options, parts, budget, move, context);
-  if (guard.has_failed()) host::report_unreadable(first, span.high - span.low);
-  return outcome;
+  return run_on_file(*known, plan, buffers, options, parts, budget, move, context);
 }
 
 bool read_ahead_small(const Plan& plan, const Buffers& buffers, bool (*move)(const void* context),
@@ -168,14 +167,13 @@ bool read_ahead_small(const Plan& plan, const Buffers& buffers, bool (*move)(con
   const std::byte* const first = buffers.indexed + span.low;
   try {
     host::check_length(*known, first, span.high - span.low);
-    const host::BusGuard guard(first, span.high - span.low);
     const PlanView view = view_of(plan, buffers);
     if (known->may_be_cold() && has_cold_points(*known, view)) {
       host::PageList pages(first, span.high - span.low, 0);
       add_pages({view, &pages, view.count}, 0, view.count);
       pages.request(nullptr);
     }
-    return move(context) && !guard.has_failed();
+    return move(context);
   } catch (const std::exception&) {  // of the file or of memory: a large call reports it
     return false;
   }

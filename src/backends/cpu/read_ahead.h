@@ -21,8 +21,8 @@ inline bool is_worth_a_lookup(const Plan& plan) {
 }
 
 // Runs move(plan, buffers, options), which returns an Outcome, on the whole plan or part by part, each after a request
-// of its pages. `budget`: bytes that the pages may take. Throws FileError if the file has been truncated, before the
-// first move if that was before the call, or if it cannot be read.
+// of its pages. `budget`: bytes that the pages may take. Throws FileError before the first move if the file has been
+// truncated.
 using MoveParts = Outcome (*)(const void* context, const Plan& plan, const Buffers& buffers, const RunOptions& options);
 Outcome read_ahead(const Plan& plan, const Buffers& buffers, const RunOptions& options, Parts parts, int64_t budget,
                    MoveParts move, const void* context);
@@ -40,7 +40,7 @@ Outcome run_with_pages(const Plan& plan, const Buffers& buffers, const RunOption
 }
 
 // Runs a small plan as move(), which returns whether it has moved all points, after a request of all of its pages on
-// the calling thread. Returns false as well if the file cannot be read: the call then runs as a large one, which
+// the calling thread. Returns false as well if the file has been truncated: the call then runs as a large one, which
 // throws.
 bool read_ahead_small(const Plan& plan, const Buffers& buffers, bool (*move)(const void* context),
                       const void* context) noexcept;

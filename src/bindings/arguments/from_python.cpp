@@ -201,11 +201,12 @@ void locate_tensor(Operand& operand) {
 
 // Unpacks what gatherscatter._libraries.adopt returned for an object whose type the binding does not read itself.
 void unpack_adopted(Operand& operand) {
-  static PyObject* const adapter_type =
-      python_part("gatherscatter._libraries.device_adapter", "DeviceAdapter").release().ptr();
-  static PyObject* const values_type =
-      python_part("gatherscatter._libraries.of_python", "LiteralArray").release().ptr();
-  static PyObject* const wide_type = python_part("gatherscatter._libraries.of_python", "BigIntegers").release().ptr();
+  static PyObject* adapter = nullptr;
+  static PyObject* values = nullptr;
+  static PyObject* wide = nullptr;
+  PyObject* const adapter_type = kept_part(adapter, "gatherscatter._libraries.device_adapter", "DeviceAdapter");
+  PyObject* const values_type = kept_part(values, "gatherscatter._libraries.of_python", "LiteralArray");
+  PyObject* const wide_type = kept_part(wide, "gatherscatter._libraries.of_python", "BigIntegers");
   if (reinterpret_cast<PyObject*>(Py_TYPE(operand.object.ptr())) == values_type) {
     operand.object = operand.object.attr("array");
     operand.is_value = true;
@@ -321,7 +322,8 @@ void adopt(py::handle op, Role role, py::handle object, Operand& operand) {
     locate_tensor(operand);
     return;
   } else {
-    static PyObject* const hook = python_part("gatherscatter._libraries.adopt", "adopt").release().ptr();
+    static PyObject* adopt = nullptr;
+    PyObject* const hook = kept_part(adopt, "gatherscatter._libraries.adopt", "adopt");
     const py::object word = py::str(role_name(role));
     const auto answer = py::reinterpret_steal<py::object>(
         call_python([&] { return PyObject_CallFunctionObjArgs(hook, op.ptr(), word.ptr(), object.ptr(), nullptr); }));
@@ -365,6 +367,14 @@ py::object as_opaque_ndarray(const ArrayView& view) {
 
 py::object python_part(const char* module, const char* name) {
   return py::module_::import(module).attr(name);
+}
+
+PyObject* kept_part(PyObject*& place, const char* module, const char* name) {
+  if (place == nullptr) {
+    py::object made = python_part(module, name);  // may run other threads, which may keep it meanwhile
+    if (place == nullptr) place = made.release().ptr();
+  }
+  return place;
 }
 
 }  // namespace gs

@@ -66,5 +66,8 @@ py::object as_opaque_ndarray(const ArrayView& view);
 
 // The attribute `name` of a Python module, for the parts of the binding that are written in Python.
 py::object python_part(const char* module, const char* name);
+// The same, kept at `place` from the first call on. A static variable that is initialised by an import would let two
+// threads wait for each other: one imports without the GIL, the other one waits for the variable with it.
+PyObject* kept_part(PyObject*& place, const char* module, const char* name);
 
 }  // namespace gs

@@ -48,7 +48,8 @@ BoundCall& self_of(PyObject* object) {
 // Runs a call that torch has to know of: it records gradients, traces, or resolves lazy bits. Returns NotImplemented
 // for a call that is none of these, or that torch has no rule for.
 py::object run_by_torch(const BoundCall& call) {
-  static PyObject* const route = python_part("gatherscatter._torch.route", "route").release().ptr();
+  static PyObject* kept = nullptr;
+  PyObject* const route = kept_part(kept, "gatherscatter._torch.route", "route");
   const OperatorRequest& request = call.request;
   const RawOperands raw = call.operands();
   const auto word = [](const char* text) {
