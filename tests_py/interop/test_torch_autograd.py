@@ -278,6 +278,115 @@ def test_jacobians_and_hessians(reduce):
     assert torch.allclose(torch.func.hessian(loss)(s), torch.autograd.functional.hessian(loss, s))
 
 
+TRANSFORMED = {
+    "grad": lambda f: lambda x, v: torch.func.grad(lambda *both: f(*both).sum(), (0, 1))(x, v),
+    "jvp": lambda f: lambda x, v: torch.func.jvp(f, (x, v), (v, x)),
+    "vmap": lambda f: lambda x, v: torch.func.vmap(f)(torch.stack([x, v]), torch.stack([v, x])),
+    "functionalize": torch.func.functionalize,
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("transform", TRANSFORMED)
+@pytest.mark.parametrize("name", WRITES)
+def test_writes_inside_a_transform(name, transform):
+    def written(x, v):
+        y = x * 2
+        WRITES[name](y, v)
+        return y * y * v
+
+    def composed(x, v):
+        return torch.cat([v[:2], 2 * x[2:]]) ** 2 * v
+
+    x, v = torch.arange(1.0, 5.0), torch.full((4,), 3.0)
+    own, expected = (TRANSFORMED[transform](function)(x, v) for function in (written, composed))
+    torch.testing.assert_close(own, expected)
+
+
+def test_a_batch_is_not_written_to_a_tensor_without_one():
+    x = torch.zeros(4)
+    with pytest.raises(RuntimeError, match="vmap: inplace"):
+        torch.func.vmap(lambda v: gs.put(x, [0], v))(torch.ones(3))
+    assert x.tolist() == [0] * 4
+
+
+def four_true():
+    return torch.ones(2, 2, dtype=torch.bool)
+
+
+PAIR = torch.tensor([0, 1])
+WRONG_MEMBERS = {
+    "axis": (lambda x, i: gs.gather(x, -2, i), (0, None), "axis -2 is out of bounds for array of dimension 1"),
+    "axis of both": (lambda x, i: gs.gather(x, -2, i), (0, 0), "axis -2 is out of bounds for array of dimension 1"),
+    "axis of slices": (lambda x, i: gs.take(x, i, axis=-2), (0, None), "axis -2 is out of bounds"),
+    "axis of a scatter": (lambda x, i: gs.scatter(x, -2, i, x[:2]), (0, None), "axis -2 is out of bounds"),
+    "source": (lambda x, i: gs.scatter(x, 0, i, torch.ones(2, 2)), (0, None), r"src of shape \(2, 2\)"),
+    "mask": (lambda x, i: gs.gather(x, 0, i, mask=four_true()), (0, None), r"mask of shape \(2, 2\)"),
+    "mask of a scatter": (lambda x, i: gs.scatter(x, 0, i, x[:2], mask=four_true()), (0, None), "mask of shape"),
+    "fill value": (lambda x, i: gs.gather(x, 0, i, bounds="fill", fill_value=x[:1]), (0, None), "fill_value"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_MEMBERS)
+def test_vmap_refuses_what_a_call_of_one_member_refuses(name):
+    function, dims, words = WRONG_MEMBERS[name]
+    x, i = torch.zeros(2, 4), PAIR if dims[1] is None else torch.stack([PAIR, PAIR])
+    with pytest.raises(ValueError, match=words) as expected:
+        function(x[0], PAIR)
+    with pytest.raises(ValueError, match=words) as caught:
+        torch.func.vmap(function, dims)(x, i)
+    assert caught.type is expected.type
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: gs.take(x, PAIR),
+        lambda x: gs.take_along_axis(x, PAIR, None),
+        lambda x: gs.gather(x, 0, PAIR),
+        lambda x: gs.scatter(x, PAIR, 2.0),
+        lambda x: (gs.put(x, PAIR, 2.0), x)[1],
+    ],
+)
+def test_vmap_over_a_batch_of_no_members(function):
+    x = torch.zeros(0, 3)
+    assert torch.func.vmap(function)(x).shape == (0, *function(torch.zeros(3)).shape)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("reduce", ["mul", "min", "max"])
+def test_forward_over_forward_mode_of_values_is_an_error(reduce):
+    def function(s):
+        return gs.scatter(torch.ones(3), 0, INDEX, s * s, reduce=reduce).sum()
+
+    s = torch.tensor([2.0, 3.0, 5.0])
+    with pytest.raises(RuntimeError, match="forward over forward"):
+        torch.func.jacfwd(torch.func.jacfwd(function))(s)
+    with pytest.raises(RuntimeError, match="forward over forward"):
+        torch.func.jvp(lambda s: torch.func.jvp(function, (s,), (s,))[1], (s,), (s,))
+    assert torch.func.jacfwd(torch.func.jacrev(function))(s).shape == (3, 3)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("reduce", [None, "add", "mean"])
+def test_forward_over_forward_mode_of_linear_calls(reduce):
+    def function(s):
+        return (gs.scatter(gs.take(s, INDEX), 0, INDEX, s * s, reduce=reduce) ** 2).sum()
+
+    s = torch.tensor([2.0, 3.0, 5.0])
+    assert torch.allclose(torch.func.jacfwd(torch.func.jacfwd(function))(s), torch.func.hessian(function)(s))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("call", SCATTERS[::3] + GATHERS[::5], ids=lambda call: call.name)
+def test_linearize(call):
+    tensors = torch_calls.values(torch, call, torch.float64, requires_grad=False)
+    tangents = tuple(torch.ones_like(t) * (k + 1) for k, t in enumerate(tensors))
+    value, push = torch.func.linearize(call.function, *tensors)
+    expected, tangent = torch.func.jvp(call.function, tensors, tangents)
+    assert torch.equal(value, expected) and torch.allclose(push(*tangents), tangent)
+
+
 def test_dual_numbers():
     forward = torch.autograd.forward_ad
     with forward.dual_level(), warnings.catch_warnings():

@@ -173,3 +173,50 @@ def test_vmap_of_a_graph():
     function = torch.func.vmap(torch.func.grad(lambda x, i: (gs.take(x, i) ** 2).sum()))
     x, i = torch.randn(2, 5), torch.from_numpy(np.array([[0, 0, 4], [1, 2, -1]]))
     assert torch.equal(make_fx(function)(x, i)(x, i), function(x, i))
+
+
+def test_a_graph_of_gradients_leaves_no_trace():
+    """Later calls once met the zero of the graph, which has no value."""
+    make_fx = pytest.importorskip("torch.fx.experimental.proxy_tensor").make_fx
+    moves = pytest.importorskip("gatherscatter._torch.moves")
+    moves._zero.cache_clear()
+    x, i = torch.randn(5), torch.tensor([0, 0, 4])
+    make_fx(torch.func.grad(lambda x, i: gs.take(x, i).sum()), tracing_mode="fake")(x, i)
+    leaf = x.clone().requires_grad_()
+    gs.take(leaf, i).sum().backward()
+    assert leaf.grad.tolist() == [2, 0, 0, 0, 1]
+
+
+LINE, PAIR = torch.zeros(4), torch.tensor([0, 1])
+WRONG = {
+    "axis": lambda x, i: gs.gather(x, -2, i),
+    "axis of slices": lambda x, i: gs.take(x, i, axis=3),
+    "rank": lambda x, i: gs.gather(x, 0, i[None]),
+    "dtype of the index": lambda x, i: gs.gather(x, 0, i.to(x.dtype)),
+    "mask": lambda x, i: gs.gather(x, 0, i, mask=x > 0),
+    "coordinates": lambda x, i: gs.gather_nd(x, i),
+    "axis of a scatter": lambda x, i: gs.scatter(x, 1, i, x),
+    "source": lambda x, i: gs.scatter(x, i, x[:3]),
+    "fill value": lambda x, i: gs.gather(x, i, axis=0, bounds="fill", fill_value=x),
+    "reduction": lambda x, i: gs.scatter(x.to(torch.complex64), 0, i, x.to(torch.complex64), reduce="max"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_tensors_without_values_get_the_errors_of_shapes(name):
+    modes = pytest.importorskip("torch._subclasses.fake_tensor")
+    function = WRONG[name]
+    with pytest.raises((ValueError, TypeError, IndexError)) as expected:
+        function(LINE, PAIR)
+    with pytest.raises(expected.type):
+        function(LINE.to("meta"), PAIR.to("meta"))
+    mode = modes.FakeTensorMode()
+    with pytest.raises(expected.type), mode:
+        function(mode.from_tensor(LINE), mode.from_tensor(PAIR))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.complex32, torch.bool, torch.float8_e5m2])
+def test_tensors_without_values_of_every_kind_have_a_shape(dtype):
+    x = torch.zeros(4, 3, dtype=dtype, device="meta")
+    assert gs.take(x, PAIR.to("meta"), axis=0).shape == (2, 3)
+    assert gs.scatter(x, PAIR.to("meta"), x[:2]).shape == (4, 3)

@@ -6,7 +6,19 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gatherscatter._torch import torch
-from gatherscatter._torch.moves import Combine, Move, Shape, axis_in, gather_shape, index_shape, without_dimensions
+from gatherscatter._torch.moves import (
+    Combine,
+    Move,
+    Shape,
+    axis_in,
+    check_gather,
+    check_scatter,
+    gather_shape,
+    index_shape,
+    like,
+    numel,
+    without_dimensions,
+)
 
 __all__ = ["batched_accumulate", "batched_gather", "batched_scatter"]
 
@@ -20,6 +32,8 @@ def batched_gather(
     """Run a gather whose tensors have a batch axis at `dims` (input, indices, mask, fill), or None. Returns its own."""
     at_input, at_indices, at_mask, at_fill = dims
     shape, shapes = _own(input, at_input), [_own(index, at) for index, at in zip(indices, at_indices, strict=True)]
+    members = [_member(index, at) for index, at in zip(indices, at_indices, strict=True)]
+    check_gather(move, _member(input, at_input), members, _member(mask, at_mask), _member(fill, at_fill))
     if without_dimensions(move, shape):
         flat = [None if t is None else t.unsqueeze(-1) for t in (input, indices[0])]
         result, at = batched_gather(run, size, move._replace(axis=0), flat[0], flat[1:], mask, fill, dims)
@@ -52,6 +66,9 @@ def batched_scatter(
     """Run a scatter whose tensors have a batch axis at `dims` (input, indices, source, mask), or None."""
     at_input, at_indices, at_source, at_mask = dims
     shape, shapes = _own(input, at_input), [_own(index, at) for index, at in zip(indices, at_indices, strict=True)]
+    members = [_member(index, at) for index, at in zip(indices, at_indices, strict=True)]
+    own_source, own_mask = _member(source, at_source), _member(mask, at_mask)
+    check_scatter(move, combine, _member(input, at_input), members, own_source, own_mask)
     if without_dimensions(move, shape):
         input, indices = input.unsqueeze(-1), [indices[0].unsqueeze(-1)]
         result, _ = batched_scatter(
@@ -143,7 +160,7 @@ def _with_axis(move: Move, input: Any) -> tuple[Any, Move]:
     if move.planner == "coordinates":
         return input, move
     if move.axis is None:
-        return input.reshape(input.shape[0], -1), move._replace(axis=1)
+        return input.reshape(input.shape[0], numel(input.shape[1:])), move._replace(axis=1)
     return input, move._replace(axis=axis_in(move, input.ndim - 1) + 1)
 
 
@@ -151,6 +168,11 @@ def _own(tensor: Any, at: Dim) -> Shape:
     """The shape of one member of the batch."""
     shape = tuple(tensor.shape)
     return shape if at is None else shape[:at] + shape[at + 1 :]
+
+
+def _member(tensor: Any, at: Dim) -> Any:
+    """One member of the batch as an array, to check a call by."""
+    return None if tensor is None else like(tensor, _own(tensor, at))
 
 
 def _lead(tensor: Any, at: Dim, size: int) -> Any:

@@ -28,12 +28,14 @@ _forward_ad = torch.autograd.forward_ad
 _mode_count = torch._C._len_torch_dispatch_stack
 _transforms_active = torch._C._are_functorch_transforms_active
 _no_dispatch = torch._C._disabled_torch_dispatch_impl
+_functorch = torch._C._functorch
+_JVP, _FUNCTIONALIZE = _functorch.TransformType.Jvp, _functorch.TransformType.Functionalize
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
 def is_traced(*tensors: Any) -> bool:
     """Whether the operation itself has to be recorded: a mode sees it, or a tensor is fake, meta or a wrapper."""
-    if _mode_count():
+    if _mode_count() or _is_functionalized():
         return True
     for tensor in tensors:
         if tensor is None:
@@ -45,6 +47,25 @@ def is_traced(*tensors: Any) -> bool:
     return False
 
 
+def _is_functionalized() -> bool:
+    return bool(_transforms_active() and _functorch.peek_interpreter_stack().key() == _FUNCTIONALIZE)
+
+
+def _in_transform() -> bool:
+    """Whether a transform calls the rules of a Function; `functionalize` takes the operators of a graph instead."""
+    return bool(_transforms_active() and not _is_functionalized())
+
+
+def _in_forward_mode() -> bool:
+    """Whether tensors may have tangents, for which operators of a graph have no rule; in a rule they have none."""
+    return bool(_forward_ad._current_level >= 0 and torch._C._is_fwd_grad_enabled())
+
+
+def _jvp_depth() -> int:
+    """How many forward-mode transforms are active."""
+    return sum(each.key() == _JVP for each in _functorch.get_interpreter_stack() or ())
+
+
 def _has_derivative(*tensors: Any) -> bool:
     if _forward_ad._current_level >= 0:
         return True
@@ -53,10 +74,12 @@ def _has_derivative(*tensors: Any) -> bool:
 
 def gather(move: Move, input: Any, indices: Sequence[Any], mask: Any = None, fill: Any = None, run: Any = None) -> Any:
     """The gather of any tensors. `run` runs the call that was made of these tensors, if they are plain memory."""
-    if _transforms_active():
+    if _in_transform():
         return _GatherInTransform.apply(move, input, mask, fill, *indices)
     if is_traced(input, mask, fill, *indices):
-        return torch.ops.gatherscatter.gather(input, list(indices), mask, fill, *move)
+        if not _in_forward_mode():
+            return torch.ops.gatherscatter.gather(input, list(indices), mask, fill, *move)
+        run = None
     if _has_derivative(input, fill):
         return _Gather.apply(run, move, input, mask, fill, *indices)
     return gather_plain(move, input, indices, mask, fill)
@@ -64,9 +87,9 @@ def gather(move: Move, input: Any, indices: Sequence[Any], mask: Any = None, fil
 
 def accumulate(move: Move, values: Any, indices: Sequence[Any], mask: Any, shape: Shape) -> Any:
     """The sums of the values of a gather at the elements that it read: the adjoint of the gather."""
-    if _transforms_active():
+    if _in_transform():
         return _AccumulateInTransform.apply(move, shape, values, mask, *indices)
-    if is_traced(values, mask, *indices):
+    if is_traced(values, mask, *indices) and not _in_forward_mode():
         return torch.ops.gatherscatter.accumulate(values, list(indices), mask, list(shape), *move)
     if _has_derivative(values):
         return _Accumulate.apply(move, shape, values, mask, *indices)
@@ -77,10 +100,17 @@ def scatter(
     move: Move, combine: Combine, input: Any, indices: Sequence[Any], source: Any, mask: Any = None, run: Any = None
 ) -> Any:
     """The scatter of any tensors, into a new one. `run` as in `gather`."""
-    if _transforms_active():
+    if _in_transform():
+        if ScatterRule.needs_values(combine) and _jvp_depth() > 1:
+            raise RuntimeError(
+                f"{move.op}: reduce={combine.reduce!r} has no derivative by forward over forward mode (such as jvp of "
+                "jvp), because torch gives the rule of the inner one no tangents; use torch.func.hessian, or jacrev"
+            )
         return _ScatterInTransform.apply(move, combine, input, source, mask, *indices)
     if is_traced(input, source, mask, *indices):
-        return torch.ops.gatherscatter.scatter(input, list(indices), source, mask, *move, *combine)
+        if not _in_forward_mode():
+            return torch.ops.gatherscatter.scatter(input, list(indices), source, mask, *move, *combine)
+        run = None
     if _has_derivative(input, source):
         return _Scatter.apply(run, move, combine, input, source, mask, *indices)
     return scatter_plain(move, combine, input, indices, source, mask)

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, cast
 
 from gatherscatter._torch import torch
 from gatherscatter._torch.batching import batched_accumulate, batched_gather, batched_scatter
 from gatherscatter._torch.functions import MOVES, accumulate, gather, gradients_of_scatter, scatter
 from gatherscatter._torch.moves import (
+    ADD,
     Combine,
     Move,
     accumulate_plain,
+    check_gather,
+    check_scatter,
     gather_plain,
     gather_shape,
+    like,
     scatter_plain,
 )
 from gatherscatter._torch.rules import ScatterRule, gradient_of_fill
@@ -57,19 +63,32 @@ def register() -> None:
 
 
 def _gather_kernel(input: Any, indices: Any, mask: Any, fill: Any, *move: Any) -> Any:
-    with torch.no_grad():
+    with _kernel_context():
         fill = None if fill is None else _plain(fill)
         return gather_plain(Move(*move), _plain(input), indices, mask, fill)
 
 
 def _accumulate_kernel(values: Any, indices: Any, mask: Any, shape: Any, *move: Any) -> Any:
-    with torch.no_grad():
+    with _kernel_context():
         return accumulate_plain(Move(*move), _plain(values), indices, mask, tuple(shape))
 
 
 def _scatter_kernel(input: Any, indices: Any, source: Any, mask: Any, *words: Any) -> Any:
-    with torch.no_grad():
+    with _kernel_context():
         return scatter_plain(Move(*words[:7]), Combine(*words[7:]), _plain(input), indices, _plain(source), mask)
+
+
+@contextmanager
+def _tangents_readable() -> Iterator[None]:
+    """A kernel without gradients that may ask for tangents: below autograd, that is an internal error of torch."""
+    keys, guard = torch._C.DispatchKey, torch._C._SetExcludeDispatchKeyGuard
+    with torch.no_grad(), guard(keys.AutogradFunctionality, False), guard(keys.ADInplaceOrView, False):
+        yield
+
+
+def _kernel_context() -> AbstractContextManager[Any]:
+    in_forward_mode = torch.autograd.forward_ad._current_level >= 0
+    return _tangents_readable() if in_forward_mode else cast("AbstractContextManager[Any]", torch.no_grad())
 
 
 def _plain(tensor: Any) -> Any:
@@ -84,14 +103,18 @@ def _shapes(indices: Any) -> list[Any]:
 
 
 def _fake_gather(input: Any, indices: Any, mask: Any, fill: Any, *move: Any) -> Any:
+    check_gather(Move(*move), like(input), list(map(like, indices)), like(mask), like(fill))
     return input.new_empty(gather_shape(Move(*move), tuple(input.shape), _shapes(indices)))
 
 
 def _fake_accumulate(values: Any, indices: Any, mask: Any, shape: Any, *move: Any) -> Any:
+    check_scatter(Move(*move), ADD, like(values, tuple(shape)), list(map(like, indices)), like(values), like(mask))
     return values.new_empty(shape)
 
 
 def _fake_scatter(input: Any, indices: Any, source: Any, mask: Any, *words: Any) -> Any:
+    made = [like(each) for each in (input, source, mask)]
+    check_scatter(Move(*words[:7]), Combine(*words[7:]), made[0], list(map(like, indices)), made[1], made[2])
     return input.new_empty(input.shape)
 
 

@@ -7,6 +7,8 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from gatherscatter import _core
 from gatherscatter._torch import torch
 
@@ -17,10 +19,14 @@ __all__ = [
     "Combine",
     "Move",
     "accumulate_plain",
+    "check_gather",
+    "check_scatter",
     "gather_plain",
     "gather_shape",
     "index_axes",
     "index_shape",
+    "like",
+    "numel",
     "scatter_plain",
     "slots_of",
     "without_dimensions",
@@ -56,34 +62,74 @@ FLAT = Move("scatter", "take_axis", None, 0, "prefix", "raise", "from_end")
 
 def gather_plain(move: Move, input: Any, indices: Sequence[Any], mask: Any, fill: Any) -> Any:
     """The gather of tensors that are plain memory."""
+    return _gather_call(move, input, indices, mask, fill).run()
+
+
+def _gather_call(move: Move, input: Any, indices: Sequence[Any], mask: Any, fill: Any) -> Any:
     op, planner, axis, batch_dims, match, bounds, negative = move
     rule: Any = (bounds, negative, fill, mask, None)
     if planner == "take_axis":
-        return _core.take_axis(op, input, indices[0], axis, batch_dims, *rule).run()
+        return _core.take_axis(op, input, indices[0], axis, batch_dims, *rule)
     if planner == "along_axis":
-        return _core.along_axis(op, input, indices[0], axis, match, *rule).run()
+        return _core.along_axis(op, input, indices[0], axis, match, *rule)
     points = indices[0] if planner == "coordinates" else tuple(indices)
-    return _core.at_points(op, input, points, batch_dims, *rule).run()
+    return _core.at_points(op, input, points, batch_dims, *rule)
 
 
-def scatter_plain(
-    move: Move, combine: Combine, input: Any, indices: Sequence[Any], source: Any, mask: Any, out: Any = None
-) -> Any:
+def scatter_plain(move: Move, combine: Combine, input: Any, indices: Sequence[Any], source: Any, mask: Any) -> Any:
     """The scatter of tensors that are plain memory."""
+    return _scatter_call(move, combine, input, indices, source, mask).run()
+
+
+def _scatter_call(move: Move, combine: Combine, input: Any, indices: Sequence[Any], source: Any, mask: Any) -> Any:
     op, planner, axis, batch_dims, match, bounds, negative = move
-    rule: Any = (source, "drop" if bounds == "fill" else bounds, negative, *combine, mask, out)
+    rule: Any = (source, "drop" if bounds == "fill" else bounds, negative, *combine, mask, None)
     if planner == "take_axis":
-        return _core.scatter_axis(op, input, indices[0], axis, batch_dims, *rule).run()
+        return _core.scatter_axis(op, input, indices[0], axis, batch_dims, *rule)
     if planner == "along_axis":
-        return _core.scatter_along(op, input, indices[0], axis, match, *rule).run()
+        return _core.scatter_along(op, input, indices[0], axis, match, *rule)
     points = indices[0] if planner == "coordinates" else tuple(indices)
-    return _core.scatter_points(op, input, points, batch_dims, *rule).run()
+    return _core.scatter_points(op, input, points, batch_dims, *rule)
 
 
 def accumulate_plain(move: Move, values: Any, indices: Sequence[Any], mask: Any, shape: Shape) -> Any:
     """The sums of the values of a gather at the elements that it read, in the order of the points."""
-    zeros = _zero(values.dtype, values.device).expand(shape)
-    return scatter_plain(move, ADD, zeros, indices, values, mask)
+    is_traced = torch._C._len_torch_dispatch_stack() or values.is_meta
+    zero = values.new_zeros(()) if is_traced else _zero(values.dtype, values.device)
+    return scatter_plain(move, ADD, zero.expand(shape), indices, values, mask)
+
+
+def check_gather(move: Move, input: Any, indices: Sequence[Any], mask: Any, fill: Any) -> None:
+    """Raise the error of a gather of arrays of these shapes and dtypes, unless a graph has yet to decide a shape."""
+    if _are_known(input, *indices, mask, fill):
+        _gather_call(move, input, indices, mask, fill).plan()
+
+
+def check_scatter(move: Move, combine: Combine, input: Any, indices: Sequence[Any], source: Any, mask: Any) -> None:
+    """The same for a scatter."""
+    if _are_known(input, *indices, source, mask):
+        _scatter_call(move, combine, input, indices, source, mask).plan()
+
+
+# NumPy's dtypes that take part in the same operators
+_NUMPY_NAMES = {"bfloat16": "float16", "complex32": "complex64"}
+_UNKNOWN = object()  # an array whose shape or dtype cannot be checked
+
+
+def like(tensor: Any, shape: Shape | None = None) -> Any:
+    """An array of the shape and dtype of a tensor, or of another shape, in which every element is the same zero."""
+    if tensor is None:
+        return None
+    name = str(tensor.dtype).removeprefix("torch.")
+    dtype = getattr(np, _NUMPY_NAMES.get(name, name), None)
+    shape = tuple(tensor.shape) if shape is None else shape
+    if dtype is None or not all(type(extent) is int for extent in shape):
+        return _UNKNOWN
+    return np.broadcast_to(np.zeros((), dtype), shape)
+
+
+def _are_known(*arrays: Any) -> bool:
+    return not any(array is _UNKNOWN for array in arrays)
 
 
 @functools.cache

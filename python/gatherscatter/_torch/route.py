@@ -74,7 +74,12 @@ def route(
             f"{op}: functions with out=... do not support automatic differentiation, but one of the arguments requires "
             "grad; call it without out=, or under torch.no_grad()"
         )
-    if out is not None and is_recorded(out) and not is_traced(*(t for t in tensors if t is not out)):
+    if (
+        out is not None
+        and not is_in_place
+        and is_recorded(out)
+        and not is_traced(*(t for t in tensors if t is not out))
+    ):
         return NotImplemented  # values cannot be written to a tensor that has none
     is_wrapped = any(map(_is_wrapped, tensors))
     if is_wrapped:  # a backward pass may run after its transform has ended
@@ -98,6 +103,8 @@ def route(
         result = _scatter(move, combine, _resolved(input), indices, _resolved(source), mask, run)
     else:
         fill = _as_tensor(op, "fill_value", fill, input, traced)
+        if planner != "at_points" and fill is not None and fill.ndim:
+            raise ValueError(f"{op}: fill_value has shape {tuple(fill.shape)}, expected one value")
         result = gather(move, _resolved(input), indices, mask, _resolved(fill), run)
     if out is None:
         return result
