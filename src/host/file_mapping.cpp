@@ -200,7 +200,8 @@ void check_length(const KnownMapping& before, const std::byte* first, int64_t by
   const KnownMapping& known = known_mapping(first);
   if (reaches(known, first, bytes)) return;
   throw FileError("the file '" + known.mapping.path + "' has " + std::to_string(known.file_bytes) +
-                  " bytes, but the array is mapped from it up to byte " + std::to_string(reach_of(known.mapping, first, bytes)) +
+                  " bytes, but the array is mapped from it up to byte " +
+                  std::to_string(reach_of(known.mapping, first, bytes)) +
                   ": the file was truncated after it was mapped");
 }
 

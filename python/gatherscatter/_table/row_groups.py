@@ -84,7 +84,9 @@ class _Wanted:
         present = np.flatnonzero(positions >= 0) if positions.size and positions.min() < 0 else None
         self.positions = positions if present is None else positions[present]
         size = self.positions.size
-        piece = np.empty(size, np.uint16 if len(ends) <= 1 << 16 else np.int64)  # NumPy sorts 16 bits by their digits
+        piece: Indices = np.empty(
+            size, np.uint16 if len(ends) <= 1 << 16 else np.int64
+        )  # NumPy sorts 16 bits by their digits
 
         finder = PieceOfRow(ends, piece.dtype)
 
