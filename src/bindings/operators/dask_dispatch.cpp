@@ -35,13 +35,21 @@ bool holds_dask_array(PyObject* object) {
   return false;
 }
 
+// The faces of other systems have operators of equal names with parameters of their own.
+bool is_face(PyObject* definition) {
+  const auto module = py::reinterpret_steal<py::object>(PyObject_GetAttrString(definition, "__module__"));
+  PyErr_Clear();
+  return module && PyUnicode_Check(module.ptr()) &&
+         std::string_view(PyUnicode_AsUTF8(module.ptr())).starts_with("gatherscatter.compat.");
+}
+
 }  // namespace
 
-PyObject* function_for_dask(PyObject* name, const RawCall& raw) {
+PyObject* function_for_dask(PyObject* definition, PyObject* name, const RawCall& raw) {
   const Py_ssize_t count = raw.positional + raw.keyword_count();
   bool found = false;
   for (Py_ssize_t i = 0; i < count && !found; ++i) found = holds_dask_array(raw.arguments[i]);
-  if (!found) return nullptr;
+  if (!found || is_face(definition)) return nullptr;
   const auto module = py::reinterpret_steal<py::object>(PyImport_ImportModule("gatherscatter.dask"));
   if (!module) return nullptr;
   PyObject* const function = PyObject_GetAttr(module.ptr(), name);

@@ -10,6 +10,6 @@ namespace gs {
 // The function of `gatherscatter.dask` that runs a call of the operator of this name, as a new reference. Null without
 // an error if no argument is a Dask array, or if the module has no such function; null with an error if Dask cannot be
 // imported.
-PyObject* function_for_dask(PyObject* name, const RawCall& raw);
+PyObject* function_for_dask(PyObject* definition, PyObject* name, const RawCall& raw);
 
 }  // namespace gs
