@@ -225,13 +225,14 @@ def test_tables_in_files(tmp_path, monkeypatch):
     monkeypatch.setattr(progress, "BETWEEN", 0.0)
     table = pa.table({"x": np.arange(1000), "y": np.arange(1000.0)})
     pq.write_table(table, tmp_path / "x.parquet", row_group_size=100)
+    others = threading.active_count()  # of libraries that other tests have used
     for threads in (1, 3):
         seen = reports_of(lambda: gs.table.gather(tmp_path / "x.parquet", np.arange(1000)), threads)
         assert [done for done, *_ in seen] == [*(250 + 750 * k // 12 for k in range(1, 12)), 999, 1000]
         with gs.thread_limit(threads), pytest.raises(Stop), gs.progress(raising):
             gs.table.gather(tmp_path / "x.parquet", np.arange(1000))
         assert gs.table.gather(tmp_path / "x.parquet", [999]).to_pylist() == [{"x": 999, "y": 999.0}]
-    assert threading.active_count() == 1
+    assert threading.active_count() <= others
 
 
 def raising(done, total):
