@@ -70,7 +70,7 @@ void ColumnPages::request_lists(const Sharing& sharing) const {
 }
 
 void request_items(const Sharing& sharing, const Pieces& pieces, const SmallVector<const std::byte*, 2>& base,
-                          int64_t width, const Picks& picks) {
+                   int64_t width, const Picks& picks) {
   SmallVector<Bytes, 2> memory;
   for (int p = 0; p < pieces.size(); ++p) memory.push_back({base[p], pieces[p].length * width});
   ColumnPages pages(memory);

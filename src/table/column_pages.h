@@ -81,12 +81,12 @@ class ColumnPages {
 
 // Asks for the pages of the items of `width` bytes of all rows; `base` is the address of row 0 of each piece.
 void request_items(const Sharing& sharing, const Pieces& pieces, const SmallVector<const std::byte*, 2>& base,
-                          int64_t width, const Picks& picks);
+                   int64_t width, const Picks& picks);
 
 // Those of the offsets of all rows.
 template <class Offset>
 void request_offsets(const Sharing& sharing, const Pieces& pieces, const SmallVector<Ends, 2>& ends,
-                            const Picks& picks) {
+                     const Picks& picks) {
   constexpr int64_t kWidth = sizeof(Offset);
   SmallVector<Bytes, 2> memory;
   for (int p = 0; p < pieces.size(); ++p) memory.push_back({ends[p].data, (pieces[p].length + 1) * kWidth});
@@ -99,7 +99,7 @@ void request_offsets(const Sharing& sharing, const Pieces& pieces, const SmallVe
 // Those of the items between the offsets of all rows. Offsets that are out of order are found later.
 template <class Offset>
 void request_spans(const Sharing& sharing, const SmallVector<Ends, 2>& ends,
-                          const SmallVector<const std::byte*, 2>& sources, int64_t item, const Picks& picks) {
+                   const SmallVector<const std::byte*, 2>& sources, int64_t item, const Picks& picks) {
   SmallVector<Bytes, 2> memory;
   for (int p = 0; p < ends.size(); ++p) {
     memory.push_back({sources[p] + ends[p].low * item, (ends[p].high - ends[p].low) * item});
