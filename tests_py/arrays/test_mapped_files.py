@@ -309,7 +309,7 @@ def memory_group(limit):
     return None
 
 
-@pytest.mark.long
+@pytest.mark.large
 def test_a_file_of_20_gib_in_1_gib_of_memory(tmp_path):
     group = memory_group(1 << 30)
     try:
