@@ -90,7 +90,7 @@ TEST_CASE("the pages of a cold file are asked for before the first point moves")
   REQUIRE(take.is_right());
 }
 
-TEST_CASE("pages that do not fit are asked for part by part, each before the part in front of it moves") {
+TEST_CASE("pages that do not fit are asked for part by part, each before the part before it moves") {
   TakeFromFile take(500);
   if (!take.file.drop()) {
     WARN("skipped: this file system keeps its pages in memory");
