@@ -73,9 +73,10 @@ def rounds(count):
     for turn in range(count):
         gs.take(x, i, axis=0), gs.gather(x, 1, i), gs.take(x.numpy(), i), gs.take(Legacy(x), [3, 4])
         gs.take(x, Legacy(i)), gs.take(x, many)
-        fails(gs.take, x, i + 600), fails(gs.take, grad, [0]), fails(gs.take, x, x), fails(gs.take, Legacy(x), [999])
+        fails(gs.take, x, i + 600), fails(gs.take, grad, [3]), fails(gs.take, x, x), fails(gs.take, Legacy(x), [999])
         if turn % 20 == 0:  # each of them takes milliseconds in torch
-            fails(gs.take, x.to_sparse(), [0]), fails(gs.take, torch.ones(3, device="meta"), [0])
+            gs.take(grad, [0, 2]).sum().backward(), gs.take(torch.ones(3, device="meta"), [0])
+            fails(gs.take, x.to_sparse(), [0])
 rounds(600)
 gc.collect()
 before = status("VmRSS")
