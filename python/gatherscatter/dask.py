@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from gatherscatter._dask import calls
-from gatherscatter._libraries.of_python import is_integer
 from gatherscatter._numpy.rules import rule_of
-from gatherscatter._ops.forms import UNSET, slices_in
+from gatherscatter._ops.forms import UNSET, scattered_slices_in, slices_in
 from gatherscatter._ops.keywords import Bounds, Duplicates, Mode, Negative, Reduce, ScatterBounds
 from gatherscatter._values.integers import one_integer
 
@@ -287,15 +286,10 @@ def scatter(
     """
     options = (reduce, include_self, duplicates)
     if type(dim) is not int or not (axis is batch_dims is indices is UNSET):
-        # By position, the third and fourth arguments are index and src, or in the slices form src and axis.
-        is_third = index is not UNSET and not is_integer(dim)
-        if is_third and dim is UNSET:
-            raise TypeError("scatter: index= needs dim= (elementwise form); indices= takes src= (slices)")
-        slices = slices_in(
-            "scatter", dim, src if is_third else UNSET, axis, batch_dims, default_axis=0, indices=indices
-        )
-        if slices is not None:
-            source = _given("src", index if is_third else src)
+        found = scattered_slices_in("scatter", dim, index, src, axis, batch_dims, indices)
+        if found is not None:
+            slices, source = found
+            source = _given("src", source)
             return calls.scatter_slices("scatter", input, slices, source, bounds, negative, options, mask, out)
         dim = one_integer("scatter", "dim", dim)
     index, source = _given("index", index), _given("src", src)

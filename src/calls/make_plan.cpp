@@ -13,6 +13,8 @@
 namespace gs {
 namespace {
 
+constexpr const char* kFlatIndex = "; an index of one axis is one coordinate. One row number each? indices[:, None]";
+
 // Splits an array of coordinates into index arrays, one for each entry of its last axis. There may be at most `most`.
 std::vector<IndexView> split_coordinates(const IndexView& all, int most) {
   const int last = all.rank() - 1;
@@ -20,7 +22,7 @@ std::vector<IndexView> split_coordinates(const IndexView& all, int most) {
   if (all.extent[last] > most) {
     throw ShapeError("indices of shape " + to_string(all.extent) + " hold coordinates of " +
                      std::to_string(all.extent[last]) + " axes, the array has " + std::to_string(most) +
-                     " after batch_dims");
+                     " after batch_dims" + (last == 0 ? kFlatIndex : ""));
   }
   std::vector<IndexView> views(static_cast<std::size_t>(all.extent[last]), all);
   for (std::size_t a = 0; a < views.size(); ++a) {
@@ -45,7 +47,14 @@ Plan plan_points(const Request& request, const Views& views, const ArrayView& in
   const std::vector<IndexView> indices = split_coordinates(all, input.rank() - batch);
   Dims points = all.extent;
   points.resize(all.rank() - 1);
-  return at_points(input, indices, points, request.batch_dims, request.rule, extras);
+  try {
+    return at_points(input, indices, points, request.batch_dims, request.rule, extras);
+  } catch (const BatchShapeError&) {
+    throw;
+  } catch (const ShapeError& error) {
+    if (all.rank() != 1 || request.direction != Direction::scatter) throw;
+    throw ShapeError(error.what() + std::string(kFlatIndex));
+  }
 }
 
 // `input` takes the place of the input of the call.

@@ -39,8 +39,11 @@ Plan along_axis(const ArrayView& input, const IndexView& index, std::optional<in
   // A scalar counts as an array of one element, as in the source systems.
   const int at = normalize_axis(*axis, rank == 0 ? 1 : rank);
   if (index.rank() != rank) {
+    // Fewer axes than the input has suggest that whole rows were meant.
+    const bool suggests_rows = match == Match::prefix && index.rank() < rank;
     throw ShapeError("index of shape " + to_string(index.extent) + " has rank " + std::to_string(index.rank()) +
-                     ", input of shape " + to_string(input.extent) + " has rank " + std::to_string(rank));
+                     ", input of shape " + to_string(input.extent) + " has rank " + std::to_string(rank) +
+                     (suggests_rows ? kWholeRows : ""));
   }
   check_extents(index);
   const Dims shape = matched_shape(input, index, at, match);

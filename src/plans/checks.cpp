@@ -99,7 +99,17 @@ Dims fitted_strides(const ArrayView& dense, const Dims& shape, Fit fit) {
   }
   bool longer = fit == Fit::leading && dense.rank() == shape.size();
   for (int axis = 0; longer && axis < shape.size(); ++axis) longer = dense.extent[axis] >= shape[axis];
-  return longer ? dense.stride : broadcast_strides(dense, shape, "src");
+  if (longer) return dense.stride;
+  // An index of shape (n, 1) names one element of each row of the values, so it fills one column.
+  const int last = shape.size() - 1;
+  const bool suggests_rows =
+      fit == Fit::leading && last > 0 && shape[last] == 1 && dense.rank() > 0 && dense.extent[dense.rank() - 1] > 1;
+  try {
+    return broadcast_strides(dense, shape, "src");
+  } catch (const ShapeError& error) {
+    if (!suggests_rows) throw;
+    throw ShapeError(error.what() + std::string("; an index of shape (n, 1) fills one column") + kWholeRows);
+  }
 }
 
 }  // namespace

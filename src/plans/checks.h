@@ -9,6 +9,10 @@
 
 namespace gs {
 
+// The end of an error of the elementwise form, where the shapes suggest that whole rows were meant.
+inline constexpr const char* kWholeRows =
+    "; whole rows are gather(input, indices, axis=0) and scatter(input, indices, src, axis=0)";
+
 std::string to_string(const Dims& shape);  // in the form of a Python tuple
 
 // Maps an axis in [-rank, rank) to [0, rank); throws AxisError for any other.

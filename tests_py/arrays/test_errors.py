@@ -262,7 +262,7 @@ def test_fill_value_that_does_not_fit(dtype, value):
     x = np.zeros(3, dtype)
     for call in (
         lambda: gs.gather(x, 0, np.array([9]), bounds="fill", fill_value=value),
-        lambda: gs.gather(x, 0, np.array([0]), fill_value=value),  # also if no point needs it
+        lambda: gs.gather(x, 0, np.array([0]), bounds="fill", fill_value=value),  # also if no point needs it
         lambda: gs.take(x, [0], bounds="fill", fill_value=value),
     ):
         with pytest.raises(ValueError):
@@ -404,7 +404,7 @@ def test_input_that_is_no_array(x):
     with pytest.raises(TypeError):
         gs.gather(x, 0, np.array([0]))
     with pytest.raises(TypeError):
-        gs.gather(x, 0, np.array([0]), fill_value=1)
+        gs.gather(x, 0, np.array([0]), bounds="fill", fill_value=1)
     with pytest.raises(TypeError):
         gs.gather(x, np.array([0]), axis=0)
     with pytest.raises(TypeError):

@@ -372,4 +372,4 @@ def test_fill_values_arrive_in_results():
 
 def test_a_misfit_is_refused_even_if_unused():
     with pytest.raises(ValueError, match="take: fill_value 300 does not fit dtype int8"):
-        gs.take(np.zeros(3, "i1"), np.array([0]), fill_value=300)
+        gs.take(np.zeros(3, "i1"), np.array([0]), bounds="fill", fill_value=300)

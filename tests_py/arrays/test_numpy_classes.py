@@ -306,7 +306,7 @@ def test_classes_with_their_own_answer():
     assert gs.compress([1], own, 0) == ("its own", [1], 0) == np.compress([1], own, 0)
     for call in (
         lambda: gs.take(own, 1, bounds="fill"),
-        lambda: gs.take(duck, 1, fill_value=0),
+        lambda: gs.take(duck, 1, bounds="fill", fill_value=0),
         lambda: gs.take(duck, 1, bounds="clip"),
         lambda: gs.take_along_axis(duck, I2, bounds="fill"),
         lambda: gs.take_along_axis(duck, I2, out=A),

@@ -10,6 +10,7 @@ import pytest
 
 import gatherscatter as gs
 from gatherscatter import _core
+from gatherscatter._ops.plan_html import size_text
 
 X = np.arange(24.0).reshape(4, 6)
 INDEX = np.array([[5, 0], [1, 1], [2, 4], [0, 3]])
@@ -212,8 +213,22 @@ def test_repr(name):
 def test_html_is_escaped(name):
     plan, _ = planned(name)
     html = plan._repr_html_()
-    assert CALLS[name][0].__name__ in html and html.count("<table") == html.count("</table>") == 1
+    assert CALLS[name][0].__name__ in html and html.count("<table") == html.count("</table>") == 2
     assert html.count("<td") == html.count("</td>")
+    shown, _, folded = html.partition("<details>")
+    facts = plan.to_dict()
+    assert facts["kernel"] in shown and f"{facts['threads']}</td>" in shown and "planner" not in shown
+    assert "planner" in folded and html.count("</details>") == 1
+
+
+def test_html_has_bytes_in_large_units_and_the_reason_for_the_threads():
+    html = gs.explain(gs.take, np.zeros((1 << 16, 64), np.float32), np.zeros(1 << 15, np.intp), axis=0)._repr_html_()
+    assert "8 MiB in units of 256 B" in html and "<p>threads: " in html
+
+
+def test_size_texts():
+    sizes = {0: "0 B", 1023: "1023 B", 1024: "1 KiB", 1536: "1.5 KiB", 5 << 20: "5 MiB", 3 << 30: "3 GiB"}
+    assert {size: size_text(size) for size in sizes} == sizes
 
 
 def test_html_escapes_what_a_dtype_says():

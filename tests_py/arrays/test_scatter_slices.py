@@ -68,7 +68,7 @@ def test_a_0d_array_is_an_index_and_a_scalar_is_a_dim():
         ((X, 0, ROWS), {}, "src is missing"),
         ((X, 0, [[0]], SRC), {"axis": 0}, "exclude each other"),
         ((X, 0, [[0]], SRC, 0), {}, "exclude each other"),
-        ((X, 0), {"src": SRC, "axis": 0}, "exclude each other"),
+        ((X, 0), {"src": SRC, "axis": 0, "index": ROWS}, "exclude each other"),
         ((X, 0), {"indices": ROWS, "src": SRC}, "exclude each other"),
         ((X, ROWS, SRC, 0), {"axis": 0}, "exclude each other"),
         ((X, ROWS, SRC), {"indices": ROWS}, "the indices are given more than once"),

@@ -165,7 +165,8 @@ class Contract(NamedTuple):
 
 def shared(p: Problem) -> dict[str, Any]:
     """The keywords that all array operators except the tile operators have."""
-    optional = {"mask": p.mask, "fill_value": p.fill, "out": p.out}
+    has_fill = p.mask is not None or p.bounds == "fill"  # no other point has it, so it is an error without them
+    optional = {"mask": p.mask, "fill_value": p.fill if has_fill else None, "out": p.out}
     return {"bounds": p.bounds, "negative": p.negative} | {k: v for k, v in optional.items() if v is not None}
 
 

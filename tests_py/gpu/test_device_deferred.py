@@ -348,7 +348,8 @@ def check_captured(gpu):
     for bounds in ("clip", "wrap", "unchecked", "fill", "deferred"):
         gs.take(x, i, axis=0, bounds=bounds, out=out)
         assert out.host.tolist() == X[ROWS].tolist()
-        assert gs.gather(x, i, axis=0, bounds=bounds, fill_value=1.0).host.tolist() == X[ROWS].tolist()
+        fill = {"fill_value": 1.0} if bounds == "fill" else {}
+        assert gs.gather(x, i, axis=0, bounds=bounds, **fill).host.tolist() == X[ROWS].tolist()
         assert gs.gather(x, ROWS[::-1], axis=0, bounds=bounds).host.tolist() == X[ROWS[::-1]].tolist()
     gs.putmask(x, FakeCupyArray(X > 0), FakeCupyArray(X * 2))
     gs.take(x, FakeCupyArray(BAD), axis=0, bounds="deferred", out=out)

@@ -369,6 +369,6 @@ def test_a_plain_tensor_is_checked_without_python_calls(monkeypatch):
     for name in ("_has_storage", "short_storage"):
         monkeypatch.setattr(of_torch, name, fail)
     gs.put(x, i, 1.0)
-    gs.gather(x, 0, i, fill_value=2.5)
+    gs.gather(x, 0, i, bounds="fill", fill_value=2.5)
     gs.tile_gather(x, i, padding_value=2.5)
     assert gs.scatter(x, 0, i, 1.0).tolist() == [1] * 100

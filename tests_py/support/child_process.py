@@ -67,7 +67,7 @@ calls = [
     lambda: fails(gs.take, x, i, axis=0, out=out.astype(int)),
     lambda: fails(gs.gather, x, 1, i[:, :, None]),
     lambda: fails(gs.gather, x, i, axis=0, mask=[1, 2]),
-    lambda: fails(gs.gather, x, i, axis=0, fill_value="no number"),
+    lambda: fails(gs.gather, x, i, axis=0, bounds="fill", fill_value="no number"),
     lambda: fails(gs.gather, x.astype(object), i, axis=0),
     lambda: fails(gs.tile_gather, x, (i,)),
     lambda: fails(plan, x, i[0]),

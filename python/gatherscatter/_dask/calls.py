@@ -16,9 +16,9 @@ from gatherscatter._libraries.of_python import BigIntegers
 from gatherscatter._libraries.recognise import no_array
 from gatherscatter._numpy.rules import as_index_array, axis_of_index, cast_to_integers
 from gatherscatter._numpy.take_general import axis_number
-from gatherscatter._ops.forms import Slices
+from gatherscatter._ops.forms import Slices, array_of
 from gatherscatter._ops.tile import check_hints, index_tuple, one_way_mask, one_way_value
-from gatherscatter._values.fill import as_fill
+from gatherscatter._values.fill import as_fill, check_fill_is_used
 from gatherscatter._values.integers import one_integer
 from gatherscatter._values.source import as_source
 from gatherscatter.errors import ShapeMismatchError, type_name
@@ -61,7 +61,7 @@ def _array(op: str, role: str, obj: Any) -> Any:
 def _data(op: str, data: Any) -> Any:
     if is_dask_array(data):
         return as_data(op, "input", data)
-    return as_data(op, "input", np.asarray(adopt(op, "input", data)[0]))
+    return as_data(op, "input", np.asarray(adopt(op, "input", array_of(op, data))[0]))
 
 
 def _mask(op: str, mask: Any) -> Any:
@@ -72,7 +72,8 @@ def _rule(bounds: str) -> str:
     return "fill" if bounds == "drop" else bounds
 
 
-def _fill(op: str, like: Any, fill: Any) -> Any:
+def _fill(op: str, like: Any, fill: Any, bounds: Any, mask: Any) -> Any:
+    check_fill_is_used(op, fill, bounds, mask)
     if is_dask_array(fill):
         raise no_array(op, "fill_value", fill)
     made = None if fill is None else as_fill(op, stand_in(like), fill)
@@ -95,7 +96,7 @@ def gather_along(
     """``gather(input, dim, index)``."""
     _refuse_out(op, out)
     data, index, mask = _data(op, data), _array(op, "index", index), _mask(op, mask)
-    fill = _fill(op, data, fill)
+    fill = _fill(op, data, fill, bounds, mask)
     like, at = stand_in(data), _for_plan(index)
     _checked(_core.along_axis(op, like, at, dim, "prefix", bounds, negative, fill, stand_in(mask), None))
     points = points_along(op, data, index, one_integer(op, "dim", dim), bounds, negative)
@@ -108,7 +109,7 @@ def gather_slices(
     """``gather(input, indices, axis, batch_dims)``."""
     _refuse_out(op, out)
     data, indices, mask = _data(op, data), _array(op, "index", slices.indices), _mask(op, mask)
-    fill = _fill(op, data, fill)
+    fill = _fill(op, data, fill, bounds, mask)
     axis, count = slices.axis, slices.batch_dims
     _checked(
         _core.take_axis(
@@ -134,7 +135,7 @@ def gather_points(
     _refuse_out(op, out)
     indices = list(indices) if type(indices) is tuple else indices
     data, indices, mask = _data(op, data), _array(op, "index", indices), _mask(op, mask)
-    fill = _fill(op, data, fill)
+    fill = _fill(op, data, fill, bounds, mask)
     _checked(
         _core.at_points(
             op,
@@ -195,7 +196,7 @@ def take_items(data: Any, indices: Any, axis: Any, bounds: Any, negative: Any, f
         cast = cast_to_integers(op, np.empty(0, indices.dtype), "same_kind")  # NumPy's error if they do not cast
         indices = indices.astype(cast.dtype)
     axis = axis_number(axis, max(data.ndim, 1))
-    fill = _fill(op, data, fill)
+    fill = _fill(op, data, fill, bounds, mask)
     like = stand_in(data).reshape(1) if data.ndim == 0 else stand_in(data)
     _checked(_core.take_axis(op, like, _for_plan(indices), axis, 0, bounds, negative, fill, stand_in(mask), None))
     return gathered(points_of_slices(op, data, indices, axis, 0, bounds, negative), data, mask, fill)
@@ -208,7 +209,7 @@ def take_along(data: Any, indices: Any, axis: Any, bounds: Any, negative: Any, f
     data, mask = _data(op, data), _mask(op, mask)
     indices = _array(op, "index", indices if is_dask_array(indices) else as_index_array(op, indices))
     axis = axis_of_index(stand_in(data), _for_plan(indices), axis)
-    fill = _fill(op, data, fill)
+    fill = _fill(op, data, fill, bounds, mask)
     like, at = stand_in(data), _for_plan(indices)
     _checked(_core.along_axis(op, like, at, axis, "broadcast", bounds, negative, fill, stand_in(mask), None))
     points = points_along(op, data, indices, axis, bounds, negative, broadcast=True)

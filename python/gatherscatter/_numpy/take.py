@@ -11,6 +11,7 @@ from gatherscatter._numpy.rules import MODE_RULES, rule_of
 from gatherscatter._numpy.take_general import compress_anything, take_anything, take_anything_along_axis
 from gatherscatter._ops.keywords import Bounds, HasShape, Mode, Negative, Nested
 from gatherscatter._ops.operator import BOUNDS_RULES, CallForm, operator
+from gatherscatter._values.fill import check_fill_is_used
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -86,7 +87,8 @@ def take(
     negative : {"from_end", "out_of_bounds"}, optional
         Meaning of negative indices. The default is "from_end", and "out_of_bounds" with ``mode="clip"``.
     fill_value : scalar, optional
-        Value of masked points, and with ``bounds="fill"`` of points that are out of bounds; default 0.
+        Value of masked points, and with ``bounds="fill"`` of points that are out of bounds; default 0. It is an error
+        without either.
     mask : boolean array that broadcasts to the shape of `indices`, optional
         Where it is False, the result is `fill_value` and the index is ignored.
 
@@ -123,7 +125,9 @@ def take(
     >>> gs.take(a, np.array([1, 9]), bounds="fill", fill_value=-1)
     array([ 3, -1])
     """
-    return take_anything(a, indices, axis, out, *rule_of("take", mode, bounds, negative), fill_value, mask)
+    rule = rule_of("take", mode, bounds, negative)
+    check_fill_is_used("take", fill_value, rule[0], mask)
+    return take_anything(a, indices, axis, out, *rule, fill_value, mask)
 
 
 @overload
@@ -202,6 +206,7 @@ def take_along_axis(
     array([[20],
            [-1]])
     """
+    check_fill_is_used("take_along_axis", fill_value, bounds, mask)
     return take_anything_along_axis(arr, indices, axis, out, bounds, negative, fill_value, mask)
 
 

@@ -10,7 +10,7 @@ from gatherscatter._libraries.of_python import is_integer
 from gatherscatter._values.integers import one_integer
 from gatherscatter.errors import shown
 
-__all__ = ["UNSET", "Slices", "slices_in"]
+__all__ = ["UNSET", "Slices", "array_of", "scattered_slices_in", "slices_in"]
 
 
 class _Unset:
@@ -21,6 +21,25 @@ class _Unset:
 
 
 UNSET: Final = _Unset()
+
+
+def array_of(op: str, input: Any) -> Any:
+    """The array that NumPy makes of a nested list of numbers; any other input unchanged.
+
+    Raises
+    ------
+    TypeError
+        For a ragged list, and for one that holds anything but numbers, text or dates.
+    """
+    if not isinstance(input, list | tuple):
+        return input
+    try:
+        array = np.array(input)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise TypeError(f"{op}: input is a {type(input).__name__} of which NumPy makes no array: {error}") from None
+    if array.dtype.hasobject:
+        raise TypeError(f"{op}: input is a {type(input).__name__} whose items are objects, expected numbers")
+    return array
 
 
 class Slices(NamedTuple):
@@ -65,6 +84,8 @@ def slices_in(
     """
     given = [value for value in indices.values() if value is not UNSET]
     is_dim = is_integer(dim)
+    if is_dim and axis is not UNSET and third is UNSET and not given and not isinstance(dim, bool):
+        dim, is_dim = np.asarray(dim), False  # gather(x, 2, axis=0): one row
     if not given and axis is UNSET and is_dim and batch_dims is UNSET:
         if isinstance(dim, bool):
             raise TypeError(f"{op}: dim is a bool, expected an integer")
@@ -74,26 +95,62 @@ def slices_in(
     if dim is None or isinstance(dim, (float, complex, str, bytes, np.bool_)):
         raise TypeError(f"{op}: the second argument is {shown(dim)}, expected a dim (an integer) or indices")
     if is_dim:
-        raise TypeError(f"{op}: dim= (elementwise form) and axis=, indices= or batch_dims= (slices) exclude each other")
+        raise TypeError(
+            f"{op}: dim= (elementwise form) and axis=, indices= or batch_dims= (slices) exclude each other: elements "
+            f"are {op}(input, dim, index), slices {op}(input, indices, axis=..)"
+        )
     if dim is not UNSET:
         given.append(dim)
     if axis is not UNSET and third is not UNSET:
         # Either the axis was given twice or the forms were mixed.
         if not given:
-            raise TypeError(f"{op}: index= needs dim= (elementwise form); axis= needs indices= (slices)")
-        raise TypeError(f"{op}: dim= with index= (elementwise) and axis= (slices) exclude each other")
+            raise TypeError(
+                f"{op}: index= needs dim= (elementwise form); axis= needs indices= (slices): write indices= for index="
+            )
+        raise TypeError(
+            f"{op}: dim= with index= (elementwise) and axis= (slices) exclude each other: leave axis= out, or leave "
+            "index= out, so that the second argument is the indices"
+        )
     if len(given) > 1:
         names = " or ".join(f"{name}=" for name in indices)
         raise TypeError(f"{op}: the indices are given more than once; pass them as the second argument, {names}")
     if not given:
         needed = " and axis" if default_axis is None else ""
         raise TypeError(f"{op}: dim and index, or indices{needed} are missing")
-    axis = third if axis is UNSET else axis
+    if axis is UNSET:
+        _check_order(op, third)
+        axis = third
     if axis is UNSET:
         if default_axis is None:
             raise TypeError(f"{op}: axis is missing")
         axis = default_axis
     return Slices(given[0], one_integer(op, "axis", axis), _batch_dims(op, batch_dims, given[0]))
+
+
+def scattered_slices_in(
+    op: str, dim: Any, index: Any, src: Any, axis: Any, batch_dims: Any, indices: Any
+) -> tuple[Slices, Any] | None:
+    """The slices form of a scatter and its values; None if the call has the elementwise form.
+
+    By position, the third and fourth arguments are `index` and `src`, or in the slices form `src` and the axis. With
+    ``axis=``, an integer in second place is one row number, as in a gather.
+    """
+    is_row = axis is not UNSET and is_integer(dim) and (index is UNSET) != (src is UNSET) and indices is UNSET
+    is_third = index is not UNSET and (is_row or not is_integer(dim))
+    if is_third and dim is UNSET:
+        raise TypeError(f"{op}: index= needs dim= (elementwise form); indices= takes src= (slices)")
+    third = src if is_third else UNSET if is_row else index if axis is not UNSET and is_integer(dim) else UNSET
+    slices = slices_in(op, dim, third, axis, batch_dims, default_axis=0, indices=indices)
+    return None if slices is None else (slices, index if is_third else src)
+
+
+def _check_order(op: str, axis: Any) -> None:
+    """Raise an error for indices in the place of an axis, as in ``gather(x, dim=[0, 2], index=i)``."""
+    if isinstance(axis, list | tuple) or (isinstance(axis, np.ndarray) and axis.size != 1):
+        raise TypeError(
+            f"{op}: the second argument is a list or an array, so it is the indices of slices, and the axis is "
+            f"{shown(axis)}, expected an integer; for elements dim= is one integer: {op}(input, dim, index)"
+        )
 
 
 def _batch_dims(op: str, value: Any, indices: Any) -> int:

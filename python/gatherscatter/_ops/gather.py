@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from gatherscatter import _core
-from gatherscatter._ops.forms import UNSET, slices_in
+from gatherscatter._ops.forms import UNSET, array_of, slices_in
 from gatherscatter._ops.keywords import Bounds, Negative
-from gatherscatter._ops.operator import BOUNDS_RULES, CallForm, operator
-from gatherscatter._values.fill import as_fill
+from gatherscatter._ops.operator import BOUNDS_RULES, CallForm, operator, overloaded
+from gatherscatter._values.fill import as_fill, check_fill_is_used
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -24,6 +25,18 @@ ScalarT = TypeVar("ScalarT", bound=np.generic)
 
 @overload
 def gather(
+    input: Sequence[Any],
+    dim: Any = ...,
+    index: Any = ...,
+    batch_dims: int = ...,
+    *,
+    axis: Any = ...,
+    indices: Any = ...,
+    input_indices: Any = ...,
+    **keywords: Unpack[GatherKeywords[Any]],
+) -> npt.NDArray[Any]: ...
+@overload
+def gather(
     input: npt.NDArray[ScalarT],
     dim: int | np.integer[Any],
     index: Any,
@@ -31,39 +44,7 @@ def gather(
 ) -> npt.NDArray[ScalarT]: ...
 @overload
 def gather(
-    input: ArrayT, dim: int | np.integer[Any], index: Any, **keywords: Unpack[GatherKeywords[ArrayT]]
-) -> ArrayT: ...
-@overload
-def gather(
     input: npt.NDArray[ScalarT],
-    indices: Any,
-    axis: Any,
-    /,
-    batch_dims: int = ...,
-    **keywords: Unpack[GatherKeywords[npt.NDArray[ScalarT]]],
-) -> npt.NDArray[ScalarT]: ...
-@overload
-def gather(
-    input: ArrayT, indices: Any, axis: Any, /, batch_dims: int = ..., **keywords: Unpack[GatherKeywords[ArrayT]]
-) -> ArrayT: ...
-@overload
-def gather(
-    input: npt.NDArray[ScalarT],
-    indices: Any,
-    /,
-    *,
-    axis: Any,
-    batch_dims: int = ...,
-    **keywords: Unpack[GatherKeywords[npt.NDArray[ScalarT]]],
-) -> npt.NDArray[ScalarT]: ...
-@overload
-def gather(
-    input: ArrayT, indices: Any, /, *, axis: Any, batch_dims: int = ..., **keywords: Unpack[GatherKeywords[ArrayT]]
-) -> ArrayT: ...
-@overload
-def gather(
-    input: npt.NDArray[ScalarT],
-    *,
     indices: Any,
     axis: Any,
     batch_dims: int = ...,
@@ -71,21 +52,29 @@ def gather(
 ) -> npt.NDArray[ScalarT]: ...
 @overload
 def gather(
-    input: ArrayT, *, indices: Any, axis: Any, batch_dims: int = ..., **keywords: Unpack[GatherKeywords[ArrayT]]
+    input: ArrayT,
+    dim: int | np.integer[Any],
+    index: Any,
+    **keywords: Unpack[GatherKeywords[ArrayT]],
 ) -> ArrayT: ...
 @overload
 def gather(
-    input: npt.NDArray[ScalarT],
+    input: ArrayT,
+    indices: Any,
+    axis: Any,
+    batch_dims: int = ...,
+    **keywords: Unpack[GatherKeywords[ArrayT]],
+) -> ArrayT: ...
+@overload
+def gather(
+    input: ArrayT,
     *,
     input_indices: Any,
     axis: Any,
     batch_dims: int = ...,
-    **keywords: Unpack[GatherKeywords[npt.NDArray[ScalarT]]],
-) -> npt.NDArray[ScalarT]: ...
-@overload
-def gather(
-    input: ArrayT, *, input_indices: Any, axis: Any, batch_dims: int = ..., **keywords: Unpack[GatherKeywords[ArrayT]]
+    **keywords: Unpack[GatherKeywords[ArrayT]],
 ) -> ArrayT: ...
+@overloaded
 @operator(
     CallForm("along_axis", "input", "axis", "index", keywords=("out",), rules=BOUNDS_RULES),
     CallForm("take_axis", "input", "index", "axis", keywords=("axis", "out"), rules=BOUNDS_RULES),
@@ -108,7 +97,8 @@ def gather(
     """Gather elements along a dimension, or slices along an axis.
 
     There are two forms. Keywords select the form, or else the type of the second argument: an integer is a `dim`, an
-    array (also a 0-d array) or a list is `indices`.
+    array (also a 0-d array) or a list is `indices`. With ``axis=`` and no `index`, an integer is one number of
+    `indices`: ``gather(x, 2, axis=0)`` is one row.
 
     ``gather(input, dim, index)`` is elementwise::
 
@@ -122,12 +112,15 @@ def gather(
     ----------
     input : array, shape (n_0, .., n_r)
         Any array in host memory or on a CUDA device: NumPy, torch, CuPy, JAX, or anything with ``__dlpack__``. Any
-        dtype whose items are plain bytes, any strides; it is never copied.
+        dtype whose items are plain bytes, any strides; it is never copied. A list becomes an array of NumPy. A
+        DataArray of xarray gives one with the same dims and the coordinates of the other axes, if the result has an
+        axis for each dim.
     dim : int
         Dimension of the elementwise form, in [-rank, rank).
     index : array of integers
-        It has the rank of `input` and is at most as long on every axis except `dim`. Any integer dtype of any library,
-        or lists.
+        It has the rank of `input` and is at most as long on every axis except `dim`, so one of shape (n, 1) with `dim`
+        0 reads the first column alone; whole rows are ``gather(input, indices, axis=0)``. Any integer dtype of any
+        library, or lists.
     indices, input_indices : array of integers
         Of any shape; these are two names of one argument of the second form.
     axis : int or integer array of one element
@@ -143,8 +136,8 @@ def gather(
     negative : {"from_end", "out_of_bounds"}, default "from_end"
         Whether -1 is the last position or out of bounds.
     fill_value : scalar, optional
-        Value of points that are out of bounds (``bounds="fill"``) or masked. The default is 0, and zero bytes for
-        dtypes without numbers.
+        Value of points that are out of bounds (``bounds="fill"``) or masked; an error without either. The default is
+        0, and zero bytes for dtypes without numbers.
     mask : array of bool, optional
         Broadcasts one way to the shape of the index. Where it is False, the result is `fill_value` and the index is
         ignored.
@@ -164,7 +157,8 @@ def gather(
         If an index is out of bounds. It is an IndexError, ValueError and RuntimeError, and gives the lowest bad
         position.
     TypeError
-        If an index is not of integers, a mask not of bool, `out` of another dtype, or the two forms are mixed.
+        If an index is not of integers, a mask not of bool, `out` of another dtype, or the two forms are mixed; if there
+        is a `fill_value`, but neither `mask` nor ``bounds="fill"``.
     ValueError
         If shapes, ranks or `batch_dims` do not fit, or `fill_value` does not fit the dtype.
     numpy.exceptions.AxisError
@@ -194,6 +188,8 @@ def gather(
            [14, 10]])
     """
     # The most frequent call, gather(input, int, index), is handled without `slices_in`, which takes time.
+    input = array_of("gather", input)
+    check_fill_is_used("gather", fill_value, bounds, mask)
     fill = None if fill_value is None else as_fill("gather", input, fill_value)
     is_elementwise = type(dim) is int and axis is batch_dims is indices is input_indices is UNSET
     slices = (
@@ -205,5 +201,5 @@ def gather(
         at, count = slices.axis, slices.batch_dims
         return _core.take_axis("gather", input, slices.indices, at, count, bounds, negative, fill, mask, out)
     if index is UNSET:
-        raise TypeError("gather: index is missing")
+        raise TypeError("gather: index is missing; for the row of one number write gather(input, number, axis=0)")
     return _core.along_axis("gather", input, index, dim, "prefix", bounds, negative, fill, mask, out)

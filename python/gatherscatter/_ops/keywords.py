@@ -9,6 +9,7 @@ Bounds = Literal["raise", "deferred", "fill", "clip", "wrap", "unchecked"]
 ScatterBounds = Literal["raise", "deferred", "drop", "clip", "wrap", "unchecked"]
 RowBounds = Literal["raise", "nullify", "unchecked"]
 Validate = Literal["basic", "full"]
+Labels = Literal["take", "reset"]
 Negative = Literal["from_end", "out_of_bounds"]
 Mode = Literal["raise", "wrap", "clip"]
 Reduce = Literal["add", "sum", "mul", "prod", "multiply", "min", "amin", "max", "amax", "mean"]
@@ -69,3 +70,12 @@ if TYPE_CHECKING:
         padding_value: Any
         check_bounds: bool
         latency: int | None
+
+    class TableGatherKeywords(TypedDict, total=False):
+        """Keywords of `table.gather`."""
+
+        columns: Sequence[Any] | None
+        negative: Negative
+        validate: Validate
+        memory_budget: int | None
+        index: Labels

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from gatherscatter import _core
+from gatherscatter._ops.forms import array_of
 from gatherscatter._ops.keywords import Bounds, Duplicates, Negative, Reduce, ScatterBounds
 from gatherscatter._ops.operator import BOUNDS_RULES, CallForm, operator
-from gatherscatter._values.fill import as_fill
+from gatherscatter._values.fill import as_fill, check_fill_is_used
 from gatherscatter._values.source import as_source
 
 if TYPE_CHECKING:
@@ -24,6 +26,10 @@ ArrayT = TypeVar("ArrayT")
 ScalarT = TypeVar("ScalarT", bound=np.generic)
 
 
+@overload
+def gather_nd(
+    input: Sequence[Any], indices: Any, batch_dims: int = 0, **keywords: Unpack[GatherKeywords[Any]]
+) -> npt.NDArray[Any]: ...
 @overload
 def gather_nd(
     input: npt.NDArray[ScalarT],
@@ -58,7 +64,8 @@ def gather_nd(
     input : array of rank r
         Any array, as in `gather`.
     indices : array of integers, shape (B.., I.., k)
-        Coordinates along the last axis, with 0 <= k <= r - batch_dims. Any integer dtype of any library, or lists.
+        Coordinates along the last axis, with 0 <= k <= r - batch_dims. Any integer dtype of any library, or lists. Row
+        numbers of shape (n,) are n coordinates of one number each as ``indices[:, None]``.
     batch_dims : int, default 0
         Number of leading axes that `input` and `indices` share; below the rank of `indices`.
     bounds : {"raise", "deferred", "fill", "clip", "wrap", "unchecked"}, default "raise"
@@ -66,8 +73,8 @@ def gather_nd(
     negative : {"from_end", "out_of_bounds"}, default "from_end"
         Whether -1 is the last position or out of bounds.
     fill_value : scalar, optional
-        Value of points that are out of bounds (``bounds="fill"``) or masked. The default is 0, and zero bytes for
-        dtypes without numbers.
+        Value of points that are out of bounds (``bounds="fill"``) or masked; an error without either. The default is
+        0, and zero bytes for dtypes without numbers.
     mask : array of bool, optional
         Broadcasts one way to ``indices.shape[:-1]``. Where it is False, the result is `fill_value` and the coordinate
         is ignored.
@@ -106,12 +113,18 @@ def gather_nd(
     >>> gs.gather_nd(x, [[1], [0]], batch_dims=1)
     array(['b', 'c'], dtype='<U1')
     """
+    input = array_of("gather_nd", input)
+    check_fill_is_used("gather_nd", fill_value, bounds, mask)
     fill = None if fill_value is None else as_fill("gather_nd", input, fill_value)
     # `_core` reads a tuple as one index array for each axis, so a tuple of coordinates becomes a list.
     points = list(indices) if type(indices) is tuple else indices
     return _core.at_points("gather_nd", input, points, batch_dims, bounds, negative, fill, mask, out)
 
 
+@overload
+def scatter_nd(
+    input: Sequence[Any], indices: Any, updates: Any, batch_dims: int = 0, **keywords: Unpack[ScatterKeywords[Any]]
+) -> npt.NDArray[Any]: ...
 @overload
 def scatter_nd(
     input: npt.NDArray[ScalarT],
@@ -194,6 +207,7 @@ def scatter_nd(
     array([[0., 0., 0.],
            [5., 7., 9.]])
     """
+    input = array_of("scatter_nd", input)
     source = as_source("scatter_nd", input, updates, "updates")
     points = list(indices) if type(indices) is tuple else indices
     return _core.scatter_points(

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, TypeVar
 
 from gatherscatter import _core
 
-__all__ = ["BOUNDS_RULES", "CallForm", "RuleWord", "bind", "operator"]
+__all__ = ["BOUNDS_RULES", "CallForm", "RuleWord", "bind", "operator", "overloaded"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -77,6 +77,11 @@ def bind(op: Callable[..., Any], *args: Any, **kwargs: Any) -> _core.Call:
     """The call that an operator would run on these arguments."""
     made: _core.Call = op.bind(*args, **kwargs)  # type: ignore[attr-defined]  # operators are typed as functions
     return made
+
+
+def overloaded(op: Callable[..., Any]) -> Callable[..., Any]:
+    """The operator itself; to type checkers it takes anything, so that overloads may name parameters by their form."""
+    return op
 
 
 def operator(*forms: CallForm, returns_none: bool = False) -> Callable[[_Function], _Function]:

@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gatherscatter import _core
-from gatherscatter._libraries.of_python import is_integer
-from gatherscatter._ops.forms import UNSET, slices_in
+from gatherscatter._ops.forms import UNSET, array_of, scattered_slices_in
 from gatherscatter._ops.keywords import Duplicates, HasShape, Negative, Reduce, ScatterBounds
-from gatherscatter._ops.operator import BOUNDS_RULES, CallForm, operator
+from gatherscatter._ops.operator import BOUNDS_RULES, CallForm, operator, overloaded
 from gatherscatter._values.integers import one_integer
 from gatherscatter._values.source import as_source
 
@@ -33,6 +32,18 @@ _Indices = Sequence[Any] | HasShape
 
 @overload
 def scatter(
+    input: Sequence[Any],
+    dim: Any = ...,
+    index: Any = ...,
+    src: Any = ...,
+    batch_dims: int = ...,
+    *,
+    axis: Any = ...,
+    indices: Any = ...,
+    **keywords: Unpack[ScatterKeywords[Any]],
+) -> npt.NDArray[Any]: ...
+@overload
+def scatter(
     input: npt.NDArray[ScalarT],
     dim: int | np.integer[Any],
     index: Any,
@@ -41,76 +52,7 @@ def scatter(
 ) -> npt.NDArray[ScalarT]: ...
 @overload
 def scatter(
-    input: ArrayT, dim: int | np.integer[Any], index: Any, src: Any, **keywords: Unpack[ScatterKeywords[ArrayT]]
-) -> ArrayT: ...
-@overload
-def scatter(
     input: npt.NDArray[ScalarT],
-    indices: _Indices,
-    src: Any,
-    axis: int | np.integer[Any] = ...,
-    /,
-    batch_dims: int = ...,
-    **keywords: Unpack[ScatterKeywords[npt.NDArray[ScalarT]]],
-) -> npt.NDArray[ScalarT]: ...
-@overload
-def scatter(
-    input: ArrayT,
-    indices: _Indices,
-    src: Any,
-    axis: int | np.integer[Any] = ...,
-    /,
-    batch_dims: int = ...,
-    **keywords: Unpack[ScatterKeywords[ArrayT]],
-) -> ArrayT: ...
-@overload
-def scatter(
-    input: npt.NDArray[ScalarT],
-    indices: _Indices,
-    src: Any,
-    /,
-    *,
-    axis: int | np.integer[Any] = ...,
-    batch_dims: int = ...,
-    **keywords: Unpack[ScatterKeywords[npt.NDArray[ScalarT]]],
-) -> npt.NDArray[ScalarT]: ...
-@overload
-def scatter(
-    input: ArrayT,
-    indices: _Indices,
-    src: Any,
-    /,
-    *,
-    axis: int | np.integer[Any] = ...,
-    batch_dims: int = ...,
-    **keywords: Unpack[ScatterKeywords[ArrayT]],
-) -> ArrayT: ...
-@overload
-def scatter(
-    input: npt.NDArray[ScalarT],
-    indices: _Indices,
-    /,
-    *,
-    src: Any,
-    axis: int | np.integer[Any] = ...,
-    batch_dims: int = ...,
-    **keywords: Unpack[ScatterKeywords[npt.NDArray[ScalarT]]],
-) -> npt.NDArray[ScalarT]: ...
-@overload
-def scatter(
-    input: ArrayT,
-    indices: _Indices,
-    /,
-    *,
-    src: Any,
-    axis: int | np.integer[Any] = ...,
-    batch_dims: int = ...,
-    **keywords: Unpack[ScatterKeywords[ArrayT]],
-) -> ArrayT: ...
-@overload
-def scatter(
-    input: npt.NDArray[ScalarT],
-    *,
     indices: _Indices,
     src: Any,
     axis: int | np.integer[Any] = ...,
@@ -120,13 +62,30 @@ def scatter(
 @overload
 def scatter(
     input: ArrayT,
-    *,
+    dim: int | np.integer[Any],
+    index: Any,
+    src: Any,
+    **keywords: Unpack[ScatterKeywords[ArrayT]],
+) -> ArrayT: ...
+@overload
+def scatter(
+    input: ArrayT,
     indices: _Indices,
     src: Any,
     axis: int | np.integer[Any] = ...,
     batch_dims: int = ...,
     **keywords: Unpack[ScatterKeywords[ArrayT]],
 ) -> ArrayT: ...
+@overload
+def scatter(
+    input: ArrayT,
+    indices: int | np.integer[Any],
+    src: Any,
+    *,
+    axis: int | np.integer[Any],
+    **keywords: Unpack[ScatterKeywords[ArrayT]],
+) -> ArrayT: ...
+@overloaded
 @operator(
     CallForm("along_axis", "input", "axis", "index", "source", keywords=("out",), rules=BOUNDS_RULES),
     CallForm("take_axis", "input", "index", "source", "axis", keywords=("axis", "out"), axis=0, rules=BOUNDS_RULES),
@@ -151,7 +110,8 @@ def scatter(
     """Write elements along a dimension, or slices along an axis, of a copy of `input`, or accumulate them there.
 
     The reverse of `gather`. There are two forms. Keywords select the form, or else the type of the second argument: an
-    integer is a `dim`, an array (also a 0-d array) or a list is `indices`.
+    integer is a `dim`, an array (also a 0-d array) or a list is `indices`. With ``axis=`` and `src` alone, an integer
+    is one number of `indices`: ``scatter(x, 2, row, axis=0)`` writes one row.
 
     ``scatter(input, dim, index, src)`` is elementwise: for every point of the index, in ascending flat position::
 
@@ -170,12 +130,13 @@ def scatter(
     Parameters
     ----------
     input : array, shape (n_0, .., n_r)
-        Any array, as in `gather`. Elements that no index refers to are copied to the result.
+        Any array, as in `gather`, or a list. Elements that no index refers to are copied to the result.
     dim : int
         Dimension of the elementwise form, in [-rank, rank).
     index : array of integers
         It has the rank of `input` and is at most as long on every axis except `dim`. Any integer dtype of any library,
-        or lists.
+        or lists. One of shape (n, 1) with `dim` 0 fills the first column alone, whatever the width of `src`; whole rows
+        are ``scatter(input, indices, src, axis=0)`` with `indices` of shape (n,).
     src : scalar, array or nested list
         An array has exactly the dtype of `input`. In the elementwise form it broadcasts to the shape of `index`; or it
         has the rank of `index` and is at least as long on every axis, and its leading part is used. In the slices form
@@ -260,16 +221,12 @@ def scatter(
     >>> gs.scatter(x, 0, [2, 2], [1.0, 2.0], reduce="mean", include_self=False, out=x) is x, x
     (True, array([10. , 20. ,  1.5]))
     """
+    input = array_of("scatter", input)
     if type(dim) is not int or not (axis is batch_dims is indices is UNSET):
-        # By position, the third and fourth arguments are index and src, or in the slices form src and axis.
-        is_third = index is not UNSET and not is_integer(dim)
-        if is_third and dim is UNSET:
-            raise TypeError("scatter: index= needs dim= (elementwise form); indices= takes src= (slices)")
-        slices = slices_in(
-            "scatter", dim, src if is_third else UNSET, axis, batch_dims, default_axis=0, indices=indices
-        )
-        if slices is not None:
-            source = as_source("scatter", input, _given("src", index if is_third else src))
+        found = scattered_slices_in("scatter", dim, index, src, axis, batch_dims, indices)
+        if found is not None:
+            slices, source = found
+            source = as_source("scatter", input, _given("src", source))
             return _core.scatter_axis(
                 "scatter",
                 input,
@@ -294,5 +251,8 @@ def scatter(
 
 def _given(name: str, value: Any) -> Any:
     if value is UNSET:
-        raise TypeError(f"scatter: {name} is missing")
+        raise TypeError(
+            f"scatter: {name} is missing; elements are scatter(input, dim, index, src), rows "
+            "scatter(input, indices, src, axis=0)"
+        )
     return value

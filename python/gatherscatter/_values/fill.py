@@ -16,7 +16,7 @@ from gatherscatter._libraries.of_dlpack import as_numpy, import_dlpack
 from gatherscatter._libraries.recognise import has_interface, is_ndarray, no_array
 from gatherscatter.errors import is_large, shown
 
-__all__ = ["array_like_of", "as_fill", "numbers_of"]
+__all__ = ["array_like_of", "as_fill", "check_fill_is_used", "numbers_of"]
 
 
 class _DoesNotFit(Exception):
@@ -108,6 +108,15 @@ def as_fill(op: str, like: Any, fill_value: Any, what: str = "fill_value") -> An
         dtype = str(like.dtype) if isinstance(like.dtype, np.dtype) else like.dtype
         text = f"({shown(fill_value)})" if is_large(fill_value) else shown(fill_value)
         raise ValueError(f"{op}: {what} {text} does not fit dtype {dtype}") from None
+
+
+def check_fill_is_used(op: str, fill_value: Any, bounds: Any, mask: Any) -> None:
+    """Raise TypeError for a fill value that no point can have: there is no mask, and `bounds` is not "fill"."""
+    if fill_value is not None and mask is None and bounds != "fill":
+        raise TypeError(
+            f'{op}: fill_value= has no effect without mask= and with bounds={shown(bounds)}; bounds="fill" gives it '
+            "where an index is out of bounds"
+        )
 
 
 def array_like_of(what: str, array: Any) -> Any:

@@ -61,14 +61,17 @@ void adopt_all(const OperatorRequest& request, const RawOperands& raw, Operands&
   if (operands.mask.given) {
     borrow(Role::mask, operands.mask);
     if (operands.mask.type.data.code != dlpack::kBool || operands.mask.view.item != 1) {
-      throw DTypeError("mask has dtype " + operands.mask.type.name() + ", expected bool");
+      throw DTypeError("mask has dtype " + operands.mask.type.name() + ", expected bool; " +
+                       (operands.mask.library == Library::torch ? "mask.bool()" : "mask.astype(bool)") + " casts it");
     }
   }
   if (operands.source.given) {
     borrow(Role::source, operands.source);
     if (!operands.source.type.matches(operands.input.type)) {
-      throw DTypeError(source_name(request) + " has dtype " + operands.source.type.name() + ", input has dtype " +
-                       operands.input.type.name());
+      const std::string name = source_name(request);
+      const char* const cast = operands.source.library == Library::torch ? ".to(" : ".astype(";
+      throw DTypeError(name + " has dtype " + operands.source.type.name() + ", input has dtype " +
+                       operands.input.type.name() + "; " + name + cast + "input.dtype) casts it");
     }
   } else if (request.direction == Direction::scatter) {
     throw DTypeError(source_name(request) + " is None, expected an array");

@@ -164,6 +164,16 @@ void make_native(Operand& operand) {
   operand.object = py::reinterpret_steal<py::object>(swapped);
 }
 
+// The end of the error for an index that does not consist of integers.
+const char* next_step(const Operand& operand) {
+  switch (operand.type.data.code) {
+    case dlpack::kBool: return "; a boolean array goes into mask=";
+    case dlpack::kFloat:
+      return operand.library == Library::torch ? "; index.long() casts it" : "; index.astype('int64') casts it";
+    default: return "";
+  }
+}
+
 IndexType index_type_of(const Operand& operand) {
   bool is_signed = false;
   bool is_integer = false;
@@ -183,8 +193,7 @@ IndexType index_type_of(const Operand& operand) {
     }
   }
   throw DTypeError("index has dtype " + operand.type.name() +
-                   ", expected an integer dtype (int8 to int64, uint8 to uint64)" +
-                   (operand.type.data.code == dlpack::kBool ? "; a boolean array goes into mask=" : ""));
+                   ", expected an integer dtype (int8 to int64, uint8 to uint64)" + next_step(operand));
 }
 
 // Sets the location of a tensor that is not in plain host memory. A tensor without memory is rejected when it is

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <string>
+#include <string_view>
 
 #include "bindings/arguments/from_python.h"
 #include "core/error.h"
@@ -17,7 +18,8 @@ class Words {
   Words(const char* what, const std::array<const char*, N>& words) : what_(what), words_(words) {
     for (std::size_t i = 0; i < N; ++i) interned_[i] = PyUnicode_InternFromString(words[i]);
   }
-  int find(PyObject* word) const {
+  // `hint` has the end of the error for a word, or "".
+  int find(PyObject* word, const char* (*hint)(std::string_view word) = nullptr) const {
     for (std::size_t i = 0; i < N; ++i) {
       if (word == interned_[i]) return static_cast<int>(i);
     }
@@ -28,6 +30,11 @@ class Words {
     }
     std::string text = std::string(what_) + " is " + shown(word) + ", expected one of ";
     for (std::size_t i = 0; i < N; ++i) text += std::string(i > 0 ? ", '" : "'") + words_[i] + "'";
+    if (hint != nullptr && PyUnicode_Check(word)) {
+      const char* const given = PyUnicode_AsUTF8(word);
+      if (given == nullptr) PyErr_Clear();
+      text += hint(given == nullptr ? "" : given);
+    }
     throw ShapeError(text);
   }
 
@@ -36,6 +43,20 @@ class Words {
   std::array<const char*, N> words_;
   std::array<PyObject*, N> interned_{};
 };
+
+// Words for bounds that other operators take.
+const char* gather_hint(std::string_view word) {
+  if (word == "nullify")
+    return "; arrays have no nulls: bounds='fill' gives fill_value, gatherscatter.table has nullify";
+  if (word == "drop") return "; a gather fills: bounds='fill' gives fill_value";
+  return "";
+}
+
+const char* scatter_hint(std::string_view word) {
+  if (word == "nullify") return "; arrays have no nulls: bounds='drop' writes nothing";
+  if (word == "fill") return "; a scatter has nothing to fill: bounds='drop' writes nothing";
+  return "";
+}
 
 }  // namespace
 
@@ -48,7 +69,8 @@ Rule parse_rule(PyObject* bounds, PyObject* negative, Direction direction) {
   static const Words<6> scatter_words("bounds", {"raise", "deferred", "drop", "clip", "wrap", "unchecked"});
   static const Words<2> negative_words("negative", {"from_end", "out_of_bounds"});
   const Words<6>& bounds_words = direction == Direction::gather ? gather_words : scatter_words;
-  return {static_cast<Bounds>(bounds_words.find(bounds)), static_cast<Negative>(negative_words.find(negative))};
+  const auto hint = direction == Direction::gather ? gather_hint : scatter_hint;
+  return {static_cast<Bounds>(bounds_words.find(bounds, hint)), static_cast<Negative>(negative_words.find(negative))};
 }
 
 Match parse_match(PyObject* match) {

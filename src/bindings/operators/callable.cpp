@@ -68,6 +68,10 @@ PyObject* call_definition(PyObject* object, PyObject* const* arguments, std::siz
   const Callable& self = *self_of(object);
   if (self.definition != nullptr) {
     const RawCall raw{arguments, PyVectorcall_NARGS(flags), keywords};
+    if (const auto by_values = py::reinterpret_steal<py::object>(function_for_labels(object, raw))) {
+      return PyObject_Vectorcall(by_values.ptr(), arguments, flags, keywords);
+    }
+    if (PyErr_Occurred()) return nullptr;
     if (const auto lazy = py::reinterpret_steal<py::object>(function_for_dask(self.definition, self.name, raw))) {
       return PyObject_Vectorcall(lazy.ptr(), arguments, flags, keywords);
     }

@@ -1,5 +1,5 @@
-// dask_dispatch.cpp: finds Dask arrays among the arguments of a call, by the name of their type, without importing
-// Dask.
+// dask_dispatch.cpp: finds arrays of Dask and xarray among the arguments of a call by the names of their types. It
+// imports neither library.
 #include "bindings/operators/dask_dispatch.h"
 
 #include <cstring>
@@ -10,10 +10,11 @@ namespace py = pybind11;
 namespace gs {
 namespace {
 
-// The name is compared first, which costs a few nanoseconds for arguments of any other type.
-bool is_dask_array(PyObject* object) {
+// Whether a type has this name and is of a module that begins with `package`. The name is compared first, which costs a
+// few nanoseconds for arguments of any other type.
+bool is_of(PyObject* object, const char* name, std::string_view package) {
   PyTypeObject* const type = Py_TYPE(object);
-  if (std::strcmp(type->tp_name, "Array") != 0) return false;
+  if (std::strcmp(type->tp_name, name) != 0) return false;
   const auto module =
       py::reinterpret_steal<py::object>(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__module__"));
   Py_ssize_t length = 0;
@@ -23,14 +24,30 @@ bool is_dask_array(PyObject* object) {
     PyErr_Clear();
     return false;
   }
-  return std::string_view(text, static_cast<std::size_t>(length)).starts_with("dask.array.");
+  return std::string_view(text, static_cast<std::size_t>(length)).starts_with(package);
+}
+
+bool is_dask_array(PyObject* object) {
+  return is_of(object, "Array", "dask.array.");
+}
+
+bool is_labelled(PyObject* object) {
+  return is_of(object, "DataArray", "xarray.");
 }
 
 // A tuple has one index array for each axis.
-bool holds_dask_array(PyObject* object) {
-  if (!PyTuple_CheckExact(object)) return is_dask_array(object);
+bool holds(bool (*is)(PyObject*), PyObject* object) {
+  if (!PyTuple_CheckExact(object)) return is(object);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) {
-    if (is_dask_array(PyTuple_GET_ITEM(object, i))) return true;
+    if (is(PyTuple_GET_ITEM(object, i))) return true;
+  }
+  return false;
+}
+
+bool any_holds(bool (*is)(PyObject*), const RawCall& raw) {
+  const Py_ssize_t count = raw.positional + raw.keyword_count();
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    if (holds(is, raw.arguments[i])) return true;
   }
   return false;
 }
@@ -46,15 +63,19 @@ bool is_face(PyObject* definition) {
 }  // namespace
 
 PyObject* function_for_dask(PyObject* definition, PyObject* name, const RawCall& raw) {
-  const Py_ssize_t count = raw.positional + raw.keyword_count();
-  bool found = false;
-  for (Py_ssize_t i = 0; i < count && !found; ++i) found = holds_dask_array(raw.arguments[i]);
-  if (!found || is_face(definition)) return nullptr;
+  if (!any_holds(is_dask_array, raw) || is_face(definition)) return nullptr;
   const auto module = py::reinterpret_steal<py::object>(PyImport_ImportModule("gatherscatter.dask"));
   if (!module) return nullptr;
   PyObject* const function = PyObject_GetAttr(module.ptr(), name);
   if (function == nullptr && PyErr_ExceptionMatches(PyExc_AttributeError)) PyErr_Clear();
   return function;
+}
+
+PyObject* function_for_labels(PyObject* op, const RawCall& raw) {
+  if (!any_holds(is_labelled, raw)) return nullptr;
+  const auto module = py::reinterpret_steal<py::object>(PyImport_ImportModule("gatherscatter._libraries.of_xarray"));
+  if (!module) return nullptr;
+  return PyObject_CallMethod(module.ptr(), "on_values", "O", op);
 }
 
 }  // namespace gs

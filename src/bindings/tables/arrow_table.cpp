@@ -2,6 +2,8 @@
 // https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html
 #include "bindings/tables/arrow_table.h"
 
+#include <algorithm>
+
 #include "arrow/exchange.h"
 #include "bindings/gil.h"
 #include "bindings/python_errors.h"
@@ -154,6 +156,25 @@ py::tuple ArrowTable::device_array() const {
   return py::make_tuple(schema(), capsule);
 }
 
+// The number of rows, then the name and type of each column.
+std::string ArrowTable::text() const {
+  const arrow::Type& type = *frame_->data.type;
+  const std::size_t columns = frame_->is_table ? type.children.size() : 1;
+  const int64_t length = rows();
+  std::string text = frame_->is_table ? "ArrowTable" : "ArrowTable, one column";
+  text += ", " + std::to_string(length) + (length == 1 ? " row" : " rows");
+  if (frame_->device != table::kHost) text += ", GPU " + std::to_string(frame_->device);
+  if (!frame_->is_table) return "<" + text + ": " + arrow::type_name(type) + ">";
+  constexpr std::size_t kMost = 40;
+  for (std::size_t at = 0; at < std::min(columns, kMost); ++at) {
+    const arrow::Type& column = type.children[at];
+    text += "\n  " + column.name + ": " + arrow::type_name(column) +
+            ((column.flags & arrow::kNullable) != 0 ? "" : " not null");
+  }
+  if (columns > kMost) text += "\n  and " + std::to_string(columns - kMost) + " more columns";
+  return "<" + text + ">";
+}
+
 void bind_table(py::module_& module) {
   py::class_<ArrowTable> cls(module, "ArrowTable", py::is_final());
   make_in_new(cls);
@@ -166,6 +187,7 @@ void bind_table(py::module_& module) {
                             })
       .def_property_readonly("num_rows", &ArrowTable::rows)
       .def("__len__", &ArrowTable::rows)
+      .def("__repr__", &ArrowTable::text)
       .def_property_readonly("num_chunks", [](const ArrowTable& self) { return self.frame().data.chunks.size(); })
       .def_property_readonly("is_table", [](const ArrowTable& self) { return self.frame().is_table; })
       .def_property_readonly("has_extensions",
@@ -183,6 +205,16 @@ void bind_table(py::module_& module) {
                                  names.append(column.name);
                                }
                                return names;
+                             })
+      .def_property_readonly("column_types",
+                             [](const ArrowTable& self) {
+                               py::list types;
+                               const arrow::Type& type = *self.frame().data.type;
+                               if (!self.frame().is_table) types.append(arrow::type_name(type));
+                               for (std::size_t i = 0; self.frame().is_table && i < type.children.size(); ++i) {
+                                 types.append(arrow::type_name(type.children[i]));
+                               }
+                               return types;
                              })
       .def(
           "check_like",

@@ -22,6 +22,7 @@ class ArrowTable {
 
   const table::Frame& frame() const { return *frame_; }
   int64_t rows() const;
+  std::string text() const;
   table::ChunkLengths lengths() const;
   py::capsule stream() const;
   py::tuple array() const;

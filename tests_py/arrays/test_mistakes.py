@@ -1,0 +1,120 @@
+"""test_mistakes.py: the frequent mistakes in calls on arrays: each error says in one sentence what to write instead."""
+
+import numpy as np
+import pytest
+
+import gatherscatter as gs
+
+X = np.arange(12.0).reshape(3, 4)
+SRC = np.arange(8.0).reshape(2, 4)
+ROWS = np.array([2, 0])
+COLUMN = ROWS[:, None]
+
+# call, exception, and words that are in its text
+MISTAKES = {
+    # whole rows were meant, and the elementwise form is written
+    "gather rows by dim": (lambda: gs.gather(X, 0, ROWS), ValueError, ["gather(input, indices, axis=0)"]),
+    "scatter rows by dim": (lambda: gs.scatter(X, 0, ROWS, SRC), ValueError, ["scatter(input, indices, src, axis=0)"]),
+    "scatter to a column": (
+        lambda: gs.scatter(X, 0, np.zeros((3, 1), int), SRC),
+        ValueError,
+        ["an index of shape (n, 1) fills one column", "scatter(input, indices, src, axis=0)"],
+    ),
+    # the two forms are mixed
+    "dim as a list": (lambda: gs.gather(X, dim=[0, 2], index=[1, 1]), TypeError, ["dim= is one integer"]),
+    "dim as an array": (lambda: gs.gather(X, dim=ROWS, index=ROWS), TypeError, ["dim= is one integer"]),
+    "axis with index": (lambda: gs.gather(X, index=ROWS, axis=0), TypeError, ["write indices= for index="]),
+    "dim, index and axis": (lambda: gs.gather(X, 0, COLUMN, axis=0), TypeError, ["gather(input, indices, axis=..)"]),
+    "one row without axis": (lambda: gs.gather(X, 2), TypeError, ["gather(input, number, axis=0)"]),
+    "one row written without axis": (
+        lambda: gs.scatter(X, 2, SRC[0]),
+        TypeError,
+        ["scatter(input, indices, src, axis=0)"],
+    ),
+    # a fill value that no point can have
+    "fill value alone": (lambda: gs.gather(X, ROWS, axis=0, fill_value=0), TypeError, ["mask=", 'bounds="fill"']),
+    "fill value by dim": (lambda: gs.gather(X, 0, COLUMN, fill_value=0), TypeError, ["mask=", 'bounds="fill"']),
+    "fill value of gather_nd": (lambda: gs.gather_nd(X, COLUMN, fill_value=0), TypeError, ["mask=", 'bounds="fill"']),
+    "fill value of take": (lambda: gs.take(X, ROWS, fill_value=0), TypeError, ["mask=", 'bounds="fill"']),
+    "fill value of a mode": (lambda: gs.take(X, ROWS, mode="clip", fill_value=0), TypeError, ["bounds='clip'"]),
+    "fill value along an axis": (
+        lambda: gs.take_along_axis(X, COLUMN, 0, bounds="wrap", fill_value=0),
+        TypeError,
+        ["mask=", "bounds='wrap'"],
+    ),
+    # row numbers where coordinates belong
+    "flat index of scatter_nd": (lambda: gs.scatter_nd(np.zeros(3), [0, 1, 2], 1.0), ValueError, ["indices[:, None]"]),
+    "flat index of gather_nd": (lambda: gs.gather_nd(X, [0, 1, 2]), ValueError, ["indices[:, None]"]),
+    "flat index that is a coordinate": (lambda: gs.scatter_nd(X, ROWS, SRC), ValueError, ["indices[:, None]"]),
+    # dtypes
+    "src of another dtype": (lambda: gs.scatter(X, ROWS, SRC.astype("f4")), TypeError, ["src.astype(input.dtype)"]),
+    "updates of another dtype": (
+        lambda: gs.scatter_nd(X, COLUMN, SRC.astype(int)),
+        TypeError,
+        ["updates.astype(input.dtype)"],
+    ),
+    "float index": (lambda: gs.gather(X, ROWS * 1.0, axis=0), TypeError, ["index.astype('int64')"]),
+    "boolean index": (lambda: gs.gather(X, ROWS > 0, axis=0), TypeError, ["mask="]),
+    "mask of integers": (lambda: gs.gather(X, ROWS, axis=0, mask=ROWS), TypeError, ["mask.astype(bool)"]),
+    # words of other operators
+    "nullify": (
+        lambda: gs.gather(X, ROWS, axis=0, bounds="nullify"),
+        ValueError,
+        ["bounds='fill'", "gatherscatter.table"],
+    ),
+    "nullify in a scatter": (lambda: gs.scatter(X, ROWS, SRC, bounds="nullify"), ValueError, ["bounds='drop'"]),
+    "nullify in take": (lambda: gs.take(X, ROWS, bounds="nullify"), ValueError, ["bounds='fill'"]),
+    "fill in a scatter": (
+        lambda: gs.scatter(X, ROWS, SRC, bounds="fill"),
+        ValueError,
+        ["bounds='drop' writes nothing"],
+    ),
+    "drop in a gather": (lambda: gs.gather(X, ROWS, axis=0, bounds="drop"), ValueError, ["bounds='fill'"]),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_the_error_says_what_to_write(name):
+    call, kind, words = MISTAKES[name]
+    before = X.tobytes(), SRC.tobytes()
+    with pytest.raises(kind) as caught:
+        call()
+    text = str(caught.value)
+    assert all(word in text for word in words), text
+    assert "\n" not in text and len(text) < 300
+    assert (X.tobytes(), SRC.tobytes()) == before
+
+
+def test_the_casts_for_tensors_are_those_of_torch():
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    x, rows = torch.zeros(3, 4), torch.tensor([2, 0])
+    with pytest.raises(TypeError, match=r"src\.to\(input\.dtype\) casts it"):
+        gs.scatter(x, rows, torch.zeros(2, 4, dtype=torch.float64))
+    with pytest.raises(TypeError, match=r"index\.long\(\) casts it"):
+        gs.gather(x, rows.float(), axis=0)
+    with pytest.raises(TypeError, match=r"mask\.bool\(\) casts it"):
+        gs.gather(x, rows, axis=0, mask=rows)
+
+
+def test_the_casts_work():
+    np.testing.assert_array_equal(gs.scatter(X, ROWS, SRC.astype("f4").astype(X.dtype)), gs.scatter(X, ROWS, SRC))
+    np.testing.assert_array_equal(gs.scatter_nd(np.zeros(3), np.array([0, 2])[:, None], 1.0), [1, 0, 1])
+
+
+def test_an_error_says_nothing_about_rows_where_shapes_do_not_suggest_them():
+    for call in (
+        lambda: gs.gather(X, 0, [[[0]]]),
+        lambda: gs.scatter(X, 0, [[0, 1]], np.ones(3)),
+        lambda: gs.take_along_axis(X, ROWS, 0),
+    ):
+        with pytest.raises(ValueError) as caught:
+            call()
+        assert "whole rows" not in str(caught.value)
+
+
+def test_an_index_of_one_column_fills_one_column():
+    """The elementwise form reads the leading part of the values, as torch does; its docstring says so."""
+    written = gs.scatter(np.zeros((3, 4)), 0, COLUMN, SRC)
+    assert written[:, 0].tolist() == [4, 0, 0] and not written[:, 1:].any()
+    for operator in (gs.scatter, gs.gather):
+        assert "shape (n, 1)" in operator.__doc__
