@@ -9,7 +9,7 @@ takes tables in files.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar, overload
 
 from gatherscatter import _core
 from gatherscatter._ops.keywords import RowBounds, Validate
@@ -18,7 +18,9 @@ from gatherscatter._table.frames import frame_of, partner_of, rows_of
 from gatherscatter._table.labels import aligned, mask_for
 from gatherscatter._table.maps import check_map_fits, map_of, scattered
 from gatherscatter._table.messages import require_word
+from gatherscatter._table.named_columns import written_columns
 from gatherscatter._table.of_dask import DaskFrame
+from gatherscatter._table.plans import make_plannable
 from gatherscatter._table.row_gather import BOUNDS, gather
 
 __all__ = ["boolean_mask_scatter", "copy_if_else", "filter", "gather", "scatter", "segmented_gather"]
@@ -30,6 +32,29 @@ def __dir__() -> list[str]:
     return __all__
 
 
+TableT = TypeVar("TableT")
+
+
+@overload
+def scatter(
+    source: Any,
+    scatter_map: Any,
+    target: TableT,
+    *,
+    bounds: Literal["raise", "unchecked"] = ...,
+    validate: Validate = ...,
+    partial: bool = ...,
+) -> TableT: ...
+@overload
+def scatter(
+    source: Any,
+    *,
+    indices: Any,
+    target: TableT,
+    bounds: Literal["raise", "unchecked"] = ...,
+    validate: Validate = ...,
+    partial: bool = ...,
+) -> TableT: ...
 def scatter(
     source: Any,
     scatter_map: Any = None,
@@ -38,6 +63,7 @@ def scatter(
     indices: Any = None,
     bounds: Literal["raise", "unchecked"] = "raise",
     validate: Validate = "basic",
+    partial: bool = False,
 ) -> Any:
     """Write rows into a copy of a table.
 
@@ -63,6 +89,8 @@ def scatter(
         Whether the caller guarantees that the map is valid. (In this version it is checked in both cases.)
     validate : {"basic", "full"}, default "basic"
         As in `gather`.
+    partial : bool, default False
+        Whether `source`, a dict or a table, may name some columns of the target only. The others stay as they are.
 
     Returns
     -------
@@ -101,6 +129,8 @@ def scatter(
     3      5  JFK
     >>> gs.table.scatter({"delay": 0, "from": "???"}, [1, 3], flights)["from"].tolist()
     ['JFK', '???', 'EWR', '???']
+    >>> gs.table.scatter({"delay": 0}, [1, 3], flights, partial=True)["from"].tolist()
+    ['JFK', 'LGA', 'EWR', 'JFK']
     """
     op = "table.scatter"
     if (scatter_map is None) == (indices is None) or target is None:
@@ -108,9 +138,14 @@ def scatter(
     require_word(op, "bounds", bounds, ("raise", "unchecked"))
     frame = frame_of(op, "target", target, validate)
     if type(frame) is DaskFrame:
-        return frame.tasks().scatter_frame(source, indices if scatter_map is None else scatter_map, target)
+        return frame.tasks().scatter_frame(source, indices if scatter_map is None else scatter_map, target, partial)
 
     def written(frame: Any) -> Any:
+        if partial:
+            return written_columns(op, "source", frame, source, validate, written_in)
+        return written_in(frame)
+
+    def written_in(frame: Any) -> Any:
         other, one_row = rows_of(op, "source", frame, source, validate)
         rows = scattered(op, numbers, valid, frame, other, one_row)
         return frame.take(rows, other)
@@ -122,7 +157,9 @@ def scatter(
     return written(frame)
 
 
-def boolean_mask_scatter(input: Any, target: Any, boolean_mask: Any, *, validate: Validate = "basic") -> Any:
+def boolean_mask_scatter(
+    input: Any, target: TableT, boolean_mask: Any, *, validate: Validate = "basic", partial: bool = False
+) -> TableT:
     """Write rows into a copy of a table where a mask is true.
 
     The k-th true row of the result is row ``k`` of the input, every other row is the target's::
@@ -141,6 +178,8 @@ def boolean_mask_scatter(input: Any, target: Any, boolean_mask: Any, *, validate
         Of any library, or a list; null counts as false. A pandas mask is matched to the rows by label.
     validate : {"basic", "full"}, default "basic"
         As in `gather`.
+    partial : bool, default False
+        As in `scatter`.
 
     Returns
     -------
@@ -173,22 +212,32 @@ def boolean_mask_scatter(input: Any, target: Any, boolean_mask: Any, *, validate
     op = "table.boolean_mask_scatter"
     frame = frame_of(op, "target", target, validate)
     if type(frame) is DaskFrame:
-        return frame.tasks().mask_scatter_frame(input, target, boolean_mask)
+        tasks: TableT = frame.tasks().mask_scatter_frame(input, target, boolean_mask, partial)
+        return tasks
     mask, valid = mask_for(op, frame, "target", boolean_mask)
 
-    def written(frame: Any) -> Any:
+    def written(frame: Any) -> TableT:
+        write = partial_write if partial else written_in
+        result: TableT = write(frame)
+        return result
+
+    def partial_write(frame: Any) -> Any:
+        return written_columns(op, "input", frame, input, validate, written_in)
+
+    def written_in(frame: Any) -> Any:
         other, one_row = rows_of(op, "input", frame, input, validate)
         rows = _core.Selection.mask_scatter(op, mask, valid, frame.lengths, other.lengths, one_row, frame.device)
         return frame.take(rows, other)
 
     if frame.lazy:
-        return frame.later(lambda whole: written(frame_of(op, "target", whole, validate)), False)
+        later: TableT = frame.later(lambda whole: written(frame_of(op, "target", whole, validate)), False)
+        return later
     return written(frame)
 
 
 def segmented_gather(
-    source: Any, gather_map_list: Any, bounds: RowBounds = "raise", *, validate: Validate = "basic"
-) -> Any:
+    source: TableT, gather_map_list: Any, bounds: RowBounds = "raise", *, validate: Validate = "basic"
+) -> TableT:
     """Take elements of every list of a column by their positions in the list.
 
     ::
@@ -246,10 +295,11 @@ def segmented_gather(
     frame, back = segments.lists_of(op, source, validate)
     given = aligned(op, source, ("source", "gather_map_list"), gather_map_list)
     positions = segments.positions_of(op, frame, given, validate)
-    return back(segments.gathered_elements(op, frame, positions, bounds))
+    result: TableT = back(segments.gathered_elements(op, frame, positions, bounds))
+    return result
 
 
-def copy_if_else(lhs: Any, rhs: Any, boolean_mask: Any, *, validate: Validate = "basic") -> Any:
+def copy_if_else(lhs: TableT, rhs: Any, boolean_mask: Any, *, validate: Validate = "basic") -> TableT:
     """Take each row from one of two tables, selected by a mask.
 
     ::
@@ -291,17 +341,19 @@ def copy_if_else(lhs: Any, rhs: Any, boolean_mask: Any, *, validate: Validate = 
     frame = frame_of(op, "lhs", lhs, validate)
     mask, valid = mask_for(op, frame, "lhs", boolean_mask)
 
-    def chosen(frame: Any) -> Any:
+    def chosen(frame: Any) -> TableT:
         other = partner_of(op, ("lhs", "rhs"), frame, aligned(op, lhs, ("lhs", "rhs"), rhs), validate)
         rows = _core.Selection.choose(op, mask, valid, frame.lengths, other.lengths, frame.device)
-        return frame.take(rows, other)
+        result: TableT = frame.take(rows, other)
+        return result
 
     if frame.lazy:
-        return frame.later(lambda whole: chosen(frame_of(op, "lhs", whole, validate)), False)
+        later: TableT = frame.later(lambda whole: chosen(frame_of(op, "lhs", whole, validate)), False)
+        return later
     return chosen(frame)
 
 
-def filter(source: Any, boolean_mask: Any, *, validate: Validate = "basic") -> Any:
+def filter(source: TableT, boolean_mask: Any, *, validate: Validate = "basic") -> TableT:
     """Take the rows of a table where a mask is true.
 
     Parameters
@@ -341,9 +393,23 @@ def filter(source: Any, boolean_mask: Any, *, validate: Validate = "basic") -> A
     frame = frame_of(op, "source", source, validate)
     mask, valid = mask_for(op, frame, "source", boolean_mask)
 
-    def kept(frame: Any) -> Any:
-        return frame.take(_core.Selection.filter(op, mask, valid, frame.lengths, frame.device))
+    def kept(frame: Any) -> TableT:
+        result: TableT = frame.take(_core.Selection.filter(op, mask, valid, frame.lengths, frame.device))
+        return result
 
     if frame.lazy:
-        return frame.later(lambda whole: kept(frame_of(op, "source", whole, validate)), True)
+        later: TableT = frame.later(lambda whole: kept(frame_of(op, "source", whole, validate)), True)
+        return later
     return kept(frame)
+
+
+make_plannable(
+    {
+        gather: ("source", "gather_map"),
+        scatter: ("target", "scatter_map"),
+        boolean_mask_scatter: ("target", "boolean_mask"),
+        segmented_gather: ("source", "gather_map_list"),
+        copy_if_else: ("lhs", "boolean_mask"),
+        filter: ("source", "boolean_mask"),
+    }
+)

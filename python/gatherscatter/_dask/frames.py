@@ -185,18 +185,18 @@ def _chosen(part: Part, frame: Any) -> tuple[Array, Any]:
         return part[0], table.gather(frame, part[1])
 
 
-def _written(scalars: Any, is_scalar: bool, target: Any, chosen: list[tuple[Array, Any]]) -> Any:
+def _written(scalars: Any, is_scalar: bool, some: bool, target: Any, chosen: list[tuple[Array, Any]]) -> Any:
     """A partition of the target with rows replaced, in the order of the map."""
     with thread_limit(1):
         rows = [each[0] for each in chosen if len(each[0])]
         if not rows:
             return target
         source = scalars if is_scalar else _joined([each[1] for each in chosen if len(each[0])])
-        return table.scatter(source, np.concatenate(rows), target)
+        return table.scatter(source, np.concatenate(rows), target, partial=some)
 
 
-def scatter_frame(source: Any, rows: Any, target: Any) -> Any:
-    """``table.scatter`` into a Dask frame, whose partitions the result has."""
+def scatter_frame(source: Any, rows: Any, target: Any, some: bool = False) -> Any:
+    """``table.scatter`` into a Dask frame, whose partitions the result has; `some` is its ``partial``."""
     op = "table.scatter"
     partitions = target.to_delayed()
     is_scalar = not is_frame(source) and not hasattr(source, "iloc")
@@ -211,7 +211,7 @@ def scatter_frame(source: Any, rows: Any, target: Any) -> Any:
     made = _Rows(op, lengths_of(target), rows, "raise", "from_end", cuts)
     starts = list(accumulate(made.chunks, initial=0))
     choose = _dask().delayed(_chosen, pure=True)
-    write = _dask().delayed(partial(_written, copy(source) if is_scalar else None, is_scalar))
+    write = _dask().delayed(partial(_written, copy(source) if is_scalar else None, is_scalar, some))
     sources = source.to_delayed() if is_frame(source) else None
     chosen: defaultdict[int, list[Any]] = defaultdict(list)
     for at, count in enumerate(made.chunks):
@@ -233,12 +233,13 @@ def _first(lengths: tuple[int, ...], count: int) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _masked(source: Any, target: Any, mask: Array) -> Any:
+def _masked(some: bool, source: Any, target: Any, mask: Array) -> Any:
+    op = "table.boolean_mask_scatter"
     with thread_limit(1):
-        return table.boolean_mask_scatter(source, target, check_chunk("table.boolean_mask_scatter", "the mask", mask))
+        return table.boolean_mask_scatter(source, target, check_chunk(op, "the mask", mask), partial=some)
 
 
-def mask_scatter_frame(source: Any, target: Any, mask: Any) -> Any:
+def mask_scatter_frame(source: Any, target: Any, mask: Any, some: bool = False) -> Any:
     """``table.boolean_mask_scatter`` into a Dask frame; the true values of a lazy mask are counted in this call."""
     op, dask = "table.boolean_mask_scatter", _dask()
     lengths, partitions = lengths_of(target), target.to_delayed()
@@ -261,7 +262,7 @@ def mask_scatter_frame(source: Any, target: Any, mask: Any) -> Any:
     else:
         masks = np.split(mask.copy(), list(accumulate(lengths))[:-1])
     if not is_frame(source) and not hasattr(source, "iloc"):
-        write = dask.delayed(partial(_masked, copy(source)))
+        write = dask.delayed(partial(_masked, some, copy(source)))
         return _collected([write(p, m) for p, m in zip(partitions, masks, strict=True)], _meta(target))
     counts = dask.compute(*(dask.delayed(_trues, pure=True)(each) for each in masks))
     starts = list(accumulate(counts, initial=0))
@@ -272,7 +273,7 @@ def mask_scatter_frame(source: Any, target: Any, mask: Any) -> Any:
         rows = gather_frame(source, np.arange(starts[-1]), "raise", "from_end", tuple(counts)).to_delayed()
     else:
         rows = [dask.delayed(source.iloc[a : a + n].copy()) for a, n in zip(starts, counts, strict=False)]
-    write = dask.delayed(_masked, pure=True)
+    write = dask.delayed(partial(_masked, some), pure=True)
     return _collected([write(r, p, m) for r, p, m in zip(rows, partitions, masks, strict=True)], _meta(target))
 
 

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import functools
-import html
 from collections.abc import Callable
-from typing import Any
+from types import FunctionType
+from typing import Any, Generic, ParamSpec, TypeVar
 
 from gatherscatter import _core
+from gatherscatter._libraries.of_xarray import values_in
 from gatherscatter._ops.keywords import Duplicates, Reduce
+from gatherscatter._ops.plan_html import as_html, size_text
 from gatherscatter._settings.config import threshold_sources
 from gatherscatter._values.source import as_source
+
+_P = ParamSpec("_P")
+_Result = TypeVar("_Result")
+# The makers of plans of functions that are no operators of arrays, by function; `gatherscatter.table` adds its own.
+_makers: dict[Any, Callable[..., Any]] = {}
+
+
+def plan_by(function: Callable[..., Any], make: Callable[..., Any]) -> None:
+    """Have `plan` call ``make(*args, **kwargs)`` for this function."""
+    _makers[function] = make
 
 
 def _amount(number: int, name: str) -> str:
@@ -35,10 +47,12 @@ def _decision_text(facts: dict[str, Any]) -> str:
 
 
 @_core.plan_class
-class Plan(_core.PlanBase):
+class Plan(_core.PlanBase, Generic[_Result]):
     """An operator for arrays of one geometry, which has been checked and can run any number of times.
 
-    `plan` makes it, and calling it runs the operator. Index values are checked at every call.
+    `plan` makes it, and calling it runs the operator. Index values are checked at every call. To type checkers it is a
+    ``Plan`` of the type that the operator returns. Of a function of `gatherscatter.table` it keeps the schema instead
+    of the geometry, and takes the tables and the map or mask of that function.
 
     Parameters
     ----------
@@ -77,10 +91,11 @@ class Plan(_core.PlanBase):
     def __init__(self, core: _core.Plan) -> None:
         self._core = core
 
-    def __call__(self, input: Any, indices: Any, src: Any = None, *, mask: Any = None, out: Any = None) -> Any:
-        if src is None:
-            return self._core(input, indices, mask=mask, out=out)
-        return self._core(input, indices, as_source("plan", input, src), mask=mask, out=out)
+    def __call__(self, input: Any, indices: Any, src: Any = None, *, mask: Any = None, out: Any = None) -> _Result:
+        input, indices, src = values_in(input), values_in(indices), values_in(src)
+        source = None if src is None else as_source("plan", input, src)
+        result: _Result = self._core(input, indices, source, mask=values_in(mask), out=out)
+        return result
 
     def scatter(
         self,
@@ -137,8 +152,9 @@ class Plan(_core.PlanBase):
                [0., 0.],
                [2., 2.]])
         """
+        target, indices, src = values_in(target), values_in(indices), values_in(src)
         source = as_source("Plan.scatter", target, src)
-        return self._core.scatter(target, indices, source, reduce, include_self, duplicates, mask, out)
+        return self._core.scatter(target, indices, source, reduce, include_self, duplicates, values_in(mask), out)
 
     def to_dict(self) -> dict[str, Any]:
         """Describe the plan by plain Python values.
@@ -173,14 +189,19 @@ class Plan(_core.PlanBase):
 
     def _repr_html_(self) -> str:
         facts = self.to_dict()
-        cells = [(key, str(value)) for key, value in facts.items() if key != "decisions"]
-        cells += [("decision", _decision_text(decision)) for decision in facts["decisions"]]
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(key)}</th>"
-            f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
-            for key, value in cells
-        )
-        return f"<table>{rows}</table>"
+        decisions = [(str(facts_of["decision"]), _decision_text(facts_of)) for facts_of in facts["decisions"]]
+        why = dict(decisions).get("threads", decisions[0][1] if decisions else "")
+        shown = {
+            "input": facts["input"],
+            "indices": ", ".join(facts["indices"]) or f"mask {facts['mask']}",
+            "result": facts["result_shape"],
+            "bytes moved": f"{size_text(facts['bytes_moved'])} in units of {size_text(facts['unit_bytes'])}",
+            "kernel": facts["kernel"],
+            "threads": facts["threads"],
+        }
+        details = [(key, value) for key, value in facts.items() if key != "decisions"]
+        details += [("decision", text) for _, text in decisions]
+        return as_html(f"Plan of {facts['op']}", shown, why, details)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Plan) and self._core == other._core
@@ -188,24 +209,25 @@ class Plan(_core.PlanBase):
     def __hash__(self) -> int:
         return hash(self._core)
 
-    def __reduce__(self) -> tuple[type[Plan], tuple[_core.Plan]]:
+    def __reduce__(self) -> tuple[Any, ...]:
         return Plan, (self._core,)
 
 
-def plan(op: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Plan:
+def plan(op: Callable[_P, _Result], /, *args: _P.args, **kwargs: _P.kwargs) -> Plan[_Result]:
     """Check the geometry of a call once, and return a plan that runs the call with other data.
 
     Parameters
     ----------
     op : callable
-        An operator of this package, such as `gather`.
+        An operator of this package, such as `gather`, or a function of `gatherscatter.table`.
     *args, **kwargs
-        Its arguments. Nothing is computed, and index values are not read.
+        Its arguments, which type checkers compare with its parameters. Nothing is computed, and index values are not
+        read.
 
     Returns
     -------
     Plan
-        Call it with new data of the planned geometry.
+        Call it with new data of the planned geometry; that of a table function with new tables of the planned schema.
 
     Raises
     ------
@@ -221,18 +243,25 @@ def plan(op: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Plan:
     ((5, 8), 64)
     """
     operator: Any = op
+    given: tuple[Any, ...] = args
+    words: dict[str, Any] = kwargs
     while isinstance(operator, functools.partial):
-        operator, args, kwargs = operator.func, operator.args + args, {**operator.keywords, **kwargs}
-    return Plan(_core.plan_of(operator, *args, **kwargs))
+        operator, given, words = operator.func, operator.args + given, {**operator.keywords, **words}
+    make = _makers.get(operator) if isinstance(operator, FunctionType) else None
+    if make is not None:
+        made: Plan[_Result] = make(*given, **words)
+        return made
+    words = {name: values_in(value) for name, value in words.items()}
+    return Plan(_core.plan_of(operator, *map(values_in, given), **words))
 
 
-def explain(op: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Plan:
+def explain(op: Callable[_P, _Result], /, *args: _P.args, **kwargs: _P.kwargs) -> Plan[_Result]:
     """Describe a call without running it.
 
     Parameters
     ----------
     op : callable
-        An operator of this package.
+        An operator of this package, or a function of `gatherscatter.table`.
     *args, **kwargs
         Its arguments.
 

@@ -13,6 +13,7 @@ from gatherscatter import _core
 from gatherscatter._table import arrow_scalars
 from gatherscatter._table.column_names import places_of, refuse_columns
 from gatherscatter._table.messages import counted
+from gatherscatter._table.near_tables import step_to_a_table
 from gatherscatter.errors import DataTypeError, InvalidArgument, shown, type_name
 
 __all__ = [
@@ -46,6 +47,7 @@ LIBRARIES = {
     "duckdb": "of_duckdb",
     "pylibcudf": "of_pylibcudf",
     "dask": "of_dask",
+    "narwhals": "of_narwhals",
 }
 
 
@@ -82,6 +84,14 @@ class Frame(ABC):
         """The table with the columns at some places, without a copy of them. A column is not asked for a part."""
         return source
 
+    def of_places(self, op: str, places: list[int]) -> Any:
+        """The frame of the columns at some places of this table."""
+        return type(self)(op, self.part(self.source, places), False)
+
+    @abstractmethod
+    def replaced(self, op: str, places: list[int], part: Any) -> Any:
+        """The table with the columns at these places replaced by those of `part`, a result of `of_places`."""
+
     @property
     @abstractmethod
     def is_table(self) -> bool: ...
@@ -95,6 +105,10 @@ class Frame(ABC):
     def device(self) -> int:
         """The GPU whose memory holds the data; -1 for host memory."""
         return -1
+
+    def relabelled_by_position(self, result: Any) -> Any:
+        """A result with fresh row labels 0, 1 and so on, where the library has row labels."""
+        return result
 
     def expect(self, rows: int) -> None:  # noqa: B027  # most frames do not decide by it
         """Before rows are selected for a gather: how many they are."""
@@ -202,6 +216,19 @@ class ArrowFrame(Frame):
     def back(self, result: _core.ArrowTable) -> Any:
         return result
 
+    def of_places(self, op: str, places: list[int]) -> Any:
+        return ArrowFrame(op, self.table.with_columns(places), False)
+
+    def replaced(self, op: str, places: list[int], part: Any) -> Any:
+        try:
+            pa: Any = importlib.import_module("pyarrow")
+        except ModuleNotFoundError:
+            raise TypeError(f"{op}: partial=True for a {type_name(self.source)} needs pyarrow") from None
+        whole, columns = pa.table(self.table), pa.table(part)
+        for at, place in enumerate(places):
+            whole = whole.set_column(place, columns.schema.field(at), columns.column(at))
+        return self.back(_core.ArrowTable(whole, True, False, op))
+
     def adopt(self, op: str, source: Any, kind: Kind, full: bool) -> Any:
         arrow = isinstance(kind, type) and issubclass(kind, ArrowFrame)
         other = kind(op, source, full) if arrow else ArrowFrame(op, ArrowExport(op, source), full)
@@ -282,6 +309,8 @@ def partner_of(op: str, roles: Roles, frame: Any, source: Any, validate: str) ->
     kind = _kinds.get(type(source)) or kind_of(source)
     if kind is None:
         raise _no_table(op, role, source)
+    if hasattr(kind, "native"):  # a wrapper, whose own kind decides
+        return partner_of(op, roles, frame, kind.native(source), validate)
     if getattr(kind, "lazy", False):
         raise TypeError(f"{op}: {role} is a {type_name(source)}: collect it first")
     other = frame.adopt(op, source, kind, validate != "basic" and is_full(op, validate))
@@ -296,6 +325,8 @@ def rows_of(op: str, role: str, frame: Any, source: Any, validate: str) -> tuple
     """
     if (_kinds.get(type(source)) or kind_of(source)) is not None:
         return partner_of(op, (ROLES[0], f"the {role}"), frame, source, validate), False
+    if type(source).__module__ != "builtins" and step_to_a_table(source):
+        raise _no_table(op, role, source)
     if isinstance(source, np.ndarray) and source.ndim:
         if frame.is_table:
             raise TypeError(f"{op}: {role} is an array, the target is a table: give a table, or scalars in a list")
@@ -352,7 +383,8 @@ def _scalars(op: str, role: str, frame: Any, source: Any) -> list[Any]:
             unknown = [name for name in source if name not in set(names)]
             parts = [f"lacks {lacking}"] * bool(lacking)
             parts += [f"has {unknown}, which the target does not have"] * bool(unknown)
-            raise InvalidArgument(f"{op}: {role} {' and '.join(parts)}")
+            step = "" if unknown else "; partial=True changes the named columns alone"
+            raise InvalidArgument(f"{op}: {role} {' and '.join(parts)}{step}")
         return [source[name] for name in names]
     if _is_array(source):
         raise _no_table(op, role, source)
@@ -381,4 +413,5 @@ def is_full(op: str, validate: object) -> bool:
 def _no_table(op: str, role: str, source: Any) -> TypeError:
     arrays = isinstance(source, (list, tuple, np.ndarray, np.generic)) or hasattr(source, "__dlpack__")
     hint = f"; arrays are served by gatherscatter.{FOR_ARRAYS[op]}" if arrays and op in FOR_ARRAYS else ""
+    hint = step_to_a_table(source) or hint
     return TypeError(f"{op}: {role} is of type {type_name(source)}, expected {ACCEPTED}{hint}")

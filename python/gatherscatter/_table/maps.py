@@ -10,6 +10,7 @@ import numpy as np
 from gatherscatter import _core
 from gatherscatter._libraries.of_python import BigIntegers, as_int, unchecked_text
 from gatherscatter._table.messages import counted
+from gatherscatter._table.near_tables import step_to_a_table
 from gatherscatter._table.ranges import as_map, within
 from gatherscatter.errors import DataTypeError, IndexTypeError, InvalidArgument, shown
 
@@ -46,9 +47,8 @@ def map_of(op: str, given: Any) -> ValuesAndValidity:
     """
     read = _readers.get(type(given)) or _reader_of(given)
     if read is None:
-        raise TypeError(
-            f"{op}: the map is {shown(given)}, expected an array or a list; for one row give a list of one number"
-        )
+        step = step_to_a_table(given) or "; for one row give a list of one number"
+        raise TypeError(f"{op}: the map is {shown(given)}, expected an array or a list{step}")
     return read(op, given, False)
 
 
@@ -96,7 +96,8 @@ def mask_of(op: str, given: Any) -> ValuesAndValidity:
     """
     read = _readers.get(type(given)) or _reader_of(given)
     if read is None:
-        raise TypeError(f"{op}: the mask is {shown(given)}, expected an array or a list of bools")
+        step = step_to_a_table(given)
+        raise TypeError(f"{op}: the mask is {shown(given)}, expected an array or a list of bools{step}")
     return read(op, given, True)
 
 
@@ -209,6 +210,12 @@ def _relation(op: str, given: Any, bools: bool) -> ValuesAndValidity:
 def _pandas(op: str, given: Any, bools: bool) -> ValuesAndValidity:
     """The values of a Series, an Index or an array of pandas by position; labels are ignored."""
     dtype = given.dtype
+    if not bools and getattr(dtype, "kind", "") == "f":
+        # pandas makes floats of integers with missing values.
+        raise IndexTypeError(
+            f'{op}: the map is of dtype {dtype}, expected integers; map.astype("Int64") has integers, and nulls where '
+            "numbers are missing"
+        )
     if isinstance(dtype, np.dtype):
         return _array(op, given.to_numpy(), bools)
     values = getattr(given, "array", given)

@@ -22,7 +22,9 @@ def require_word(op: str, parameter: str, given: object, words: tuple[str, ...])
     """Raise ValueError for an argument that is not one of `words`."""
     if not isinstance(given, str) or given not in words:
         *first, last = (f'"{word}"' for word in words)
-        raise ValueError(f"{op}: {parameter} is {shown(given)}, expected {', '.join(first)} or {last}")
+        of_arrays = isinstance(given, str) and given in ("fill", "drop", "clip", "wrap") and "nullify" in words
+        step = '; tables have nulls: bounds="nullify" gives a row of nulls' if of_arrays else ""
+        raise ValueError(f"{op}: {parameter} is {shown(given)}, expected {', '.join(first)} or {last}{step}")
 
 
 def require_budget(op: str, given: object) -> int:

@@ -25,6 +25,7 @@ pd: Any = importlib.import_module("pandas")
 # For merging the limit is lower, because pandas copies twice there.
 FEW = 1 << 16
 FEW_TO_MERGE = 1 << 14
+COPIES_ON_WRITE = int(pd.__version__.partition(".")[0]) >= 3
 
 
 class PandasFrame(Frame):
@@ -63,6 +64,10 @@ class PandasFrame(Frame):
             return self.source.take(rows.copy())  # no other thread changes the copy between check and use
         except (IndexError, RuntimeError):  # the selection names the number; pyarrow has no take for some of its types
             return None
+
+    def relabelled_by_position(self, result: Any) -> Any:
+        result.index = pd.RangeIndex(len(result))
+        return result
 
     def _few_taken(self, selected: SelectedRows) -> Any:
         if not selected.rows.missing:
@@ -171,6 +176,12 @@ class DataFrameFrame(PandasFrame):
     def names(self) -> list[Any]:
         return list(self.source.columns)
 
+    def replaced(self, op: str, places: list[int], part: Any) -> Any:
+        result = self.source.copy(deep=not COPIES_ON_WRITE)
+        for at, place in enumerate(places):
+            result.isetitem(place, values_of(part.iloc[:, at]))
+        return result
+
     def has_names_of(self, other: Any) -> bool:
         # pandas makes an object of each name, which takes longer than the comparison of two indexes.
         mine, theirs = self.source.columns, other.source.columns
@@ -207,6 +218,9 @@ class SeriesFrame(PandasFrame):
 
     __slots__ = ()
     is_table = False
+
+    def replaced(self, op: str, places: list[int], part: Any) -> Any:
+        return part
 
     @property
     def names(self) -> list[Any]:

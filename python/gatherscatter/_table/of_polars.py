@@ -134,6 +134,12 @@ class DataFrameFrame(PolarsFrame):
     def part(source: Any, places: list[int]) -> Any:
         return source[:, places]
 
+    def of_places(self, op: str, places: list[int]) -> Any:
+        return DataFrameFrame(op, self.part(self.source, places), False)
+
+    def replaced(self, op: str, places: list[int], part: Any) -> Any:
+        return self.source.with_columns(part.get_columns())
+
     def expect(self, rows: int) -> None:
         is_wide = self.source.width >= WIDE and type(self.source) is pl.DataFrame
         self.is_few = is_wide and rows < FEW and not self.full

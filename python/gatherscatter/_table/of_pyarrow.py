@@ -50,6 +50,15 @@ class BatchesFrame(ArrowFrame):
     def only_batch(source: Any) -> Any:
         """The record batch that has all rows; None if there is no such batch."""
 
+    def of_places(self, op: str, places: list[int]) -> Any:
+        return type(self)(op, self.part(self.source, places), False)
+
+    def replaced(self, op: str, places: list[int], part: Any) -> Any:
+        columns = list(self.source.columns)
+        for at, place in enumerate(places):
+            columns[place] = part.column(at)
+        return type(self.source).from_arrays(columns, schema=self.schema)
+
     def back(self, result: _core.ArrowTable) -> Any:
         batches = result.to_batches(self.table, import_batch, self.schema) if BY_ADDRESS else None
         return self.joined(result) if batches is None else self.of_batches(batches)
@@ -82,6 +91,19 @@ class TableFrame(BatchesFrame):
 
     def joined(self, result: _core.ArrowTable) -> Any:
         return _retyped(pa.table(result), self.schema, result)
+
+
+class ReaderFrame(TableFrame):
+    """A RecordBatchReader, which is read to its end. Results are Tables."""
+
+    __slots__ = ()
+
+    def __init__(self, op: str, source: Any, full: bool) -> None:
+        super().__init__(op, source.read_all() if hasattr(source, "read_all") else source, full)
+
+    @staticmethod
+    def part(source: Any, places: list[int]) -> Any:
+        return (source.read_all() if hasattr(source, "read_all") else source).select(places)
 
 
 class RecordBatchFrame(BatchesFrame):
@@ -142,4 +164,10 @@ def _retyped(result: Any, schema: Any, table: _core.ArrowTable) -> Any:
     return type(result).from_arrays(columns, schema=pa.schema(fields, metadata=schema.metadata))
 
 
-FRAMES = {"Table": TableFrame, "RecordBatch": RecordBatchFrame, "ChunkedArray": ColumnFrame, "Array": ArrayFrame}
+FRAMES = {
+    "Table": TableFrame,
+    "RecordBatch": RecordBatchFrame,
+    "RecordBatchReader": ReaderFrame,
+    "ChunkedArray": ColumnFrame,
+    "Array": ArrayFrame,
+}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
-from gatherscatter._ops.keywords import Negative, RowBounds, Validate
+from gatherscatter._ops.keywords import Labels, Negative, RowBounds, Validate
 from gatherscatter._table.frames import frame_of, is_known
 from gatherscatter._table.maps import check_map_fits, gather_rows, map_of
 from gatherscatter._table.messages import require_word
@@ -14,11 +15,42 @@ from gatherscatter._table.of_dask import DaskFrame
 from gatherscatter._table.paths import is_in_files
 from gatherscatter.errors import InvalidArgument, type_name
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from gatherscatter._ops.keywords import TableGatherKeywords
+
 __all__ = ["BOUNDS", "gather"]
 
 BOUNDS = ("raise", "nullify", "unchecked")
 
 
+TableT = TypeVar("TableT")
+
+
+class _Fragments(Protocol):
+    """A data set of pyarrow."""
+
+    def get_fragments(self) -> Any: ...
+
+
+class _RowGroups(Protocol):
+    """A Parquet file of pyarrow."""
+
+    def read_row_group(self, i: int) -> Any: ...
+
+
+_InFiles = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | _Fragments | _RowGroups
+
+
+@overload
+def gather(
+    source: _InFiles, gather_map: Any, bounds: RowBounds = "raise", **keywords: Unpack[TableGatherKeywords]
+) -> Any: ...
+@overload
+def gather(
+    source: TableT, gather_map: Any, bounds: RowBounds = "raise", **keywords: Unpack[TableGatherKeywords]
+) -> TableT: ...
 def gather(
     source: Any,
     gather_map: Any,
@@ -28,6 +60,7 @@ def gather(
     negative: Negative = "from_end",
     validate: Validate = "basic",
     memory_budget: int | None = None,
+    index: Labels = "take",
 ) -> Any:
     """Take rows of a table by their numbers.
 
@@ -63,6 +96,9 @@ def gather(
     memory_budget : int, optional
         For tables in files: the bytes that row groups which are being decoded may take together. It limits how many
         are decoded at a time; without it each thread decodes one.
+    index : {"take", "reset"}, default "take"
+        Row labels of a result of pandas: those of the rows, or a fresh RangeIndex, as for the joined rows of
+        ``"nullify"``, where the label of a missing row is missing. Other tables have no row labels.
 
     Returns
     -------
@@ -100,7 +136,8 @@ def gather(
 
     The result of pandas is that of ``df.take(gather_map)``. Under ``"nullify"``, and only if a row is missing, dtypes
     change as by ``reindex`` (int64 to float64 with NaN, bool to object), and the index changes: the label of a missing
-    row is missing, and all other rows keep their labels. ``result.index = left.index`` makes it a left join.
+    row is missing, and all other rows keep their labels. ``index="reset"`` gives the rows of a left join the labels of
+    ``merge``.
 
     Examples
     --------
@@ -134,6 +171,7 @@ def gather(
     op = "table.gather"
     require_word(op, "bounds", bounds, BOUNDS)
     require_word(op, "negative", negative, ("from_end", "out_of_bounds"))
+    require_word(op, "index", index, ("take", "reset"))
     if not is_known(source) and is_in_files(source):
         rows = map_of(op, gather_map)
         check_map_fits(op, bounds, rows[0])
@@ -143,12 +181,17 @@ def gather(
         raise InvalidArgument(f"{op}: memory_budget is for tables in files, and the source is a {type_name(source)}")
     frame = frame_of(op, "source", source, validate, columns)
     if type(frame) is DaskFrame:
+        if index != "take":
+            raise TypeError(
+                f'{op}: index="reset" is not for a {type_name(source)}; result.reset_index(drop=True) does it'
+            )
         return frame.tasks().gather_frame(frame.source, gather_map, bounds, negative)
     numbers, valid = map_of(op, gather_map)
     check_map_fits(op, bounds, numbers)
 
     def taken(frame: Any) -> Any:
-        return gather_rows(op, numbers, valid, frame, bounds, negative)
+        result = gather_rows(op, numbers, valid, frame, bounds, negative)
+        return result if index == "take" else frame.relabelled_by_position(result)
 
     if frame.lazy:
         return frame.later(lambda whole: taken(frame_of(op, "source", whole, validate)), True)

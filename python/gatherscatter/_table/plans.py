@@ -1,0 +1,181 @@
+"""plans.py: what `plan` and `explain` make of a function of `gatherscatter.table`: its keywords and the schema."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from gatherscatter._ops.plan import Plan, plan_by
+from gatherscatter._ops.plan_html import as_html
+from gatherscatter._settings.threads import get_num_threads
+from gatherscatter._table.frames import frame_of
+from gatherscatter._table.maps import map_of, mask_of
+from gatherscatter._table.messages import counted
+from gatherscatter._table.of_dask import DaskFrame
+from gatherscatter._table.paths import is_in_files
+from gatherscatter._table.schemas import Schema, rows_in, schema_of
+from gatherscatter.errors import DataTypeError, type_name
+
+__all__ = ["TablePlan", "make_plannable"]
+
+
+class TablePlan(Plan[Any]):
+    """A call of a function of `gatherscatter.table` with its keywords, and the schema that its tables must have.
+
+    Calling it runs the function with other tables and maps; rows and row numbers are free.
+
+    Parameters
+    ----------
+    *data
+        The tables and the map or mask, as in the function.
+
+    Raises
+    ------
+    DataTypeError
+        If a table has other columns or types than that of the plan.
+    """
+
+    __slots__ = ("_facts", "_function", "_keywords", "_role", "_schema")
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        role: str,
+        keywords: dict[str, Any],
+        schema: Schema | None,
+        facts: dict[str, Any],
+    ) -> None:
+        self._function, self._role, self._keywords = function, role, keywords
+        self._schema, self._facts = schema, facts
+
+    def __call__(self, *data: Any, **words: Any) -> Any:
+        given = inspect.signature(self._function).bind(*data, **{**self._keywords, **words})
+        table = given.arguments[self._role]
+        found = schema_of(table)
+        if found != self._schema:
+            raise DataTypeError(f"{self._facts['op']}: {self._role} {_difference(self._schema, found)}")
+        return self._function(*given.args, **given.kwargs)
+
+    def scatter(self, *_: Any, **__: Any) -> Any:
+        """Refused: a plan of a table call has one direction."""
+        raise TypeError(
+            f"Plan.scatter: this is a plan of {self._facts['op']}; plan gatherscatter.table.scatter instead"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Describe the plan by plain Python values.
+
+        Returns
+        -------
+        dict
+            ``op``, ``table`` (type of the table), ``schema`` (pairs of name and type; None for paths), ``rows``,
+            ``map`` or ``mask`` (its type and length), ``result_rows`` (None where only the run can tell),
+            ``moved_by`` (the library that takes the rows), ``threads`` and ``keywords``.
+        """
+        return dict(self._facts)
+
+    def __repr__(self) -> str:
+        facts = self._facts
+        columns = "columns known when it is read" if self._schema is None else counted(len(self._schema), "column")
+        first = f"Plan({facts['op']}: {_summary(facts)}, {columns}; moved by {facts['moved_by']})"
+        return "\n  ".join([first, *(f"{name}: {kind}" for name, kind in self._schema or ())])
+
+    def _repr_html_(self) -> str:
+        facts = self._facts
+        shown: dict[str, Any] = {
+            key: facts[key] for key in ("table", "rows", "map", "mask", "result_rows", "threads") if key in facts
+        }
+        shown["columns"] = "unknown" if self._schema is None else len(self._schema)
+        return as_html(f"Plan of {facts['op']}", shown, f"moved by {facts['moved_by']}", self._schema or ())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TablePlan) and self._state() == other._state()
+
+    def __hash__(self) -> int:
+        return hash((self._facts["op"], self._schema))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TablePlan, self._state()
+
+    def _state(self) -> tuple[Any, ...]:
+        return self._function, self._role, self._keywords, self._schema, self._facts
+
+
+def _summary(facts: dict[str, Any]) -> str:
+    rows, result = facts["rows"], facts["result_rows"]
+    before = "rows known when it runs" if rows is None else counted(rows, "row")
+    return f"{facts['table']}, {before}" + ("" if result is None else f" -> {counted(result, 'row')}")
+
+
+def _difference(planned: Schema | None, found: Schema | None) -> str:
+    if planned is None or found is None or len(planned) != len(found):
+        sizes = [counted(len(each), "column") if each is not None else "columns in files" for each in (found, planned)]
+        return f"has {sizes[0]}, the plan {sizes[1]}"
+    at = next(i for i, (a, b) in enumerate(zip(found, planned, strict=True)) if a != b)
+    (name, kind), (own, own_kind) = found[at], planned[at]
+    return f"has column {at} {name!r} of {kind}, the plan {own!r} of {own_kind}"
+
+
+def make_plannable(functions: dict[Callable[..., Any], tuple[str, str]]) -> None:
+    """Have `plan` and `explain` take these functions, each with its parameters for the table and the map or mask."""
+    for function, (role, selector) in functions.items():
+        plan_by(function, partial(_planned, function, role, selector))
+
+
+def _planned(function: Callable[..., Any], role: str, selector: str, *args: Any, **kwargs: Any) -> TablePlan:
+    op = f"table.{function.__name__}"
+    given = inspect.signature(function).bind(*args, **kwargs).arguments
+    if "indices" in given:
+        given[selector] = given.pop("indices")
+    table, chosen = given.get(role), given.get(selector)
+    in_files = function.__name__ == "gather" and is_in_files(table)
+    frame: Any = None
+    if not in_files:
+        frame = frame_of(op, role, table, given.get("validate", "basic"), given.get("columns"))
+    count = None
+    if function.__name__ != "segmented_gather" and type(frame) is not DaskFrame:
+        read = mask_of if selector == "boolean_mask" else map_of
+        numbers, _ = read(op, chosen)
+        count = len(numbers) if hasattr(numbers, "__len__") else numbers.shape[0]
+    rows = rows_in(table)
+    result = {"gather": count, "filter": None}.get(function.__name__, rows)
+    keywords = {name: value for name, value in given.items() if name in _KEYWORDS}
+    schema = schema_of(table)
+    name = "mask" if selector == "boolean_mask" else "map"
+    facts = {
+        "op": op,
+        "table": type_name(table),
+        "schema": schema,
+        "rows": rows,
+        name: type_name(chosen) + ("" if count is None else f" of {count:,}"),
+        "result_rows": result,
+        "moved_by": _mover(function.__name__, frame, rows, result),
+        "threads": get_num_threads(),
+        "keywords": keywords,
+    }
+    return TablePlan(function, role, keywords, schema, facts)
+
+
+_KEYWORDS = ("bounds", "columns", "negative", "validate", "memory_budget", "index", "partial")
+
+
+def _mover(name: str, frame: Any, rows: int | None, result: int | None) -> str:
+    """The library that moves the rows, and why it is not this package where it is another one."""
+    if type(frame) is DaskFrame:
+        return "tasks of Dask, each by gatherscatter"
+    kind = type(frame).__module__.rpartition(".")[2]
+    if kind == "of_pandas":
+        limits = sys.modules["gatherscatter._table.of_pandas"]
+        most = limits.FEW if name in ("gather", "filter") else limits.FEW_TO_MERGE
+        size = (result if result is not None else rows) if name in ("gather", "filter") else rows
+        if size is not None and size < most:
+            return f"pandas, because there are fewer than {most:,} rows"
+    if kind == "of_polars" and name == "gather" and result is not None:
+        limits = sys.modules["gatherscatter._table.of_polars"]
+        width = getattr(frame.source, "width", 0) if not frame.lazy else 0
+        if width >= limits.WIDE and result < limits.FEW:
+            return f"polars, because there are fewer than {limits.FEW:,} rows of at least {limits.WIDE} columns"
+    return "gatherscatter, column by column"
