@@ -7,7 +7,7 @@ The words "gather" and "scatter" have the meaning of array indexing here, not th
 # a third slower.
 import sys as _sys
 
-from gatherscatter import compat, cuda, table
+from gatherscatter import compat, cuda, errors, table
 from gatherscatter import dask as dask
 from gatherscatter._libraries.files import open as open
 from gatherscatter._numpy.put import place, put, put_along_axis, putmask
@@ -37,6 +37,7 @@ __all__ = [
     "compat",
     "compress",
     "cuda",
+    "errors",
     "explain",
     "gather",
     "gather_nd",

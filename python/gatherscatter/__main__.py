@@ -6,7 +6,7 @@ import argparse
 import sys
 
 import gatherscatter as gs
-from gatherscatter._cli import demo, tune
+from gatherscatter._cli import demo, info, tune
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -29,10 +29,7 @@ def main(argv: list[str] | None = None) -> int:
         return demo.run(arguments)
     if arguments.command == "tune":
         return tune.run(arguments)
-    facts = gs.show_config()
-    width = max(map(len, facts))
-    for name, value in facts.items():
-        print(f"{name:<{width}}  {value}")
+    print(info.text(gs.show_config()))
     return 0
 
 

@@ -49,7 +49,18 @@ def test_demo_prints_one_checked_line_per_task(demo_run):
     assert len(lines) == len(tasks)
     for line, task in zip(lines, tasks, strict=True):
         assert line.startswith(task)
-        assert re.search(r"[0-9.]+ [mµ]s +[0-9.]+ [mµ]s +[0-9]+\.[0-9]$", line), line
+        assert re.search(r"= NumPy +[0-9.]+ [mµ]s +[0-9.]+ [mµ]s$", line), line  # small data have no ratios
+    assert "NumPy / ours" not in done.stdout and "there are no ratios" in done.stdout
+
+
+def test_ratios_are_printed_for_large_data_only():
+    from gatherscatter._cli import demo
+
+    rows = [demo.Row("look up rows", "8 of 9", "1 MiB", 0.001, 0.0025)]
+    head, _, line = demo.table_text(rows, quick=False).splitlines()
+    assert head.endswith("NumPy / ours") and line.endswith(" 2.5")
+    head, _, line = demo.table_text(rows, quick=True).splitlines()
+    assert head.endswith("  NumPy") and line.endswith("2.5 ms")
 
 
 def test_demo_prints_one_line_per_table_task(demo_run):
@@ -250,7 +261,31 @@ def test_demo_stops_at_a_wrong_scatter(monkeypatch, operator, task):
 def test_info_prints_the_configuration(tmp_path):
     done = _python("-m", "gatherscatter", "info", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert gs.__version__ in done.stdout
+    assert gs.__version__ in done.stdout and gs.show_config()["cpu_model"] in done.stdout
+    assert not re.search(r"\d{7,}|[{}]", done.stdout)  # sizes have units, and no dict is printed
+    assert max(map(len, done.stdout.splitlines())) < 200
+
+
+def test_info_has_every_fact_in_words():
+    from gatherscatter._cli import info
+
+    facts = gs.show_config() | {
+        "l2_bytes": 2 << 20,
+        "stream_bytes": 2**63 - 1,
+        "pool_enabled": True,
+        "later_fact": 12345,
+    }
+    facts["cuda"] = {"built": True, "driver": "13.0", "devices": [{"name": "GPU X", "memory_bytes": 80 << 30}]}
+    text = info.text(facts)
+    assert re.search(r"L2 cache +2 MiB$", text, re.MULTILINE)
+    assert re.search(r"stream_bytes +no size \((default|.*GS_.*|/.*)\)$", text, re.MULTILINE)
+    assert re.search(r"pool_enabled +yes$", text, re.MULTILINE)
+    assert re.search(r"later_fact +12,345$", text, re.MULTILINE)
+    assert re.search(r"GPU 0 +name GPU X, memory_bytes 80 GiB$", text, re.MULTILINE)
+    assert re.search(r"CUDA module +yes$", text, re.MULTILINE)
+    titles = [line for line in text.splitlines() if line and not line.startswith(" ")]
+    assert titles == ["Installation", "Machine", "Thresholds", "Memory and others", "GPUs"]
+    assert all(name in text for name in facts["sources"])
 
 
 @pytest.mark.parametrize(

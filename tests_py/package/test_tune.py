@@ -62,7 +62,9 @@ def test_it_runs():
     text, lines = done.stdout, done.stdout.splitlines()
     tables = 1 if importlib.util.find_spec("pyarrow") else 0
     assert len([line for line in lines if re.match(r"GS_\w+: .* \d+\.\d\d, .* \d+\.\d\d$", line)]) == 5 + tables
-    assert "prefetch from" in text and "--quick" in text
+    assert "prefetch from" in text and "--quick: two sizes are too few" in text
+    assert "export" not in text and "would gain" not in text and "clearly better" not in text
+    assert re.search(r"prefetch from a source array of +\S+ \S+ +512 KiB, 1 MiB$", text, re.MULTILINE)
 
 
 def test_without_threads_there_is_no_threshold_for_them():

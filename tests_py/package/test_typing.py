@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 import os
 import subprocess
 import sys
@@ -36,6 +37,56 @@ def mypy(tmp_path_factory):
 def test_public_types(mypy):
     code, text = mypy(HERE / "typing_snippet.py")
     assert code == 0, text
+
+
+def test_real_use(mypy):
+    code, text = mypy(HERE / "typing_real_use.py")
+    assert code == 0, text
+
+
+def test_wrong_calls_are_noticed_with_few_overloads(mypy):
+    """Also those of `plan` and `explain`, which compare the arguments with the parameters of the operator."""
+    path = HERE / "typing_mistakes.py"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    wrong = [at for at, line in enumerate(lines, 1) if line.startswith("    gs.")]
+    code, text = mypy(path)
+    errors = [int(line.split(":")[1]) for line in text.splitlines() if ": error: " in line]
+    assert code == 1 and errors == wrong and len(wrong) > 5, text
+    for number in wrong:
+        shown = [line for line in text.splitlines() if f":{number}: note:     def " in line]
+        assert len(shown) <= 6, "\n".join(shown)
+
+
+@pytest.fixture(scope="module")
+def basedpyright(tmp_path_factory):
+    pytest.importorskip("basedpyright", reason="basedpyright is not installed")
+    folder = tmp_path_factory.mktemp("basedpyright")
+
+    def check(path: Path) -> tuple[int, str]:
+        # Rules about the style of the checked file, not about the types of the package.
+        rules = dict.fromkeys(("reportAny", "reportExplicitAny", "reportUnusedCallResult"), "none")
+        roots = [] if "site-packages" in PACKAGE.parts else [str(PACKAGE.parent)]
+        config = {"include": [str(path)], "extraPaths": roots, "typeCheckingMode": "recommended", **rules}
+        (folder / "config.json").write_text(json.dumps(config))
+        command = [sys.executable, "-m", "basedpyright", "--project", str(folder / "config.json"), "--warnings"]
+        done = subprocess.run(
+            [*command, "--pythonpath", sys.executable], cwd=folder, capture_output=True, text=True, timeout=300
+        )
+        return done.returncode, done.stdout + done.stderr
+
+    return check
+
+
+def test_real_use_by_another_checker(basedpyright, tmp_path):
+    code, text = basedpyright(HERE / "typing_real_use.py")
+    assert code == 0 and "0 errors, 0 warnings" in text, text
+    wrong = tmp_path / "wrong.py"
+    before = "assert_type(gs.gather(x, 2, axis=0), Floats)"
+    source = (HERE / "typing_real_use.py").read_text(encoding="utf-8")
+    assert before in source
+    wrong.write_text(source.replace(before, "assert_type(gs.gather(x, 2, axis=0), int)"))
+    code, text = basedpyright(wrong)
+    assert code == 1 and "reportAssertTypeFailure" in text and "1 error, 0 warnings" in text, text
 
 
 def test_a_wrong_type_is_noticed(mypy, tmp_path):

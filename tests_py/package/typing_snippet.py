@@ -98,8 +98,8 @@ def sum_of(x: Floats) -> float:
 
 def everything_else(x: Floats, i: npt.NDArray[np.int64]) -> None:
     plan = gs.plan(gs.gather, x, 0, i)
-    assert_type(plan, gs.Plan)
-    assert_type(gs.explain(gs.take, x, i), gs.Plan)
+    assert_type(plan, gs.Plan[Floats])
+    assert_type(gs.explain(gs.take, x, i), gs.Plan[Floats])
     assert_type(repr(plan), str)
     plan(x, i, out=x)
     gs.plan(gs.scatter, x, 0, i, x)(x, i, x, out=x)

@@ -311,24 +311,19 @@ def seconds_text(seconds: float) -> str:
     return f"{seconds * 1e3:.1f} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.0f} µs"
 
 
-def table_text(rows: list[Row]) -> str:
-    head = ("task", "size", "result", "check", "gatherscatter", "NumPy", "NumPy / ours")
-    lines = [
-        (
-            row.task,
-            row.size,
-            row.result,
-            "= NumPy",
-            seconds_text(row.ours),
-            seconds_text(row.plain),
-            f"{row.plain / row.ours:.1f}",
-        )
-        for row in rows
-    ]
+def table_text(rows: list[Row], quick: bool) -> str:
+    """Format one line per task; the last column, the ratios, is left out for small data."""
+    head = ["task", "size", "result", "check", "gatherscatter", "NumPy"]
+    times = [(row, seconds_text(row.ours), seconds_text(row.plain)) for row in rows]
+    lines = [[row.task, row.size, row.result, "= NumPy", *shown] for row, *shown in times]
+    if not quick:
+        head.append("NumPy / ours")
+        for line, row in zip(lines, rows, strict=True):
+            line.append(f"{row.plain / row.ours:.1f}")
     return aligned(head, lines, left=4)
 
 
-def aligned(head: tuple[str, ...], lines: Sequence[tuple[str, ...]], left: int) -> str:
+def aligned(head: Sequence[str], lines: Sequence[Sequence[str]], left: int) -> str:
     """Format a table as plain text; the first `left` columns are aligned to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(head, *lines, strict=True)]
     rule = tuple("─" * width for width in widths)
@@ -377,13 +372,15 @@ def run(arguments: argparse.Namespace) -> int:
     count, wanted = (1 << 14, 1 << 13) if arguments.quick else (1 << 20, 1 << 19)
     lookup_row, lookup = look_up(count, wanted, 64, rounds)
 
-    print(table_text([classified_row, confusion_row, means_row, *moved_rows, pasted_row, lookup_row]))
+    print(table_text([classified_row, confusion_row, means_row, *moved_rows, pasted_row, lookup_row], arguments.quick))
     flights = flight_jobs(arguments.quick, rounds)
     shown = PictureData(moved, classified, accuracy, confusion, means, sheet, lookup, lookup_row.size, flights)
     demo_picture.draw(shown, arguments.output)
     others = "with NumPy"
     if flights:
         others += ";\nthose on tables with the library's own, the joins with pandas' merge too"
+    if arguments.quick:
+        print("\n--quick: data of this size say nothing about speed, so there are no ratios.")
     print(f"\nMedians of {rounds} interleaved rounds. Every result was compared {others}.")
     print(f"Picture: {arguments.output}")
     return 0

@@ -223,16 +223,34 @@ def size_text(size: int, unit: str) -> str:
     return f"{size} {'B' if unit == 'bytes' else unit}"
 
 
+def quick_report(results: list[Measurement]) -> str:
+    """What was measured by --quick: two sizes say nothing about a threshold, so nothing is advised."""
+    rows: list[tuple[str, ...]] = [("technique, used from a size", "now", "sizes measured")]
+    for found in results:
+        unit = found.threshold.unit
+        measured = ", ".join(size_text(size, unit) for size in found.gains)
+        rows.append((found.threshold.what, size_text(found.present, unit), measured))
+    return "\n".join(
+        [*aligned(rows), "", "--quick: two sizes are too few to determine a threshold; nothing is advised"]
+    )
+
+
+def aligned(rows: list[tuple[str, ...]]) -> list[str]:
+    """The lines of a table of text with a rule below its head."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    lines.insert(1, "-" * max(map(len, lines)))
+    return lines
+
+
 def report(results: list[Measurement]) -> str:
-    rows = [("technique, used from a size", "now", "measured", "would gain")]
+    rows: list[tuple[str, ...]] = [("technique, used from a size", "now", "measured", "would gain")]
     for found in results:
         unit = found.threshold.unit
         now, measured = (size_text(value, unit) for value in (found.present, found.measured))
         gain = f"{(found.gain - 1) * 100:.0f} %" if found.is_clear else "-"
         rows.append((found.threshold.what, now, measured, gain))
-    widths = [max(len(row[k]) for row in rows) for k in range(4)]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    lines.insert(1, "-" * max(map(len, lines)))
+    lines = aligned(rows)
     clear = [found for found in results if found.is_clear]
     lines += ["", "# clearly better on this machine" if clear else "Nothing would be clearly better."]
     lines += [f"export {found.threshold.variable}={found.measured}" for found in clear]
@@ -286,9 +304,7 @@ def run(arguments: argparse.Namespace) -> int:
             continue
         print(f"{threshold.variable} ...", file=sys.stderr, flush=True)
         results.append(measure(threshold, config[threshold.in_force or threshold.name], arguments.quick))
-    print(report(results))
-    if arguments.quick:
-        print("# --quick: two sizes are too few to determine a threshold")
+    print(quick_report(results) if arguments.quick else report(results))
     if arguments.curves:
         print("\n" + curves(results))
     if arguments.save:
