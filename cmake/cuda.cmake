@@ -5,6 +5,7 @@ set(GS_CUDA AUTO CACHE STRING "Build the CUDA module: AUTO (if this machine has 
 set_property(CACHE GS_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(GS_CUDA_ARCHITECTURES "" CACHE STRING
     "GPUs to compile for, such as 80-real,90-real, or native; empty: native for AUTO, all GPUs of a wheel for ON")
+set(GS_CUDA_PACKAGE gatherscatter CACHE STRING "Python package that the CUDA module is installed into")
 set(_oldest_nvcc 12.8)
 
 set(GS_HAVE_CUDA FALSE)
@@ -72,6 +73,12 @@ message(STATUS "CUDA: ${CMAKE_CUDA_COMPILER_VERSION}, for ${_architectures_text}
 cmake_path(GET CMAKE_CUDA_COMPILER PARENT_PATH _nvcc_folder)
 find_library(CUDA_CUDART NAMES cudart cudart_static HINTS ${_nvcc_folder}/../lib64 ${_nvcc_folder}/../lib NO_DEFAULT_PATH)
 find_package(CUDAToolkit REQUIRED)
+if(GS_CORE)
+  if(NOT TARGET gs_cuda)
+    message(FATAL_ERROR "GS_CORE=${GS_CORE} was built without CUDA")
+  endif()
+  return()
+endif()
 
 file(GLOB _cuda_headers RELATIVE ${CMAKE_SOURCE_DIR}/src CONFIGURE_DEPENDS src/backends/cuda/*.h src/backends/cuda/*.cuh)
 gs_expose(cuda ${_cuda_headers})

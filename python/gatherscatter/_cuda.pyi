@@ -3,6 +3,7 @@
 from typing import Any
 
 devices: object
+version: str
 
 def facts() -> dict[str, Any]: ...
 def counts() -> dict[str, int]: ...

@@ -18,6 +18,7 @@ import numpy as np
 
 import hostile_dlpack as structs
 from fake_memory import device_address, host_address, placed
+from gatherscatter._libraries.cuda_module import imported_cuda
 
 CUDA = 2
 STREAMS = {"cupy": 0x1000, "interface": 0x2000}
@@ -241,5 +242,6 @@ def played_gpu() -> Any:
         del os.environ["GS_DEVICES"]
         if before is not None:
             os.environ["GS_DEVICES"] = before
-        if "gatherscatter._cuda" in sys.modules:
-            _core.offer_devices(sys.modules["gatherscatter._cuda"].devices)
+        cuda = imported_cuda()
+        if cuda is not None:
+            _core.offer_devices(cuda.devices)

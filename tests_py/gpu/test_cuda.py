@@ -272,8 +272,9 @@ def test_nothing_waits_but_raise(bounds):
 @needs_gpu
 def test_nothing_is_allocated_and_only_raise_waits():
     """Counts of the module's own driver calls after warm-up; torch's are not counted."""
-    from gatherscatter import _cuda
+    from gatherscatter._libraries.cuda_module import import_cuda
 
+    _cuda = import_cuda()
     _, x = random((1000, 64))
     _, i = places((5000,), 1000)
     asked = {}

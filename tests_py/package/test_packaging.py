@@ -22,6 +22,16 @@ def test_version_is_the_same_everywhere():
     assert gs.__version__ == importlib.metadata.version("gatherscatter") == declared
 
 
+def test_the_distribution_for_gpus_has_the_same_version():
+    """gatherscatter-cuda shares C++ interfaces with gatherscatter, so it must ask for exactly this version."""
+    other = (ROOT / "packages" / "cuda" / "pyproject.toml").read_text(encoding="utf-8")
+    assert f'\nversion = "{gs.__version__}"\n' in other
+    assert f'\ndependencies = ["gatherscatter=={gs.__version__}"]\n' in other
+    for key in ("requires", "requires-python", "build-backend", "minimum-version", "cmake.version"):
+        line = re.search(rf"^{re.escape(key)} = .*$", PYPROJECT, re.MULTILINE)[0]
+        assert line in other.splitlines(), key
+
+
 def test_core_links_only_the_system():
     libraries = subprocess.run(["ldd", _core.__file__], capture_output=True, text=True, check=True).stdout
     assert "libc.so" in libraries
@@ -64,11 +74,11 @@ def test_plans_name_a_public_module_in_pickles():
 
 # What the modules of the package may import, by folder; errors.py and the extension module are open to all.
 LAYERS = {
-    "_libraries": set(),
+    "_libraries": {"_version"},
     "_values": {"_libraries"},
     "_ops": {"_libraries", "_values", "_settings"},
     "_numpy": {"_libraries", "_values", "_ops"},
-    "_settings": {"_values", "_version"},
+    "_settings": {"_libraries", "_values", "_version"},
     "_table": {"_libraries", "_ops", "_settings"},
     "table": {"_table", "_ops"},
     "cuda": {"_libraries"},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import os
 from typing import Any
 
@@ -10,25 +10,23 @@ import numpy as np
 
 from gatherscatter import _core
 from gatherscatter._libraries import of_cuda_interface, of_cupy, of_dlpack, of_jax
+from gatherscatter._libraries.cuda_module import import_cuda
 from gatherscatter._libraries.device_adapter import DeviceAdapter
 from gatherscatter._libraries.of_torch import is_tensor
 from gatherscatter._libraries.recognise import has_interface
 
 __all__ = ["borrowable", "is_on_device", "load", "reshaped", "stand_in", "truth_of"]
 
-_MODULES = {"cuda": "_cuda", "reference": "_reference"}
-
 
 def load() -> str:
     """Load the module that runs kernels on GPUs; return the reason why it cannot be used, or an empty string."""
     name = os.environ.get("GS_DEVICES", "cuda")
-    if name not in _MODULES:
+    if name not in ("cuda", "reference"):
         return f"GS_DEVICES={name}: expected cuda or reference"
     try:
-        module = importlib.import_module(f"gatherscatter.{_MODULES[name]}")
+        module = import_cuda() if name == "cuda" else importlib.import_module("gatherscatter._reference")
     except ImportError as error:
-        built = importlib.util.find_spec(f"gatherscatter.{_MODULES[name]}") is not None
-        return str(error) if built else f"this installation was built without the module {_MODULES[name]}"
+        return str(error)
     facts = getattr(module, "facts", None)
     problem = facts().get("reason") if callable(facts) else None
     if problem:

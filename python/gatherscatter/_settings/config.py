@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 import os
-import sys
 from typing import Any, Final
 
 from gatherscatter import _core
+from gatherscatter._libraries.cuda_module import import_cuda, imported_cuda
 from gatherscatter._version import __version__
 
 # The environment variables that decide each threshold, the strongest first. They are read once, at import.
@@ -62,7 +61,7 @@ def trim() -> int:
     >>> gs.trim() >= 0
     True
     """
-    cuda = sys.modules.get("gatherscatter._cuda")
+    cuda = imported_cuda()
     freed = _core.trim()
     return freed if cuda is None else freed + int(cuda.trim())
 
@@ -70,16 +69,12 @@ def trim() -> int:
 def _cuda_facts() -> dict[str, Any]:
     """Facts about the CUDA module and the GPUs of this machine."""
     try:
-        cuda = importlib.import_module("gatherscatter._cuda")
-    except ModuleNotFoundError:
-        reason = (
-            "this installation was built without CUDA: there was no GPU or no nvcc at build time, or GS_CUDA was OFF; "
-            "pip install with -Ccmake.define.GS_CUDA=ON builds the module"
-        )
-        return {"built": False, "reason": reason}
+        cuda = import_cuda()
+    except ModuleNotFoundError as error:
+        return {"built": False, "reason": str(error)}
     except ImportError as error:
         return {"built": False, "reason": f"the CUDA module cannot be loaded: {error}"}
-    return {"built": True, **cuda.facts()}
+    return {"built": True, "module": cuda.__name__, **cuda.facts()}
 
 
 def show_config() -> dict[str, Any]:
@@ -99,8 +94,9 @@ def show_config() -> dict[str, Any]:
         loads, in percent of that of gather instructions, from which on the latter are used), their ``sources``
         (``"default"``, an environment variable, or the path of the file that ``tune --save`` wrote), the state of the
         memory pool, and
-        ``cuda``: whether a CUDA module was ``built``, for which ``architectures``, with which ``runtime``; the version
-        of CUDA that the ``driver`` supports; the ``devices``; and the ``reason`` where no GPU can be used.
+        ``cuda``: whether a CUDA module was ``built``, its name (``module``), for which ``architectures``, with which
+        ``runtime``; the version of CUDA that the ``driver`` supports; the ``devices``; and the ``reason`` where no GPU
+        can be used.
 
     Notes
     -----

@@ -54,6 +54,7 @@ py::dict counts() {
 PYBIND11_MODULE(_cuda, module) {
   static const gs::Offer offer{gs::device::bodies_checksum(), &gs::cuda::devices()};
   module.attr("devices") = py::capsule(&offer, gs::kOfferName);
+  module.attr("version") = GS_VERSION;
   module.def("facts", &facts);
   module.def("counts", &counts);
   module.def("trim", &gs::cuda::trim);
