@@ -124,3 +124,22 @@ target_link_libraries(gs_table_device PRIVATE gs_flags PUBLIC gs_table gs_device
 # What is compiled for size, and planners, are compiled several files at a time if GS_UNITY is ON.
 set_target_properties(gs_core gs_plans gs_calls gs_device gs_table_device PROPERTIES
   UNITY_BUILD ${GS_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+
+# These libraries are compiled file by file, for the sake of their loops. What most files include is precompiled, which
+# changes no code. Files compiled for size cannot read it.
+if(GS_UNITY AND GS_PRECOMPILE AND NOT GS_SANITIZE)
+  foreach(target gs_table gs_arrow gs_cpu gs_host)
+    get_target_property(_sources ${target} SOURCES)
+    foreach(source ${_sources})
+      get_source_file_property(_own ${source} COMPILE_OPTIONS)
+      if(_own)
+        set_source_files_properties(${source} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+      endif()
+    endforeach()
+    if(target STREQUAL "gs_table")
+      target_precompile_headers(gs_table PRIVATE <algorithm> <atomic> <memory> <optional> <string> <vector>)
+    else()
+      target_precompile_headers(${target} REUSE_FROM gs_table)
+    endif()
+  endforeach()
+endif()
