@@ -21,10 +21,11 @@ from gatherscatter._table.ranges import within
 from gatherscatter._table.workers import each
 from gatherscatter.errors import InvalidArgument
 
-__all__ = ["gather_files"]
+__all__ = ["PieceOfRow", "Wanted", "gather_files"]
 
 pa: Any = importlib.import_module("pyarrow")
-SLICE = 1 << 20  # row numbers that a thread assigns to pieces at once
+SLICE = 1 << 20  # row numbers that a thread assigns to pieces at once, at least
+MOST_SLICES = 64
 
 Indices = np.ndarray[Any, np.dtype[Any]]
 Task = tuple[int, tuple[int, ...]]  # a piece, and the places of some columns
@@ -51,10 +52,10 @@ def gather_files(
     selection = _core.Selection.gather(op, rows, gather_map[1], (total,), bounds, negative, -1)
     steps = Steps(0, after_map=True)
     with steps.hidden():
-        wanted = _Wanted(selection.positions(), ends, threads)
+        wanted = Wanted(selection.positions(), ends, threads)
         del selection
         parts: dict[Task, Any] = {}
-        tasks = _tasks(list(wanted.slices), len(files.schema), threads)
+        tasks = _tasks(wanted.pieces, len(files.schema), threads)
         workers = threads if budget is None else _workers(op, files.pieces, tasks, threads, budget)
         steps.count = len(tasks) + len(files.schema)
 
@@ -76,44 +77,68 @@ def _assembled(op: str, files: Files, parts: dict[Task, Any], places: Indices, b
     return _in_map_order(op, parts, schema, places, bounds, steps)
 
 
-class _Wanted:
-    """The rows of a map by piece: a stable counting sort."""
+class Wanted:
+    """The rows of a map by piece: a stable counting sort of parts of the map, each on one thread.
+
+    Attributes
+    ----------
+    pieces : list of int
+        Those of which a row is wanted, in ascending order.
+    places : ndarray of int64
+        For each row of the map its place among the rows sorted by piece, or -1.
+    """
 
     def __init__(self, positions: Indices, ends: Indices, threads: int) -> None:
         self.ends = ends
-        present = np.flatnonzero(positions >= 0) if positions.size and positions.min() < 0 else None
-        self.positions = positions if present is None else positions[present]
-        size = self.positions.size
-        piece: Indices = np.empty(
-            size, np.uint16 if len(ends) <= 1 << 16 else np.int64
-        )  # NumPy sorts 16 bits by their digits
+        step = max(SLICE, -(-positions.size // MOST_SLICES))
+        begins = range(0, positions.size, step)
+        # NumPy sorts 16 bits by their digits.
+        finder = PieceOfRow(ends, np.dtype(np.uint16 if len(ends) <= 1 << 16 else np.int64))
+        self.rows: list[Indices] = [positions[:0]] * len(begins)  # of each part, sorted by piece
+        orders: list[Indices | None] = [None] * len(begins)
+        kept: list[Indices | None] = [None] * len(begins)
+        self.counts = np.zeros((len(begins), len(ends)), np.int64)
 
-        finder = PieceOfRow(ends, piece.dtype)
+        def sort(part: int) -> None:
+            rows = positions[begins[part] : begins[part] + step]
+            if rows.min() < 0:
+                kept[part] = np.flatnonzero(rows >= 0)
+                rows = rows[kept[part]]
+            piece = finder(rows)
+            self.counts[part] = np.bincount(piece, minlength=len(ends))
+            if (piece[1:] < piece[:-1]).any():
+                order = orders[part] = np.argsort(piece, kind="stable")
+                rows = rows[order]
+            self.rows[part] = rows
 
-        def assign(begin: int) -> None:
-            some = slice(begin, begin + SLICE)
-            piece[some] = finder(self.positions[some])
+        each(range(len(begins)), sort, threads)
+        self.starts = np.cumsum(self.counts, axis=1) - self.counts  # of each piece in each part
+        totals = self.counts.sum(axis=0)
+        self.pieces = np.flatnonzero(totals).tolist()
+        before = np.cumsum(totals) - totals + np.cumsum(self.counts, axis=0) - self.counts
+        self.places: Indices = np.empty(positions.size, np.int64)
 
-        each(range(0, size, SLICE), assign, threads)
-        is_sorted = bool(size == 0 or (piece[1:] >= piece[:-1]).all())
-        self.order = None if is_sorted else np.argsort(piece, kind="stable")
-        counts = np.bincount(piece, minlength=len(ends))
-        stops = np.cumsum(counts)
-        # For each piece of which a row is wanted: its part of the sorted rows.
-        self.slices = {int(at): slice(int(stops[at] - counts[at]), int(stops[at])) for at in np.flatnonzero(counts)}
-        # For each row of the map: its place among the sorted rows, or -1.
-        self.places = np.arange(size)
-        if self.order is not None:
-            self.places[self.order] = np.arange(size)
-        if present is not None:
-            places, self.places = self.places, np.full(positions.size, -1)
-            self.places[present] = places
+        def place(part: int) -> None:
+            counts = self.counts[part]
+            places = np.repeat(before[part] - self.starts[part], counts) + np.arange(len(self.rows[part]))
+            own = self.places[begins[part] : begins[part] + step]
+            order, present = orders[part], kept[part]
+            if present is not None:
+                own[:] = -1
+                own[present if order is None else present[order]] = places
+            elif order is None:
+                own[:] = places
+            else:
+                own[order] = places
+            orders[part] = None
+
+        each(range(len(begins)), place, threads)
 
     def local(self, piece: int) -> Indices:
         """The wanted rows of a piece, counted from its first one."""
-        some = self.slices[piece]
-        rows = self.positions[some] if self.order is None else self.positions[self.order[some]]
-        return rows - (self.ends[piece - 1] if piece else 0)
+        starts = self.starts[:, piece]
+        spans = zip(self.rows, starts, starts + self.counts[:, piece], strict=True)
+        return np.concatenate([rows[a:b] for rows, a, b in spans if a < b]) - (self.ends[piece - 1] if piece else 0)
 
 
 class PieceOfRow:
