@@ -16,6 +16,7 @@ import pytest
 
 import gatherscatter as gs
 from child_process import run
+from gatherscatter._table import row_groups
 from gatherscatter._table.row_groups import PieceOfRow
 from gatherscatter.errors import IndexTypeError, InvalidArgument, NullIndexError
 from table_types import LAYOUTS, TYPES
@@ -110,6 +111,20 @@ def test_as_in_memory(tmp_path, kind, rows, columns, threads):
     numbers = [int(row) for row in (MAPS[rows].to_pylist() if rows == "arrow" else MAPS[rows])]
     if columns is None:
         assert result.to_pylist() == [whole[row] for row in numbers]
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+@pytest.mark.parametrize("validate", ["basic", "full"])
+def test_maps_in_parts(tmp_path, monkeypatch, kind, validate):
+    """Long maps are sorted in parts; some pieces are kept whole, of others a few rows or none are taken."""
+    monkeypatch.setattr(row_groups, "SLICE", 7)
+    rng = np.random.default_rng(3)
+    rows = np.concatenate([rng.integers(20, 30, 30), np.arange(33, 57), [56, 1, 21], rng.integers(20, 40, 20)])
+    for wanted in (rows, np.where(rng.random(len(rows)) < 0.2, N, rows), rows[:0], np.full(20, N)):
+        for threads in (1, 3):
+            with gs.thread_limit(threads):
+                result = gs.table.gather(SOURCES[kind](tmp_path), wanted, bounds="nullify", validate=validate)
+            assert result.equals(gs.table.gather(TABLE, wanted, bounds="nullify"))
 
 
 @pytest.mark.parametrize("kind", SOURCES)
@@ -418,6 +433,7 @@ def test_files_are_open_one_at_a_time(tmp_path):
     resource.setrlimit(resource.RLIMIT_NOFILE, (used + 30, before[1]))
     try:
         assert gs.table.gather(paths, [79, 3])["a"].to_pylist() == [79, 3]
+        assert gs.table.gather(paths, range(80))["a"].to_pylist() == list(range(80))
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
 

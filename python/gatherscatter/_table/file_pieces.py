@@ -7,7 +7,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 __all__ = ["Batch", "Group", "GroupOfFile", "Piece", "Stream", "reading"]
 
@@ -34,6 +34,7 @@ class Piece(ABC):
 
     rows: int
     name: str
+    is_mapped: ClassVar[bool] = False  # whether its rows are memory of its file, which they keep open
 
     @abstractmethod
     def tables(self, columns: Sequence[int]) -> Iterable[Any]:
@@ -93,6 +94,8 @@ class GroupOfFile(Piece):
 
 class Batch(Piece):
     """A record batch of an IPC file. A local file is mapped, so that only compressed buffers become memory."""
+
+    is_mapped = True
 
     def __init__(self, fragment: Any, at: int, rows: int, wanted: Any, parallel: bool) -> None:
         self.fragment, self.at, self.rows, self.wanted, self.parallel = fragment, at, rows, wanted, parallel

@@ -52,7 +52,7 @@ def gather_files(
     selection = _core.Selection.gather(op, rows, gather_map[1], (total,), bounds, negative, -1)
     steps = Steps(0, after_map=True)
     with steps.hidden():
-        wanted = Wanted(selection.positions(), ends, threads)
+        wanted = Wanted(selection.positions(), files.pieces, ends, threads)
         del selection
         parts: dict[Task, Any] = {}
         tasks = _tasks(wanted.pieces, len(files.schema), threads)
@@ -60,8 +60,8 @@ def gather_files(
         steps.count = len(tasks) + len(files.schema)
 
         def decode(task: Task) -> None:
-            piece = files.pieces[task[0]]
-            parts[task] = _taken(op, piece, task[1], wanted.local(task[0]), full, budget)
+            rows = None if wanted.is_whole[task[0]] else wanted.local(task[0])
+            parts[task] = _taken(op, files.pieces[task[0]], task[1], rows, full, budget)
 
         each(tasks, decode, workers, lambda task: steps.next())
         return _assembled(op, files, parts, wanted.places, bounds, steps)
@@ -80,15 +80,20 @@ def _assembled(op: str, files: Files, parts: dict[Task, Any], places: Indices, b
 class Wanted:
     """The rows of a map by piece: a stable counting sort of parts of the map, each on one thread.
 
+    A piece of which as many rows are wanted as it has is kept whole, so that its rows are not taken twice, unless that
+    would keep its file open.
+
     Attributes
     ----------
     pieces : list of int
         Those of which a row is wanted, in ascending order.
+    is_whole : ndarray of bool
+        For each piece, whether it is kept whole.
     places : ndarray of int64
-        For each row of the map its place among the rows sorted by piece, or -1.
+        For each row of the map its place among the rows that are kept of all pieces, or -1.
     """
 
-    def __init__(self, positions: Indices, ends: Indices, threads: int) -> None:
+    def __init__(self, positions: Indices, pieces: Sequence[Piece], ends: Indices, threads: int) -> None:
         self.ends = ends
         step = max(SLICE, -(-positions.size // MOST_SLICES))
         begins = range(0, positions.size, step)
@@ -115,12 +120,19 @@ class Wanted:
         self.starts = np.cumsum(self.counts, axis=1) - self.counts  # of each piece in each part
         totals = self.counts.sum(axis=0)
         self.pieces = np.flatnonzero(totals).tolist()
-        before = np.cumsum(totals) - totals + np.cumsum(self.counts, axis=0) - self.counts
+        lengths = np.diff(ends, prepend=0)
+        self.is_whole = (totals >= lengths) & (totals > 0) & [not piece.is_mapped for piece in pieces]
+        sizes = np.where(self.is_whole, lengths, totals)
+        firsts = np.cumsum(sizes) - sizes  # the place of the first row of each piece
+        before = firsts + np.cumsum(self.counts, axis=0) - self.counts
         self.places: Indices = np.empty(positions.size, np.int64)
 
         def place(part: int) -> None:
             counts = self.counts[part]
             places = np.repeat(before[part] - self.starts[part], counts) + np.arange(len(self.rows[part]))
+            if self.is_whole.any():
+                by_row = self.rows[part] + np.repeat(firsts - (ends - lengths), counts)
+                places = np.where(np.repeat(self.is_whole, counts), by_row, places)
             own = self.places[begins[part] : begins[part] + step]
             order, present = orders[part], kept[part]
             if present is not None:
@@ -192,8 +204,10 @@ def _too_large(op: str, piece: Piece, needed: int, budget: int) -> InvalidArgume
     )
 
 
-def _taken(op: str, piece: Piece, columns: Sequence[int], rows: Indices, full: bool, budget: int | None) -> list[Any]:
-    """Rows of a piece, in the order of their numbers in `rows`: a list of chunks for each column."""
+def _taken(
+    op: str, piece: Piece, columns: Sequence[int], rows: Indices | None, full: bool, budget: int | None
+) -> list[Any]:
+    """Rows of a piece, in the order of their numbers in `rows`, or all of them: a list of chunks for each column."""
     found: list[Any] = []
     begin = 0
     order = None
@@ -201,23 +215,29 @@ def _taken(op: str, piece: Piece, columns: Sequence[int], rows: Indices, full: b
         for table in piece.tables(columns):
             if budget is not None and table.nbytes > budget:
                 raise _too_large(op, piece, table.nbytes, budget)
+            begin += table.num_rows
+            if rows is None:
+                found.append(_rows_of(op, table, np.arange(table.num_rows), True) if full else table)
+                continue
             if not found and table.num_rows == piece.rows:
                 return _chunks(_rows_of(op, table, rows, full))
             if order is None:
                 order = np.argsort(rows, kind="stable")
                 rows = rows[order]
-            first, last = np.searchsorted(rows, [begin, begin + table.num_rows])
-            found.append(_rows_of(op, table, rows[first:last] - begin, full))
-            begin += table.num_rows
+            first, last = np.searchsorted(rows, [begin - table.num_rows, begin])
+            found.append(_rows_of(op, table, rows[first:last] - (begin - table.num_rows), full))
             if last == len(rows):
                 break
-    if order is None or rows[-1] >= begin:
+    if begin < piece.rows if rows is None or order is None else rows[-1] >= begin:
         raise OSError(
             f"{op}: {piece.name} has {begin} rows instead of {piece.rows}: it has changed since it was opened"
         )
+    joined = pa.concat_tables(found)
+    if rows is None or order is None:
+        return _chunks(joined.slice(0, piece.rows))
     places = np.empty_like(order)
     places[order] = np.arange(len(order))
-    return _chunks(_rows_of(op, pa.concat_tables(found), places, False))
+    return _chunks(_rows_of(op, joined, places, False))
 
 
 def _rows_of(op: str, table: Any, rows: Indices, full: bool) -> Any:
