@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from gatherscatter._dask import calls
-from gatherscatter._numpy.rules import rule_of
-from gatherscatter._ops.forms import UNSET, scattered_slices_in, slices_in
+from gatherscatter._dask.calls import on_dask
+from gatherscatter._ops.forms import UNSET
 from gatherscatter._ops.keywords import Bounds, Duplicates, Mode, Negative, Reduce, ScatterBounds
-from gatherscatter._values.integers import one_integer
 
 __all__ = [
     "gather",
@@ -31,6 +29,7 @@ def __dir__() -> list[str]:
     return __all__
 
 
+@on_dask
 def gather(
     input: Any,
     dim: Any = UNSET,
@@ -96,19 +95,9 @@ def gather(
     array([[ 8,  9, 10, 11],
            [ 0,  1,  2,  3]])
     """
-    is_elementwise = type(dim) is int and axis is batch_dims is indices is input_indices is UNSET
-    slices = (
-        None
-        if is_elementwise
-        else slices_in("gather", dim, index, axis, batch_dims, indices=indices, input_indices=input_indices)
-    )
-    if slices is not None:
-        return calls.gather_slices("gather", input, slices, bounds, negative, fill_value, mask, out)
-    if index is UNSET:
-        raise TypeError("gather: index is missing")
-    return calls.gather_along("gather", input, index, dim, bounds, negative, fill_value, mask, out)
 
 
+@on_dask
 def gather_nd(
     input: Any,
     indices: Any,
@@ -146,9 +135,9 @@ def gather_nd(
     >>> gs.dask.gather_nd(x, [[0, 1], [2, -1]]).compute()
     array([ 1, 11])
     """
-    return calls.gather_points("gather_nd", input, indices, batch_dims, bounds, negative, fill_value, mask, out)
 
 
+@on_dask
 def take(
     a: Any,
     indices: Any,
@@ -189,9 +178,9 @@ def take(
     array([[ 0, 50],
            [50, 10]])
     """
-    return calls.take_items(a, indices, axis, *rule_of("take", mode, bounds, negative), fill_value, mask, out)
 
 
+@on_dask
 def take_along_axis(
     arr: Any,
     indices: Any,
@@ -232,9 +221,9 @@ def take_along_axis(
     array([[20],
            [60]])
     """
-    return calls.take_along(arr, indices, axis, bounds, negative, fill_value, mask, out)
 
 
+@on_dask
 def scatter(
     input: Any,
     dim: Any = UNSET,
@@ -284,24 +273,9 @@ def scatter(
     >>> gs.dask.scatter(x, 0, index, 1, reduce="add").compute()
     array([0, 1, 0, 0, 2])
     """
-    options = (reduce, include_self, duplicates)
-    if type(dim) is not int or not (axis is batch_dims is indices is UNSET):
-        found = scattered_slices_in("scatter", dim, index, src, axis, batch_dims, indices)
-        if found is not None:
-            slices, source = found
-            source = _given("src", source)
-            return calls.scatter_slices("scatter", input, slices, source, bounds, negative, options, mask, out)
-        dim = one_integer("scatter", "dim", dim)
-    index, source = _given("index", index), _given("src", src)
-    return calls.scatter_along("scatter", input, index, dim, source, bounds, negative, options, mask, out)
 
 
-def _given(name: str, value: Any) -> Any:
-    if value is UNSET:
-        raise TypeError(f"scatter: {name} is missing")
-    return value
-
-
+@on_dask
 def scatter_nd(
     input: Any,
     indices: Any,
@@ -343,10 +317,9 @@ def scatter_nd(
     array([[0, 0, 7],
            [8, 0, 0]])
     """
-    options = (reduce, include_self, duplicates)
-    return calls.scatter_points("scatter_nd", input, indices, updates, batch_dims, bounds, negative, options, mask, out)
 
 
+@on_dask
 def put_along_axis(
     arr: Any,
     indices: Any,
@@ -386,9 +359,9 @@ def put_along_axis(
     array([[10, 99, 20],
            [99, 40, 50]])
     """
-    return calls.put_values(arr, indices, values, axis, bounds, negative, mask)
 
 
+@on_dask
 def tile_gather(
     array: Any,
     indices: Any,
@@ -430,4 +403,3 @@ def tile_gather(
            [ 6, -9],
            [-9, -9]])
     """
-    return calls.gather_tile(array, indices, mask, padding_value, check_bounds, latency)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import termios
 import threading
+import types
 
 import numpy as np
 import pandas as pd
@@ -165,6 +166,44 @@ def test_a_decorator_and_a_generator(data):
         assert count
         by_one(lambda: gs.take(*data))
         assert len(seen) == count
+
+
+class Bar:
+    """In the place of tqdm's bar: raises Stop at the second report."""
+
+    open = 0
+
+    def __init__(self, **options):
+        self.n = 0
+        Bar.open += 1
+
+    def update(self, more):
+        if self.n:
+            raise Stop
+        self.n += more
+
+    def close(self):
+        Bar.open -= 1
+
+
+@pytest.mark.parametrize("form", ["function", "generator", "coroutine"])
+def test_a_decorated_call_that_was_stopped_leaves_no_bar(data, monkeypatch, form):
+    monkeypatch.setitem(sys.modules, "tqdm.auto", types.SimpleNamespace(tqdm=Bar))
+
+    def function():
+        by_one(lambda: [gs.take(*data) for _ in range(4)])
+
+    def generator():
+        yield function()
+
+    async def coroutine():
+        function()
+
+    run = gs.progress()({"function": function, "generator": generator, "coroutine": coroutine}[form])
+    before = Bar.open
+    with pytest.raises(Stop):
+        {"function": lambda: run(), "generator": lambda: list(run()), "coroutine": lambda: asyncio.run(run())}[form]()
+    assert Bar.open == before
 
 
 def test_operators_inside_of_the_callback(data):

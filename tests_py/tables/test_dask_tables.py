@@ -58,6 +58,58 @@ def test_gather_with_missing_rows():
     same(gs.table.gather(ddf, [1, None], bounds="nullify"), gs.table.gather(FRAME, [1, None], bounds="nullify"))
 
 
+def maps_of(rows):
+    """A map with nulls, as each library writes it."""
+    pa, pl = pytest.importorskip("pyarrow"), pytest.importorskip("polars")
+    return {
+        "list": rows,
+        "masked": np.ma.array([row or 0 for row in rows], mask=[row is None for row in rows]),
+        "pandas": pd.Series(rows, dtype="Int64", index=[f"label {i}" for i in range(len(rows))]),
+        "pandas of Arrow": pd.Series(rows, dtype="int16[pyarrow]"),
+        "pyarrow": pa.array(rows, pa.int8()),
+        "pyarrow in chunks": pa.chunked_array([rows[:2], rows[2:]], pa.int64()),
+        "polars": pl.Series(rows),
+    }
+
+
+@pytest.mark.parametrize("kind", maps_of([0, 1, 2]))
+def test_maps_of_every_library(kind):
+    """As in memory: a null row number is a null row under "nullify", else an error; labels do not count."""
+    ddf = partitioned(FRAME, (20, 0, 30))
+    rows = maps_of([3, None, -1, 49, 20])[kind]
+    same(gs.table.gather(ddf, rows, bounds="nullify"), gs.table.gather(FRAME, rows, bounds="nullify"))
+    for call in (gs.table.gather, lambda frame, rows: gs.table.scatter([0, "x", 1.5], rows, frame)):
+        with pytest.raises(NullIndexError) as expected:
+            call(FRAME, rows)
+        with pytest.raises(NullIndexError) as caught:
+            call(ddf, rows)
+        assert str(caught.value) == str(expected.value)
+        valid = maps_of([3, 7, -1, 49, 3])[kind]
+        same(call(ddf, valid), call(FRAME, valid))
+    same(gs.table.gather(ddf, range(40, 10, -3)), gs.table.gather(FRAME, range(40, 10, -3)))
+
+
+@pytest.mark.parametrize(
+    ("rows", "error"), [([1.5], IndexTypeError), (pd.Series([True]), IndexTypeError), (3, TypeError), ([[1]], ValueError)]
+)
+def test_what_is_no_map(rows, error):
+    with pytest.raises(error) as expected:
+        gs.table.gather(FRAME, rows)
+    with pytest.raises(error) as caught:
+        gs.table.gather(partitioned(FRAME), rows)
+    assert str(caught.value) == str(expected.value)
+
+
+def test_masks_of_every_library():
+    pa, pl = pytest.importorskip("pyarrow"), pytest.importorskip("polars")
+    mask = [None if i % 7 == 0 else i % 3 == 0 for i in range(50)]
+    for given in (mask, pd.array(mask, "boolean"), pd.Series(mask, dtype="bool[pyarrow]"), pa.array(mask), pl.Series(mask)):
+        ddf = partitioned(FRAME)
+        same(gs.table.boolean_mask_scatter([0, "", 1.5], ddf, given), gs.table.boolean_mask_scatter([0, "", 1.5], FRAME, given))
+    with pytest.raises(InvalidArgument, match="49"):
+        gs.table.boolean_mask_scatter([0, "", 1.5], partitioned(FRAME), mask[1:])
+
+
 MIXED = pd.DataFrame(
     {
         "flag": [True, False, True, True, False],

@@ -17,7 +17,9 @@ from gatherscatter._dask.graph import check_chunks, is_dask_array
 from gatherscatter._dask.parts import Grid, Part, part_of, split
 from gatherscatter._dask.resolve import Rule
 from gatherscatter._settings.threads import thread_limit
-from gatherscatter.errors import DataTypeError, IndexTypeError, InvalidArgument, shown
+from gatherscatter._table.maps import map_of, mask_of
+from gatherscatter._table.ranges import within
+from gatherscatter.errors import DataTypeError, IndexTypeError, InvalidArgument
 
 __all__ = ["gather_frame", "lengths_of", "mask_scatter_frame", "scatter_frame"]
 
@@ -58,22 +60,15 @@ class _Rows:
         self, op: str, lengths: tuple[int, ...], rows: Any, bounds: str, negative: str, cuts: Any = None
     ) -> None:
         self.lengths = lengths
-        total = sum(lengths)
-        valid: Any = None
         if is_dask_array(rows):
-            check_chunks(op, "the map", rows)
-            if rows.dtype.kind not in "iu" or rows.ndim != 1:
-                found = f"dtype {rows.dtype} and {rows.ndim} axes"
-                raise IndexTypeError(f"{op}: the map has {found}, expected integers on one axis")
             if cuts is not None:
                 rows = rechunked(op, "the map", rows, (cuts,))
             self.chunks = rows.chunks[0]
+            rule = Rule(op, "fill" if bounds == "nullify" else "raise", negative, (0,), (sum(lengths),), rows.shape)
         else:
-            rows, valid = _numbers(op, rows)
-            _core.Selection.gather(op, rows, valid, lengths, bounds, negative, -1)  # for its errors
             most = max(1, *lengths, 1)
             self.chunks = cuts or (*[most] * (len(rows) // most), *[len(rows) % most] * (len(rows) % most > 0)) or (0,)
-        rule = Rule(op, "fill" if bounds == "nullify" else "raise", negative, (0,), (total,), (len(rows),))
+            rule = Rule(op, "fill", "out_of_bounds", (0,), (sum(lengths),), rows.shape)
         grid = Grid(rule, (("index", 0),), (lengths,))
         self.known: list[dict[int, Part]] | None = None
         starts = list(accumulate(self.chunks, initial=0))
@@ -83,10 +78,7 @@ class _Rows:
             self.tasks = [run(grid, start, size, block) for start, size, block in blocks]
         else:
             spans = list(zip(starts, self.chunks, strict=False))
-            self.known = [
-                split(grid, (a,), (n,), False, None if valid is None else valid[a : a + n], rows[a : a + n])
-                for a, n in spans
-            ]
+            self.known = [split(grid, (a,), (n,), False, None, rows[a : a + n]) for a, n in spans]
 
     def parts(self, at: int) -> list[tuple[int, Any]]:
         """The partitions that a block meets, each with its part or the task that gives it."""
@@ -104,19 +96,19 @@ def _split_rows(grid: Grid, start: int, size: int, rows: Array) -> dict[int, Par
     return split(grid, (start,), (size,), False, None, check_chunk(grid.rule.op, "the map", rows))
 
 
-def _numbers(op: str, rows: Any) -> tuple[Array, Array | None]:
-    """Row numbers in memory, and which of them are not null."""
-    if isinstance(rows, np.ma.MaskedArray):
-        return rows.filled(0), ~np.ma.getmaskarray(rows)
-    if isinstance(rows, list | tuple) and any(row is None for row in rows):
-        valid = np.array([row is not None for row in rows])
-        return np.array([0 if row is None else row for row in rows], np.int64), valid
+def _row_numbers(op: str, rows: Any, total: int, bounds: str, negative: str) -> Any:
+    """A map as a Dask array of row numbers, or one in memory as positions, which are checked; -1 is a null row."""
     if is_frame(rows):
         raise TypeError(f"{op}: the map is a Dask Series; rows.to_dask_array(lengths=True) makes an array of it")
-    array = np.asarray(rows)
-    if array.ndim != 1:
-        raise TypeError(f"{op}: the map is {shown(rows)}, expected an array or a list of row numbers")
-    return (array.astype(np.intp) if array.size == 0 and isinstance(rows, list | tuple) else array), None
+    if is_dask_array(rows):
+        check_chunks(op, "the map", rows)
+        if rows.dtype.kind not in "iu" or rows.ndim != 1:
+            found = f"dtype {rows.dtype} and {rows.ndim} axes"
+            raise IndexTypeError(f"{op}: the map has {found}, expected integers on one axis")
+        return rows
+    numbers, valid = map_of(op, rows)
+    numbers = within(op, numbers, (total,), bounds, negative)
+    return _core.Selection.gather(op, numbers, valid, (total,), bounds, negative, -1).positions()
 
 
 def _meta(frame: Any) -> Any:
@@ -167,7 +159,8 @@ def gather_frame(source: Any, rows: Any, bounds: str, negative: str, cuts: tuple
     """``table.gather`` of a Dask frame: one partition for each chunk of `rows`."""
     op, nullify = "table.gather", bounds == "nullify"
     bounds = "raise" if bounds == "unchecked" else bounds
-    made = _Rows(op, lengths_of(source), rows, bounds, negative, cuts)
+    lengths = lengths_of(source)
+    made = _Rows(op, lengths, _row_numbers(op, rows, sum(lengths), bounds, negative), bounds, negative, cuts)
     partitions = source.to_delayed()
     meta = _nullable(_meta(source)) if nullify else _meta(source)
     take, merge = (_dask().delayed(run, pure=True) for run in (_taken, _merged))
@@ -201,14 +194,16 @@ def scatter_frame(source: Any, rows: Any, target: Any, some: bool = False) -> An
     partitions = target.to_delayed()
     is_scalar = not is_frame(source) and not hasattr(source, "iloc")
     cuts = None
+    all_lengths = lengths_of(target)
+    rows = _row_numbers(op, rows, sum(all_lengths), "raise", "from_end")
     if not is_scalar:
         lengths = lengths_of(source) if is_frame(source) else (len(source),)
-        count = len(rows)
+        count = rows.shape[0]
         if count > sum(lengths):
             raise InvalidArgument(f"{op}: the map has {count} row numbers, the source {sum(lengths)} rows")
         if is_frame(source):
             cuts = _first(lengths, count)
-    made = _Rows(op, lengths_of(target), rows, "raise", "from_end", cuts)
+    made = _Rows(op, all_lengths, rows, "raise", "from_end", cuts)
     starts = list(accumulate(made.chunks, initial=0))
     choose = _dask().delayed(_chosen, pure=True)
     write = _dask().delayed(partial(_written, copy(source) if is_scalar else None, is_scalar, some))
@@ -245,22 +240,22 @@ def mask_scatter_frame(source: Any, target: Any, mask: Any, some: bool = False) 
     lengths, partitions = lengths_of(target), target.to_delayed()
     if is_frame(mask):
         mask = mask.to_dask_array(lengths=lengths_of(mask))
-    if not is_dask_array(mask):
-        mask = np.array([value is True or value is np.True_ for value in mask]) if _has_null(mask) else np.asarray(mask)
-    else:
-        check_chunks(op, "the mask", mask)
-    if mask.dtype != bool:
-        raise DataTypeError(f"{op}: the mask has dtype {mask.dtype}, expected bool")
-    if mask.shape != (sum(lengths),):
-        raise InvalidArgument(f"{op}: the mask has shape {mask.shape}, the target {sum(lengths)} rows")
     if is_dask_array(mask):
+        check_chunks(op, "the mask", mask)
+        if mask.dtype != bool:
+            raise DataTypeError(f"{op}: the mask has dtype {mask.dtype}, expected bool")
+        if mask.shape != (sum(lengths),):
+            raise InvalidArgument(f"{op}: the mask has shape {mask.shape}, the target {sum(lengths)} rows")
         masks = (
             list(rechunked(op, "the mask", mask, (lengths,)).to_delayed())
             if sum(lengths)
             else [np.empty(0, bool)] * len(lengths)
         )
     else:
-        masks = np.split(mask.copy(), list(accumulate(lengths))[:-1])
+        values, valid = mask_of(op, mask)
+        whole = np.zeros(sum(lengths), bool)
+        whole[_core.Selection.filter(op, values, valid, (len(whole),), -1).positions()] = True
+        masks = np.split(whole, list(accumulate(lengths))[:-1])
     if not is_frame(source) and not hasattr(source, "iloc"):
         write = dask.delayed(partial(_masked, some, copy(source)))
         return _collected([write(p, m) for p, m in zip(partitions, masks, strict=True)], _meta(target))
@@ -279,7 +274,3 @@ def mask_scatter_frame(source: Any, target: Any, mask: Any, some: bool = False) 
 
 def _trues(mask: Array) -> int:
     return int(np.count_nonzero(check_chunk("table.boolean_mask_scatter", "the mask", mask)))
-
-
-def _has_null(mask: Any) -> bool:
-    return isinstance(mask, list | tuple) and any(value is None for value in mask)

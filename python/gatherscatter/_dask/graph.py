@@ -12,7 +12,7 @@ import numpy as np
 
 from gatherscatter._dask.chunks import check_type
 
-__all__ = ["MOST_TASKS", "Graph", "Key", "array_module", "check_chunks", "is_dask_array", "places", "stand_in"]
+__all__ = ["MOST_TASKS", "Graph", "Key", "array_module", "check_chunks", "check_sizes", "is_dask_array", "places"]
 
 Chunks = tuple[tuple[int, ...], ...]
 Place = tuple[int, ...]
@@ -34,15 +34,15 @@ def check_chunks(op: str, role: str, array: Any) -> None:
     """Raise an error for a Dask array some of whose chunks have no known size, or are not NumPy arrays."""
     if array._meta is not None:
         check_type(op, role, type(array._meta))
+    check_sizes(op, role, array)
+
+
+def check_sizes(op: str, role: str, array: Any) -> None:
+    """Raise ValueError for a Dask array some of whose chunks have no known size."""
     if any(n != n for n in array.shape):
         raise ValueError(
             f"{op}: the chunks of {role} have unknown sizes, shape {array.shape}; call x.compute_chunk_sizes() first"
         )
-
-
-def stand_in(array: Any) -> Any:
-    """An array of the shape and dtype of a Dask array that has one item in memory; other objects unchanged."""
-    return np.broadcast_to(np.zeros((), array.dtype), array.shape) if is_dask_array(array) else array
 
 
 def places(chunks: Chunks) -> Iterator[Place]:

@@ -59,7 +59,7 @@ class Scope(Generic[Value]):
         self._left()
 
     def _left(self) -> None:
-        """Called when a block was left."""
+        """Called when a block was left, also one of a decorated function."""
 
     def __call__(self, function: Function) -> Function:
         return cast("Function", decorated(function, self._blocks, self._inside, self))
@@ -88,3 +88,4 @@ class Scope(Generic[Value]):
             yield (*self._blocks.get(), block)
         finally:
             block.clear()
+            self._left()

@@ -45,11 +45,8 @@ BoundCall& self_of(PyObject* object) {
   throw py::error_already_set();
 }
 
-// Runs a call that torch has to know of: it records gradients, traces, or resolves lazy bits. Returns NotImplemented
-// for a call that is none of these, or that torch has no rule for.
-py::object run_by_torch(const BoundCall& call) {
-  static PyObject* kept = nullptr;
-  PyObject* const route = kept_part(kept, "gatherscatter._torch.route", "route");
+// What a call consists of, for Python: the parameters of `route` in gatherscatter/_torch/route.py after the call.
+py::tuple parts_of(const BoundCall& call) {
   const OperatorRequest& request = call.request;
   const RawOperands raw = call.operands();
   const auto word = [](const char* text) {
@@ -59,13 +56,21 @@ py::object run_by_torch(const BoundCall& call) {
   const bool drops = scatters && request.rule.bounds == Bounds::fill;
   const py::object axis = request.axis ? py::object(py::int_(*request.axis)) : py::none();
   const bool sets = request.combine.reduce == Reduce::set;
-  return py::reinterpret_borrow<py::function>(route)(
-      py::handle(call.holder), request.op, word(request.coordinates ? "coordinates" : name_of(request.planner)),
+  return py::make_tuple(
+      request.op, word(request.coordinates ? "coordinates" : name_of(request.planner)),
       raw.input, raw.indices ? raw.indices : py::handle(Py_None), axis, request.batch_dims,
       word(request.match == Match::prefix ? "prefix" : "broadcast"),
       word(drops ? "drop" : name_of(request.rule.bounds)), word(name_of(request.rule.negative)), scatters,
       sets ? py::object(py::none()) : word(name_of(request.combine.reduce)), request.combine.include_self,
       word(name_of(request.duplicates)), raw.fill, raw.mask, raw.source, raw.out);
+}
+
+// Runs a call that torch has to know of: it records gradients, traces, or resolves lazy bits. Returns NotImplemented
+// for a call that is none of these, or that torch has no rule for.
+py::object run_by_torch(const BoundCall& call) {
+  static PyObject* kept = nullptr;
+  PyObject* const route = kept_part(kept, "gatherscatter._torch.route", "route");
+  return py::reinterpret_borrow<py::function>(route)(py::handle(call.holder), *parts_of(call));
 }
 
 py::object run_request(const BoundCall& call) {
@@ -153,6 +158,10 @@ PyObject* plan_method(PyObject* self, PyObject*) {
   return guarded("plan", [&] { return plan_call(self_of(self)); });
 }
 
+PyObject* parts_method(PyObject* self, PyObject*) {
+  return guarded("parts", [&]() -> py::object { return parts_of(self_of(self)); });
+}
+
 // Only functions: a chain of calls would be freed by recursion.
 bool check_function(PyObject* object) {
   if (PyCallable_Check(object) && call_in(object) == nullptr) return true;
@@ -188,6 +197,7 @@ PyObject* otherwise_method(PyObject* self, PyObject* arguments) {
 PyMethodDef methods[] = {
     {"run", run_method, METH_NOARGS, "Runs the call and returns its result."},
     {"plan", plan_method, METH_NOARGS, "Makes the plan of the call. Reads no index value."},
+    {"parts", parts_method, METH_NOARGS, "What the call consists of, as `route` of gatherscatter._torch.route takes it."},
     {"then", then_method, METH_O, "Sets the function that is called with the result of the run; returns the call."},
     {"run_by", run_by_method, METH_O,
      "Sets the function that runs the call in more than one move; the plan stays that of the call. Returns the call."},
