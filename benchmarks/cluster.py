@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -178,6 +179,11 @@ class _Peak:
         self._thread.join()
 
 
+def _import_all() -> None:
+    for name in ("dask.array", "gatherscatter", "xarray"):
+        import_module(name)
+
+
 def _one(setting: Entry) -> Entry:
     """Time, memory, tasks and bytes between workers of one call."""
     import os
@@ -197,6 +203,8 @@ def _one(setting: Entry) -> Entry:
         ) as cluster,
         Client(cluster) as client,
     ):
+        _import_all()  # every call finds its library imported, here and on the workers
+        client.run(_import_all)
         x = _data(setting)
         start = time.perf_counter()
         made = CASES[setting["case"]][setting["peer"]](x, setting)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +15,9 @@ import child_process
 import gatherscatter as gs
 from dask_chunks import as_dask, random_chunks
 
+dask = pytest.importorskip("dask", reason="dask is not installed")
 da = pytest.importorskip("dask.array", reason="dask is not installed")
+pytest.importorskip("dask.callbacks", reason="this Dask has no callbacks")
 
 RNG = np.random.default_rng(5)
 X = RNG.integers(0, 1000, (12, 9))
@@ -97,6 +100,49 @@ def test_many_tasks_are_a_warning():
         gs.gather(x, 0, index.rechunk(100))
 
 
+class Sizes(dask.callbacks.Callback):
+    """The bytes of the arrays in the results of all tasks, by step; an array that is handed on counts once."""
+
+    def __init__(self):
+        self.arrays = {}
+
+    def _posttask(self, key, result, graph, state, worker):
+        for array in arrays_in(result):
+            name = str(key[0]) if isinstance(key, tuple) else str(key)
+            step = name.partition("-")[2].partition("-")[0]
+            self.arrays.setdefault(id(array), (step, array))  # kept, so that no other has its id
+
+    def total(self, step):
+        return sum(array.nbytes for name, array in self.arrays.values() if name == step)
+
+
+def arrays_in(result):
+    if isinstance(result, np.ndarray):
+        return [result]
+    items = result.values() if isinstance(result, dict) else result if isinstance(result, tuple | list) else ()
+    return [array for item in items for array in arrays_in(item)]
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_intermediates_total_the_size_of_the_result(lazy):
+    """What is picked for a gather are the bytes of its result, what is selected for a scatter those of its values."""
+    data, at = RNG.random((400, 30)), RNG.integers(0, 400, 500)
+    x = da.from_array(data, chunks=(60, 30), name=False)
+    index = da.from_array(at, chunks=90) if lazy else at
+    with Sizes() as sizes:
+        made = gs.gather(x, index, 0)
+        made.compute(scheduler="sync", optimize_graph=False)
+    assert sizes.total("pick") == made.nbytes
+    assert sizes.total("picked") == 0
+    assert sizes.total("split") <= 2 * at.size  # a byte for the position in the chunk, and one for the point
+    with Sizes() as sizes:
+        values = RNG.random((500, 30))
+        gs.scatter(x, index, values, 0).compute(scheduler="sync", optimize_graph=False)
+    positions = at.size
+    assert values.nbytes <= sizes.total("select") <= values.nbytes + positions
+    assert sizes.total("selected") == 0
+
+
 def test_the_data_are_never_one_chunk():
     x = da.from_array(X, chunks=(2, 9))
     for made in (gs.gather(x, 0, da.from_array(INDEX, chunks=3)), gs.scatter(x, 0, INDEX, 1)):
@@ -149,6 +195,29 @@ def test_what_is_not_written_to():
         gs.put(x, [1], 2)
     with pytest.raises(TypeError, match=r"x\.compute\(\)"):
         gs.plan(gs.take, x, [1])
+
+
+def test_values_that_the_call_needs():
+    """Where an operator reads a number, a Dask array is no stand-in for it."""
+    x, one = da.from_array(X, chunks=4), da.ones((), dtype=int)
+    for name, call in {
+        "fill_value": lambda: gs.gather(x, 0, INDEX, fill_value=one, bounds="fill"),
+        "axis": lambda: gs.take(x, INDEX, axis=one),
+        "batch_dims": lambda: gs.gather_nd(x, INDEX[:, :1], one),
+        "src": lambda: gs.scatter(x, 0, INDEX, one * 1.5),
+    }.items():
+        with pytest.raises(TypeError, match=rf"{name} is a Dask array, .*x\.compute\(\)"):
+            call()
+
+
+def test_functions_have_the_signatures_of_the_operators():
+    for name in gs.dask.__all__:
+        theirs, ours = (inspect.signature(getattr(module, name)).parameters for module in (gs, gs.dask))
+        assert [(p.name, p.kind, p.default) for p in ours.values()] == [
+            (p.name, p.kind, p.default) for p in theirs.values()
+        ]
+    with pytest.raises(TypeError, match="take: missing a required argument: 'indices'"):
+        gs.take(da.zeros(3))
 
 
 def test_errors_of_geometry_are_those_of_the_operator():

@@ -83,7 +83,7 @@ LAYERS = {
     "table": {"_table", "_ops"},
     "cuda": {"_libraries"},
     "_torch": {"_libraries", "_values", "_ops", "_numpy", "_settings"},
-    "_dask": {"_libraries", "_values", "_ops", "_numpy", "_settings", "table"},
+    "_dask": {"_libraries", "_values", "_ops", "_numpy", "_settings", "_table", "table"},
     "compat": {"_libraries", "_values", "_ops", "_settings", "_table"},
     "errors": set(),
 }

@@ -90,7 +90,8 @@ def test_maps_of_every_library(kind):
 
 
 @pytest.mark.parametrize(
-    ("rows", "error"), [([1.5], IndexTypeError), (pd.Series([True]), IndexTypeError), (3, TypeError), ([[1]], ValueError)]
+    ("rows", "error"),
+    [([1.5], IndexTypeError), (pd.Series([True]), IndexTypeError), (3, TypeError), ([[1]], ValueError)],
 )
 def test_what_is_no_map(rows, error):
     with pytest.raises(error) as expected:
@@ -103,9 +104,18 @@ def test_what_is_no_map(rows, error):
 def test_masks_of_every_library():
     pa, pl = pytest.importorskip("pyarrow"), pytest.importorskip("polars")
     mask = [None if i % 7 == 0 else i % 3 == 0 for i in range(50)]
-    for given in (mask, pd.array(mask, "boolean"), pd.Series(mask, dtype="bool[pyarrow]"), pa.array(mask), pl.Series(mask)):
+    for given in (
+        mask,
+        pd.array(mask, "boolean"),
+        pd.Series(mask, dtype="bool[pyarrow]"),
+        pa.array(mask),
+        pl.Series(mask),
+    ):
         ddf = partitioned(FRAME)
-        same(gs.table.boolean_mask_scatter([0, "", 1.5], ddf, given), gs.table.boolean_mask_scatter([0, "", 1.5], FRAME, given))
+        same(
+            gs.table.boolean_mask_scatter([0, "", 1.5], ddf, given),
+            gs.table.boolean_mask_scatter([0, "", 1.5], FRAME, given),
+        )
     with pytest.raises(InvalidArgument, match="49"):
         gs.table.boolean_mask_scatter([0, "", 1.5], partitioned(FRAME), mask[1:])
 

@@ -15,7 +15,6 @@ from gatherscatter._dask.points import Points, as_data, points_along, points_at,
 from gatherscatter._dask.scatters import scattered
 from gatherscatter._libraries.adopt import adopt, plain_values
 from gatherscatter._libraries.of_python import BigIntegers
-from gatherscatter._libraries.recognise import no_array
 from gatherscatter._numpy.put import put_along_axis
 from gatherscatter._numpy.rules import cast_to_integers
 from gatherscatter._numpy.take import take, take_along_axis
@@ -162,7 +161,9 @@ class _StandIns:
         for address in self.unseen:
             name, array, _ = self.kept[address]
             if array is not data:
-                raise no_array(self.op, name, array)
+                raise TypeError(
+                    f"{self.op}: {name} is a Dask array, but this call needs its value; x.compute() gives it"
+                )
 
 
 def _address(array: Array) -> int:

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any
 
-import numpy as np
-
 from gatherscatter._dask.chunks import check_type
 
 __all__ = ["MOST_TASKS", "Graph", "Key", "array_module", "check_chunks", "check_sizes", "is_dask_array", "places"]

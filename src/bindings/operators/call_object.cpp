@@ -56,13 +56,13 @@ py::tuple parts_of(const BoundCall& call) {
   const bool drops = scatters && request.rule.bounds == Bounds::fill;
   const py::object axis = request.axis ? py::object(py::int_(*request.axis)) : py::none();
   const bool sets = request.combine.reduce == Reduce::set;
-  return py::make_tuple(
-      request.op, word(request.coordinates ? "coordinates" : name_of(request.planner)),
-      raw.input, raw.indices ? raw.indices : py::handle(Py_None), axis, request.batch_dims,
-      word(request.match == Match::prefix ? "prefix" : "broadcast"),
-      word(drops ? "drop" : name_of(request.rule.bounds)), word(name_of(request.rule.negative)), scatters,
-      sets ? py::object(py::none()) : word(name_of(request.combine.reduce)), request.combine.include_self,
-      word(name_of(request.duplicates)), raw.fill, raw.mask, raw.source, raw.out);
+  return py::make_tuple(request.op, word(request.coordinates ? "coordinates" : name_of(request.planner)), raw.input,
+                        raw.indices ? raw.indices : py::handle(Py_None), axis, request.batch_dims,
+                        word(request.match == Match::prefix ? "prefix" : "broadcast"),
+                        word(drops ? "drop" : name_of(request.rule.bounds)), word(name_of(request.rule.negative)),
+                        scatters, sets ? py::object(py::none()) : word(name_of(request.combine.reduce)),
+                        request.combine.include_self, word(name_of(request.duplicates)), raw.fill, raw.mask, raw.source,
+                        raw.out);
 }
 
 // Runs a call that torch has to know of: it records gradients, traces, or resolves lazy bits. Returns NotImplemented
@@ -197,7 +197,8 @@ PyObject* otherwise_method(PyObject* self, PyObject* arguments) {
 PyMethodDef methods[] = {
     {"run", run_method, METH_NOARGS, "Runs the call and returns its result."},
     {"plan", plan_method, METH_NOARGS, "Makes the plan of the call. Reads no index value."},
-    {"parts", parts_method, METH_NOARGS, "What the call consists of, as `route` of gatherscatter._torch.route takes it."},
+    {"parts", parts_method, METH_NOARGS,
+     "What the call consists of, as `route` of gatherscatter._torch.route takes it."},
     {"then", then_method, METH_O, "Sets the function that is called with the result of the run; returns the call."},
     {"run_by", run_by_method, METH_O,
      "Sets the function that runs the call in more than one move; the plan stays that of the call. Returns the call."},
