@@ -16,7 +16,7 @@ from gatherscatter._ops.keywords import RowBounds, Validate
 from gatherscatter._table import segments
 from gatherscatter._table.frames import frame_of, partner_of, rows_of
 from gatherscatter._table.labels import aligned, mask_for
-from gatherscatter._table.maps import check_map_fits, map_of, scattered
+from gatherscatter._table.maps import check_map_fits, map_of, scatter_rows
 from gatherscatter._table.messages import require_word
 from gatherscatter._table.named_columns import written_columns
 from gatherscatter._table.of_dask import DaskFrame
@@ -147,8 +147,7 @@ def scatter(
 
     def written_in(frame: Any) -> Any:
         other, one_row = rows_of(op, "source", frame, source, validate)
-        rows = scattered(op, numbers, valid, frame, other, one_row)
-        return frame.take(rows, other)
+        return scatter_rows(op, numbers, valid, frame, other, one_row)
 
     numbers, valid = map_of(op, indices if scatter_map is None else scatter_map)
     check_map_fits(op, bounds, numbers)

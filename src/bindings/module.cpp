@@ -16,6 +16,7 @@
 #include "bindings/progress_reports.h"
 #include "bindings/tables/arrow_table.h"
 #include "bindings/tables/pyarrow_batches.h"
+#include "bindings/tables/pyarrow_gather.h"
 #include "bindings/thread_limits.h"
 #include "core/error.h"
 #include "host/host_info.h"
@@ -94,6 +95,7 @@ PYBIND11_MODULE(_core, module) {
   gs::dlpack::bind_array(module);
   gs::bind_table(module);
   gs::bind_pyarrow_batches(module);
+  gs::bind_pyarrow_gather(module);
   gs::bind_selection(module);
   gs::bind_device(module);
   module.def("config", &config);

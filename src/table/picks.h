@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "backends/table_tuning.h"
@@ -91,6 +92,21 @@ void for_each_run(const Picks& picks, int64_t begin, int64_t end, Visit visit, L
     visit(range->piece, range->piece == kMissing ? 0 : range->start + (at - range->at), at, length);
     at += length;
   }
+}
+
+// The rows [begin, end) of a result that are rows of one piece, from `start` on.
+struct OneRun {
+  int32_t piece;
+  int64_t start;
+};
+
+// The run of the rows [begin, end) of a selection by ranges, if they are one and not missing.
+inline std::optional<OneRun> one_run(const Picks& picks, int64_t begin, int64_t end) {
+  if (picks.ranges == nullptr || begin >= end) return {};
+  const auto after = [](int64_t at, const RowRange& range) { return at < range.at; };
+  const RowRange* const range = std::upper_bound(picks.ranges, picks.ranges + picks.range_count, begin, after) - 1;
+  if (range[1].at < end || range->piece == kMissing) return {};
+  return OneRun{range->piece, range->start + (begin - range->at)};
 }
 
 // Collects ranges in the order of the result and merges a range with its predecessor if both are contiguous.

@@ -187,7 +187,7 @@ class Segments {
     out.second = sizes.buffer;
     out.reach = static_cast<int64_t>(numbers.size());
     const HostSelection selection = HostSelection::of_numbers(sharing_, numbers, lengths_);
-    const RowTaker taker(sharing_);
+    const RowTaker taker(sharing_, expected_bytes(type.children[0], values_, out.reach));
     out.children.push_back(taker.take(type.children[0], selection.pieces(values_), selection.picks(sharing_)));
     return out;
   }

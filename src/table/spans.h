@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstring>
+#include <type_traits>
 
 #include "backends/backend.h"
 #include "table/memory.h"
@@ -103,9 +104,12 @@ class Copier {
         far_(far),
         stream_(stream) {}
 
-  bool copy(int64_t begin, int64_t end, int64_t base, std::byte* offsets, std::byte* target) const {
+  // `upto`: the offset behind the rows. `is_whole`: the rows are one run, for which the first pass has written nothing.
+  bool copy(int64_t begin, int64_t end, int64_t base, int64_t upto, bool is_whole, std::byte* offsets,
+            std::byte* target) const {
     if (begin == end) return true;
     SpanWriter writer(kernels_, target + base * item_, far_, stream_);
+    if (is_whole) return copy_block(*one_run(picks_, begin, end), begin, end, base, upto, offsets, writer);
     return picks_.ranges == nullptr ? copy_rows(begin, end, base, offsets, writer)
                                     : copy_ranges(begin, end, base, offsets, writer);
   }
@@ -178,6 +182,29 @@ class Copier {
         });
     if (good) writer.finish();
     return good;
+  }
+
+  bool copy_block(const OneRun& run, int64_t begin, int64_t end, int64_t base, int64_t upto, std::byte* offsets,
+                  SpanWriter& writer) const {
+    using Unsigned = std::make_unsigned_t<Offset>;
+    const Ends& ends = ends_[run.piece];
+    const uint64_t first = offset_at<Offset>(ends, run.start);
+    const auto shift = static_cast<Unsigned>(static_cast<uint64_t>(base) - first);
+    const std::byte* const from = ends.data + (run.start + 1) * static_cast<int64_t>(sizeof(Offset));
+    std::byte* const to = offsets + (begin + 1) * static_cast<int64_t>(sizeof(Offset));
+    const int64_t rows = end - begin;
+    for (int64_t k = 0; k < rows; ++k) store(to, k, static_cast<Unsigned>(load<Unsigned>(from, k) + shift));
+    // The offsets are compared where no other thread can change them.
+    Offset wrong = static_cast<Offset>(load<Unsigned>(to, 0) - static_cast<Unsigned>(base));
+    for (int64_t k = 1; k < rows; ++k) wrong |= static_cast<Offset>(load<Unsigned>(to, k) - load<Unsigned>(to, k - 1));
+    if (wrong < 0 || static_cast<int64_t>(load<Offset>(to, rows - 1)) != upto) return false;
+    if (upto > base) {
+      const auto at = static_cast<int64_t>(first);
+      if (disorder(ends, first, first + static_cast<uint64_t>(upto - base)) < 0) return false;
+      writer.add(bytes_[run.piece] + at * item_, (upto - base) * item_, (ends.high - at) * item_);
+    }
+    writer.finish();
+    return true;
   }
 
   // Completes the offsets of rows whose bytes are already copied, or that have none.

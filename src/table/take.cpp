@@ -12,6 +12,9 @@
 namespace gs::table {
 namespace {
 
+// A result whose columns are streamed has at least so many times the bytes of the shortest column that is.
+constexpr int64_t kStreamedColumns = 8;
+
 void prefetch_bytes(const std::byte* first, int64_t bytes) {
   constexpr int64_t kLine = 64;
   for (int64_t b = 0; b < bytes; b += kLine) prefetch(first + b);
@@ -47,6 +50,20 @@ class Joined {
   BitSource source_;
 };
 
+double mean_row_bytes(const Type& type, const Array& array) {
+  const auto rows = static_cast<double>(std::max<int64_t>(array.length, 1));
+  double bytes = type.layout == Layout::bits ? 0.125 : static_cast<double>(type.width);
+  if (type.layout == Layout::view) bytes = 16;
+  if (type.layout == Layout::binary) bytes += static_cast<double>(array.reach) / rows;
+  for (std::size_t c = 0; c < array.children.size(); ++c) {
+    const Array& child = array.children[c];
+    const bool by_row = type.layout == Layout::structure || type.layout == Layout::sparse_union;
+    const double share = by_row ? 1 : static_cast<double>(child.length) / rows;
+    bytes += share * mean_row_bytes(type.children[c], child);
+  }
+  return bytes;
+}
+
 std::atomic<int64_t>& limit() {
   static std::atomic<int64_t> value{INT32_MAX};
   return value;
@@ -62,10 +79,19 @@ int64_t set_offset_limit(int64_t value) {
   return limit().exchange(value);
 }
 
-RowTaker::RowTaker(const Sharing& sharing)
+int64_t expected_bytes(const Type& type, const std::vector<const Array*>& arrays, int64_t count) {
+  if (arrays.empty()) return 0;
+  const auto is_shorter = [](const Array* a, const Array* b) { return a->length < b->length; };
+  const Array& longest = **std::max_element(arrays.begin(), arrays.end(), is_shorter);
+  return static_cast<int64_t>(std::min(mean_row_bytes(type, longest) * static_cast<double>(count), 1e18));
+}
+
+RowTaker::RowTaker(const Sharing& sharing, int64_t result_bytes)
     : sharing_(sharing),
       near_bytes_(sharing.backend.table_tuning().far_column_bytes),
-      stream_bytes_(sharing.backend.table_tuning().stream_column_bytes) {}
+      stream_bytes_(result_bytes / kStreamedColumns >= sharing.backend.table_tuning().stream_column_bytes
+                        ? sharing.backend.table_tuning().stream_column_bytes
+                        : INT64_MAX) {}
 
 Array RowTaker::take(const Type& type, const Pieces& pieces, const Picks& picks) const {
   Array out;

@@ -13,9 +13,14 @@ namespace gs::table {
 int64_t offset_limit();
 int64_t set_offset_limit(int64_t limit);  // returns the previous limit
 
+// The bytes of `count` rows with the mean length of the rows of the longest of these arrays. Nulls, and the characters
+// that views refer to, do not count.
+int64_t expected_bytes(const Type& type, const std::vector<const Array*>& arrays, int64_t count);
+
 class RowTaker {
  public:
-  explicit RowTaker(const Sharing& sharing);
+  // `result_bytes`: of the whole result, of which each array that is taken is a part.
+  RowTaker(const Sharing& sharing, int64_t result_bytes);
 
   // Returns the rows of `pieces`, all of this type, that `picks` selects. Missing rows become null if the type is
   // nullable; their values are unspecified but initialised. Throws ExchangeError for offsets, keys and type ids that
@@ -61,7 +66,7 @@ class RowTaker {
 
   const Sharing sharing_;
   const int64_t near_bytes_;    // larger sources are far and are prefetched
-  const int64_t stream_bytes_;  // results of at least so many bytes are written past the caches
+  const int64_t stream_bytes_;  // arrays of at least so many bytes are written past the caches
 };
 
 // Write the rows [begin, end) of an overlay; `begin` is a multiple of Overlay::kBlock, and `end` is one or the number

@@ -59,8 +59,8 @@ void refuse_nulls(const Type& type, const Array& result) {
 
 class ResultChunks {
  public:
-  ResultChunks(const Sharing& sharing, Pieces pieces, Frame& out)
-      : sharing_(sharing), taker_(sharing), pieces_(std::move(pieces)), out_(out) {}
+  ResultChunks(const Sharing& sharing, Pieces pieces, int64_t bytes, Frame& out)
+      : sharing_(sharing), taker_(sharing, bytes), pieces_(std::move(pieces)), out_(out) {}
 
   void add(const HostSelection& selection) {
     add_chunk(
@@ -171,7 +171,8 @@ Frame take_rows(const Sharing& sharing, const HostSelection& selection, const Fr
   Frame out = empty_like(first, nullable);
   std::optional<CommonBlocks> blocks;
   if (selection.count() < kFewRows && first.data.type->children.size() > 1) blocks.emplace();
-  ResultChunks(sharing, selection.pieces(chunks), out).add(selection);
+  const int64_t bytes = expected_bytes(*first.data.type, chunks, selection.count());
+  ResultChunks(sharing, selection.pieces(chunks), bytes, out).add(selection);
   if (second != nullptr) refuse_new_nulls(out, first);
   return out;
 }

@@ -150,6 +150,26 @@ int64_t sum_runs(const SmallVector<Ends, 2>& ends, const Picks& picks, const uin
   return wrong < 0 ? -1 : static_cast<int64_t>(total);
 }
 
+// The number of items of a run of rows whose null rows are empty, so that its bytes are those between its first and its
+// last offset. -1: another run, or offsets that are out of order.
+template <class Offset>
+int64_t whole_length(const SmallVector<Ends, 2>& ends, const OneRun& run, const uint64_t* valid, int64_t begin,
+                     int64_t end) {
+  const Ends& piece = ends[run.piece];
+  const uint64_t low = offset_at<Offset>(piece, run.start);
+  const uint64_t high = offset_at<Offset>(piece, run.start + (end - begin));
+  if (disorder(piece, low, high) < 0) return -1;
+  uint64_t hidden = 0;
+  for (int64_t i = begin; valid != nullptr && i < end; i += 64) {
+    const uint64_t is_null = ~valid[i / 64] & low_bits(end - i);
+    for (uint64_t rest = is_null; rest != 0; rest &= rest - 1) {
+      const int64_t row = run.start + (i - begin) + std::countr_zero(rest);
+      hidden |= offset_at<Offset>(piece, row + 1) - offset_at<Offset>(piece, row);
+    }
+  }
+  return hidden == 0 ? static_cast<int64_t>(high - low) : -1;
+}
+
 // Adds the child's rows of rows [begin, end) to `rows` and turns their running totals in `offsets` into offsets from
 // `base` on. Returns false if offsets of the source are not in order.
 template <class Offset>
@@ -221,8 +241,11 @@ struct ResultOffsets {
   NewBuffer offsets;
   Scratch<int64_t> base;      // final offset at the beginning of each block of rows
   Scratch<std::byte> starts;  // source offset of each row, for rows by number: avoids a second random read
+  Scratch<bool> is_whole;     // of ranges: blocks without preliminary offsets (see whole_length)
   int64_t blocks = 0;
   int64_t total = 0;
+
+  int64_t end_of(int64_t block) const { return block + 1 < blocks ? base[block + 1] : total; }
 };
 
 ResultOffsets find_lengths(const Sharing& sharing, const Type& type, const Pieces& pieces, const Picks& picks,
@@ -233,6 +256,7 @@ ResultOffsets find_lengths(const Sharing& sharing, const Type& type, const Piece
   lengths.base = Scratch<int64_t>(lengths.blocks);
   if (keeps_starts && picks.ranges == nullptr)
     lengths.starts = Scratch<std::byte>(bytes_of_values(picks.count, type.width));
+  if (keeps_starts && picks.ranges != nullptr) lengths.is_whole = Scratch<bool>(lengths.blocks);
   std::atomic<bool> wrong = false;
   with_offset(type.width, [&](auto kind) {
     using Offset = decltype(kind);
@@ -247,7 +271,12 @@ ResultOffsets find_lengths(const Sharing& sharing, const Type& type, const Piece
         std::byte* const offsets = lengths.offsets.data;
         std::byte* const starts = lengths.starts.get();
         int64_t total = -1;
-        if (!picks.by_rows()) total = sum_runs<Offset>(ends, picks, valid, begin, end, offsets, starts);
+        if (lengths.is_whole.get() != nullptr) {
+          const std::optional<OneRun> run = one_run(picks, begin, end);
+          if (run) total = whole_length<Offset>(ends, *run, valid, begin, end);
+          lengths.is_whole[b] = total >= 0;
+        }
+        if (total < 0 && !picks.by_rows()) total = sum_runs<Offset>(ends, picks, valid, begin, end, offsets, starts);
         if (total < 0) total = sum_lengths<Offset>(ends, picks, valid, begin, end, far, offsets, starts);
         if (total < 0) wrong = true;
         lengths.base[b] = total;
@@ -338,7 +367,10 @@ Buffer RowTaker::spans(const Type& type, const Pieces& pieces, const SmallVector
       for (int64_t b = first; b < last; ++b) {
         const int64_t begin = b * kBlockRows;
         const int64_t end = std::min(begin + kBlockRows, picks.count);
-        if (!copier.copy(begin, end, lengths.base[b], lengths.offsets.data, bytes.data)) wrong = true;
+        const bool is_whole = lengths.is_whole.get() != nullptr && lengths.is_whole[b];
+        if (!copier.copy(begin, end, lengths.base[b], lengths.end_of(b), is_whole, lengths.offsets.data, bytes.data)) {
+          wrong = true;
+        }
       }
     });
   });

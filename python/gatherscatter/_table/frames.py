@@ -23,6 +23,7 @@ __all__ = [
     "Kind",
     "Roles",
     "frame_of",
+    "gathers",
     "is_full",
     "is_known",
     "kind_of",
@@ -116,6 +117,10 @@ class Frame(ABC):
     def taken_by_library(self, rows: np.ndarray[Any, Any]) -> Any:
         """The rows with these numbers, which count from the end if they are negative, where the library checks and
         takes them in less time than a selection; None in all other cases, also for a number that is out of bounds."""
+        return None
+
+    def written_by_library(self, rows: np.ndarray[Any, Any], other: Any) -> Any:
+        """As `taken_by_library`: a copy of the table in which rows of `other` replace those with these numbers."""
         return None
 
     @property
@@ -275,6 +280,9 @@ class ArrowExport:
         return self.stream
 
 
+# By type of table: a function that gathers rows with the default options in one step, (table, map) -> result; it returns
+# None for what it cannot read in place.
+gathers: dict[type, Callable[[Any, Any], Any]] = {}
 _kinds: dict[type, Kind | None] = {_core.ArrowTable: ArrowFrame}
 
 

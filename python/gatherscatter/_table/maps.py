@@ -23,6 +23,7 @@ __all__ = [
     "item_of_map",
     "map_of",
     "mask_of",
+    "scatter_rows",
     "scattered",
 ]
 
@@ -74,6 +75,15 @@ def scattered(op: str, rows: Any, valid: Any, frame: Any, other: Any, one_row: b
     """The overlay that keeps the rows of a frame, except that rows of `other` replace those with numbers in a map."""
     rows = within(op, rows, frame.lengths)
     return _core.Selection.scatter(op, rows, valid, frame.lengths, other.lengths, one_row, frame.device)
+
+
+def scatter_rows(op: str, rows: Any, valid: Any, frame: Any, other: Any, one_row: bool) -> Any:
+    """A copy of a table, as one of the caller's kind, in which rows of `other` replace those with numbers in a map."""
+    if valid is None and not one_row and type(rows) is np.ndarray:
+        result = frame.written_by_library(rows, other)
+        if result is not None:
+            return result
+    return frame.take(scattered(op, rows, valid, frame, other, one_row), other)
 
 
 def check_map_fits(op: str, bounds: str, rows: Any) -> None:

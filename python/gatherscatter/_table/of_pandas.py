@@ -11,9 +11,10 @@ import numpy as np
 from gatherscatter import _core
 from gatherscatter._settings.progress import Steps
 from gatherscatter._table import pandas_columns
-from gatherscatter._table.frames import Frame, Kind, Roles
+from gatherscatter._table.frames import Frame, Kind, Roles, gathers
 from gatherscatter._table.messages import called
-from gatherscatter._table.pandas_columns import SelectedRows, difference, merged, taken, values_of
+from gatherscatter._table.pandas_columns import SelectedRows, difference, is_fixed, merged, taken, values_of
+from gatherscatter._table.pandas_maps import are_alike, labels_at, rows_at, write_at
 from gatherscatter._table.pandas_scalars import one_value
 from gatherscatter.errors import DataTypeError, type_name
 
@@ -26,6 +27,9 @@ pd: Any = importlib.import_module("pandas")
 FEW = 1 << 16
 FEW_TO_MERGE = 1 << 14
 COPIES_ON_WRITE = int(pd.__version__.partition(".")[0]) >= 3
+# More columns share the numbers of a selection, which are narrower than those of the map.
+MOST_BY_MAP = 2
+MOST_WRITTEN, MOST_WRITTEN_COLUMNS = 1 << 16, 8
 
 
 class PandasFrame(Frame):
@@ -58,11 +62,32 @@ class PandasFrame(Frame):
             return self.built([steps.ended(taken(column, selected)) for column in columns], labels)
 
     def taken_by_library(self, rows: np.ndarray[Any, Any]) -> Any:
-        if rows.dtype != np.intp or rows.ndim != 1 or len(rows) >= FEW:
+        if rows.dtype != np.intp or rows.ndim != 1:
             return None
+        if len(rows) < FEW:
+            return few_taken(self.source, rows)
+        if self.width > MOST_BY_MAP or not all(map(is_fixed, self.columns())):
+            return None
+        rows = rows.copy()  # no other thread changes the copy between check and use
         try:
-            return self.source.take(rows.copy())  # no other thread changes the copy between check and use
-        except (IndexError, RuntimeError):  # the selection names the number; pyarrow has no take for some of its types
+            columns = [rows_at(column, rows) for column in self.columns()]
+        except IndexError:  # the selection names the number
+            return None
+        return self.built(columns, labels_at(self.source.index, rows))
+
+    def written_by_library(self, rows: np.ndarray[Any, Any], other: Any) -> Any:
+        if rows.dtype != np.intp or rows.ndim != 1 or not len(rows) <= min(len(other.source), MOST_WRITTEN):
+            return None
+        if self.recodes or self.width > MOST_WRITTEN_COLUMNS:
+            return None
+        given = other.columns()
+        if not all(map(are_alike, self.columns(), given)):
+            return None
+        rows = rows.copy()  # as above
+        result = self.source.copy()
+        try:
+            return result if all(write_at(new, old, rows) for new, old in zip(self.arrays_of(result), given)) else None
+        except IndexError:  # the selection names the number
             return None
 
     def relabelled_by_position(self, result: Any) -> Any:
@@ -142,6 +167,11 @@ class PandasFrame(Frame):
     def columns(self) -> list[Any]:
         """The values of each column, as a NumPy array or an extension array."""
 
+    @staticmethod
+    @abstractmethod
+    def arrays_of(source: Any) -> list[Any]:
+        """The array of pandas for each column; a write to it is one to the object."""
+
     @abstractmethod
     def dtypes(self) -> list[Any]: ...
 
@@ -196,6 +226,10 @@ class DataFrameFrame(PandasFrame):
             self.arrays = [values_of(column) for _, column in self.source.items()]
         return self.arrays
 
+    @staticmethod
+    def arrays_of(source: Any) -> list[Any]:
+        return [column.array for _, column in source.items()]
+
     def dtypes(self) -> list[Any]:
         return [column.dtype for column in self.columns()]
 
@@ -229,6 +263,10 @@ class SeriesFrame(PandasFrame):
     def columns(self) -> list[Any]:
         return [values_of(self.source)]
 
+    @staticmethod
+    def arrays_of(source: Any) -> list[Any]:
+        return [source.array]
+
     def dtypes(self) -> list[Any]:
         return [self.source.dtype]
 
@@ -257,4 +295,15 @@ def taken_labels(index: Any, selected: SelectedRows) -> Any:
     return pd.Index(values, dtype=values.dtype, name=index.name, tupleize_cols=False)
 
 
+def few_taken(source: Any, rows: Any) -> Any:
+    """Few rows of a table or column as `taken_by_library` takes them; None in all other cases."""
+    if type(rows) is not np.ndarray or rows.dtype != np.intp or rows.ndim != 1 or len(rows) >= FEW:
+        return None
+    try:
+        return source.take(rows.copy())  # no other thread changes the copy between check and use
+    except (IndexError, RuntimeError):  # the selection names the number; pyarrow has no take for some of its types
+        return None
+
+
 FRAMES = {"DataFrame": DataFrameFrame, "Series": SeriesFrame}
+gathers.update({pd.DataFrame: few_taken, pd.Series: few_taken})

@@ -8,7 +8,7 @@ from typing import Any
 
 from gatherscatter import _core
 from gatherscatter._table import arrow_scalars
-from gatherscatter._table.frames import ArrowFrame, Frame
+from gatherscatter._table.frames import ArrowFrame, Frame, gathers
 
 __all__ = ["FRAMES"]
 
@@ -16,6 +16,10 @@ pa: Any = importlib.import_module("pyarrow")
 # Methods of pyarrow that are not public exchange batches by address. Without them the protocol of Arrow serves.
 import_batch: Any = getattr(pa.RecordBatch, "_import_from_c", None)
 BY_ADDRESS = import_batch is not None and hasattr(pa.RecordBatch, "_export_to_c_device")
+INTEGERS = [getattr(pa, f"{sign}Int{bits}Array") for sign in ("", "U") for bits in (8, 16, 32, 64)]
+if BY_ADDRESS:
+    gathers[pa.Table] = _core.pyarrow_gather(import_batch, pa.Table.from_batches, INTEGERS)
+    gathers[pa.RecordBatch] = _core.pyarrow_gather(import_batch, None, INTEGERS)
 
 
 class BatchesFrame(ArrowFrame):

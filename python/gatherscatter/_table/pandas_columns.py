@@ -11,7 +11,7 @@ import numpy as np
 from gatherscatter import _core
 from gatherscatter.errors import shown
 
-__all__ = ["SelectedRows", "difference", "merged", "taken", "values_of", "wrapped"]
+__all__ = ["SelectedRows", "difference", "is_arrow", "is_fixed", "merged", "taken", "values_of", "wrapped"]
 
 pd: Any = importlib.import_module("pandas")
 take = pd.api.extensions.take
@@ -47,12 +47,12 @@ def values_of(column: Any) -> Any:
 def taken(values: Any, selected: SelectedRows) -> Any:
     """The selected rows. If some are missing, the dtype becomes one that has a missing value, as in pandas."""
     missing = selected.rows.missing > 0
-    if _is_fixed(values):
+    if is_fixed(values):
         found = selected.rows.take([values])
         return _with_gaps(found, values, selected) if missing else found
     if isinstance(values, np.ndarray):
         return take(values, selected.positions, allow_fill=True)  # twice as fast as allow_fill=False
-    result = _arrow_taken(values, None, selected.rows) if _is_arrow(values) else None
+    result = _arrow_taken(values, None, selected.rows) if is_arrow(values) else None
     return values.take(selected.positions, allow_fill=missing) if result is None else result
 
 
@@ -65,9 +65,9 @@ def _with_gaps(found: Any, values: Any, selected: SelectedRows) -> Any:
 
 def merged(target: Any, source: Any, selected: SelectedRows) -> Any:
     """A copy of the target's values in which the selected rows of the source replace rows of the target."""
-    if _is_fixed(target):
+    if is_fixed(target):
         return selected.rows.take([target, source])
-    result = _arrow_taken(target, source, selected.rows) if _is_arrow(target) else None
+    result = _arrow_taken(target, source, selected.rows) if is_arrow(target) else None
     if result is not None:
         return result
     if isinstance(target.dtype, pd.SparseDtype):  # sparse arrays do not support assignment
@@ -112,11 +112,13 @@ def wrapped(values: Any, index: Any) -> Any:
     return values
 
 
-def _is_fixed(values: Any) -> bool:
+def is_fixed(values: Any) -> bool:
+    """Whether values are an array of NumPy without references to Python objects."""
     return isinstance(values, np.ndarray) and values.dtype.kind != "O"
 
 
-def _is_arrow(values: Any) -> bool:
+def is_arrow(values: Any) -> bool:
+    """Whether values lie in memory of Arrow."""
     dtype = values.dtype
     return isinstance(dtype, pd.ArrowDtype) or (isinstance(dtype, pd.StringDtype) and dtype.storage == "pyarrow")
 

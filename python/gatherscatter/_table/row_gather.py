@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
 from gatherscatter._ops.keywords import Labels, Negative, RowBounds, Validate
-from gatherscatter._table.frames import frame_of, is_known
+from gatherscatter._table.frames import frame_of, gathers, is_known
 from gatherscatter._table.maps import check_map_fits, gather_rows, map_of
 from gatherscatter._table.messages import require_word
 from gatherscatter._table.of_dask import DaskFrame
@@ -169,6 +169,12 @@ def gather(
     {'tail': ['N3', None, 'N1'], 'seats': [180, None, 55]}
     """
     op = "table.gather"
+    at_once = gathers.get(type(source))
+    if at_once and columns is None and memory_budget is None:
+        if bounds == "raise" and negative == "from_end" and validate == "basic":
+            result = at_once(source, gather_map)
+            if result is not None:
+                return result
     require_word(op, "bounds", bounds, BOUNDS)
     require_word(op, "negative", negative, ("from_end", "out_of_bounds"))
     require_word(op, "index", index, ("take", "reset"))

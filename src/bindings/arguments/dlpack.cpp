@@ -8,6 +8,7 @@
 #include <new>
 #include <string>
 
+#include "bindings/arguments/torch_bits.h"
 #include "core/checked.h"
 #include "core/error.h"
 #include "host/memory_pool.h"
@@ -175,6 +176,7 @@ bool Torch::in_dispatch_mode() const {
 }
 
 bool Torch::is_plain_float(PyObject* object) const {
+  if (const std::optional<bool> answer = dlpack::is_plain_float(object, !in_grad_mode())) return *answer;
   const auto is_false = [](PyObject* answer) {
     if (answer == nullptr) PyErr_Clear();
     Py_XDECREF(answer);

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string>
 
+#include "bindings/arguments/torch_bits.h"
 #include "bindings/arguments/torch_modes.h"
 
 namespace gs::dlpack {
@@ -80,6 +81,20 @@ bool TorchMemory::is_integer(PyObject* object) const {
   int32_t dtype = -1;
   if (tensor == nullptr || dtype_(tensor, &dtype) != 0 || dtype < 0 || dtype >= 64) return false;
   return ((integers_ >> dtype) & 1) != 0;
+}
+
+std::optional<bool> is_plain_float(PyObject* object, bool ignores_gradients) {
+  static void* const torch_cpu = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);
+  static void* const core = dlopen("libc10.so", RTLD_LAZY | RTLD_NOLOAD);
+  if (torch_cpu == nullptr || core == nullptr) return {};
+  static const auto is_negative = symbol<bool (*)(const void*)>(torch_cpu, "_ZN2at6native6is_negERKNS_6TensorE");
+  static const auto requires_grad = symbol<bool (*)(const void*)>(core, "_ZNK3c1010TensorImpl13requires_gradEv");
+  const int offset = pointer_offset.load(std::memory_order_relaxed);
+  if (is_negative == nullptr || requires_grad == nullptr || offset <= 0) return {};
+  const void* const tensor = reinterpret_cast<const char*>(object) + offset;
+  const void* const implementation = *static_cast<const void* const*>(tensor);
+  if (implementation == nullptr) return {};
+  return (ignores_gradients || !requires_grad(implementation)) && !is_negative(tensor);
 }
 
 bool TorchMemory::confirms(PyObject* object, DataType dtype, int64_t item, int rank, const int64_t* extent,

@@ -20,6 +20,19 @@ inline ArrowArray& owned_part(ArrowDeviceArray& filled) {
   return filled.array;
 }
 
+// An Arrow struct that is released unless its consumer has taken it over.
+template <class Struct>
+struct Owned {
+  Struct filled{};
+  Owned() = default;
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  ~Owned() {
+    auto& part = owned_part(filled);
+    if (part.release != nullptr) part.release(&part);
+  }
+};
+
 template <class Struct>
 py::capsule new_capsule(std::unique_ptr<Struct> filled, const char* name) {
   PyObject* const capsule = PyCapsule_New(filled.get(), name, [](PyObject* self) {

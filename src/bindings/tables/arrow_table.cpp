@@ -138,7 +138,7 @@ void ArrowTable::fill_array(ArrowArray& out) const {
     throw py::value_error("the data lies in " + std::to_string(data.chunks.size()) + " chunks: use __arrow_c_stream__");
   }
   if (data.chunks.empty()) {
-    const arrow::Array nothing = table::RowTaker({host_backend(), {}}).take(*data.type, {}, {});
+    const arrow::Array nothing = table::RowTaker({host_backend(), {}}, 0).take(*data.type, {}, {});
     arrow::export_array(nothing, *data.type, &out);
   } else {
     arrow::export_array(data.chunks[0], *data.type, &out);

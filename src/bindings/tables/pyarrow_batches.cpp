@@ -13,19 +13,10 @@
 namespace gs {
 namespace {
 
-// An Arrow struct that is released unless its consumer has taken it over.
 template <class Struct>
-struct Owned {
-  Struct filled{};
-  Owned() = default;
-  Owned(const Owned&) = delete;
-  Owned& operator=(const Owned&) = delete;
-  ~Owned() {
-    auto& part = owned_part(filled);
-    if (part.release != nullptr) part.release(&part);
-  }
-  py::int_ address() const { return py::int_(reinterpret_cast<uintptr_t>(&filled)); }
-};
+py::int_ address_of(Owned<Struct>& owned) {
+  return py::int_(reinterpret_cast<uintptr_t>(&owned.filled));
+}
 
 py::object call_method(const py::handle& object, PyObject* name, const py::handle& argument) {
   PyObject* const arguments[] = {object.ptr(), argument.ptr()};
@@ -49,7 +40,7 @@ class KnownSchemas {
     }
     Owned<ArrowSchema> exported;
     static PyObject* const name = PyUnicode_InternFromString("_export_to_c");
-    call_method(schema, name, exported.address());
+    call_method(schema, name, address_of(exported));
     auto type = std::make_shared<const arrow::Type>(arrow::import_type(&exported.filled));
     if (arrow::has_extension(*type)) return type;  // Python code may say that types of different storage are equal
     last_ = (last_ + known_.size() - 1) % known_.size();
@@ -76,14 +67,20 @@ class KnownSchemas {
   std::size_t last_ = 0;
 };
 
-ArrowTable of_batch(const py::object& batch, const py::object& schema, bool full, const std::string& op) {
-  static auto& schemas = *new KnownSchemas;  // never freed: it has references to Python objects
+}  // namespace
+
+void export_to_device_struct(const py::handle& array, Owned<ArrowDeviceArray>& out) {
   static PyObject* const name = PyUnicode_InternFromString("_export_to_c_device");
+  call_method(array, name, address_of(out));
+}
+
+ArrowTable table_of_batch(const py::object& batch, const py::object& schema, bool full, const std::string& op) {
+  static auto& schemas = *new KnownSchemas;  // never freed: it has references to Python objects
   try {
     arrow::Chunked data;
     data.type = schemas.type_of(schema);
     Owned<ArrowDeviceArray> exported;
-    call_method(batch, name, exported.address());
+    export_to_device_struct(batch, exported);
     if (exported.filled.device_type != arrow::kDeviceCpu) throw ExchangeError("memory of pyarrow on a GPU");
     data.chunks.push_back(
         arrow::import_array(&exported.filled.array, *data.type, full ? arrow::Check::full : arrow::Check::structure));
@@ -102,16 +99,14 @@ py::object to_batches(const ArrowTable& self, const ArrowTable& source, const py
   for (const arrow::Array& chunk : data.chunks) {
     Owned<ArrowArray> exported;
     arrow::export_array(chunk, *data.type, &exported.filled);
-    batches.append(import_batch(exported.address(), schema));
+    batches.append(import_batch(address_of(exported), schema));
   }
   return batches;
 }
 
-}  // namespace
-
 void bind_pyarrow_batches(py::module_& module) {
   py::class_<ArrowTable> table(module.attr("ArrowTable"));
-  table.def_static("of_batch", &of_batch, py::arg("batch"), py::arg("schema"), py::arg("full"), py::arg("op"));
+  table.def_static("of_batch", &table_of_batch, py::arg("batch"), py::arg("schema"), py::arg("full"), py::arg("op"));
   table.def("to_batches", &to_batches, py::arg("source"), py::arg("import_batch"), py::arg("schema"));
 }
 

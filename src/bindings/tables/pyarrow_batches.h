@@ -7,6 +7,19 @@
 
 namespace gs {
 
+template <class Struct>
+struct Owned;  // arrow_capsules.h
+
+// Exports an array or a record batch of pyarrow.
+void export_to_device_struct(const py::handle& array, Owned<ArrowDeviceArray>& out);
+
+// The table of a record batch of pyarrow in host memory.
+ArrowTable table_of_batch(const py::object& batch, const py::object& schema, bool full, const std::string& op);
+
+// A list of record batches that `import_batch` makes with the schema of `source`; None if `self` has other types.
+py::object to_batches(const ArrowTable& self, const ArrowTable& source, const py::object& import_batch,
+                      const py::object& schema);
+
 // Adds `ArrowTable.of_batch` and `ArrowTable.to_batches`.
 void bind_pyarrow_batches(py::module_& module);
 
