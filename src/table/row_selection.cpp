@@ -82,7 +82,7 @@ Frame RowSelection::take(const Sharing& sharing, const Frame& first, const Frame
 }
 
 Buffer RowSelection::take_items(const Sharing& sharing, const std::vector<const std::byte*>& chunks,
-                                int64_t width, int64_t row_bytes) const {
+                                int64_t width) const {
   const HostSelection& selection = on_host(sharing);
   std::vector<Array> arrays(chunks.size());
   std::vector<const Array*> pointers;
@@ -90,9 +90,8 @@ Buffer RowSelection::take_items(const Sharing& sharing, const std::vector<const 
     arrays[i].length = lengths()[i];
     pointers.push_back(&arrays[i]);
   }
-  const int64_t bytes = bytes_of_values(selection.count(), std::max(width, row_bytes));
-  return RowTaker(sharing, bytes)
-      .items_or_zeros(selection.bases(chunks, width), selection.pieces(pointers), width, selection.picks(sharing));
+  return RowTaker(sharing, RowTaker::kOneColumn).items_or_zeros(selection.bases(chunks, width), selection.pieces(pointers), width,
+                                          selection.picks(sharing));
 }
 
 void RowSelection::positions(const Sharing& sharing, int64_t* target) const {

@@ -33,9 +33,8 @@ class RowSelection {
   // kernels do not support.
   Frame take(const Sharing& sharing, const Frame& first, const Frame* second, bool nullable) const;
   // Returns the selected items of `width` bytes from one plain array in host memory for each chunk; `chunks` are their
-  // addresses. The items of missing rows are zero bytes. `row_bytes`: of a row of the table that they are a column of.
-  Buffer take_items(const Sharing& sharing, const std::vector<const std::byte*>& chunks, int64_t width,
-                    int64_t row_bytes) const;
+  // addresses. The items of missing rows are zero bytes.
+  Buffer take_items(const Sharing& sharing, const std::vector<const std::byte*>& chunks, int64_t width) const;
   // Writes the number of each selected row among the rows of all chunks to `target`, -1 for a missing row.
   void positions(const Sharing& sharing, int64_t* target) const;
   void replaced(const Sharing& sharing, int64_t size, std::vector<int64_t>& to, std::vector<int64_t>& from) const;

@@ -19,7 +19,9 @@ int64_t expected_bytes(const Type& type, const std::vector<const Array*>& arrays
 
 class RowTaker {
  public:
-  // `result_bytes`: of the whole result, of which each array that is taken is a part.
+  // `result_bytes`: of the whole result, of which each array that is taken is a part. kOneColumn: a column of a table
+  // whose other columns are not known here.
+  static constexpr int64_t kOneColumn = INT64_MAX;
   RowTaker(const Sharing& sharing, int64_t result_bytes);
 
   // Returns the rows of `pieces`, all of this type, that `picks` selects. Missing rows become null if the type is

@@ -171,7 +171,8 @@ Frame take_rows(const Sharing& sharing, const HostSelection& selection, const Fr
   Frame out = empty_like(first, nullable);
   std::optional<CommonBlocks> blocks;
   if (selection.count() < kFewRows && first.data.type->children.size() > 1) blocks.emplace();
-  const int64_t bytes = expected_bytes(*first.data.type, chunks, selection.count());
+  const int64_t bytes =
+      first.is_table ? expected_bytes(*first.data.type, chunks, selection.count()) : RowTaker::kOneColumn;
   ResultChunks(sharing, selection.pieces(chunks), bytes, out).add(selection);
   if (second != nullptr) refuse_new_nulls(out, first);
   return out;

@@ -130,6 +130,7 @@ def test_without_private_methods_of_pyarrow_batches_pass_by_the_protocol(monkeyp
         with monkeypatch.context() as patch:
             patch.setattr(of_pyarrow, "BY_ADDRESS", False)
             patch.setattr(of_pyarrow, "import_batch", None)
+            patch.setattr("gatherscatter._table.row_gather.gathers", {})
             for form, wanted in zip((source, batch), by_address, strict=True):
                 result = table.gather(form, rows)
                 assert type(result) is type(wanted) and result.equals(wanted, check_metadata=True)
@@ -158,6 +159,55 @@ def test_maps_of_pyarrow(kind):
         table.filter(source, rows)
     with pytest.raises(gs.OutOfBoundsError, match="index 9"):
         table.gather(source, pa.array([9], kind))
+
+
+# ---- pyarrow: rows that are gathered in one call
+
+
+MAPS = {
+    "array": np.array([2, 0, -1]),
+    "strided array": np.array([2, 9, 0, 9, -1], np.int16)[::2],
+    "column": pa.array([9, 2, 0, -1, 9], pa.int8())[1:4],
+    "column with room for nulls": pa.array([None, 2, 0, 3], pa.uint64())[1:],
+    "array in other byte order": np.array([2, 0, -1], ">i4"),
+    "chunked column": pa.chunked_array([[2], [0, -1]]),
+    "list": [2, 0, -1],
+    "no rows": np.empty(0, np.int32),
+    "no rows of a column": pa.array([], pa.int64()),
+}
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_one_call_gives_what_the_general_way_gives(name, monkeypatch):
+    sources = [*tables_of({"k": "v"}), next(tables_of())[1:], next(tables_of())[:0]]
+    results = [table.gather(source, MAPS[name]) for source in sources if len(source) or not len(MAPS[name])]
+    monkeypatch.setattr("gatherscatter._table.row_gather.gathers", {})
+    wanted = [table.gather(source, MAPS[name]) for source in sources if len(source) or not len(MAPS[name])]
+    for result, want in zip(results, wanted, strict=True):
+        result.validate(full=True)
+        assert type(result) is type(want) and result.equals(want, check_metadata=True)
+        assert [c.num_chunks for c in getattr(result, "itercolumns", list)() if isinstance(c, pa.ChunkedArray)] == [
+            c.num_chunks for c in getattr(want, "itercolumns", list)() if isinstance(c, pa.ChunkedArray)
+        ]
+
+
+@pytest.mark.parametrize("kind", ["array", "column"])
+def test_one_call_names_the_bad_row(kind):
+    rows = np.array([1, -5, 9])
+    for source in (*tables_of(), next(tables_of())[:0]):
+        with pytest.raises(gs.OutOfBoundsError, match=r"^table\.gather: index") as caught:
+            table.gather(source, rows if kind == "array" else pa.array(rows))
+        first = 0 if len(source) == 0 else 1
+        assert (caught.value.index, caught.value.position) == (rows[first], (first,))
+    with pytest.raises(NullIndexError, match="position 0"):
+        table.gather(next(tables_of()), pa.array([None, 9]))
+
+
+@pytest.mark.parametrize("arguments", [(), (None,), (None, None, None)])
+def test_one_call_has_two_arguments(arguments):
+    gather = importlib.import_module("gatherscatter._table.frames").gathers[pa.Table]
+    with pytest.raises(TypeError, match="a table and a map"):
+        gather(*arguments)
 
 
 # ---- polars: few rows of wide frames

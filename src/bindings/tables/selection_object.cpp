@@ -280,12 +280,12 @@ py::tuple replaced(const NamedSelection& self, int64_t size) {
   return py::make_tuple(array_of(to), array_of(from));
 }
 
-py::object take(const NamedSelection& self, const py::sequence& arrays, int64_t row_bytes) {
+py::object take(const NamedSelection& self, const py::sequence& arrays) {
   const Columns columns = to_columns(self.rows, arrays);
   const int64_t count = self.rows.count();
   const bool keep_lock = count < kKeepLockBytes / std::max<int64_t>(columns.width, 1);
   const arrow::Buffer buffer = with_sharing(self.op, keep_lock, [&](const table::Sharing& sharing) {
-    return self.rows.take_items(sharing, columns.data, columns.width, row_bytes);
+    return self.rows.take_items(sharing, columns.data, columns.width);
   });
   return to_ndarray(buffer, count, PyArray_DESCR(reinterpret_cast<PyArrayObject*>(columns.held[0].ptr())));
 }
@@ -327,7 +327,7 @@ void bind_selection(py::module_& module) {
       .def_property_readonly("missing", [](const NamedSelection& self) { return self.rows.missing(); })
       .def("positions", &positions)
       .def("replaced", &replaced, py::arg("size"))
-      .def("take", &take, py::arg("arrays"), py::arg("row_bytes") = 0);
+      .def("take", &take, py::arg("arrays"));
   forbid_new(module.attr("Selection"));
   py::class_<ArrowTable> table(module.attr("ArrowTable"));
   table.def("take", &take_rows, py::arg("selection"), py::arg("other") = py::none(), py::arg("nullable") = false);
