@@ -90,8 +90,8 @@ Buffer RowSelection::take_items(const Sharing& sharing, const std::vector<const 
     arrays[i].length = lengths()[i];
     pointers.push_back(&arrays[i]);
   }
-  return RowTaker(sharing, RowTaker::kOneColumn).items_or_zeros(selection.bases(chunks, width), selection.pieces(pointers), width,
-                                          selection.picks(sharing));
+  return RowTaker(sharing, RowTaker::kOneColumn)
+      .items_or_zeros(selection.bases(chunks, width), selection.pieces(pointers), width, selection.picks(sharing));
 }
 
 void RowSelection::positions(const Sharing& sharing, int64_t* target) const {

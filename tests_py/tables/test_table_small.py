@@ -168,7 +168,7 @@ MAPS = {
     "array": np.array([2, 0, -1]),
     "strided array": np.array([2, 9, 0, 9, -1], np.int16)[::2],
     "column": pa.array([9, 2, 0, -1, 9], pa.int8())[1:4],
-    "column with room for nulls": pa.array([None, 2, 0, 3], pa.uint64())[1:],
+    "column with room for nulls": pa.array([None, 2, 0, 1], pa.uint64())[1:],
     "array in other byte order": np.array([2, 0, -1], ">i4"),
     "chunked column": pa.chunked_array([[2], [0, -1]]),
     "list": [2, 0, -1],
@@ -195,7 +195,7 @@ def test_one_call_gives_what_the_general_way_gives(name, monkeypatch):
 def test_one_call_names_the_bad_row(kind):
     rows = np.array([1, -5, 9])
     for source in (*tables_of(), next(tables_of())[:0]):
-        with pytest.raises(gs.OutOfBoundsError, match=r"^table\.gather: index") as caught:
+        with pytest.raises(gs.OutOfBoundsError, match=r"table\.gather") as caught:
             table.gather(source, rows if kind == "array" else pa.array(rows))
         first = 0 if len(source) == 0 else 1
         assert (caught.value.index, caught.value.position) == (rows[first], (first,))

@@ -15,6 +15,7 @@ __all__ = ["are_alike", "labels_at", "rows_at", "write_at"]
 
 pd: Any = importlib.import_module("pandas")
 
+
 def parts_of(values: Any) -> list[Any] | None:
     """The arrays of a fixed size that the values of a column consist of; a write to them is one to the column.
 

@@ -170,11 +170,11 @@ def gather(
     """
     op = "table.gather"
     at_once = gathers.get(type(source))
-    if at_once and columns is None and memory_budget is None:
-        if bounds == "raise" and negative == "from_end" and validate == "basic":
-            result = at_once(source, gather_map)
-            if result is not None:
-                return result
+    is_default = bounds == "raise" and negative == "from_end" and validate == "basic"
+    if at_once and is_default and columns is None and memory_budget is None:
+        result = at_once(source, gather_map)
+        if result is not None:
+            return result
     require_word(op, "bounds", bounds, BOUNDS)
     require_word(op, "negative", negative, ("from_end", "out_of_bounds"))
     require_word(op, "index", index, ("take", "reset"))

@@ -20,7 +20,7 @@ constexpr const char* kName = "gatherscatter.pyarrow_gather";
 // The methods of pyarrow for one class of tables.
 struct PyarrowGather {
   py::object import_batch;
-  py::object from_batches;  // None for the class of record batches
+  py::object from_batches;                   // None for the class of record batches
   std::array<py::object, 8> integer_arrays;  // the classes of arrays, by IndexType
 };
 
@@ -131,9 +131,11 @@ py::object make(const py::object& import_batch, const py::object& from_batches, 
   self->import_batch = import_batch;
   self->from_batches = from_batches;
   if (integer_arrays.size() != self->integer_arrays.size()) throw py::value_error("expected eight classes of arrays");
-  for (std::size_t type = 0; type < self->integer_arrays.size(); ++type) self->integer_arrays[type] = integer_arrays[type];
-  const py::capsule kept(self.get(), kName,
-                         [](PyObject* object) { delete static_cast<PyarrowGather*>(PyCapsule_GetPointer(object, kName)); });
+  for (std::size_t type = 0; type < self->integer_arrays.size(); ++type)
+    self->integer_arrays[type] = integer_arrays[type];
+  const py::capsule kept(self.get(), kName, [](PyObject* object) {
+    delete static_cast<PyarrowGather*>(PyCapsule_GetPointer(object, kName));
+  });
   self.release();
   auto function = py::reinterpret_steal<py::object>(PyCFunction_NewEx(&definition, kept.ptr(), nullptr));
   if (!function) throw py::error_already_set();
