@@ -280,7 +280,7 @@ class ArrowExport:
         return self.stream
 
 
-# By type of table: a function that gathers rows with the default options in one step, (table, map) -> result; it returns
+# By type of table: a function that gathers rows with the default options in one step, (table, map) -> result. It gives
 # None for what it cannot read in place.
 gathers: dict[type, Callable[[Any, Any], Any]] = {}
 _kinds: dict[type, Kind | None] = {_core.ArrowTable: ArrowFrame}

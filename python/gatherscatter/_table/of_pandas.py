@@ -86,7 +86,8 @@ class PandasFrame(Frame):
         rows = rows.copy()  # as above
         result = self.source.copy()
         try:
-            return result if all(write_at(new, old, rows) for new, old in zip(self.arrays_of(result), given)) else None
+            written = [write_at(*pair, rows) for pair in zip(self.arrays_of(result), given, strict=True)]
+            return result if all(written) else None
         except IndexError:  # the selection names the number
             return None
 
