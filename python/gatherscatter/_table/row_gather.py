@@ -170,7 +170,7 @@ def gather(
     """
     op = "table.gather"
     at_once = gathers.get(type(source))
-    is_default = bounds == "raise" and negative == "from_end" and validate == "basic"
+    is_default = bounds == "raise" and negative == "from_end" and index == "take" and validate == "basic"
     if at_once and is_default and columns is None and memory_budget is None:
         result = at_once(source, gather_map)
         if result is not None:
