@@ -1,14 +1,24 @@
-"""gradients.py: calls that record gradients, forward and backward, beside torch's own functions."""
+"""gradients.py: calls that record gradients, forward and backward, beside torch's own functions.
+
+Run as a module, this file is the process that measures the peak of memory of one call.
+"""
 
 from __future__ import annotations
 
+import gc
+import os
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
+ROOT = Path(__file__).resolve().parents[1]
 ROUNDS = 9
 SAMPLE_SECONDS = 0.02
+MIB = 1 << 20
 Entry = dict[str, Any]
 
 
@@ -20,6 +30,7 @@ class Case(NamedTuple):
     ours: Callable[[], Any]
     inputs: tuple[Any, ...]
     weights: Any
+    is_large: bool = True  # its peak of memory is measured
 
 
 def cases(quick: bool) -> Iterator[Case]:
@@ -41,10 +52,26 @@ def cases(quick: bool) -> Iterator[Case]:
     small, few = values(16), index(16, 16)
     plain = small.detach()
     yield Case(
-        "gather of 16, no gradient", lambda: torch.gather(plain, 0, few), lambda: gs.gather(plain, 0, few), (), None
+        "gather of 16, no gradient",
+        lambda: torch.gather(plain, 0, few),
+        lambda: gs.gather(plain, 0, few),
+        (),
+        None,
+        False,
     )
     weights = torch.ones(16)
-    yield Case("gather of 16", lambda: torch.gather(small, 0, few), lambda: gs.gather(small, 0, few), (small,), weights)
+    yield Case(
+        "gather of 16", lambda: torch.gather(small, 0, few), lambda: gs.gather(small, 0, few), (small,), weights, False
+    )
+    sums = values(16)
+    yield Case(
+        "scatter add of 16",
+        lambda: torch.scatter_add(sums, 0, few, small),
+        lambda: gs.scatter(sums, 0, few, small, reduce="add"),
+        (sums, small),
+        weights,
+        False,
+    )
 
     rows, count = (1 << 20) // shrink, (1 << 17) // shrink
     zipf = np.minimum(np.random.default_rng(1).zipf(1.2, count), rows) - 1
@@ -98,11 +125,40 @@ def _check(case: Case) -> None:
     torch.testing.assert_close(_run(case.ours, case), _run(case.theirs, case), rtol=1e-3, atol=1e-3)
 
 
+def _resident(field: str) -> int:
+    """Bytes of memory that this process has now (VmRSS), or has had at most (VmHWM)."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) << 10 for line in lines if line.startswith(field + ":"))
+
+
+def _peak_here(place: int, library: str, quick: bool) -> int:
+    """The bytes by which memory grew at most in forward and backward of one call, results included."""
+    for small in cases(True):  # what the first call allocates once
+        _run(small.theirs if library == "torch" else small.ours, small)
+    case = next(case for number, case in enumerate(cases(quick)) if number == place)
+    gc.collect()
+    Path("/proc/self/clear_refs").write_text("5")  # resets the highest value
+    before = _resident("VmRSS")
+    result = _run(case.theirs if library == "torch" else case.ours, case)
+    peak = _resident("VmHWM") - before
+    del result
+    return peak
+
+
+def _peak(place: int, library: str, quick: bool) -> int:
+    """The same, measured in a process of its own."""
+    words = [sys.executable, "-m", __name__, str(place), library, str(int(quick))]
+    done = subprocess.run(words, cwd=ROOT, env=os.environ, capture_output=True, text=True, timeout=300)
+    if done.returncode:
+        raise RuntimeError(f"the measured process failed:\n{done.stderr}")
+    return int(done.stdout)
+
+
 def measure(only: Iterable[str] | None, quick: bool) -> list[Entry]:
-    """One entry for each call: medians of seconds, of rounds in which torch and ours take turns."""
+    """One entry for each call: medians of seconds, of rounds in which torch and ours take turns, and peaks of bytes."""
     words = None if only is None else tuple(only)
     entries: list[Entry] = []
-    for case in cases(quick):
+    for place, case in enumerate(cases(quick)):
         if words is not None and not any(word in case.name for word in words):
             continue
         _check(case)
@@ -116,14 +172,27 @@ def measure(only: Iterable[str] | None, quick: bool) -> list[Entry]:
                 for _ in range(times):
                     _run(call, case)
                 samples[name].append((time.perf_counter() - begin) / times)
-        entries.append({"call": case.name, **{name: statistics.median(taken) for name, taken in samples.items()}})
+        entry: Entry = {"call": case.name, **{name: statistics.median(taken) for name, taken in samples.items()}}
+        if case.is_large:
+            entry["peak_bytes"] = {name: _peak(place, name, quick) for name in samples}
+        entries.append(entry)
     return entries
 
 
 def table(entries: list[Entry]) -> str:
-    """The time of torch and ours, forward and backward, and their ratio."""
-    lines = ["| call, forward and backward | torch, µs | ours, µs | torch ÷ ours |", "|---|--:|--:|--:|"]
+    """The time of torch and ours, forward and backward, their ratio, and the peaks of memory of large calls."""
+    lines = [
+        "| call, forward and backward | torch, µs | ours, µs | torch ÷ ours | peak of torch, MiB | ours, MiB |",
+        "|---|--:|--:|--:|--:|--:|",
+    ]
     for entry in entries:
         theirs, ours = entry["torch"], entry["gatherscatter"]
-        lines.append(f"| {entry['call']} | {theirs * 1e6:.1f} | {ours * 1e6:.1f} | {theirs / ours:.2f} |")
+        peaks = entry.get("peak_bytes")
+        memory = [f"{peaks[name] / MIB:.0f}" for name in ("torch", "gatherscatter")] if peaks else ["", ""]
+        times = f"{theirs * 1e6:.1f} | {ours * 1e6:.1f} | {theirs / ours:.2f}"
+        lines.append(f"| {entry['call']} | {times} | {memory[0]} | {memory[1]} |")
     return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(_peak_here(int(sys.argv[1]), sys.argv[2], sys.argv[3] == "1"))

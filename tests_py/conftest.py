@@ -29,6 +29,7 @@ LEFT_OUT_WITHOUT = {
 OPTIONS = {
     "large": ("--run-large", "tests that need several GiB of memory or of a fast disk"),
     "full_contract": ("--full-contract", "the product of the contract's factors (about an hour) instead of a sample"),
+    "every_sample": ("--every-sample", "the derivatives of all of torch's sample inputs instead of some"),
     "every_backend": ("--every-backend", "the whole contract once more on every backend and ISA level"),
 }
 

@@ -13,9 +13,11 @@ from gatherscatter._ops.nd import gather_nd, scatter_nd
 from gatherscatter._ops.scatter import scatter
 from gatherscatter._ops.tile import tile_gather, tile_scatter
 from gatherscatter._torch import library as _library
+from gatherscatter._torch.embedding import Embedding
 from gatherscatter.compat.mindspore import gather as _mindspore_gather
 
 __all__ = [
+    "Embedding",
     "gather",
     "gather_nd",
     "place",
@@ -35,4 +37,6 @@ __all__ = [
 _library.register()
 # How much these two read depends on values, which a graph does not have: a graph breaks at them.
 _BREAK_GRAPHS = ("place", "repeat")
-_library.allow_in_graphs([*(globals()[_name] for _name in __all__ if _name not in _BREAK_GRAPHS), _mindspore_gather])
+_OPERATORS = [_name for _name in __all__ if _name != "Embedding"]
+_library.allow_in_graphs([*(globals()[_name] for _name in _OPERATORS if _name not in _BREAK_GRAPHS), _mindspore_gather])
+Embedding.__module__ = __name__

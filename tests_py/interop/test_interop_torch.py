@@ -198,7 +198,7 @@ def test_a_gradient_does_not_get_lost_in_another_library():
         lambda: gs.scatter(np.zeros(4, np.float32), 0, np.arange(4), x),
         lambda: gs.gather(np.zeros(4), np.array([9]), axis=0, bounds="fill", fill_value=x[0]),
         lambda: gs.tile_gather(np.zeros(4, np.float32), np.arange(4), padding_value=x),
-        lambda: gs.plan(gs.take, x, torch.arange(4))(x, torch.arange(4)),
+        lambda: gs.plan(gs.gather, x, [9], axis=0, bounds="fill", fill_value=x[0]),
     ):
         with pytest.raises(RuntimeError, match="detach"):
             call()
@@ -206,7 +206,9 @@ def test_a_gradient_does_not_get_lost_in_another_library():
 
 def test_a_plan_of_a_tensor_that_requires_grad():
     x, index = requires_grad(), torch.tensor([3, 1])
-    assert gs.plan(gs.take, x, index)(x.detach(), index).tolist() == [3, 1] and torch.is_grad_enabled()
+    plan = gs.plan(gs.take, x, index)
+    assert torch.is_grad_enabled() and not plan(x.detach(), index).requires_grad
+    assert plan(x, index).tolist() == [3, 1] and plan(x, index).requires_grad
 
 
 @pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])

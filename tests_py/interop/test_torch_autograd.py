@@ -209,6 +209,20 @@ def test_vmap_over_every_tensor(call):
         assert torch.equal(torch.func.vmap(call.function, dims)(*batch), loop(call.function, batch, dims))
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("call", SCATTERS[::4] + GATHERS[::3], ids=lambda call: call.name)
+def test_gradients_in_batches(call, create_graph):
+    tensors = torch_calls.values(torch, call, torch.float64)
+    result = call.function(*tensors)
+    weights = torch.linspace(-1, 1, 3 * result.numel(), dtype=torch.float64).reshape(3, *result.shape)
+    words = {"retain_graph": True, "create_graph": create_graph}
+    found = torch.autograd.grad(result, tensors, weights, is_grads_batched=True, **words)
+    each = [torch.autograd.grad(result, tensors, one, **words) for one in weights]
+    for own, parts in zip(found, zip(*each, strict=True), strict=True):
+        assert torch.equal(own, torch.stack(parts)) and own.requires_grad == parts[0].requires_grad
+
+
 INDEXED = {
     "gather dim": (lambda x, i: gs.gather(x, 1, i), (3, 4), (2, 5)),
     "gather slices": (lambda x, i: gs.gather(x, i, axis=1), (3, 4), (2, 2)),

@@ -1,18 +1,14 @@
-"""test_torch_opinfo.py: sample inputs and error inputs of torch's own tests (OpInfo), run on our functions.
-
-Run as a script, it writes them to a file: importing torch's test modules freezes flags of torch and changes settings of
-hypothesis and of warnings, so it must happen in a process of its own.
-"""
+"""test_torch_opinfo.py: sample inputs and error inputs of torch's own tests (OpInfo), run on our functions."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import Any
 
 import pytest
 
 import gatherscatter as gs
+import opinfo_samples
+from torch_functions import OURS
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 pytest.importorskip("expecttest", reason="expecttest, which torch's own tests need, is not installed")
@@ -45,33 +41,6 @@ NOT_OURS = {("index_add", "complex32"): "complex32 is moved as it is; no reducti
 FEWEST_SAMPLES, FEWEST_ERRORS = 4_000, 21
 
 
-def write_samples(path: str) -> None:
-    """Write {"samples": {(op, dtype): [(input, args, kwargs)]}, "errors": {op: [(input, args, kwargs, regex)]}}."""
-    op_db = pytest.importorskip("torch.testing._internal.common_methods_invocations").op_db
-
-    names = {name.split(".")[0] for name in DTYPES}
-    samples: dict[tuple[str, str], list[Any]] = {}
-    errors: dict[str, list[Any]] = {}
-    for op in op_db:
-        if op.name not in names:
-            continue
-        name = f"{op.name}.{op.variant_test_name}" if op.variant_test_name else op.name
-        for dtype in op.dtypes:
-            torch.manual_seed(7)
-            several = [*op.sample_inputs("cpu", dtype)]
-            if op.reference_inputs_func is not None:  # otherwise they are the sample inputs
-                several += op.reference_inputs("cpu", dtype)
-            samples[name, str(dtype).removeprefix("torch.")] = [
-                (one.input, one.args, one.kwargs) for sample in several for one in (sample, sample.noncontiguous())
-            ]
-        if op.error_inputs_func is not None:
-            errors[name] = [
-                (error.sample_input.input, error.sample_input.args, error.sample_input.kwargs, error.error_regex)
-                for error in op.error_inputs("cpu")
-            ]
-    torch.save({"samples": samples, "errors": errors}, path)
-
-
 # Warnings of torch, once in a process: complex32 supports few operations, and functions of its own will change.
 pytestmark = [
     pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental"),
@@ -83,79 +52,9 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     path = tmp_path_factory.mktemp("opinfo") / "samples.pt"
-    done = subprocess.run([sys.executable, __file__, path], capture_output=True, text=True, timeout=500)
-    assert done.returncode == 0, done.stderr
-    loaded: dict[str, Any] = torch.load(path, weights_only=True)
-    return loaded
+    return opinfo_samples.read(path, {name.split(".")[0] for name in DTYPES})
 
 
-# ---- torch's functions, written with ours
-
-
-def gather(input, dim, index, *, out=None):
-    return gs.gather(input, dim, index, out=out)
-
-
-def take(input, index, *, out=None):
-    return gs.take(input, index, out=out)
-
-
-def take_along_dim(input, indices, dim=None, *, out=None):
-    """Without a dim torch flattens input and indices, take_along_axis only the input."""
-    return gs.take_along_axis(input, indices.reshape(-1) if dim is None else indices, dim, out=out)
-
-
-def index_select(input, dim, index, *, out=None):
-    """An array of rank 0 has no axis here; in torch it has one of size 1, which the result does not have."""
-    if input.ndim == 0:
-        input, index = input.reshape(1), index.reshape(())
-    return gs.take(input, index, axis=dim, out=out)
-
-
-def scatter(input, dim, index, src, *, reduce=None, out=None):
-    return gs.scatter(input, dim, index, src, reduce=reduce, out=out)
-
-
-def scatter_add(input, dim, index, src, *, out=None):
-    return gs.scatter(input, dim, index, src, reduce="add", out=out)
-
-
-def scatter_reduce(input, dim, index, src, reduce, *, include_self=True, out=None):
-    return gs.scatter(input, dim, index, src, reduce=reduce, include_self=include_self, out=out)
-
-
-def along(input, dim, index):
-    """A 1-d index for whole slices, converted to the elementwise index of a scatter."""
-    if input.ndim == 0:
-        return index.reshape(())
-    shape = [1] * input.ndim
-    shape[dim] = -1
-    extents = list(input.shape)
-    extents[dim] = len(index)
-    return index.reshape(shape).expand(extents)
-
-
-def index_copy(input, dim, index, source, *, out=None):
-    return gs.scatter(input, dim, along(input, dim, index), source, out=out)
-
-
-def index_add(input, dim, index, source, *, alpha=1, out=None):
-    """`alpha` multiplies the source first, rounded to its dtype, as in torch without its fused kernels."""
-    scaled = source & alpha if source.dtype is torch.bool else source * alpha
-    return gs.scatter(input, dim, along(input, dim, index), scaled, reduce="add", out=out)
-
-
-OURS = {
-    "gather": gather,
-    "take": take,
-    "take_along_dim": take_along_dim,
-    "index_select": index_select,
-    "index_copy": index_copy,
-    "index_add": index_add,
-    "scatter": scatter,
-    "scatter_add": scatter_add,
-    "scatter_reduce": scatter_reduce,
-}
 SCATTERS = ("index_copy", "index_add", "scatter", "scatter_add", "scatter_reduce")
 
 
@@ -306,7 +205,3 @@ def test_every_difference_is_met(written):
         for input, args, _ in several
     }
     assert met == {None, (ValueError, r"2\.5"), (ValueError, "rank")}
-
-
-if __name__ == "__main__":
-    write_samples(sys.argv[1])

@@ -1,4 +1,4 @@
-"""test_torch_threads.py: the first calls that record gradients, on several threads at once."""
+"""test_torch_threads.py: the first call that records a gradient: on several threads at once, and by an old torch."""
 
 import pytest
 
@@ -28,3 +28,21 @@ print(found == [[2.0, 0.0, 1.0]] * 4)
 def test_first_gradients_on_several_threads():
     for _ in range(2):
         assert child_process.run(FIRST) == "True\n"
+
+
+OLD = """
+import torch, gatherscatter as gs
+del torch.library.register_vmap
+x = torch.ones(3, requires_grad=True)
+print(gs.take(x.detach(), torch.tensor([0, 2])).tolist())
+try:
+    gs.scatter(x, 0, torch.tensor([0]), 2.0)
+except ImportError as error:
+    print(error)
+"""
+
+
+def test_a_torch_without_what_gradients_need_is_refused_by_name():
+    plain, refused = child_process.run(OLD).splitlines()
+    assert plain == "[1.0, 1.0]"
+    assert refused.startswith("gatherscatter records gradients with torch 2.5 or newer, and this is torch 2.")

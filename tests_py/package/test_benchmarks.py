@@ -248,8 +248,10 @@ def test_gradients_are_measured_beside_torch(tmp_path):
     pytest.importorskip("torch", reason="torch is not installed")
     done = _suite("--torch", "--quick", "--json", tmp_path / "g.json")
     entries = json.loads((tmp_path / "g.json").read_text())["gradients"]
-    assert len(entries) == 7 and all(entry["torch"] > 0 and entry["gatherscatter"] > 0 for entry in entries)
+    assert len(entries) == 8 and all(entry["torch"] > 0 and entry["gatherscatter"] > 0 for entry in entries)
     assert all(entry["call"] in done.stdout for entry in entries)
+    peaks = [entry["peak_bytes"] for entry in entries if "peak_bytes" in entry]
+    assert len(peaks) == 5 and all(peak.keys() == {"torch", "gatherscatter"} for peak in peaks)
 
 
 def test_growth_of_work_is_the_processor_time_of_sixteen_threads_over_one(suite):

@@ -124,6 +124,28 @@ def is_eager() -> bool:
     return not (_mode_count() or _transforms_active() or _forward_ad._current_level >= 0)
 
 
+def _for_each_member(body: Any, gradient: Any) -> tuple[Any, ...]:
+    """The gradients that `body` gives for a gradient, or for each member of the batch in ``is_grads_batched=True``.
+
+    torch makes that batch by an older vmap than `torch.func.vmap`, with no rules for our functions.
+    """
+    if _core.is_plain(gradient):
+        return body(gradient)  # type: ignore[no-any-return]
+    level = torch._C._vmapmode_increment_nesting() - 1
+    torch._C._vmapmode_decrement_nesting()
+    if not level:
+        return body(gradient)  # type: ignore[no-any-return]
+    given: list[bool] = []
+
+    def found(member: Any) -> Any:
+        results = body(member)
+        given[:] = [one is not None for one in results]
+        return tuple(one for one in results if one is not None)
+
+    batches = iter(torch.func.vmap(found)(torch._remove_batch_dim(gradient, level, 0, 0)))
+    return tuple(torch._add_batch_dim(next(batches), 0, level) if one else None for one in given)
+
+
 # ---- derivatives, with what they need of the forward pass in `ctx`
 
 
@@ -166,7 +188,9 @@ class _Gather(_Function):  # type: ignore[misc]
     @staticmethod
     def backward(ctx: Any, gradient: Any) -> Any:
         needs = ctx.needs_input_grad
-        of_input, of_fill = _GatherRule.gradients(ctx, gradient, needs[2], needs[4])
+        of_input, of_fill = _for_each_member(
+            lambda each: _GatherRule.gradients(ctx, each, needs[2], needs[4]), gradient
+        )
         return None, None, of_input, None, of_fill, *(None,) * (len(needs) - 5)
 
     @staticmethod
@@ -230,7 +254,8 @@ class _Accumulate(_Function):  # type: ignore[misc]
 
     @staticmethod
     def backward(ctx: Any, gradient: Any) -> Any:
-        return None, None, _AccumulateRule.gradient(ctx, gradient), *(None,) * (len(ctx.needs_input_grad) - 3)
+        (of_values,) = _for_each_member(lambda each: (_AccumulateRule.gradient(ctx, each),), gradient)
+        return None, None, of_values, *(None,) * (len(ctx.needs_input_grad) - 3)
 
     @staticmethod
     def jvp(ctx: Any, _move: Any, _shape: Any, values: Any, *_: Any) -> Any:
@@ -298,7 +323,10 @@ class _Scatter(_Function):  # type: ignore[misc]
     @staticmethod
     def backward(ctx: Any, gradient: Any) -> Any:
         needs = ctx.needs_input_grad
-        of_input, of_source = gradients_of_scatter(_ScatterContext.rule(ctx), gradient, needs[3], needs[4])
+        rule = _ScatterContext.rule(ctx)
+        of_input, of_source = _for_each_member(
+            lambda each: gradients_of_scatter(rule, each, needs[3], needs[4]), gradient
+        )
         return None, None, None, of_input, of_source, *(None,) * (len(needs) - 5)
 
     @staticmethod

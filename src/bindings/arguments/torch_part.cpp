@@ -43,6 +43,11 @@ bool torch_takes_part(PyObject* object) {
          (code == dlpack::kComplex && is_true(object, torch.is_conj));
 }
 
+bool needs_gradient(PyObject* object) {
+  const dlpack::Torch& torch = dlpack::torch();
+  return torch.tensor != nullptr && PyObject_TypeCheck(object, torch.tensor) != 0 && has_gradient(torch, object);
+}
+
 bool torch_takes_part(const RawOperands& operands) {
   if (dlpack::torch().tensor == nullptr) return false;
   for (const py::handle object : {operands.input, operands.fill, operands.mask, operands.out, operands.source}) {

@@ -12,5 +12,7 @@ namespace gs {
 // than a move of memory, and goes to gatherscatter._torch.
 bool torch_takes_part(PyObject* object);
 bool torch_takes_part(const RawOperands& operands);
+// Whether torch records the gradient of an argument.
+bool needs_gradient(PyObject* object);
 
 }  // namespace gs

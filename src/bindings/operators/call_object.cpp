@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <new>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 
 #include "bindings/arguments/arguments.h"
@@ -260,6 +261,9 @@ py::object plan_call(const BoundCall& call) {
       [&] {
         OperatorRequest request = call.request;
         Operands operands;
+        if (needs_gradient(call.operands().fill.ptr())) {
+          throw std::runtime_error("the fill value requires grad, but a plan keeps only its value; pass its .detach()");
+        }
         const dlpack::WithoutGradients guard;  // a plan is a geometry, which has none
         adopt_all(request, call.operands(), operands);
         set_number(request, operands);

@@ -7,6 +7,7 @@
 #include "bindings/operators/call_object.h"
 #include "bindings/operators/lane.h"
 #include "bindings/operators/literals.h"
+#include "bindings/operators/torch_lane.h"
 
 namespace gs {
 namespace {
@@ -92,9 +93,8 @@ LaneResult run_in_general(const LaneCall& call, PyObject* op, const PlannedGathe
     return run_in_general(call, op, has_out ? nullptr : &gather);
   }
   const bool is_exact = is_exact_array(call.input) && is_exact_array(call.index);
-  if (has_out || !is_exact || torch_takes_part(call.input) || torch_takes_part(call.index)) {
-    return LaneResult::declined();
-  }
+  if (has_out || !is_exact) return LaneResult::declined();
+  if (torch_takes_part(call.input) || torch_takes_part(call.index)) return run_in_torch_lane(call);
   return run_in_general(call, op, nullptr);
 }
 

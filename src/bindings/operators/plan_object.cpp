@@ -8,9 +8,11 @@
 #include "bindings/arguments/arguments.h"
 #include "bindings/arguments/big_integers.h"
 #include "bindings/arguments/keywords.h"
+#include "bindings/arguments/torch_part.h"
 #include "bindings/arguments/tuples.h"
 #include "bindings/devices/device_operands.h"
 #include "bindings/operators/execute.h"
+#include "bindings/operators/torch_lane.h"
 #include "bindings/python_errors.h"
 #include "bindings/thread_limits.h"
 #include "calls/tiles.h"
@@ -64,10 +66,30 @@ void PlanObject::prepare_small_call() {
                         (!has_out || read_plain(call.out, Role::out, out)) &&
                         read_plain(call.index, Role::index, index) && read_plain(call.input, Role::data, input) &&
                         input.has_type(parts_.input.type) && geometry_.fits(input, index);
-  return is_plain ? small_.gather(input, index, has_out ? &out : nullptr) : LaneResult::declined();
+  if (is_plain) return small_.gather(input, index, has_out ? &out : nullptr);
+  return small_ && !has_out && !parts_.out.given ? run_by_torch_lane(call) : LaneResult::declined();
+}
+
+// Runs a small gather that records a gradient. Declined if an array has another geometry than planned.
+LaneResult PlanObject::run_by_torch_lane(const LaneCall& call) const {
+  const OperatorRequest& request = parts_.request;
+  PlainArray input;
+  PlainArray index;
+  if (request.batch_dims != 0 || !read_plain(call.index, Role::index, index) ||
+      !read_plain(call.input, Role::data, input) || !input.has_type(parts_.input.type) ||
+      !geometry_.fits(input, index)) {
+    return LaneResult::declined();
+  }
+  LaneCall own = call;
+  own.key = {Direction::gather, request.planner, request.match, request.rule, request.axis.value_or(CallKey::kNoAxis)};
+  return run_in_torch_lane(own);
 }
 
 namespace {
+
+py::handle not_implemented() {
+  return Py_NotImplemented;
+}
 
 void expect(const Signature& planned, const Operand& given, const char* what) {
   if (planned.matches(given)) return;
@@ -102,12 +124,26 @@ void PlanObject::check(const Operands& operands) const {
   expect(parts_.mask, operands.mask, "mask");
 }
 
+// Runs a call that torch has to know of. NotImplemented for any other one, and for one that torch has no rule for.
+// `words` are those of a scatter that were given with the call: reduce, include_self, duplicates.
+py::object PlanObject::run_by_torch(const RawOperands& raw, const py::object& words) const {
+  if (!parts_.request.tile.empty() || !torch_takes_part(raw))
+    return py::reinterpret_borrow<py::object>(not_implemented());
+  const py::object self =
+      py::cast(this, py::return_value_policy::reference);  // the `_core.Plan` that holds this object
+  static PyObject* kept = nullptr;
+  const py::handle run = kept_part(kept, "gatherscatter._torch.plans", "run");
+  return run(self, raw.input, raw.indices, raw.source, raw.mask, raw.out, words);
+}
+
 py::object PlanObject::call(py::handle input, py::handle indices, py::handle source, py::handle mask,
                             py::handle out) const {
   return raising(parts_.request.name(), [&]() -> py::object {
     Operands operands;
     const py::object own_indices = as_planned(parts_.request, indices, index_types());
-    adopt_all(parts_.request, {input, own_indices, py::none(), mask, out, source}, operands);
+    const RawOperands raw{input, own_indices, py::none(), mask, out, source};
+    if (py::object result = run_by_torch(raw, py::none()); !result.is(not_implemented())) return result;
+    adopt_all(parts_.request, raw, operands);
     check(operands);
     operands.fill = parts_.fill;
     std::optional<OperatorRequest> own;  // a copy, because resolve_wide may change its bounds
@@ -263,9 +299,13 @@ void bind_plan(py::module_& module) {
           [](const PlanObject& self, py::object target, py::object indices, py::object src, py::object reduce,
              py::object include_self, py::object duplicates, py::object mask, py::object out) {
             return raising("Plan.scatter", [&] {
-              const ScatterKeywords words = parse_scatter_keywords(
-                  reduce.ptr(), parse_bool(include_self.ptr(), "include_self"), duplicates.ptr());
-              return self.scatter(words.combine, words.duplicates, {target, indices, py::none(), mask, out, src});
+              const bool includes = parse_bool(include_self.ptr(), "include_self");
+              const ScatterKeywords words = parse_scatter_keywords(reduce.ptr(), includes, duplicates.ptr());
+              const RawOperands raw{target, indices, py::none(), mask, out, src};
+              const bool sets = words.combine.reduce == Reduce::set;
+              const py::object reduce_name = sets ? py::object(py::none()) : py::str(name_of(words.combine.reduce));
+              py::object result = self.run_by_torch(raw, py::make_tuple(reduce_name, includes, duplicates));
+              return result.is(not_implemented()) ? self.scatter(words.combine, words.duplicates, raw) : result;
             });
           },
           py::pos_only())

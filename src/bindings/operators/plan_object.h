@@ -21,6 +21,7 @@ class PlanObject {
   LaneResult run_small(const LaneCall& call) const;
   // Runs the geometry as a scatter, for the plan of a gather or of a scatter.
   py::object scatter(const Combine& combine, Duplicates duplicates, const RawOperands& raw) const;
+  py::object run_by_torch(const RawOperands& raw, const py::object& words) const;
   py::dict to_dict() const;
   py::dict state() const;
   static PlanObject restored(const py::dict& state);
@@ -30,6 +31,7 @@ class PlanObject {
  private:
   PlanObject() = default;
   void prepare_small_call();
+  LaneResult run_by_torch_lane(const LaneCall& call) const;
   void check(const Operands& operands) const;
   void check_indices(const Operands& operands) const;
   std::vector<IndexType> index_types() const {
