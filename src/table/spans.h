@@ -186,17 +186,18 @@ class Copier {
 
   bool copy_block(const OneRun& run, int64_t begin, int64_t end, int64_t base, int64_t upto, std::byte* offsets,
                   SpanWriter& writer) const {
-    using Unsigned = std::make_unsigned_t<Offset>;
+    using OffsetBits = std::make_unsigned_t<Offset>;
     const Ends& ends = ends_[run.piece];
     const uint64_t first = offset_at<Offset>(ends, run.start);
-    const auto shift = static_cast<Unsigned>(static_cast<uint64_t>(base) - first);
+    const auto shift = static_cast<OffsetBits>(static_cast<uint64_t>(base) - first);
     const std::byte* const from = ends.data + (run.start + 1) * static_cast<int64_t>(sizeof(Offset));
     std::byte* const to = offsets + (begin + 1) * static_cast<int64_t>(sizeof(Offset));
     const int64_t rows = end - begin;
-    for (int64_t k = 0; k < rows; ++k) store(to, k, static_cast<Unsigned>(load<Unsigned>(from, k) + shift));
+    for (int64_t k = 0; k < rows; ++k) store(to, k, static_cast<OffsetBits>(load<OffsetBits>(from, k) + shift));
     // The offsets are compared where no other thread can change them.
-    Offset wrong = static_cast<Offset>(load<Unsigned>(to, 0) - static_cast<Unsigned>(base));
-    for (int64_t k = 1; k < rows; ++k) wrong |= static_cast<Offset>(load<Unsigned>(to, k) - load<Unsigned>(to, k - 1));
+    Offset wrong = static_cast<Offset>(load<OffsetBits>(to, 0) - static_cast<OffsetBits>(base));
+    for (int64_t k = 1; k < rows; ++k)
+      wrong |= static_cast<Offset>(load<OffsetBits>(to, k) - load<OffsetBits>(to, k - 1));
     if (wrong < 0 || static_cast<int64_t>(load<Offset>(to, rows - 1)) != upto) return false;
     if (upto > base) {
       const auto at = static_cast<int64_t>(first);

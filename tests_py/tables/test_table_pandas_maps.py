@@ -1,0 +1,95 @@
+"""test_table_pandas_maps.py: rows of pandas that are taken and written by a map of NumPy: labels, values, errors."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import gatherscatter as gs
+from gatherscatter import table
+from gatherscatter._table import of_pandas
+from gatherscatter.errors import InvalidArgument
+
+assert_frame, assert_series = pd.testing.assert_frame_equal, pd.testing.assert_series_equal
+
+
+@pytest.fixture(params=["few rows", "many rows"], autouse=True)
+def both_ways(request, monkeypatch):
+    if request.param == "many rows":
+        monkeypatch.setattr(of_pandas, "FEW", 0)
+
+
+COLUMNS = {
+    **{name: pd.Series([1, 0, 3, 100], dtype=name) for name in ("int8", "uint64", "float32", "complex64")},
+    "bool": pd.Series([True, False, True, True]),
+    "times": pd.Series(np.array(["2020", "NaT", "1900", "2100"], "M8[ns]")),
+    "durations": pd.Series(np.array([1, "NaT", -3, 4], "m8[us]")),
+    "zoned": pd.Series(pd.to_datetime(["2020", None, "1900", "2100"], utc=True)).dt.tz_convert("Europe/Paris"),
+    "period": pd.Series(pd.PeriodIndex(["2020-01", None, "2020-03", "2021-01"], freq="M")),
+    "interval": pd.Series(pd.arrays.IntervalArray.from_tuples([(0, 1), (1, 2), (2, 3), (5, 9)])),
+    "object": pd.Series([[1], None, "text", 4], dtype=object),
+    "texts": pd.Series(["a", None, "", "a longer text, out of line"]),
+    "string[python]": pd.Series(["a", None, "", "b"], dtype="string[python]"),
+    "Int64": pd.Series([1, None, 3, 4], dtype="Int64"),
+    "Float32": pd.Series([1.5, None, 3, 4], dtype="Float32"),
+    "boolean": pd.Series([True, None, False, True], dtype="boolean"),
+    "category": pd.Series(["x", None, "y", "x"], dtype=pd.CategoricalDtype(["y", "x", "unused"])),
+    "ordered": pd.Series(["x", None, "y", "x"], dtype=pd.CategoricalDtype(["y", "x"], ordered=True)),
+    "sparse": pd.Series(pd.arrays.SparseArray([0, 0, 3, 4])),
+    "arrow": pd.Series([1, None, 3, 4], dtype=pd.ArrowDtype(pa.int64())),
+}
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        None,
+        pd.RangeIndex(5, 45, 10),
+        pd.RangeIndex(3, -1, -1),
+        pd.Index([4, 4, 1, 9], name="i"),
+        pd.Index([0.5, 1, 2, 3]),
+    ],
+)
+@pytest.mark.parametrize(
+    "rows", [[], [2], [-1], [1, 3], [3, 2, 1], [0, 2, 3], [0, 2, 2], [1, 1, 1], [0, -1, 2], [-4, -2]]
+)
+def test_labels_of_rows_are_those_of_take(index, rows):
+    source = pd.Series([1.5, 2.5, 3.5, 4.5], index=index)
+    rows = np.array(rows, np.intp)
+    got, want = table.gather(source, rows), source.take(rows)
+    assert_series(got, want, check_index_type="exact")
+    assert_frame(table.gather(source.to_frame("a"), rows), source.to_frame("a").take(rows))
+    rows[:] = 0  # the result does not share memory with the map
+    assert_series(got, want)
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_scatter_by_an_array_is_assignment(name):
+    target = COLUMNS[name]
+    source = target.iloc[[2, 0, 3]].reset_index(drop=True)
+    before, new = target.copy(), list(source)
+    for rows in ([], [1], [-1, 0], [3, 1, 2], [1, 1, 1], [0, -4, 0]):
+        values = list(target)
+        for at, row in enumerate(rows):
+            values[row] = new[at]
+        got = table.scatter(source, np.array(rows, np.intp), target)
+        assert_series(got, table.scatter(source, rows, target))
+        assert got.dtype == target.dtype and repr(list(got)) == repr(values)
+        frame = table.scatter(source.to_frame(), np.array(rows, np.intp), target.to_frame())
+        assert_frame(frame, got.to_frame())
+        assert_series(target, before)
+    for bad in (4, -5):
+        with pytest.raises(gs.OutOfBoundsError, match=rf"index {bad} is out .*table\.scatter") as caught:
+            table.scatter(source, np.array([0, bad]), target)
+        assert caught.value.position == (1,)
+        assert_series(target, before)
+    with pytest.raises(InvalidArgument, match="4 rows"):
+        table.scatter(source, np.arange(4), target)
+
+
+def test_categories_in_another_order_are_matched_by_value():
+    target = pd.Series(["x", "y", "x"], dtype=pd.CategoricalDtype(["x", "y"]))
+    source = pd.Series(["x", "y"], dtype=pd.CategoricalDtype(["y", "x"]))
+    assert target.dtype == source.dtype
+    got = table.scatter(source, np.array([1, 2]), target)
+    assert got.tolist() == ["x", "x", "y"] and got.cat.categories.tolist() == ["x", "y"]
