@@ -23,7 +23,9 @@ def parts_of(values: Any) -> list[Any] | None:
     """
     if type(values).__module__.partition(".")[0] == "pandas":
         is_nullable = hasattr(values, "_mask")
-        parts = [getattr(values, name, None) for name in (("_data", "_mask") if is_nullable else ("_ndarray",))]
+        parts: list[Any] = [
+            getattr(values, name, None) for name in (("_data", "_mask") if is_nullable else ("_ndarray",))
+        ]
     else:
         parts = [values]
     return parts if all(is_fixed(part) and part.ndim == 1 for part in parts) else None
