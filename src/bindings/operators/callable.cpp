@@ -64,7 +64,9 @@ PyObject* returned_by(const Callable& self, PyObject* result) {
   return Py_NewRef(Py_None);
 }
 
-PyObject* call_definition(PyObject* object, PyObject* const* arguments, std::size_t flags, PyObject* keywords) {
+// Apart from `call`, so that the code for other libraries does not lengthen the path of small calls.
+[[gnu::noinline]] PyObject* call_definition(PyObject* object, PyObject* const* arguments, std::size_t flags,
+                                            PyObject* keywords) {
   const Callable& self = *self_of(object);
   if (self.definition != nullptr) {
     const RawCall raw{arguments, PyVectorcall_NARGS(flags), keywords};
