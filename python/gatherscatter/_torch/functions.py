@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from gatherscatter import _core
-from gatherscatter._torch import torch
-from gatherscatter._torch.batching import batched_accumulate, batched_gather, batched_scatter
-from gatherscatter._torch.moves import Combine, Move, Shape, accumulate_plain, gather_plain, scatter_plain
-from gatherscatter._torch.rules import Primitives, ScatterRule, gradient_of_fill
+from gatherscatter._moves.batching import batched_accumulate, batched_gather, batched_scatter
+from gatherscatter._moves.geometry import Combine, Move, Shape
+from gatherscatter._moves.rules import Primitives, ScatterRule, gradient_of_fill
+from gatherscatter._torch import arrays, torch
+from gatherscatter._torch.moves import accumulate_plain, gather_plain, scatter_plain
 
 __all__ = [
     "MOVES",
@@ -116,7 +117,7 @@ def scatter(
     return scatter_plain(move, combine, input, indices, source, mask)
 
 
-MOVES = Primitives(gather, accumulate, scatter)
+MOVES = Primitives(gather, accumulate, scatter, arrays)
 
 
 def is_eager() -> bool:
@@ -222,7 +223,7 @@ class _GatherInTransform(_Function):  # type: ignore[misc]
     def vmap(info: Any, dims: Any, move: Move, input: Any, mask: Any, fill: Any, *indices: Any) -> Any:
         _, at_input, at_mask, at_fill, *at_indices = dims
         at = (at_input, at_indices, at_mask, at_fill)
-        return batched_gather(gather, info.batch_size, move, input, indices, mask, fill, at)
+        return batched_gather(arrays, gather, info.batch_size, move, input, indices, mask, fill, at)
 
 
 class _AccumulateRule:
@@ -276,7 +277,7 @@ class _AccumulateInTransform(_Accumulate):
     def vmap(info: Any, dims: Any, move: Move, shape: Shape, values: Any, mask: Any, *indices: Any) -> Any:
         _, _, at_values, at_mask, *at_indices = dims
         at = (at_values, at_indices, at_mask)
-        return batched_accumulate(accumulate, info.batch_size, move, values, indices, mask, shape, at)
+        return batched_accumulate(arrays, accumulate, info.batch_size, move, values, indices, mask, shape, at)
 
 
 class _ScatterContext:
@@ -360,7 +361,7 @@ class _ScatterInTransform(_Function):  # type: ignore[misc]
     ) -> Any:
         _, _, at_input, at_source, at_mask, *at_indices = dims
         at = (at_input, at_indices, at_source, at_mask)
-        return batched_scatter(scatter, info.batch_size, move, combine, input, indices, source, mask, at)
+        return batched_scatter(arrays, scatter, info.batch_size, move, combine, input, indices, source, mask, at)
 
 
 # What `Function.apply` does besides serves transforms.

@@ -6,22 +6,12 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, cast
 
-from gatherscatter._torch import torch
-from gatherscatter._torch.batching import batched_accumulate, batched_gather, batched_scatter
+from gatherscatter._moves.batching import batched_accumulate, batched_gather, batched_scatter
+from gatherscatter._moves.geometry import ADD, Combine, Move, check_gather, check_scatter, gather_shape
+from gatherscatter._moves.rules import ScatterRule, gradient_of_fill
+from gatherscatter._torch import arrays, torch
 from gatherscatter._torch.functions import MOVES, accumulate, gather, gradients_of_scatter, scatter
-from gatherscatter._torch.moves import (
-    ADD,
-    Combine,
-    Move,
-    accumulate_plain,
-    check_gather,
-    check_scatter,
-    gather_plain,
-    gather_shape,
-    like,
-    scatter_plain,
-)
-from gatherscatter._torch.rules import ScatterRule, gradient_of_fill
+from gatherscatter._torch.moves import accumulate_plain, gather_plain, like, scatter_plain
 
 __all__ = ["register"]
 
@@ -169,18 +159,18 @@ def _scatter_backward(ctx: Any, gradient: Any) -> Any:
 
 def _vmap_gather(info: Any, dims: Any, input: Any, indices: Any, mask: Any, fill: Any, *move: Any) -> Any:
     at = (dims[0], dims[1] or [None] * len(indices), dims[2], dims[3])
-    return batched_gather(gather, info.batch_size, Move(*move), input, indices, mask, fill, at)
+    return batched_gather(arrays, gather, info.batch_size, Move(*move), input, indices, mask, fill, at)
 
 
 def _vmap_accumulate(info: Any, dims: Any, values: Any, indices: Any, mask: Any, shape: Any, *move: Any) -> Any:
     at = (dims[0], dims[1] or [None] * len(indices), dims[2])
-    return batched_accumulate(accumulate, info.batch_size, Move(*move), values, indices, mask, tuple(shape), at)
+    return batched_accumulate(arrays, accumulate, info.batch_size, Move(*move), values, indices, mask, tuple(shape), at)
 
 
 def _vmap_scatter(info: Any, dims: Any, input: Any, indices: Any, source: Any, mask: Any, *words: Any) -> Any:
     at = (dims[0], dims[1] or [None] * len(indices), dims[2], dims[3])
     move, combine = Move(*words[:7]), Combine(*words[7:])
-    return batched_scatter(scatter, info.batch_size, move, combine, input, indices, source, mask, at)
+    return batched_scatter(arrays, scatter, info.batch_size, move, combine, input, indices, source, mask, at)
 
 
 # ---- graphs

@@ -1,95 +1,27 @@
-"""moves.py: what a gather or scatter is apart from its tensors, its shapes, and its run on plain tensors."""
+"""moves.py: runs moves on plain tensors, and makes arrays like a tensor by which its calls are checked."""
 
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from gatherscatter import _core
+from gatherscatter._moves.geometry import ADD, UNKNOWN, Combine, Move, Shape, gather_call, scatter_call
 from gatherscatter._torch import torch
 
-__all__ = [
-    "ADD",
-    "FLAT",
-    "SET",
-    "Combine",
-    "Move",
-    "accumulate_plain",
-    "check_gather",
-    "check_scatter",
-    "gather_plain",
-    "gather_shape",
-    "index_axes",
-    "index_shape",
-    "like",
-    "numel",
-    "scatter_plain",
-    "slots_of",
-    "without_dimensions",
-]
-
-Shape = tuple[Any, ...]  # ints, or the symbols of a graph with dynamic shapes
-
-
-class Move(NamedTuple):
-    """The geometry and the rule of a move, which are those of a request of `_core`."""
-
-    op: str
-    planner: str  # take_axis, along_axis, at_points, or coordinates (at_points with one index array)
-    axis: int | None
-    batch_dims: int
-    match: str
-    bounds: str  # the words of a gather: what a scatter drops, a gather fills
-    negative: str
-
-
-class Combine(NamedTuple):
-    """How a scatter combines values; without `reduce` it writes them."""
-
-    reduce: str | None
-    include_self: bool
-    duplicates: str
-
-
-ADD = Combine("add", True, "last")
-SET = Combine(None, True, "last")
-FLAT = Move("scatter", "take_axis", None, 0, "prefix", "raise", "from_end")
+__all__ = ["accumulate_plain", "gather_plain", "like", "scatter_plain"]
 
 
 def gather_plain(move: Move, input: Any, indices: Sequence[Any], mask: Any, fill: Any) -> Any:
     """The gather of tensors that are plain memory."""
-    return _gather_call(move, input, indices, mask, fill).run()
-
-
-def _gather_call(move: Move, input: Any, indices: Sequence[Any], mask: Any, fill: Any) -> Any:
-    op, planner, axis, batch_dims, match, bounds, negative = move
-    rule: Any = (bounds, negative, fill, mask, None)
-    if planner == "take_axis":
-        return _core.take_axis(op, input, indices[0], axis, batch_dims, *rule)
-    if planner == "along_axis":
-        return _core.along_axis(op, input, indices[0], axis, match, *rule)
-    points = indices[0] if planner == "coordinates" else tuple(indices)
-    return _core.at_points(op, input, points, batch_dims, *rule)
+    return gather_call(move, input, indices, mask, fill).run()
 
 
 def scatter_plain(move: Move, combine: Combine, input: Any, indices: Sequence[Any], source: Any, mask: Any) -> Any:
     """The scatter of tensors that are plain memory."""
-    return _scatter_call(move, combine, input, indices, source, mask).run()
-
-
-def _scatter_call(move: Move, combine: Combine, input: Any, indices: Sequence[Any], source: Any, mask: Any) -> Any:
-    op, planner, axis, batch_dims, match, bounds, negative = move
-    rule: Any = (source, "drop" if bounds == "fill" else bounds, negative, *combine, mask, None)
-    if planner == "take_axis":
-        return _core.scatter_axis(op, input, indices[0], axis, batch_dims, *rule)
-    if planner == "along_axis":
-        return _core.scatter_along(op, input, indices[0], axis, match, *rule)
-    points = indices[0] if planner == "coordinates" else tuple(indices)
-    return _core.scatter_points(op, input, points, batch_dims, *rule)
+    return scatter_call(move, combine, input, indices, source, mask).run()
 
 
 def accumulate_plain(move: Move, values: Any, indices: Sequence[Any], mask: Any, shape: Shape) -> Any:
@@ -99,21 +31,8 @@ def accumulate_plain(move: Move, values: Any, indices: Sequence[Any], mask: Any,
     return scatter_plain(move, ADD, zero.expand(shape), indices, values, mask)
 
 
-def check_gather(move: Move, input: Any, indices: Sequence[Any], mask: Any, fill: Any) -> None:
-    """Raise the error of a gather of arrays of these shapes and dtypes, unless a graph has yet to decide a shape."""
-    if _are_known(input, *indices, mask, fill):
-        _gather_call(move, input, indices, mask, fill).plan()
-
-
-def check_scatter(move: Move, combine: Combine, input: Any, indices: Sequence[Any], source: Any, mask: Any) -> None:
-    """The same for a scatter."""
-    if _are_known(input, *indices, source, mask):
-        _scatter_call(move, combine, input, indices, source, mask).plan()
-
-
 # NumPy's dtypes that take part in the same operators
 _NUMPY_NAMES = {"bfloat16": "float16", "complex32": "complex64"}
-_UNKNOWN = object()  # an array whose shape or dtype cannot be checked
 
 
 def like(tensor: Any, shape: Shape | None = None) -> Any:
@@ -124,12 +43,8 @@ def like(tensor: Any, shape: Shape | None = None) -> Any:
     dtype = getattr(np, _NUMPY_NAMES.get(name, name), None)
     shape = tuple(tensor.shape) if shape is None else shape
     if dtype is None or not all(type(extent) is int for extent in shape):
-        return _UNKNOWN
+        return UNKNOWN
     return np.broadcast_to(np.zeros((), dtype), shape)
-
-
-def _are_known(*arrays: Any) -> bool:
-    return not any(array is _UNKNOWN for array in arrays)
 
 
 @functools.cache
@@ -137,72 +52,3 @@ def _zero(dtype: Any, device: Any) -> Any:
     """One zero, whose memory every target of zeros shares."""
     with torch.inference_mode(False):
         return torch.zeros((), dtype=dtype, device=device)
-
-
-def without_dimensions(move: Move, shape: Shape) -> bool:
-    """Whether the move is one along an axis of a scalar, which counts as an array of one element."""
-    return move.planner == "along_axis" and move.axis is not None and not shape
-
-
-def axis_in(move: Move, rank: int) -> int:
-    """The axis of a move that has one, counted from the front."""
-    axis = 0 if move.axis is None else move.axis
-    return axis + rank if axis < 0 else axis
-
-
-def index_shape(move: Move, input: Shape, indices: Sequence[Shape]) -> Shape:
-    """The shape of the points without the axes of their slices: that of the index, broadcast."""
-    if move.planner == "coordinates":
-        return indices[0][:-1]
-    if move.planner == "at_points":
-        return tuple(torch.broadcast_shapes(*indices))
-    if move.match == "prefix" or move.axis is None or move.planner == "take_axis":
-        return indices[0]
-    axis = axis_in(move, len(input))
-    pairs = enumerate(zip(input, indices[0], strict=True))
-    return tuple(own if d == axis or own != 1 else extent for d, (extent, own) in pairs)
-
-
-def gather_shape(move: Move, input: Shape, indices: Sequence[Shape]) -> Shape:
-    """The shape of the result of a gather, and of the values of a scatter."""
-    points = index_shape(move, input, indices)
-    if move.planner == "along_axis" or (move.planner == "take_axis" and move.axis is None):
-        return points
-    if move.planner == "take_axis":
-        axis = axis_in(move, len(input))
-        return (*input[:axis], *points[move.batch_dims :], *input[axis + 1 :])
-    return (*points, *input[move.batch_dims + _coordinates(move, indices) :])
-
-
-def index_axes(move: Move, rank: int, points: int) -> list[int]:
-    """The axes of the result that are those of an index of rank `points`."""
-    if move.planner != "take_axis" or move.axis is None:
-        return list(range(points))
-    axis, batch = axis_in(move, rank), move.batch_dims
-    return [d if d < batch else d - batch + axis for d in range(points)]
-
-
-def slots_of(move: Move, shape: Shape, indices: Sequence[Shape]) -> tuple[Move, Shape, Shape]:
-    """A move of single elements with the indices of a move of slices.
-
-    Its target has one element for each slice that an index may name. Returned with the shape of that target, and the
-    shape in which it broadcasts to `shape`.
-    """
-    if move.planner == "along_axis" or (move.planner == "take_axis" and move.axis is None):
-        return move, shape, shape
-    if move.planner == "take_axis":
-        axis, batch = axis_in(move, len(shape)), move.batch_dims
-        slots = (*shape[:batch], shape[axis])
-        view = (*shape[:batch], *(1,) * (axis - batch), shape[axis], *(1,) * (len(shape) - axis - 1))
-        return move._replace(axis=batch), slots, view
-    count = move.batch_dims + _coordinates(move, indices)
-    return move, shape[:count], (*shape[:count], *(1,) * (len(shape) - count))
-
-
-def _coordinates(move: Move, indices: Sequence[Shape]) -> int:
-    return int(indices[0][-1]) if move.planner == "coordinates" else len(indices)
-
-
-def numel(shape: Shape) -> Any:
-    """The number of elements of a shape."""
-    return math.prod(shape)

@@ -10,9 +10,9 @@ from gatherscatter import _core
 from gatherscatter._libraries.adopt import adopt
 from gatherscatter._libraries.of_python import BigIntegers, LiteralArray
 from gatherscatter._libraries.of_torch import is_recorded
+from gatherscatter._moves.geometry import Combine, Move
 from gatherscatter._torch import library, torch
 from gatherscatter._torch.functions import gather, gather_eagerly, is_eager, is_traced, scatter, scatter_eagerly
-from gatherscatter._torch.moves import Combine, Move
 
 __all__ = ["route"]
 

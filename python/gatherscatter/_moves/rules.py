@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from gatherscatter._torch import torch
-from gatherscatter._torch.moves import (
+from gatherscatter._moves.geometry import (
     FLAT,
     SET,
     Combine,
@@ -23,28 +22,30 @@ __all__ = ["Primitives", "ScatterRule", "gradient_of_fill"]
 
 
 class Primitives(NamedTuple):
-    """The three moves of which every derivative is made; each of them is differentiable."""
+    """The three moves of which every derivative is made, each of them differentiable, and the functions for arrays."""
 
     gather: Callable[..., Any]
     accumulate: Callable[..., Any]
     scatter: Callable[..., Any]
+    arrays: Any
 
 
 def gradient_of_fill(
     moves: Primitives, move: Move, gradient: Any, shape: Shape, indices: Sequence[Any], mask: Any, fill: Shape
 ) -> Any:
     """The gradient of a fill value of shape `fill`: the sum over the points that it was given to."""
-    no, yes = (torch.tensor(value, device=gradient.device) for value in (False, True))
-    padded = moves.gather(move, no.expand(shape), indices, mask, yes)
+    arrays = moves.arrays
+    no, yes = (arrays.truth(value, gradient) for value in (False, True))
+    padded = moves.gather(move, arrays.repeat(no, shape), indices, mask, yes)
     rank = len(index_shape(move, shape, [tuple(index.shape) for index in indices]))
-    return _folded(moves, torch.where(padded, gradient, 0), fill, index_axes(move, len(shape), rank))
+    return _folded(moves, arrays.where(padded, gradient, 0), fill, index_axes(move, len(shape), rank))
 
 
 def _folded(moves: Primitives, values: Any, shape: Shape, axes: Sequence[int]) -> Any:
     """The sums of values over the axes along which an operand of this shape was repeated.
 
     The axes of the operand, right-aligned, are `axes` of the values. The order of the sums is that of the points,
-    whereas the order of `torch.sum` depends on the number of threads.
+    whereas the order of a sum of torch depends on the number of threads.
     """
     if tuple(values.shape) == tuple(shape):
         return values
@@ -52,7 +53,8 @@ def _folded(moves: Primitives, values: Any, shape: Shape, axes: Sequence[int]) -
     view = [1] * values.ndim
     for axis, extent in zip(reversed(axes), reversed(shape), strict=False):
         view[axis] = extent
-    slots = torch.arange(size, device=values.device).reshape(view).expand(values.shape)
+    arrays = moves.arrays
+    slots = arrays.repeat(arrays.numbers(size, values).reshape(view), values.shape)
     return moves.accumulate(FLAT, values, [slots], None, (size,)).reshape(shape)
 
 
@@ -82,7 +84,7 @@ class ScatterRule:
         source: Any = None,
         result: Any = None,
     ) -> None:
-        self.moves, self.move, self.combine = moves, move, combine
+        self.moves, self.move, self.combine, self.arrays = moves, move, combine, moves.arrays
         self.shape, self.source_shape = shape, source_shape
         self.indices, self.mask = indices, mask
         self.input, self.source, self.result = input, source, result
@@ -108,8 +110,8 @@ class ScatterRule:
         if reduce == "mean":
             return gradient / self._counts(gradient)
         if reduce == "mul":
-            product = self._product(torch.ones_like(_wide(self.input)), _wide(self.source))
-            return (gradient * product.conj()).to(gradient.dtype)
+            product = self._product(self._ones(), self.arrays.wide(self.source))
+            return self.arrays.cast(gradient * product.conj(), gradient.dtype)
         return gradient
 
     def to_source(self, gradient: Any) -> Any:
@@ -126,20 +128,20 @@ class ScatterRule:
             at_points = self._read(gradient / number) * of_source
         else:
             at_points = self._read(gradient)
-        return self._in_source_shape(at_points).to(gradient.dtype)
+        return self.arrays.cast(self._in_source_shape(at_points), gradient.dtype)
 
     def to_result(self, input: Any, source: Any) -> Any:
         """The tangent of the result; a tangent that is None is zero."""
         like = source if input is None else input
-        tangent = like.new_zeros(self.shape) if input is None else input
+        tangent = self.arrays.zeros(self.shape, like) if input is None else input
         reduce, include_self, _ = self.combine
         if not self.needs_values(self.combine):
-            source = like.new_zeros(()) if source is None else source
+            source = self.arrays.zeros((), like) if source is None else source
             return self.moves.scatter(self.move, self.combine, tangent, self.indices, source, self.mask)
         values = None if source is None else self._at_points(source)
         if reduce == "mul":
             own = self._cleared(tangent) if not include_self else self.to_input(tangent.conj()).conj()
-            return own if values is None else (own + self._sum(self._others() * values)).to(like.dtype)
+            return own if values is None else self.arrays.cast(own + self._sum(self._others() * values), like.dtype)
         of_input, of_source, number = self._shares()
         own = tangent * (of_input / number)
         return own if values is None else own + self._sum(of_source * values) / number
@@ -166,19 +168,17 @@ class ScatterRule:
         """The source with one value for each point."""
         if self._is_leading():
             return source[tuple(slice(extent) for extent in self._points)]
-        return source.expand(self._points)
+        return self.arrays.repeat(source, self._points)
 
     def _in_source_shape(self, gradient: Any) -> Any:
         """The gradient of the source, given its gradient at each point."""
         if self._is_leading():
-            pads = [(0, n - m) for n, m in zip(self.source_shape, self._points, strict=True)]
-            return torch.nn.functional.pad(gradient, [side for pad in reversed(pads) for side in pad])
+            return self.arrays.pad(gradient, self.source_shape)
         return _folded(self.moves, gradient, self.source_shape, range(len(self._points)))
 
     def _cleared(self, array: Any) -> Any:
         """The array with zeros at the elements that a point writes to."""
-        zero = array.new_zeros(())
-        return self.moves.scatter(self.move, SET, array, self.indices, zero, self.mask)
+        return self.moves.scatter(self.move, SET, array, self.indices, self.arrays.zeros((), array), self.mask)
 
     def _kept(self) -> Any:
         """A mask of the points whose value is in the result of a plain scatter; None stands for all that write."""
@@ -187,12 +187,12 @@ class ScatterRule:
         move, slots, _ = slots_of(self.move, self.shape, self._index_shapes)
         shape = index_shape(move, slots, self._index_shapes)
         size = numel(shape)
-        device = self.indices[0].device if self.indices else None
-        numbers = torch.arange(size, device=device).reshape(shape)
-        empty = torch.full(slots, -1, device=device)
+        index = self.indices[0] if self.indices else None
+        numbers = self.arrays.numbers(size, index).reshape(shape)
+        empty = self.arrays.filled(slots, -1, index)
         writers = self.moves.scatter(move, self.combine, empty, self.indices, numbers, self.mask)
         pad = move._replace(bounds="fill") if move.bounds == "drop" else move
-        no_point = torch.full((), -2, device=device)
+        no_point = self.arrays.filled((), -2, index)
         return self.moves.gather(pad, writers, self.indices, self.mask, no_point) == numbers
 
     # ---- the coefficients of reductions
@@ -200,13 +200,10 @@ class ScatterRule:
     def _counts(self, like: Any) -> Any:
         """How many values each element is the mean of, in a shape that broadcasts."""
         move, slots, view = slots_of(self.move, self.shape, self._index_shapes)
-        real = like.real.dtype if like.is_complex() else like.dtype
-        wide = real if real is torch.float64 else torch.float32
-        one = torch.ones((), dtype=wide, device=like.device)
-        ones = one.expand(index_shape(move, slots, self._index_shapes))
+        ones = self.arrays.repeat(self.arrays.count_of_one(like), index_shape(move, slots, self._index_shapes))
         counts = self.moves.accumulate(move, ones, self.indices, self.mask, slots)
-        counts = counts + 1 if self.combine.include_self else counts.clamp(min=1)
-        return counts.reshape(view).to(real)
+        counts = counts + 1 if self.combine.include_self else self.arrays.at_least_one(counts)
+        return self.arrays.cast(counts.reshape(view), self.arrays.real_dtype(like))
 
     def _shares(self) -> tuple[Any, Any, Any]:
         """Which elements and values are the minimum or maximum, as 0 and 1, and how many of them share an element."""
@@ -215,15 +212,15 @@ class ScatterRule:
         return self._found
 
     def _find_shares(self) -> tuple[Any, Any, Any]:
-        result = self.result.detach()
+        arrays = self.arrays
+        result = arrays.constant(self.result)
         dtype = result.dtype
-        # Without NaN, which only a look at the values can exclude, one comparison is enough.
-        has_no_nan = _is_read() and not result.is_meta and not result.isnan().any()
-        is_same = torch.eq if has_no_nan else _is_same
-        of_input = is_same(self.input.detach(), result).to(dtype)
+        is_same = arrays.equality(result)
+        of_input = arrays.cast(is_same(arrays.constant(self.input), result), dtype)
         if not self.combine.include_self:
             of_input = self._cleared(of_input)
-        of_source = is_same(self._at_points(self.source.detach()), self._read(result)).to(dtype)
+        values = self._at_points(arrays.constant(self.source))
+        of_source = arrays.cast(is_same(values, self._read(result)), dtype)
         number = of_input + self._sum(of_source)
         return of_input, of_source, number
 
@@ -233,42 +230,27 @@ class ScatterRule:
         The result divided by the value, so that it is finite where both are. A value of 0 cannot divide: it gets the
         product of the values that are not 0, times the other zero where there is one more, for second derivatives.
         """
-        source, input = _wide(self._at_points(self.source)), _wide(self.input)
+        arrays = self.arrays
+        source = arrays.wide(self._at_points(self.source))
         if self.mask is not None or self.move.bounds == "fill":  # values that are not written may be 0 or NaN
-            everywhere = torch.ones((), dtype=torch.bool, device=source.device).expand(self.shape)
-            source = torch.where(self._read(everywhere), source, 1)
-        own = input if self.combine.include_self else torch.ones_like(input)
-        is_zero = (source == 0).detach()
-        without_zeros = torch.where(is_zero, 1, source)
+            everywhere = arrays.repeat(arrays.truth(True, source), self.shape)
+            source = arrays.where(self._read(everywhere), source, 1)
+        own = arrays.wide(self.input) if self.combine.include_self else self._ones()
+        is_zero = arrays.constant(source == 0)
+        without_zeros = arrays.where(is_zero, 1, source)
         quotient = self._read(self._product(own, source)) / without_zeros
-        if not _may_be(is_zero):
+        if not arrays.may_be(is_zero):
             return quotient
-        zeros = self._read(self._sum(is_zero.to(torch.float64)))
-        others = torch.where(is_zero & (zeros <= 2), self._read(self._product(own, without_zeros)), 0)
-        if _may_be(is_zero & (zeros == 2)):
-            zero = torch.where(is_zero, source, 0)
-            others = others * torch.where(zeros == 2, self._read(self._sum(zero)) - zero, 1)
-        return torch.where(is_zero, others, quotient)
+        zeros = self._read(self._sum(arrays.cast(is_zero, arrays.count_of_one(source).dtype)))
+        others = arrays.where(is_zero & (zeros <= 2), self._read(self._product(own, without_zeros)), 0)
+        if arrays.may_be(is_zero & (zeros == 2)):
+            zero = arrays.where(is_zero, source, 0)
+            others = others * arrays.where(zeros == 2, self._read(self._sum(zero)) - zero, 1)
+        return arrays.where(is_zero, others, quotient)
+
+    def _ones(self) -> Any:
+        """What a product starts from that does not include the element."""
+        return self.arrays.zeros(self.shape, self.arrays.wide(self.input)) + 1
 
     def _product(self, start: Any, values: Any) -> Any:
         return self.moves.scatter(self.move, Combine("mul", True, "last"), start, self.indices, values, self.mask)
-
-
-def _wide(array: Any) -> Any:
-    """The array with at least the range of float32, in which products of half-precision numbers are finite."""
-    return array.to(torch.float32) if array.dtype in (torch.float16, torch.bfloat16) else array
-
-
-def _may_be(condition: Any) -> bool:
-    """Whether a condition may hold somewhere."""
-    return not _is_read() or condition.is_meta or bool(condition.any())
-
-
-def _is_read() -> bool:
-    """Whether values can be read: in a graph and in a transform they cannot."""
-    return not (torch._C._len_torch_dispatch_stack() or torch._C._are_functorch_transforms_active())
-
-
-def _is_same(a: Any, b: Any) -> Any:
-    """Whether two values are equal, or both are NaN."""
-    return (a == b) | ((a != a) & (b != b))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gatherscatter._torch import torch
-from gatherscatter._torch.moves import (
+from gatherscatter._moves.geometry import (
     Combine,
     Move,
     Shape,
@@ -15,7 +14,6 @@ from gatherscatter._torch.moves import (
     check_scatter,
     gather_shape,
     index_shape,
-    like,
     numel,
     without_dimensions,
 )
@@ -27,32 +25,43 @@ Dim = int | None
 
 
 def batched_gather(
-    run: Run, size: int, move: Move, input: Any, indices: Sequence[Any], mask: Any, fill: Any, dims: tuple[Any, ...]
+    arrays: Any,
+    run: Run,
+    size: int,
+    move: Move,
+    input: Any,
+    indices: Sequence[Any],
+    mask: Any,
+    fill: Any,
+    dims: tuple[Any, ...],
 ) -> tuple[Any, int]:
     """Run a gather whose tensors have a batch axis at `dims` (input, indices, mask, fill), or None. Returns its own."""
     at_input, at_indices, at_mask, at_fill = dims
     shape, shapes = _own(input, at_input), [_own(index, at) for index, at in zip(indices, at_indices, strict=True)]
-    members = [_member(index, at) for index, at in zip(indices, at_indices, strict=True)]
-    check_gather(move, _member(input, at_input), members, _member(mask, at_mask), _member(fill, at_fill))
+    members = [_member(arrays, index, at) for index, at in zip(indices, at_indices, strict=True)]
+    check_gather(
+        move, _member(arrays, input, at_input), members, _member(arrays, mask, at_mask), _member(arrays, fill, at_fill)
+    )
     if without_dimensions(move, shape):
-        flat = [None if t is None else t.unsqueeze(-1) for t in (input, indices[0])]
-        result, at = batched_gather(run, size, move._replace(axis=0), flat[0], flat[1:], mask, fill, dims)
-        return result.movedim(at, 0).squeeze(-1), 0
+        flat = [array[..., None] for array in (input, indices[0])]
+        result, at = batched_gather(arrays, run, size, move._replace(axis=0), flat[0], flat[1:], mask, fill, dims)
+        return arrays.to_front(result, at).squeeze(-1), 0
     rank = len(index_shape(move, shape, shapes))
-    mask, fill = _front(mask, at_mask, rank), _front(fill, at_fill, rank)
+    mask, fill = _front(arrays, mask, at_mask, rank), _front(arrays, fill, at_fill, rank)
     has_batch = any(at is not None for at in (*at_indices, at_mask, at_fill))
     if move.planner == "take_axis" and move.batch_dims == 0 and not (has_batch and at_input is not None):
         # Only one side has the batch axis, so that it is an axis of slices or one more axis of the index.
         if not has_batch:
-            input, move = _with_axis(move, _lead(input, at_input, size))
+            input, move = _with_axis(move, _lead(arrays, input, at_input, size))
             return run(move, input, indices, mask, fill), 0
         at = 0 if move.axis is None else axis_in(move, len(shape))
-        return run(move, input, [_lead(indices[0], at_indices[0], size)], mask, fill), at
-    input, move, indices = _led(move, input, at_input, indices, at_indices, rank, size)
+        return run(move, input, [_lead(arrays, indices[0], at_indices[0], size)], mask, fill), at
+    input, move, indices = _led(arrays, move, input, at_input, indices, at_indices, rank, size)
     return run(move, input, indices, mask, fill), 0
 
 
 def batched_scatter(
+    arrays: Any,
     run: Run,
     size: int,
     move: Move,
@@ -66,27 +75,28 @@ def batched_scatter(
     """Run a scatter whose tensors have a batch axis at `dims` (input, indices, source, mask), or None."""
     at_input, at_indices, at_source, at_mask = dims
     shape, shapes = _own(input, at_input), [_own(index, at) for index, at in zip(indices, at_indices, strict=True)]
-    members = [_member(index, at) for index, at in zip(indices, at_indices, strict=True)]
-    own_source, own_mask = _member(source, at_source), _member(mask, at_mask)
-    check_scatter(move, combine, _member(input, at_input), members, own_source, own_mask)
+    members = [_member(arrays, index, at) for index, at in zip(indices, at_indices, strict=True)]
+    own_source, own_mask = _member(arrays, source, at_source), _member(arrays, mask, at_mask)
+    check_scatter(move, combine, _member(arrays, input, at_input), members, own_source, own_mask)
     if without_dimensions(move, shape):
-        input, indices = input.unsqueeze(-1), [indices[0].unsqueeze(-1)]
+        input, indices = input[..., None], [indices[0][..., None]]
         result, _ = batched_scatter(
-            run, size, move._replace(axis=0), combine, input, indices, source.unsqueeze(-1), mask, dims
+            arrays, run, size, move._replace(axis=0), combine, input, indices, source[..., None], mask, dims
         )
         return result.squeeze(-1), 0
     points = len(gather_shape(move, shape, shapes))
     if at_source is None and source.ndim == points and points:
-        source = source.expand(size, *source.shape)
+        source = arrays.repeat(source, (size, *source.shape))
     else:
-        source = _front(source, at_source, points)
+        source = _front(arrays, source, at_source, points)
     move, input, indices, mask = _target(
-        size, move, input, at_input, indices, at_indices, mask, at_mask, len(index_shape(move, shape, shapes))
+        arrays, size, move, input, at_input, indices, at_indices, mask, at_mask, len(index_shape(move, shape, shapes))
     )
     return run(move, combine, input, indices, source, mask).reshape(size, *shape), 0
 
 
 def batched_accumulate(
+    arrays: Any,
     run: Run,
     size: int,
     move: Move,
@@ -98,20 +108,21 @@ def batched_accumulate(
 ) -> tuple[Any, int]:
     """Run an accumulation whose tensors have a batch axis at `dims` (values, indices, mask), or None."""
     at_values, at_indices, at_mask = dims
-    values = _lead(values, at_values, size)
+    values = _lead(arrays, values, at_values, size)
     if without_dimensions(move, shape):
-        move, values, indices, shape = move._replace(axis=0), values.unsqueeze(-1), [indices[0].unsqueeze(-1)], (1,)
-        result, _ = batched_accumulate(run, size, move, values, indices, mask, shape, (0, at_indices, at_mask))
+        move, values, indices, shape = move._replace(axis=0), values[..., None], [indices[0][..., None]], (1,)
+        result, _ = batched_accumulate(arrays, run, size, move, values, indices, mask, shape, (0, at_indices, at_mask))
         return result.squeeze(-1), 0
     shapes = [_own(index, at) for index, at in zip(indices, at_indices, strict=True)]
-    target = values.new_zeros(()).expand(shape)  # without memory: only its shape is read
+    target = arrays.repeat(arrays.zeros((), values), shape)  # without memory: only its shape is read
     move, target, indices, mask = _target(
-        size, move, target, None, indices, at_indices, mask, at_mask, len(index_shape(move, shape, shapes))
+        arrays, size, move, target, None, indices, at_indices, mask, at_mask, len(index_shape(move, shape, shapes))
     )
     return run(move, values, indices, mask, tuple(target.shape)).reshape(size, *shape), 0
 
 
 def _target(
+    arrays: Any,
     size: int,
     move: Move,
     input: Any,
@@ -123,34 +134,41 @@ def _target(
     rank: int,
 ) -> tuple[Move, Any, Sequence[Any], Any]:
     """The move whose target has the batch axis first, and its tensors."""
-    mask = _front(mask, at_mask, rank)
+    mask = _front(arrays, mask, at_mask, rank)
     if (
         move.planner == "take_axis"
         and move.batch_dims == 0
         and at_mask is None
         and all(at is None for at in at_indices)
     ):
-        input, move = _with_axis(move, _lead(input, at_input, size))
+        input, move = _with_axis(move, _lead(arrays, input, at_input, size))
         return move, input, indices, mask
-    input, move, indices = _led(move, input, at_input, indices, at_indices, rank, size)
+    input, move, indices = _led(arrays, move, input, at_input, indices, at_indices, rank, size)
     return move, input, indices, mask
 
 
 def _led(
-    move: Move, input: Any, at_input: Dim, indices: Sequence[Any], at_indices: Sequence[Dim], rank: int, size: int
+    arrays: Any,
+    move: Move,
+    input: Any,
+    at_input: Dim,
+    indices: Sequence[Any],
+    at_indices: Sequence[Dim],
+    rank: int,
+    size: int,
 ) -> tuple[Any, Move, Sequence[Any]]:
     """Input and indices with the batch axis first, as one more batch axis of the move."""
-    input = _lead(input, at_input, size)
+    input = _lead(arrays, input, at_input, size)
     if move.planner == "at_points":
         if not indices:  # no axis is indexed, which only an array of coordinates can say of a batch
-            points = torch.empty((size, 0), dtype=torch.int64, device=input.device)
+            points = arrays.no_points(size, input)
             return input, move._replace(planner="coordinates", batch_dims=1), [points]
-        aligned = [_front(index, at, rank) for index, at in zip(indices, at_indices, strict=True)]
+        aligned = [_front(arrays, index, at, rank) for index, at in zip(indices, at_indices, strict=True)]
         if at_indices[0] is None:  # one index must have the batch axis
             first = indices[0]
-            aligned[0] = first.expand(size, *(1,) * (rank - first.ndim), *first.shape)
+            aligned[0] = arrays.repeat(first, (size, *(1,) * (rank - first.ndim), *first.shape))
         return input, move._replace(batch_dims=move.batch_dims + 1), aligned
-    led = [_lead(index, at, size) for index, at in zip(indices, at_indices, strict=True)]
+    led = [_lead(arrays, index, at, size) for index, at in zip(indices, at_indices, strict=True)]
     input, moved = _with_axis(move, input)
     return input, moved._replace(batch_dims=0 if move.planner == "along_axis" else move.batch_dims + 1), led
 
@@ -170,19 +188,19 @@ def _own(tensor: Any, at: Dim) -> Shape:
     return shape if at is None else shape[:at] + shape[at + 1 :]
 
 
-def _member(tensor: Any, at: Dim) -> Any:
+def _member(arrays: Any, tensor: Any, at: Dim) -> Any:
     """One member of the batch as an array, to check a call by."""
-    return None if tensor is None else like(tensor, _own(tensor, at))
+    return None if tensor is None else arrays.like(tensor, _own(tensor, at))
 
 
-def _lead(tensor: Any, at: Dim, size: int) -> Any:
+def _lead(arrays: Any, tensor: Any, at: Dim, size: int) -> Any:
     """The tensor with the batch axis first; one that has none is repeated without a copy."""
-    return tensor.expand(size, *tensor.shape) if at is None else tensor.movedim(at, 0)
+    return arrays.repeat(tensor, (size, *tensor.shape)) if at is None else arrays.to_front(tensor, at)
 
 
-def _front(tensor: Any, at: Dim, rank: int) -> Any:
+def _front(arrays: Any, tensor: Any, at: Dim, rank: int) -> Any:
     """The tensor with the batch axis in front of `rank` axes, to whose last ones its own are aligned."""
     if tensor is None or at is None:
         return tensor
-    tensor = tensor.movedim(at, 0)
+    tensor = arrays.to_front(tensor, at)
     return tensor.reshape(tensor.shape[0], *(1,) * (rank + 1 - tensor.ndim), *tensor.shape[1:])
