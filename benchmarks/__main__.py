@@ -20,6 +20,7 @@ from . import (
     files,
     gradients,
     harness,
+    jitted,
     limits,
     machine,
     memory,
@@ -68,6 +69,7 @@ def _parser() -> argparse.ArgumentParser:
         "--work", action="store_true", help="processor time of one call with 1 to 16 threads, for gathers and scatters"
     )
     parser.add_argument("--torch", action="store_true", help="calls that record gradients beside torch's own functions")
+    parser.add_argument("--jax", action="store_true", help="calls in jitted functions beside JAX's own functions")
     parser.add_argument(
         "--scale", action="store_true", help="ours alone: the cost of an element from 2^10 elements to what fits memory"
     )
@@ -209,6 +211,14 @@ def _torch(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _jax(arguments: argparse.Namespace) -> int:
+    entries = jitted.measure(arguments.only, arguments.quick)
+    print(jitted.table(entries))
+    if arguments.json:
+        report.save({"schema": 1, "machine": machine.describe(), "jitted": entries}, arguments.json)
+    return 0
+
+
 def _scale(arguments: argparse.Namespace) -> int:
     if arguments.plot:
         plot.library()
@@ -312,6 +322,8 @@ def main() -> int:
         return _decisions(arguments)
     if arguments.torch:
         return _torch(arguments)
+    if arguments.jax:
+        return _jax(arguments)
     if arguments.work:
         return _work(arguments)
     if arguments.plot:

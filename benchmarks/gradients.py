@@ -5,6 +5,7 @@ Run as a module, this file is the process that measures the peak of memory of on
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 import statistics
@@ -162,21 +163,27 @@ def measure(only: Iterable[str] | None, quick: bool) -> list[Entry]:
         if words is not None and not any(word in case.name for word in words):
             continue
         _check(case)
-        begin = time.perf_counter()
-        _run(case.theirs, case)
-        times = 1 if quick else max(1, round(SAMPLE_SECONDS / (time.perf_counter() - begin)))
-        samples: dict[str, list[float]] = {"torch": [], "gatherscatter": []}
-        for _ in range(2 if quick else ROUNDS):
-            for name, call in (("torch", case.theirs), ("gatherscatter", case.ours)):
-                begin = time.perf_counter()
-                for _ in range(times):
-                    _run(call, case)
-                samples[name].append((time.perf_counter() - begin) / times)
-        entry: Entry = {"call": case.name, **{name: statistics.median(taken) for name, taken in samples.items()}}
+        runs = [functools.partial(_run, call, case) for call in (case.theirs, case.ours)]
+        entry = interleaved(case.name, "torch", *runs, quick)
         if case.is_large:
-            entry["peak_bytes"] = {name: _peak(place, name, quick) for name in samples}
+            entry["peak_bytes"] = {name: _peak(place, name, quick) for name in ("torch", "gatherscatter")}
         entries.append(entry)
     return entries
+
+
+def interleaved(name: str, peer: str, theirs: Callable[[], Any], ours: Callable[[], Any], quick: bool) -> Entry:
+    """Medians of seconds of two calls, of rounds in which they take turns. Both have run once."""
+    begin = time.perf_counter()
+    theirs()
+    times = 1 if quick else max(1, round(SAMPLE_SECONDS / (time.perf_counter() - begin)))
+    samples: dict[str, list[float]] = {peer: [], "gatherscatter": []}
+    for _ in range(2 if quick else ROUNDS):
+        for who, call in ((peer, theirs), ("gatherscatter", ours)):
+            begin = time.perf_counter()
+            for _ in range(times):
+                call()
+            samples[who].append((time.perf_counter() - begin) / times)
+    return {"call": name, **{who: statistics.median(taken) for who, taken in samples.items()}}
 
 
 def table(entries: list[Entry]) -> str:

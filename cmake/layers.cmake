@@ -47,6 +47,7 @@ gs_expose(reference backends/reference)
 gs_expose(arrow arrow)
 gs_expose(table table)
 gs_expose(bindings bindings)
+gs_expose(jax jax)
 target_link_libraries(gs_headers_backend INTERFACE gs_headers_core gs_headers_host)
 target_link_libraries(gs_headers_device INTERFACE gs_headers_backend)
 

@@ -9,6 +9,7 @@ import sys as _sys
 
 from gatherscatter import compat, cuda, errors, table
 from gatherscatter import dask as dask
+from gatherscatter import jax as jax
 from gatherscatter._libraries.files import open as open
 from gatherscatter._numpy.put import place, put, put_along_axis, putmask
 from gatherscatter._numpy.repeating import repeat
@@ -29,7 +30,7 @@ from gatherscatter.errors import OutOfBoundsError
 
 _check_environment()
 
-# `open` and `dask` are public too; `import *` leaves them out, because it would replace the function and the package.
+# `open`, `dask` and `jax` are public too; `import *` leaves them out, because it would replace a function and packages.
 __all__ = [
     "OutOfBoundsError",
     "Plan",

@@ -10,6 +10,7 @@
 #include "bindings/devices/offer.h"
 #include "bindings/operators/call_object.h"
 #include "bindings/operators/callable.h"
+#include "bindings/operators/foreign_call.h"
 #include "bindings/operators/fresh_arrays.h"
 #include "bindings/operators/operators.h"
 #include "bindings/operators/plan_object.h"
@@ -98,6 +99,7 @@ PYBIND11_MODULE(_core, module) {
   gs::bind_pyarrow_gather(module);
   gs::bind_selection(module);
   gs::bind_device(module);
+  module.attr("foreign_calls") = py::capsule(&gs::foreign_calls(), gs::kForeignCallsName);
   module.def("config", &config);
   module.def("saved_tuning", &saved_tuning);
   module.def("get_num_threads", [] { return int{gs::thread_count()}; });

@@ -50,6 +50,10 @@ int limit_of_context() {
 
 ThreadCount thread_count() {
   if (const int limit = limit_of_context(); limit > 0) return limit;
+  return process_thread_count();
+}
+
+ThreadCount process_thread_count() {
   int count = process_threads.load(std::memory_order_relaxed);
   if (count == 0) count = host::info().threads;
   return count > 0 ? ThreadCount(count) : ThreadCount(host::processors);

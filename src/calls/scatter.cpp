@@ -73,7 +73,8 @@ CallResult write(CallContext& call, const Request& request, const Plan& plan, co
   Attempt attempt{plan, buffers, lock_for(backend, plan, bytes_of(to.target))};
   attempt.forbids_duplicates = request.duplicates == Duplicates::error;
   attempt.checks_first = (to.is_in_place && !is_deferred) || attempt.forbids_duplicates || has_no_points;
-  attempt.is_repeatable = !to.is_in_place || request.combine.reduce == Reduce::set;
+  const bool starts_again = to.base != nullptr && !to.is_in_place;
+  attempt.is_repeatable = starts_again || request.combine.reduce == Reduce::set;
   if (backend.is_asynchronous() && plan.can_fail() && !is_deferred) call.about_to_wait(kBoundsRaise);
   if (backend.is_asynchronous() && attempt.forbids_duplicates) call.about_to_wait("duplicates='error'");
   CallResult written;
@@ -127,6 +128,12 @@ CallResult run_scatter(CallContext& call, const Request& request, const Plan* pl
   const Destination to{&views.input, target, false};
   if (planned == nullptr) return write_to(call, request, views, to);
   return write(call, request, *planned, buffers_of(request, views, views.source->data, result), to);
+}
+
+CallResult run_scatter_onto(CallContext& call, const Request& request, const Plan& plan, const Views& views,
+                            std::byte* target) {
+  const ArrayView own = contiguous_view(target, views.input.extent, views.input.item);
+  return write(call, request, plan, buffers_of(request, views, views.source->data, target), {nullptr, own, false});
 }
 
 CallResult run_scatter_into(CallContext& call, const Request& request, const Views& views) {

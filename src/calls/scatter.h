@@ -12,6 +12,11 @@ namespace gs {
 CallResult run_scatter(CallContext& call, const Request& request, const Plan* planned, const Views& views,
                        std::byte* result);
 
+// Scatters into `target`, which holds the values of the input already and which the caller discards unless the call
+// ends with Ending::done. `plan`: the plan for these views.
+CallResult run_scatter_onto(CallContext& call, const Request& request, const Plan& plan, const Views& views,
+                            std::byte* target);
+
 // Scatters into `views.out`, after copying the input to it unless both are one array. All indices are checked before
 // the first write, unless their check is deferred. If `out` overlaps an argument, the result is as if the argument had
 // been copied first.

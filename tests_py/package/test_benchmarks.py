@@ -254,6 +254,15 @@ def test_gradients_are_measured_beside_torch(tmp_path):
     assert len(peaks) == 5 and all(peak.keys() == {"torch", "gatherscatter"} for peak in peaks)
 
 
+@needs_suite
+def test_jitted_calls_are_measured_beside_jax(tmp_path):
+    pytest.importorskip("jax", reason="jax is not installed")
+    done = _suite("--jax", "--quick", "--json", tmp_path / "j.json")
+    entries = json.loads((tmp_path / "j.json").read_text())["jitted"]
+    assert len(entries) == 9 and all(entry["JAX"] > 0 and entry["gatherscatter"] > 0 for entry in entries)
+    assert all(entry["call"] in done.stdout for entry in entries)
+
+
 def test_growth_of_work_is_the_processor_time_of_sixteen_threads_over_one(suite):
     from benchmarks import work
 

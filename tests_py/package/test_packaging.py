@@ -82,7 +82,10 @@ LAYERS = {
     "_table": {"_libraries", "_ops", "_settings"},
     "table": {"_table", "_ops"},
     "cuda": {"_libraries"},
-    "_torch": {"_libraries", "_values", "_ops", "_numpy", "_settings"},
+    "_moves": set(),
+    "_torch": {"_libraries", "_moves", "_values", "_ops", "_numpy", "_settings"},
+    "_xla": {"_libraries", "_moves", "_jax"},
+    "jax": {"_libraries", "_values", "_ops", "_numpy"},
     "_dask": {"_libraries", "_values", "_ops", "_numpy", "_settings", "_table", "table"},
     "compat": {"_libraries", "_values", "_ops", "_settings", "_table"},
     "errors": set(),
@@ -111,5 +114,5 @@ def test_operators_have_a_runnable_example():
 def test_a_star_import_keeps_what_python_and_others_call_so():
     names = {}
     exec("from gatherscatter import *", names)
-    assert "open" not in names and "dask" not in names
-    assert gs.open.__module__ == "gatherscatter" and inspect.ismodule(gs.dask)
+    assert not {"open", "dask", "jax"} & set(names)
+    assert gs.open.__module__ == "gatherscatter" and inspect.ismodule(gs.dask) and inspect.ismodule(gs.jax)

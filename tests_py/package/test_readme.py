@@ -117,6 +117,7 @@ def modules():
 @pytest.mark.parametrize("name", modules())
 def test_docstring_examples(name):
     needed = "torch" if name.startswith(("gatherscatter._torch", "gatherscatter.torch")) else NEEDED_BY.get(name)
+    needed = "jax" if name.startswith("gatherscatter._xla") else needed
     if needed:
         pytest.importorskip(needed, reason=f"{needed} is not installed")
     module = importlib.import_module(name)

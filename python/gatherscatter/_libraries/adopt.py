@@ -99,10 +99,15 @@ def has_values(array: Any) -> bool:
 def must_have_values(op: str, role: str, array: Any) -> None:
     """Raise an error for an argument without values before its attributes are read: a nested tensor has no shape.
 
-    A tensor whose operations torch records passes: it has shape and dtype.
+    An argument that is recorded passes: it has shape and dtype.
     """
-    if type(array) is not np.ndarray and not has_values(array) and not of_torch.is_recorded(array):
+    if type(array) is not np.ndarray and not has_values(array) and not is_recorded(array):
         adopt(op, role, array)
+
+
+def is_recorded(array: Any) -> bool:
+    """Whether an argument has a shape and a dtype, but no values yet: torch or JAX records what is done with it."""
+    return of_torch.is_recorded(array) or of_jax.is_tracer(array)
 
 
 def is_container(obj: Any) -> bool:

@@ -12,7 +12,7 @@ from gatherscatter._libraries.device_adapter import DeviceAdapter
 from gatherscatter._libraries.of_dlpack import import_on_stream
 from gatherscatter._libraries.recognise import no_array
 
-__all__ = ["adopt", "borrowable", "is_tracer"]
+__all__ = ["adopt", "borrowable", "is_array", "is_tracer", "refuse_tracer"]
 
 
 def is_tracer(obj: Any) -> bool:
@@ -21,16 +21,34 @@ def is_tracer(obj: Any) -> bool:
     return jax is not None and isinstance(obj, jax.core.Tracer)
 
 
+def refuse_tracer(op: str, role: str, obj: Any) -> None:
+    """Raise an error for a tracer where values would have to be read."""
+    if is_tracer(obj):
+        raise TypeError(
+            f"{op}: {role} is a JAX tracer (inside jit, grad or vmap), whose values this call would have to read; make "
+            "the call outside, or use an operator whose result has a shape that does not depend on values"
+        )
+
+
+def is_array(obj: Any) -> bool:
+    """Whether an object is an array of JAX or a tracer of one."""
+    jax = sys.modules.get("jax")
+    return jax is not None and isinstance(obj, jax.Array)
+
+
 def adopt(op: str, role: str, obj: Any) -> tuple[Any, Callable[[Any], Any]]:
     """The memory of an array in host memory as a NumPy array, and the function that converts results."""
     jax = sys.modules["jax"]
-    if isinstance(obj, jax.core.Tracer) or not isinstance(obj, jax.Array):
-        raise TypeError(f"{op}: {role} is a JAX tracer (inside jit, grad or vmap); only concrete arrays have memory")
+    refuse_tracer(op, role, obj)
+    if not isinstance(obj, jax.Array):
+        raise no_array(op, role, obj)
     if role == "out":
         raise TypeError(f"{op}: cannot write to a JAX array, which is immutable")
     devices = obj.devices()
     if len(devices) != 1 or any(device.platform != "cpu" for device in devices):
-        raise TypeError(f"{op}: {role} is a JAX array on {obj.sharding}; only one CPU or GPU is supported")
+        raise TypeError(
+            f"{op}: {role} is a JAX array on {obj.sharding}; only one CPU or GPU is supported outside of jax.jit"
+        )
     if jax.dtypes.issubdtype(obj.dtype, jax.dtypes.extended):
         raise no_array(op, role, obj, "jax.random.key_data(x) gives an array of numbers")
     return np.asarray(obj), _back_like(jax, obj)

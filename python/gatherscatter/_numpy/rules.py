@@ -14,6 +14,7 @@ from gatherscatter._libraries.columns import is_column, values_of
 from gatherscatter._libraries.device_adapter import DeviceAdapter
 from gatherscatter._libraries.devices import is_on_device, truth_of
 from gatherscatter._libraries.of_dlpack import as_numpy, import_dlpack
+from gatherscatter._libraries.of_jax import refuse_tracer
 from gatherscatter._libraries.recognise import has_interface, hint, is_ndarray
 from gatherscatter._ops.keywords import Mode, Negative
 from gatherscatter._ops.operator import BOUNDS_RULES, RuleWord
@@ -138,6 +139,7 @@ def true_positions(op: str, role: str, mask: Any) -> Any:
     """Flat positions of the true elements of an array; those of an array on a GPU lie on the GPU."""
     if is_on_device(mask):
         return _core.positions(op, truth_of(op, role, mask))
+    refuse_tracer(op, role, mask)
     # The mask is copied, because NumPy counts the true elements before it lists them, and another thread may change the
     # mask in between.
     return np.flatnonzero(np.array(mask, bool))

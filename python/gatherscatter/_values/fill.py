@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter._libraries import of_dlpack, of_numpy, of_torch
-from gatherscatter._libraries.adopt import has_values, is_table
+from gatherscatter._libraries import of_dlpack, of_jax, of_numpy, of_torch
+from gatherscatter._libraries.adopt import has_values, is_recorded, is_table
 from gatherscatter._libraries.columns import is_scalar, scalar_of
 from gatherscatter._libraries.devices import is_on_device, stand_in
 from gatherscatter._libraries.numbers import Numbers
@@ -88,7 +88,9 @@ def as_fill(op: str, like: Any, fill_value: Any, what: str = "fill_value") -> An
         return fill_value  # it is read on the GPU
     if of_torch.is_live(fill_value) and of_torch.is_tensor(like) and fill_value.ndim == 0:
         return fill_value.to(like.dtype)  # its gradient is recorded, so it stays a tensor
-    has_dtype = has_values(like) or of_torch.is_recorded(like)
+    if of_jax.is_tracer(fill_value) and of_jax.is_array(like) and fill_value.ndim == 0:
+        return fill_value.astype(like.dtype)
+    has_dtype = has_values(like) or is_recorded(like)
     if is_table(like) or not has_dtype or not has_values(fill_value):
         return None if not has_dtype else fill_value  # `_core` refuses the argument with the message for it
     try:
@@ -190,9 +192,9 @@ def _represents(held: Any, wanted: Any) -> bool:
 def _in_library_of(like: Any, made: np.ndarray[Any, Any]) -> Any:
     """Convert a NumPy value to a library that uses NumPy's dtypes, such as JAX.
 
-    The value stays a NumPy array where the library would narrow it, as JAX does after x64 has been disabled.
+    The value stays a NumPy array where the library would narrow it, and for JAX, which makes a tracer of it under jit.
     """
-    if is_ndarray(like) or not hasattr(like, "__array_namespace__") or is_on_device(like):
+    if is_ndarray(like) or of_jax.is_array(like) or not hasattr(like, "__array_namespace__") or is_on_device(like):
         return made
     converted = like.__array_namespace__().asarray(made)
     return converted if converted.dtype == made.dtype else made

@@ -18,6 +18,7 @@ import numpy as np
 from gatherscatter._libraries import of_torch
 from gatherscatter._libraries.adopt import must_have_values
 from gatherscatter._libraries.devices import is_on_device
+from gatherscatter._libraries.of_jax import is_tracer
 from gatherscatter._libraries.recognise import dtype_name
 from gatherscatter._values.fill import as_fill, numbers_of
 from gatherscatter.errors import TileTypeError, TileValueError, shown
@@ -143,6 +144,8 @@ def _converted(value: Any, array: Any) -> Any:
         return value if is_same else _cast_on_device(value, array)
     if of_torch.is_tensor(array):
         return of_torch.cast_to(array, value)
+    if is_tracer(value):
+        return value.astype(array.dtype)
     if of_torch.is_tensor(value):
         name = dtype_name(value)
         if name == dtype_name(array) and (name == "bfloat16" or _NUMBER.fullmatch(name) is None):

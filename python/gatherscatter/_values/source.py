@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gatherscatter._libraries import of_torch
-from gatherscatter._libraries.adopt import has_values, is_table, must_have_values, plain_values
+from gatherscatter._libraries.adopt import has_values, is_recorded, is_table, must_have_values, plain_values
 from gatherscatter._libraries.devices import is_on_device
 from gatherscatter._libraries.of_python import LiteralArray
 from gatherscatter._libraries.recognise import has_interface
@@ -64,7 +64,7 @@ def as_source(op: str, like: Any, source: Any, what: str = "src") -> Any:
     if getattr(source, "ndim", 0):
         return source
     is_array = hasattr(like, "dtype") or hasattr(like, "__dlpack__") or has_interface(like)
-    readable = is_array and not is_table(like) and (has_values(like) or of_torch.is_recorded(like))
+    readable = is_array and not is_table(like) and (has_values(like) or is_recorded(like))
     if not readable or not has_values(source):
         return np.zeros(()) if isinstance(source, list | tuple) else source  # `_core` refuses the target or the source
     if source is None:

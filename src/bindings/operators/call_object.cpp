@@ -9,6 +9,7 @@
 
 #include "bindings/arguments/arguments.h"
 #include "bindings/arguments/big_integers.h"
+#include "bindings/arguments/jax_part.h"
 #include "bindings/arguments/torch_part.h"
 #include "bindings/devices/device_operands.h"
 #include "bindings/operators/execute.h"
@@ -66,18 +67,21 @@ py::tuple parts_of(const BoundCall& call) {
                         raw.out);
 }
 
-// Runs a call that torch has to know of: it records gradients, traces, or resolves lazy bits. Returns NotImplemented
-// for a call that is none of these, or that torch has no rule for.
-py::object run_by_torch(const BoundCall& call) {
-  static PyObject* kept = nullptr;
-  PyObject* const route = kept_part(kept, "gatherscatter._torch.route", "route");
+// Runs a call that a library has to know of, because it records gradients or traces. `route` is the function that does
+// it, which returns NotImplemented for a call that it has no rule for.
+py::object run_by(PyObject* route, const BoundCall& call) {
   return py::reinterpret_borrow<py::function>(route)(py::handle(call.holder), *parts_of(call));
 }
 
 py::object run_request(const BoundCall& call) {
   if (call.request.tile.empty() && torch_takes_part(call.operands())) {
-    py::object result = run_by_torch(call);
+    static PyObject* kept = nullptr;
+    py::object result = run_by(kept_part(kept, "gatherscatter._torch.route", "route"), call);
     if (result.ptr() != Py_NotImplemented) return result;
+  }
+  if (call.request.tile.empty() && jax_takes_part(call.operands())) {
+    static PyObject* kept = nullptr;
+    return run_by(kept_part(kept, "gatherscatter._xla.route", "route"), call);
   }
   Operands operands;
   adopt_all(call.request, call.operands(), operands);

@@ -19,12 +19,6 @@
 namespace gs {
 namespace {
 
-[[noreturn]] void raise_duplicate(const Plan& plan, const Duplicate& found) {
-  const auto position = [&](int64_t flat) { return to_string(unravel(index_position(plan, flat), plan.index_shape)); };
-  throw ShapeError("duplicate indices: positions " + position(found.first) + " and " + position(found.second) +
-                   " write to the same element, which duplicates='error' forbids");
-}
-
 // Raises the error of a call that was not completed; otherwise orders the streams of its operands behind it.
 void finish(const OperatorRequest& request, const Operands& operands, CallResult&& result) {
   switch (result.ending) {
@@ -33,7 +27,7 @@ void finish(const OperatorRequest& request, const Operands& operands, CallResult
       const py::object written = value_as_written(request, operands, *result.plan, *result.bad);
       raise_out_of_bounds(request.op, *result.plan, *result.bad, Moment::now, written);
     }
-    case Ending::duplicate: raise_duplicate(*result.plan, *result.duplicate);
+    case Ending::duplicate: throw ShapeError(duplicate_text(*result.plan, *result.duplicate));
     case Ending::interrupted: throw py::error_already_set();  // set by the poll
     case Ending::unstable: throw std::runtime_error("the index array kept changing while it was used");
   }
@@ -74,6 +68,12 @@ py::object run_planned_gather(const OperatorRequest& request, const Operands& op
 }
 
 }  // namespace
+
+std::string duplicate_text(const Plan& plan, const Duplicate& found) {
+  const auto position = [&](int64_t flat) { return to_string(unravel(index_position(plan, flat), plan.index_shape)); };
+  return "duplicate indices: positions " + position(found.first) + " and " + position(found.second) +
+         " write to the same element, which duplicates='error' forbids";
+}
 
 py::object execute_gather(const OperatorRequest& request, Operands& operands, const Plan* planned) {
   const Views views = views_of(operands);

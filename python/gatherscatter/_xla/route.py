@@ -1,0 +1,86 @@
+"""route.py: runs the calls of operators inside of transforms of JAX. The extension module calls `route` for them."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+
+from gatherscatter import _core
+from gatherscatter._libraries.adopt import adopt
+from gatherscatter._libraries.of_jax import is_tracer
+from gatherscatter._libraries.of_python import BigIntegers, LiteralArray
+from gatherscatter._moves.geometry import Combine, Move
+from gatherscatter._xla import jax, jnp
+from gatherscatter._xla.primitives import gather, scatter
+
+__all__ = ["route"]
+
+
+def route(
+    call: Any,
+    op: str,
+    planner: str,
+    input: Any,
+    index: Any,
+    axis: int | None,
+    batch_dims: int,
+    match: str,
+    bounds: str,
+    negative: str,
+    scatters: bool,
+    reduce: str | None,
+    include_self: bool,
+    duplicates: str,
+    fill: Any,
+    mask: Any,
+    source: Any,
+    out: Any,
+) -> Any:
+    """Run a call that has tracers.
+
+    All arguments after `call` are those of the call. `out` is the input for the operators that work in place.
+    """
+    if out is not None:
+        step = "gatherscatter.jax.put_along_axis returns a new array" if op == "put_along_axis" else _NEXT_STEP
+        raise TypeError(f"{op}: cannot write to a JAX array, which is immutable; {step}")
+    given = index if planner == "at_points" else () if index is None else (index,)
+    move = Move(op, planner, axis, batch_dims, match, "fill" if bounds == "drop" else bounds, negative)
+    input = _as_array(op, "input", input)
+    indices = [_as_array(op, "index", one) for one in given]
+    mask = None if mask is None else _as_array(op, "mask", mask)
+    if not scatters:
+        return gather(move, input, indices, mask, None if fill is None else _as_array(op, "fill_value", fill))
+    source = _as_array(op, "src", source)
+    if planner == "elementwise":  # a choice between two arrays, which JAX has
+        return jnp.where(mask, source, input)
+    return scatter(move, Combine(reduce, include_self, duplicates), input, indices, source, mask)
+
+
+_NEXT_STEP = "call gatherscatter.scatter without out=, which returns a new array"
+
+
+def _as_array(op: str, role: str, value: Any) -> Any:
+    """An argument of any kind as an array of JAX."""
+    if is_tracer(value) or isinstance(value, jax.Array):
+        if jax.dtypes.issubdtype(value.dtype, jax.dtypes.extended):
+            raise TypeError(f"{op}: {role} has dtype {value.dtype}; jax.random.key_data(x) gives an array of numbers")
+        if "int" in value.dtype.name and jnp.iinfo(value.dtype).bits < 8:
+            raise TypeError(f"{op}: {role} has dtype {value.dtype}; pass x.astype('int8')")
+        return value
+    adopted = value if isinstance(value, np.ndarray) else adopt(op, role, value)[0]
+    if isinstance(adopted, BigIntegers) or (isinstance(adopted, np.ndarray) and adopted.dtype == object):
+        raise TypeError(f"{op}: {role} has integers beyond 64 bits, for which JAX has no dtype")
+    array = adopted.array if isinstance(adopted, LiteralArray) else adopted
+    if isinstance(array, _core.DLPackArray):
+        array = np.from_dlpack(cast(Any, array))
+    array = np.asarray(array)
+    if array.dtype.kind not in "biufcV" or array.dtype.names is not None:
+        raise TypeError(f"{op}: {role} has dtype {array.dtype}, for which JAX has no dtype")
+    native = np.ascontiguousarray(array, array.dtype.newbyteorder("=")).reshape(array.shape)
+    made = jnp.asarray(native)
+    if role == "index" and made.dtype != native.dtype and not np.array_equal(native.astype(made.dtype), native):
+        raise TypeError(
+            f"{op}: index has values beyond {made.dtype}, to which JAX narrows {native.dtype}; set jax_enable_x64"
+        )
+    return made
