@@ -165,3 +165,24 @@ def test_the_gradients_of_small_gathers_are_those_of_large_ones(axis):
             call(leaf, 0, along - shift).square().sum().backward()
             grads.append(leaf.grad)
         assert torch.equal(*grads)
+
+
+@pytest.mark.parametrize("is_slices", [False, True])
+def test_small_sums_have_the_bytes_of_large_ones(is_slices):
+    x, generator = random(40, 7).float(), torch.Generator().manual_seed(2)
+    index = torch.randint(0, 40, (100,) if is_slices else (100, 7), generator=generator)
+    source = torch.randn(100, 7, generator=generator)
+    found = []
+    for shift in (0, 40):  # torch does not take negative indices
+        leaves = [tensor.clone().requires_grad_() for tensor in (x, source)]
+        words = {"axis": 0} if is_slices else {"dim": 0}
+        result = gs.scatter(
+            leaves[0], **words, **{"indices" if is_slices else "index": index - shift}, src=leaves[1], reduce="add"
+        )
+        (result * result).sum().backward()
+        found.append([result, leaves[0].grad, leaves[1].grad])
+        assert (type(result.grad_fn).__name__ == "_ScatterBackward") == (shift == 40)
+    assert all(map(torch.equal, *found))
+    for wrong in (index + 40, index[:0, None, None]):
+        with pytest.raises((gs.OutOfBoundsError, ValueError)):
+            gs.scatter(leaves[0], **words, **{"indices" if is_slices else "index": wrong}, src=leaves[1], reduce="add")

@@ -125,9 +125,11 @@ def route(
 
 def _small_sum(planner: str, axis: int | None, batch_dims: int, input: Any, index: Any, source: Any) -> Any:
     """The sum by torch's own function, which records it in less time; None if it has another meaning, or is large."""
-    if axis is None or batch_dims or index.numel() > _FEW or input.numel() > _SMALL or input.dtype not in _WIDE:
+    if axis is None or batch_dims or not 0 < index.numel() <= _FEW or input.numel() > _SMALL:
         return None
-    if not input.is_cpu or (index.ndim != 1 if planner == "take_axis" else index.shape != source.shape):
+    if input.dtype not in _WIDE or not input.is_cpu or not input.ndim:
+        return None
+    if index.ndim != 1 if planner == "take_axis" else index.shape != source.shape or index.ndim != input.ndim:
         return None
     add = torch.index_add if planner == "take_axis" else torch.scatter_add
     try:
