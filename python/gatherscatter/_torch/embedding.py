@@ -117,7 +117,7 @@ class Embedding(_Module):  # type: ignore[misc]  # torch's types are not read
             with torch.no_grad():
                 self.weight[self.padding_idx].fill_(0)
 
-    def plan(self, ids: Any) -> Plan:
+    def plan(self, ids: Any) -> Plan[Any]:
         """Check the geometry of a batch once, for all batches of its shape, dtype and strides.
 
         Parameters
@@ -137,7 +137,7 @@ class Embedding(_Module):  # type: ignore[misc]  # torch's types are not read
         """
         return plan(gather, self.weight, ids, axis=0, negative="out_of_bounds")
 
-    def forward(self, ids: Any, plan: Plan | None = None) -> Any:
+    def forward(self, ids: Any, plan: Plan[Any] | None = None) -> Any:
         """Read the vectors with these numbers.
 
         Parameters
