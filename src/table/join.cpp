@@ -46,10 +46,9 @@ Buffer join_items(const JoinedRows& rows, const Pieces& pieces, int64_t width) {
   const NewBuffer fresh = allocate(bytes_of_values(rows.count(), width));
   rows.for_each_part([](int64_t, int64_t) {},
                      [&](int p, int64_t start, int64_t at, int64_t length) {
+                       if (length * width == 0) return;  // a piece without bytes may have no memory
                        const std::byte* const source = pieces[p].array->first.data + (pieces[p].offset + start) * width;
-                       if (length > 0) {  // an empty piece may have no memory
-                         std::memcpy(fresh.data + at * width, source, static_cast<std::size_t>(length * width));
-                       }
+                       std::memcpy(fresh.data + at * width, source, static_cast<std::size_t>(length * width));
                      });
   return fresh.buffer;
 }

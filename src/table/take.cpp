@@ -234,7 +234,7 @@ Buffer RowTaker::items_or_zeros(const SmallVector<const std::byte*, 2>& base, co
 
 Buffer RowTaker::fixed(const Pieces& pieces, int64_t width, const Picks& picks) const {
   SmallVector<const std::byte*, 2> base;
-  for (const Piece& piece : pieces) base.push_back(piece.array->first.data + piece.offset * width);
+  for (const Piece& piece : pieces) base.push_back(first_item(piece, width));
   return items(base, pieces, width, picks);
 }
 
@@ -266,7 +266,7 @@ void RowTaker::fixed_list(const Type& type, const Pieces& pieces, const Picks& p
   }
   if (plain) {  // a row is copied as one long item
     SmallVector<const std::byte*, 2> base;
-    for (const Piece& piece : children) base.push_back(piece.array->first.data + piece.offset * child_type.width);
+    for (const Piece& piece : children) base.push_back(first_item(piece, child_type.width));
     Array child;
     child.length = checked_mul(picks.count, size);
     child.first = items(base, pieces, size * child_type.width, picks);

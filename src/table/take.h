@@ -79,6 +79,13 @@ void overlay_items(const ColumnKernels& kernels, const Overlay& overlay, const S
 int64_t overlay_bits(const ColumnKernels& kernels, const Overlay& overlay, const SmallVector<BitSource, 2>& sources,
                      int64_t begin, int64_t end, uint64_t* words);
 
+// The address of the first item of a piece, whose items have `width` bytes; null where an array without rows has an
+// offset and no memory.
+inline const std::byte* first_item(const Piece& piece, int64_t width) {
+  const std::byte* const items = piece.array->first.data;
+  return items == nullptr ? nullptr : items + piece.offset * width;
+}
+
 // The rows of a piece in child `i` of a structure or a sparse union.
 Piece field_of(const Piece& piece, std::size_t i);
 

@@ -249,7 +249,7 @@ void RowTaker::list(const Type& type, const Pieces& pieces, const Picks& picks, 
   for (const Piece& piece : pieces) {
     const Array& child = piece.array->children[0];
     children.push_back({&child, child.offset, child.length});
-    sources.push_back(child.first.data + child.offset * child_type.width);
+    sources.push_back(first_item(children.back(), child_type.width));
     plain = plain && child.validity.data == nullptr;
   }
   if (plain) {  // a list of fixed-size items is copied like a string with characters of that size
