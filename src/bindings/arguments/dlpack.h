@@ -8,9 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "bindings/arguments/dlpack_abi.h"
+#include "bindings/arguments/dlpack_view.h"
 #include "bindings/arguments/torch_memory.h"
-#include "core/array_view.h"
 
 namespace gs {
 struct ElementType;  // from_python.h
@@ -20,20 +19,6 @@ namespace gs::dlpack {
 
 namespace py = pybind11;
 
-// The largest rank that is accepted from a producer. check_dimensions throws ExchangeError for a larger one; `what`
-// names the interface in the message.
-inline constexpr int kMaxDimensions = 64;
-void check_dimensions(const char* what, int64_t rank);
-
-// Validates the header that a producer gives, before an address is computed from it. Throws ExchangeError or
-// DTypeError.
-ArrayView checked_view(const Tensor& tensor, bool subbyte_padded);
-
-std::string dtype_name(DataType dtype);  // "float32", "bfloat16", ..
-
-inline constexpr bool is_host(Device device) {
-  return device.type == kCpu || device.type == kCudaHost || device.type == kCudaManaged;
-}
 inline constexpr uintptr_t kLegacyStream = 1;  // CUDA's legacy default stream, as a handle that needs no context
 
 // Memory on a GPU. It is released in stream order, after the work of all consumers.
