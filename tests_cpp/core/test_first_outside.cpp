@@ -1,5 +1,6 @@
 // test_first_outside.cpp: the search for the lowest bad index.
 #include <cstring>
+#include <random>
 #include <vector>
 
 #include "catch.h"
@@ -137,4 +138,74 @@ TEST_CASE("strided and broadcast index spaces keep their flat positions", "[firs
   REQUIRE(bad->flat == 4);
   REQUIRE(bad->count == 4);
   REQUIRE(unravel(bad->flat, plan.index_shape) == Dims{1, 0});
+}
+
+TEST_CASE("index spaces of any strides, masks and ranges give what a loop gives", "[first_outside]") {
+  std::mt19937 random(5);
+  const auto from = [&](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  };
+  int some_bad = 0;
+  for (int round = 0; round < 200; ++round) {
+    Dims shape;
+    for (int64_t rank = from(0, 3); rank > 0; --rank) shape.push_back(from(1, 6));
+    if (round % 8 == 0) shape.push_back(from(1020, 2060));  // longer than a block of the scan
+    const auto rank = shape.size();
+    const int arrays = static_cast<int>(from(1, 2));
+    Plan plan;
+    plan.rule = {Bounds::raise, from(0, 1) == 0 ? Negative::from_end : Negative::out_of_bounds};
+    plan.masked = from(0, 1) == 0;
+    plan.index_space = Space(shape, kIndex + arrays);
+    // Memory with a bad index at every place that no point has.
+    std::vector<std::vector<int16_t>> index;
+    Buffers buffers;
+    for (int a = 0; a < arrays; ++a) {
+      Dims stride = contiguous_strides(shape, 2 * from(1, 2));
+      if (rank > 0 && from(0, 2) == 0) stride[static_cast<int>(from(0, rank - 1))] = 0;
+      int64_t last = 0;
+      for (int axis = 0; axis < rank; ++axis) last += (shape[axis] - 1) * stride[axis];
+      index.emplace_back(static_cast<std::size_t>(last / 2 + 1), int16_t{999});
+      for (int64_t flat = 0; flat < plan.index_space.count(); ++flat) {
+        const Dims at = unravel(flat, shape);
+        int64_t place = 0;
+        for (int axis = 0; axis < rank; ++axis) place += at[axis] * stride[axis];
+        index.back()[static_cast<std::size_t>(place / 2)] = static_cast<int16_t>(from(0, 300) == 0 ? 100 : from(-1, 9));
+      }
+      for (int axis = 0; axis < rank; ++axis) plan.index_space.stride(kIndex + a, axis) = stride[axis];
+      plan.index.push_back({IndexType::i16, a, 10, 1});
+    }
+    for (const auto& array : index) buffers.index.push_back(reinterpret_cast<const std::byte*>(array.data()));
+    std::vector<std::byte> mask(static_cast<std::size_t>(plan.index_space.count()));
+    for (std::byte& byte : mask) byte = std::byte{from(0, 3) > 0};
+    const Dims mask_stride = contiguous_strides(shape, 1);
+    for (int axis = 0; axis < rank; ++axis) plan.index_space.stride(kMask, axis) = mask_stride[axis];
+    if (plan.masked) buffers.mask = mask.data();
+
+    const int64_t begin = from(0, plan.index_space.count() - 1);
+    const int64_t end = from(begin, plan.index_space.count());
+    std::optional<BadIndex> expected;
+    for (int64_t flat = begin; flat < end; ++flat) {
+      if (plan.masked && mask[static_cast<std::size_t>(flat)] == std::byte{0}) continue;
+      const Dims at = unravel(flat, shape);
+      for (int a = 0; a < arrays; ++a) {
+        int64_t place = 0;
+        for (int axis = 0; axis < rank; ++axis) place += at[axis] * plan.index_space.stride(kIndex + a, axis);
+        const int16_t value = index[static_cast<std::size_t>(a)][static_cast<std::size_t>(place / 2)];
+        if (resolve(value, 10, plan.rule) != kNowhere) continue;
+        if (!expected) expected = BadIndex{flat, 0, 10, a, IndexType::i16, static_cast<uint64_t>(value)};
+        ++expected->count;
+        break;
+      }
+    }
+    const std::optional<BadIndex> found = first_outside(plan, buffers, begin, end);
+    REQUIRE(found.has_value() == expected.has_value());
+    REQUIRE(any_outside(plan, buffers, begin, end) == expected.has_value());
+    if (!expected) continue;
+    ++some_bad;
+    REQUIRE(found->flat == expected->flat);
+    REQUIRE(found->count == expected->count);
+    REQUIRE(found->axis == expected->axis);
+    REQUIRE(found->bits == expected->bits);
+  }
+  REQUIRE(some_bad > 40);
 }

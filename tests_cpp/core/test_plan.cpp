@@ -123,6 +123,14 @@ TEST_CASE("the kind names the innermost loop", "[plan]") {
   several.finish();
   REQUIRE(several.kind == PlanKind::strided);
 
+  for (const int64_t stride : {0, 1, 2}) {
+    Plan masked = plan_of({7}, {4}, {0}, {8}, 4);
+    masked.masked = true;
+    masked.space.stride(kMask, 0) = stride;
+    masked.finish();
+    REQUIRE(masked.kind == (stride == 1 ? PlanKind::elements : PlanKind::strided));
+  }
+
   Plan copy = plan_of({7}, {4}, {8}, {0}, 4);
   copy.index.clear();
   copy.finish();
@@ -133,4 +141,81 @@ TEST_CASE("unravel counts in C order", "[plan]") {
   REQUIRE(unravel(0, {}) == Dims{});
   REQUIRE(unravel(23, {2, 3, 4}) == Dims{1, 2, 3});
   REQUIRE(unravel(4, {2, 3, 4}) == Dims{0, 1, 0});
+}
+
+TEST_CASE("a plan counts its bytes, and the items of a unit", "[plan]") {
+  Plan rows = plan_of({5, 25}, {100, 4}, {0, 4}, {8, 0}, 4);
+  rows.finish();
+  REQUIRE(rows.bytes_moved() == 500);
+  REQUIRE(rows.unit_items() == 25);
+  rows.item = rows.unit = 0;  // items without bytes, such as empty strings
+  REQUIRE(rows.unit_items() == 1);
+}
+
+TEST_CASE("a plan is one to one without an index and without an axis that repeats", "[plan]") {
+  Plan copy = plan_of({3, 7}, {28, 4}, {4, 12}, {0, 0}, 4);
+  REQUIRE_FALSE(copy.is_one_to_one());
+  copy.index.clear();
+  REQUIRE(copy.is_one_to_one());
+  Plan repeats = plan_of({3, 7}, {28, 4}, {4, 0}, {0, 0}, 4);
+  repeats.index.clear();
+  REQUIRE_FALSE(repeats.is_one_to_one());
+}
+
+TEST_CASE("a part and the opposite order address the same points", "[plan]") {
+  Plan plan = plan_of({3, 7}, {56, 8}, {400, 0}, {56, 8}, 4);
+  plan.masked = true;
+  plan.space.stride(kMask, 0) = 7;
+  plan.space.stride(kMask, 1) = 1;
+  plan.space.stride(kFill, 0) = 4;
+  std::byte memory[5][2000];
+  Buffers buffers;
+  buffers.dense = memory[kDense];
+  buffers.indexed = memory[kIndexed];
+  buffers.mask = memory[kMask];
+  buffers.fill = memory[kFill];
+  buffers.index.push_back(memory[kIndex]);
+  const auto address = [](const Plan& of, const Buffers& at, int operand, const Dims& c) {
+    const std::byte* begin[] = {at.dense, at.indexed, at.mask, at.fill, at.index[0]};
+    return begin[operand] + c[0] * of.space.stride(operand, 0) + c[1] * of.space.stride(operand, 1);
+  };
+  Buffers of_part = buffers;
+  Buffers of_turned = buffers;
+  const Plan part = sliced(plan, of_part, 1, 2, 6);
+  const Plan turned = reversed(plan, of_turned);
+  REQUIRE(part.space.extents() == Dims{3, 4});
+  REQUIRE(turned.space.extents() == plan.space.extents());
+  for (int operand = kDense; operand <= kIndex; ++operand) {
+    for (int64_t i = 0; i < 3; ++i) {
+      for (int64_t j = 0; j < 7; ++j) {
+        const std::byte* const place = address(plan, buffers, operand, {i, j});
+        REQUIRE(address(turned, of_turned, operand, {2 - i, 6 - j}) == place);
+        if (j >= 2 && j < 6) REQUIRE(address(part, of_part, operand, {i, j - 2}) == place);
+      }
+    }
+  }
+  Buffers alone;  // operands that a plan does not have stay null
+  alone.index.push_back(memory[kIndex]);
+  sliced(plan, alone, 0, 1, 2);
+  REQUIRE(alone.mask == nullptr);
+  REQUIRE(alone.fill == nullptr);
+}
+
+TEST_CASE("the span covers every item of the indexed side", "[plan]") {
+  Plan plan = plan_of({3, 7}, {28, 4}, {-40, 4}, {0, 8}, 4);
+  plan.index[0] = {IndexType::i64, 0, 10, 100};
+  const Span span = indexed_span(plan);
+  REQUIRE(span.low == -80);
+  REQUIRE(span.high == 6 * 4 + 9 * 100 + 4);
+}
+
+TEST_CASE("a position of the result names the position of its index", "[plan]") {
+  Plan plan;
+  plan.result_shape = {2, 3, 4};
+  plan.index_shape = {2, 4};
+  plan.index_axes = {0, 2};
+  for (int64_t flat = 0; flat < 24; ++flat) {
+    const Dims at = unravel(flat, plan.result_shape);
+    REQUIRE(index_position(plan, flat) == at[0] * 4 + at[2]);
+  }
 }

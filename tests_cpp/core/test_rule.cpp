@@ -88,3 +88,27 @@ TEST_CASE("only fill answers a position outside", "[rule]") {
     REQUIRE_FALSE(Rule{bounds, Negative::from_end}.fills());
   }
 }
+
+TEST_CASE("a type may miss an axis if one of its values has no position", "[rule]") {
+  const auto check = [](auto zero, IndexType type, int64_t extent, Negative negative) {
+    using Index = decltype(zero);
+    bool misses = false;
+    for (int64_t value = std::numeric_limits<Index>::min(); value <= std::numeric_limits<Index>::max(); ++value) {
+      misses = misses || resolve(static_cast<Index>(value), extent, {Bounds::raise, negative}) == kNowhere;
+    }
+    INFO(index_name(type) << " extent " << extent);
+    REQUIRE(may_miss(type, extent, negative) == misses);
+  };
+  for (const Negative negative : kNegatives) {
+    for (const int64_t extent : {0, 1, 127, 128, 129, 255, 256, 257}) {
+      check(int8_t{}, IndexType::i8, extent, negative);
+      check(uint8_t{}, IndexType::u8, extent, negative);
+    }
+    for (const int64_t extent : {32767, 32768, 32769, 65535, 65536, 65537}) {
+      check(int16_t{}, IndexType::i16, extent, negative);
+      check(uint16_t{}, IndexType::u16, extent, negative);
+    }
+    REQUIRE(may_miss(IndexType::i64, INT64_MAX, negative));
+    REQUIRE(may_miss(IndexType::u64, INT64_MAX, negative));
+  }
+}
