@@ -144,7 +144,7 @@ def test_every_setting_that_the_documents_name_is_known():
     from gatherscatter._settings import environment
 
     root = Path(__file__).resolve().parents[2]
-    texts = [root / "README.md", *(root / "docs").glob("*.md")]
+    texts = [root / "README.md", *(root / "docs").rglob("*.md")]
     named = {name for text in texts for name in re.findall(r"`(GS_[A-Z0-9_]+)", text.read_text())}
     others = {"GS_CUDA", "GS_CUDA_ARCHITECTURES", "GS_NUM_THREAD"}
     assert {name for name in named - others if not name.startswith("GS_PTX_")} == {*environment.SETTINGS}

@@ -10,7 +10,8 @@ import pytest
 import gatherscatter
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(path for path in DOCS.rglob("*.md") if DOCS / "_build" not in path.parents)]
 BLOCK = re.compile(r"^```(pycon|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)")
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -24,6 +25,11 @@ class Checker(doctest.OutputChecker):
     def check_output(self, want, got, optionflags):
         want, got = (re.sub(r"\bkernel (baseline|v3|v4)\b", "kernel <isa>", text) for text in (want, got))
         return super().check_output(want, got, optionflags)
+
+
+def title(value):
+    """The name of a page, or of a library, in the ids of tests."""
+    return str(value.relative_to(ROOT)) if isinstance(value, Path) else value
 
 
 def blocks(page):
@@ -56,7 +62,7 @@ def run(page, wanted):
     return count
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=title)
 def test_examples(page):
     assert run(page, "") == sum(library_of(code) == "" for _, code, _ in blocks(page))
 
@@ -69,7 +75,7 @@ def test_examples(page):
         for name in OPTIONAL
         if any(library_of(code) == name for _, code, _ in blocks(page))
     ],
-    ids=lambda value: value if isinstance(value, str) else value.name,
+    ids=title,
 )
 def test_examples_of_a_library(page, library):
     pytest.importorskip(library, reason=f"{library} is not installed")
@@ -77,8 +83,18 @@ def test_examples_of_a_library(page, library):
 
 
 def test_there_are_examples():
-    assert len(blocks(PAGES[0])) >= 4
+    assert blocks(PAGES[0]) and sum(len(blocks(page)) for page in PAGES) >= 150
     assert any(blocks(page) for page in PAGES if page.name == "design.md")
+
+
+def test_ten_recipes_for_each_kind_of_user():
+    """Every recipe has a block, and every block of the page is run by `test_examples` or with its library."""
+    sections = re.split(r"^## ", (DOCS / "recipes.md").read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    assert len(sections) == 4
+    for section in sections:
+        recipes = re.split(r"^### ", section, flags=re.MULTILINE)[1:]
+        assert len(recipes) == 10, section.partition("\n")[0]
+        assert all(len(BLOCK.findall(recipe)) == 1 for recipe in recipes)
 
 
 def heading_anchor(heading):
@@ -86,7 +102,7 @@ def heading_anchor(heading):
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=title)
 def test_links_lead_somewhere(page):
     for path, anchor in LINK.findall(page.read_text(encoding="utf-8")):
         target = (page.parent / path).resolve() if path else page
