@@ -42,7 +42,9 @@ def test_a_list_is_not_written_to():
         gs.scatter(values, 0, [1], 9, out=values)
 
 
-@pytest.mark.parametrize("values", [[[1], [2, 3]], [None, 1], [object()], [[1, [2]]]], ids=str)
+@pytest.mark.parametrize(
+    "values", [[[1], [2, 3]], [None, 1], [object()], [[1, [2]]]], ids=["ragged", "none", "object", "deeper"]
+)
 @pytest.mark.parametrize(
     "call",
     [
