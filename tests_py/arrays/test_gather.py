@@ -82,7 +82,6 @@ def test_the_keyword_decides_before_the_types():
         ((X,), {"index": INDEX}),
         ((X,), {"indices": INDEX}),
         ((X, 0, INDEX), {"axis": 0}),
-        ((X, 0), {"axis": 0}),  # an integer as second argument is a dim; an integer index is given as indices=0
         ((X,), {"dim": 0, "axis": 0, "index": INDEX}),
         ((X,), {"dim": 0, "index": INDEX, "batch_dims": 1}),
         ((X, INDEX), {"axis": 0, "indices": INDEX}),

@@ -362,7 +362,7 @@ def test_batch_dims_is_an_integer(call, batch_dims):
         call(X, np.zeros((2, 1), int), batch_dims)
 
 
-@pytest.mark.parametrize("x", [[1.0], None, "abc", np.array([None])], ids=repr)
+@pytest.mark.parametrize("x", [None, "abc", np.array([None])], ids=repr)
 def test_an_array_is_expected(x):
     with pytest.raises(TypeError):
         gs.gather_nd(x, [[0]])

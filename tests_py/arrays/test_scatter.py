@@ -404,7 +404,7 @@ def test_a_dim_is_an_integer(dim):
 @pytest.mark.parametrize("dim", [[0], np.array(0), np.array(0.0), np.array(True)], ids=repr)
 def test_an_array_in_second_place_is_no_dim(dim):
     """It is the indices of the slices form, whose fourth argument is an axis."""
-    with pytest.raises(TypeError, match="scatter: axis"):
+    with pytest.raises(TypeError, match=r"scatter: the second argument .* is the indices of slices, and the axis is"):
         gs.scatter(X, dim, INDEX, SRC)
 
 
@@ -414,7 +414,7 @@ def test_an_index_is_of_integers(index):
         gs.scatter(X, 0, index, SRC)
 
 
-@pytest.mark.parametrize("x", [[1.0, 2.0], None, "abc", 5, np.array([None, 1])], ids=repr)
+@pytest.mark.parametrize("x", [None, "abc", 5, np.array([None, 1])], ids=repr)
 def test_an_array_is_expected(x):
     with pytest.raises(TypeError):
         gs.scatter(x, 0, [0], np.zeros(1))

@@ -115,25 +115,28 @@ def test_calls_in_the_middle_of_a_call_do_not_change_its_geometry():
 
 def test_a_target_that_loses_its_memory_in_the_middle_of_a_call_is_not_written():
     torch = pytest.importorskip("torch")
-    target, source, index = torch.zeros(4096), torch.ones(4), torch.arange(4)
+    # The lazy bit of complex numbers is asked for by a method of Python, of which a mode hears.
+    target, source, index = torch.zeros(4096, dtype=torch.cfloat), torch.ones(4, dtype=torch.cfloat), torch.arange(4)
     gs.put(target, index, source)
     mode = _during(source, lambda: target.untyped_storage().resize_(0))
-    with mode, pytest.raises(BufferError, match="a storage of 0 bytes"):
+    with mode, pytest.raises((BufferError, TypeError), match="a storage of 0 bytes|without memory"):
         gs.put(target, index, source)
     assert mode.done
 
 
 def test_a_source_that_shrinks_in_the_middle_of_a_call_is_read_as_it_is_then():
     torch = pytest.importorskip("torch")
-    table, out, index = torch.arange(4000.0), torch.zeros(4000), torch.arange(4000)
+    table, out, index = torch.zeros(4000, dtype=torch.cfloat), torch.zeros(4000, dtype=torch.cfloat), torch.arange(4000)
     gs.take(table, index, 0, out=out)
 
     def act():
         with torch._C.DisableTorchFunction():
-            table.set_(torch.zeros(1).untyped_storage(), 0, (1,), (1,))
+            table.set_(torch.zeros(1, dtype=torch.cfloat).untyped_storage(), 0, (1,), (1,))
 
-    with _during(table, act), pytest.raises(gs.OutOfBoundsError, match="with size 1"):
+    mode = _during(table, act)
+    with mode, pytest.raises(gs.OutOfBoundsError, match="with size 1"):
         gs.take(table, index, 0, out=out)
+    assert mode.done
 
 
 def test_ctrl_c_in_a_scatter_whose_rows_meet_is_never_lost():

@@ -241,10 +241,17 @@ def test_names_that_occur_twice():
 
 
 def test_streams_that_can_be_read_once():
-    reader = pa.RecordBatchReader.from_batches(ARROW.schema, ARROW.to_batches(max_chunksize=1))
-    result = table.gather(reader, [3, 0])
-    assert type(result) is _core.ArrowTable
-    assert pa.table(result).equals(ARROW.take([3, 0]))
+    class Stream:
+        def __arrow_c_stream__(self, requested_schema=None):
+            return reader().__arrow_c_stream__(requested_schema)
+
+    def reader():
+        return pa.RecordBatchReader.from_batches(ARROW.schema, ARROW.to_batches(max_chunksize=1))
+
+    for source, kind in ((reader(), pa.Table), (Stream(), _core.ArrowTable)):
+        result = table.gather(source, [3, 0])
+        assert type(result) is kind
+        assert pa.table(result).equals(ARROW.take([3, 0]))
 
 
 def test_many_threads_share_a_table(kind, source, want):
