@@ -12,8 +12,8 @@ from pathlib import Path
 
 import gatherscatter
 
-# `import *` leaves these out, because they would replace the function and the package of that name.
-NOT_IN_ALL = {"gatherscatter": ["dask", "open"]}
+# `import *` leaves it out, because it would replace the function of Python.
+NOT_IN_ALL = {"gatherscatter": ["open"]}
 
 
 def modules():
@@ -49,7 +49,7 @@ def pages():
 
 def without_file(lines):
     """The lines of a module's docstring without the name of its file, which they begin with."""
-    first = re.sub(r"^(\w+\.py|``[\w.]+``): (.)", lambda match: match[2].upper(), lines[0])
+    first = re.sub(r"^(\w+\.py|`+[\w.]+`+): (.)", lambda match: match[2].upper(), lines[0])
     return [first, *lines[1:]]
 
 
