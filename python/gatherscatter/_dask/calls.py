@@ -15,7 +15,6 @@ from gatherscatter._dask.points import Points, as_data, points_along, points_at,
 from gatherscatter._dask.scatters import scattered
 from gatherscatter._libraries.adopt import adopt, plain_values
 from gatherscatter._libraries.of_python import BigIntegers
-from gatherscatter._libraries.recognise import no_array
 from gatherscatter._numpy.put import put_along_axis
 from gatherscatter._numpy.rules import cast_to_integers
 from gatherscatter._numpy.take import take, take_along_axis
@@ -72,7 +71,7 @@ def _lazily(op: str, given: inspect.BoundArguments) -> Any:
     for name, value in given.arguments.items():
         if is_dask_array(value):
             if name == "fill_value":  # one value, which the stand-in of an array would not be
-                raise no_array(op, name, value)
+                raise _needs_value(op, name)
             value = _cast(op, name, value, data.dtype)
         each = [stand_ins.of(name, one) for one in (value if type(value) is tuple else (value,))]
         given.arguments[name] = tuple(each) if type(value) is tuple else each[0]
@@ -164,9 +163,11 @@ class _StandIns:
         for address in self.unseen:
             name, array, _ = self.kept[address]
             if array is not data:
-                raise TypeError(
-                    f"{self.op}: {name} is a Dask array, but this call needs its value; x.compute() gives it"
-                )
+                raise _needs_value(self.op, name)
+
+
+def _needs_value(op: str, name: str) -> TypeError:
+    return TypeError(f"{op}: {name} is a Dask array, but this call needs its value; x.compute() gives it")
 
 
 def _address(array: Array) -> int:
