@@ -115,7 +115,7 @@ py::object gather(const PyarrowGather& self, const py::handle& source, const py:
   return py::len(batches) == 1 ? py::object(batches[py::int_(0)]) : py::none();
 }
 
-PyObject* call(PyObject* capsule, PyObject* const* arguments, Py_ssize_t count) {
+PyObject* gather_from_python(PyObject* capsule, PyObject* const* arguments, Py_ssize_t count) {
   return guarded(kOp, [&]() -> py::object {
     if (count != 2) throw py::type_error("expected a table and a map");
     const auto* const self = static_cast<const PyarrowGather*>(PyCapsule_GetPointer(capsule, kName));
@@ -123,7 +123,8 @@ PyObject* call(PyObject* capsule, PyObject* const* arguments, Py_ssize_t count) 
   });
 }
 
-PyMethodDef definition = {"pyarrow_gather", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call)),
+PyMethodDef definition = {"pyarrow_gather",
+                          reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(gather_from_python)),
                           METH_FASTCALL, nullptr};
 
 py::object make(const py::object& import_batch, const py::object& from_batches, const py::sequence& integer_arrays) {
