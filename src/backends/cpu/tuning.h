@@ -117,7 +117,7 @@ inline constexpr int64_t kStreamBytes = 16 * 1024 * 1024;
 // As kStreamBytes, in multiples of it, for rows from a source array of fewer bytes: 16 MiB of rows of 256 bytes from
 // 256 KiB take 0.53 of the time without streaming stores, 64 MiB 1.28 (Zen 5; not measured on a Xeon).
 inline constexpr int64_t kStreamLateFactor = 2;
-// Columns of results of at least stream_bytes / this get streaming stores, because the other columns of a table follow.
+// In a table of at least stream_bytes, columns of at least stream_bytes / this get streaming stores: others follow.
 // Seen on a Xeon only: most tables take 0.6 to 0.95 of the time, one column in 64 chunks 1.16.
 inline constexpr int64_t kStreamColumnPart = 8;
 inline constexpr int64_t kStreamPartOfLlc = 2;  // with GS_LLC_BYTES: results of at least LLC / this
