@@ -88,8 +88,6 @@ target_link_libraries(gs_device PRIVATE gs_flags PUBLIC gs_headers_device gs_bac
 # The reference backend: the kernel bodies compiled for the CPU, the machine that runs them there, and the backend that
 # uses this machine.
 add_library(gs_reference STATIC src/backends/reference/host_machine.cpp)
-# It serves tests, and no loop of it is measured.
-target_compile_options(gs_reference PRIVATE -O1)
 target_link_libraries(gs_reference PRIVATE gs_flags PUBLIC gs_headers_reference gs_headers_device)
 add_library(gs_reference_backend STATIC src/backends/reference/reference_backend.cpp)
 target_compile_options(gs_reference_backend PRIVATE -Os)
@@ -119,7 +117,6 @@ add_library(gs_table STATIC ${_table_sources})
 target_compile_options(gs_table PRIVATE -O3)
 target_link_libraries(gs_table PRIVATE gs_flags PUBLIC gs_headers_table gs_arrow gs_host gs_backend)
 add_library(gs_table_device STATIC src/table/row_selection.cpp ${_table_device_sources})
-target_compile_options(gs_table_device PRIVATE -Os)
 target_link_libraries(gs_table_device PRIVATE gs_flags PUBLIC gs_table gs_device)
 
 # What is compiled for size, and planners, are compiled several files at a time if GS_UNITY is ON.

@@ -116,3 +116,40 @@ except Exception as error:
 
 def test_a_jaxlib_of_another_version_gets_callbacks_and_one_line_of_the_log():
     assert child_process.run(WITHOUT, env={"JAX_PLATFORMS": "cpu"}).split() == ["1", "True", "True", "False"]
+
+
+@pytest.mark.parametrize(
+    ("shape", "index", "keywords"),
+    [
+        ((3,), 7, {}),
+        ((3,), [0, -4], {}),
+        ((3,), [[0, 5], [9, 1]], {}),
+        ((3,), [-1], {"negative": "out_of_bounds"}),
+        ((3,), np.array([200], np.uint8), {}),
+        ((1,), [1, 0], {"negative": "out_of_bounds"}),
+        ((0,), [0], {}),
+    ],
+)
+def test_the_text_is_that_of_the_error_of_a_plain_call(shape, index, keywords):
+    x, index = np.zeros(shape, np.float32), np.asarray(index)
+    with pytest.raises(gs.OutOfBoundsError) as plain:
+        gs.gather(x, index, axis=0, **keywords)
+    with pytest.raises((ValueError, RuntimeError)) as jitted:
+        jax.block_until_ready(jax.jit(lambda x, i: gs.gather(x, i, axis=0, **keywords))(x, index))
+    assert str(plain.value) in str(jitted.value)
+
+
+NOT_AWAITED = """
+import gatherscatter as gs, jax, jax.numpy as jnp
+slow = lambda x: jax.lax.fori_loop(0, 20, lambda k, c: c @ c * 0.001, x)
+x, i = jnp.ones((600, 600)), jnp.array([900])
+call = jax.jit(lambda x, i: gs.gather(slow(x), i, axis=0))
+call.lower(x, i).compile()
+call(x, i)
+print("done")
+"""
+
+
+def test_a_failing_call_that_nobody_awaits_does_not_keep_the_process_from_its_end():
+    done = child_process.start(NOT_AWAITED, env={"JAX_PLATFORMS": "cpu"}, timeout=60)
+    assert done.returncode == 0 and done.stdout.strip() == "done"

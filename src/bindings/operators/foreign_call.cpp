@@ -1,21 +1,18 @@
 // foreign_call.cpp: runs calls without Python on plans that each thread caches, and words their errors.
 #include "bindings/operators/foreign_call.h"
 
-#include <pybind11/pybind11.h>
-
 #include <array>
 #include <new>
 #include <stdexcept>
 #include <vector>
 
-#include "bindings/gil.h"
 #include "bindings/operators/execute.h"
-#include "bindings/python_errors.h"
 #include "bindings/thread_limits.h"
 #include "calls/gather.h"
 #include "calls/make_plan.h"
 #include "calls/scatter.h"
 #include "host/affinity.h"
+#include "plans/checks.h"
 
 namespace gs {
 namespace {
@@ -112,19 +109,32 @@ CallResult run_on_host(const ForeignCall& call, const Plan& plan) {
   return run_scatter(context, call.request, &plan, call.views, call.result);
 }
 
-// The message of the error that Python raises for a bad index.
+// The message of OutOfBoundsError (errors.py). It is worded without Python, because the thread that runs the call may
+// outlive the interpreter, and exit waits for it.
 std::string out_of_bounds_text(const char* op, const Plan& plan, const BadIndex& bad) {
-  const PyGILState_STATE state = acquire_gil([] { return PyGILState_Ensure(); });
-  std::string text = std::string(op) + ": an index is out of bounds";
-  try {
-    try {
-      raise_out_of_bounds(py::str(op), plan, bad);
-    } catch (py::error_already_set& error) {
-      text = py::str(error.value()).cast<std::string>();
-    }
-  } catch (const std::exception&) {  // no memory for the message: the short one is kept
+  const bool is_signed = index_is_signed(bad.type);
+  const bool from_end = is_signed && plan.rule.negative == Negative::from_end;
+  const std::string index = is_signed ? std::to_string(static_cast<int64_t>(bad.bits)) : std::to_string(bad.bits);
+  std::string text = "index " + index + " is out of bounds for axis " + std::to_string(bad.axis) + " with size " +
+                     std::to_string(bad.size) + ": ";
+  if (plan.index_shape.size() != 0) {
+    text += "at position " + to_string(unravel(bad.flat, plan.index_shape)) + " of the index, ";
   }
-  PyGILState_Release(state);
+  text += std::string(op) + " accepts ";
+  const int64_t lowest = from_end ? -bad.size : 0;
+  if (bad.size == 0) {
+    text += "no index, because the axis is empty";
+  } else if (lowest < bad.size - 1) {
+    text += std::to_string(lowest) + " to " + std::to_string(bad.size - 1);
+  } else {
+    text += "only " + std::to_string(lowest);
+  }
+  int64_t total = 1;
+  for (const int64_t n : plan.index_shape) total *= n;
+  if (total > 1) {
+    text += " (" + std::to_string(bad.count) + " of " + std::to_string(total) + " indices " +
+            (bad.count == 1 ? "is" : "are") + " out of bounds)";
+  }
   return text;
 }
 
@@ -143,9 +153,9 @@ ForeignEnding run_foreign(const ForeignCall& call) noexcept {
     }
     return {};
   } catch (const std::bad_alloc&) {
-    return {ForeignOutcome::no_memory, "not enough memory"};
+    return {ForeignOutcome::no_memory, "out of memory"};
   } catch (const std::logic_error& error) {  // shapes and dtypes, which tracing has checked
-    return {ForeignOutcome::invalid, error.what()};
+    return {ForeignOutcome::invalid, std::string(call.op) + ": " + error.what()};
   } catch (const std::exception& error) {
     return {ForeignOutcome::failed, error.what()};
   }

@@ -22,9 +22,8 @@ struct ForeignEnding {
   std::string message;  // that of the error which Python raises for such a call
 };
 
-// The functions of `_core` in its attribute `foreign_calls`, a capsule of the name below. The thread needs no GIL; it
-// takes it to word an error. Threads are limited by the number set for the process, because no context of Python is
-// known.
+// The functions of `_core` in its attribute `foreign_calls`, a capsule of the name below. The thread needs no GIL
+// and never takes it. Threads are limited by the number set for the process, because no context of Python is known.
 struct ForeignCalls {
   uint64_t layout;  // foreign_layout() of the module that made it
   ForeignEnding (*run)(const ForeignCall&) noexcept;
