@@ -111,3 +111,12 @@ def test_one_row_of_a_dask_array_and_a_list_beside_one():
     assert gs.gather([10, 20, 30], index, axis=0).compute().tolist() == [30, 10]
     with pytest.raises(TypeError, match='bounds="fill"'):
         gs.gather(lazy, index, axis=0, fill_value=1)
+
+
+@pytest.mark.parametrize("row", [2**70, -(2**70), 3, -4], ids=str)
+def test_one_row_that_does_not_exist(row):
+    x = np.zeros((3, 2))
+    with pytest.raises(gs.OutOfBoundsError) as error:
+        gs.gather(x, row, axis=0)
+    assert error.value.index == row
+    assert gs.gather(x, row, axis=0, bounds="fill", fill_value=7).tolist() == [7, 7]

@@ -278,3 +278,18 @@ def test_the_module_has_the_names_and_imports_no_jax():
     code = "import sys, gatherscatter as gs; print(gs.jax.gather is gs.gather, 'jax' in sys.modules)"
     assert child_process.run(code).split() == ["True", "False"]
     assert {"gather", "scatter", "take", "take_along_axis", "gather_nd", "scatter_nd"} <= set(gs.jax.__all__)
+
+
+@pytest.mark.skipif(jax.config.jax_enable_x64, reason="with x64 nothing is narrowed")
+@pytest.mark.parametrize("value", [np.array([2**40 + 3]), np.array([2**63], np.uint64), np.array([1e300])], ids=str)
+def test_constants_that_jax_would_change_are_refused(value):
+    x = jnp.zeros(3, jnp.float32 if value.dtype.kind == "f" else jnp.int32)
+    for call in (lambda x: gs.scatter(x, [0], value), lambda x: gs.take(value, x.astype(int))):
+        with pytest.raises(TypeError, match=r"has values beyond .* set jax_enable_x64"):
+            jax.jit(call)(x)
+
+
+def test_floats_of_four_bits_are_refused_when_the_call_is_traced():
+    x = jnp.arange(3).astype(jnp.float4_e2m1fn)
+    with pytest.raises(TypeError, match=r"float4_e2m1fn; pass x\.astype\('float8_e4m3fn'\)"):
+        jax.jit(lambda x, i: gs.gather(x, i, axis=0))(x, jnp.array([0]))

@@ -85,7 +85,7 @@ def slices_in(
     given = [value for value in indices.values() if value is not UNSET]
     is_dim = is_integer(dim)
     if is_dim and axis is not UNSET and third is UNSET and not given and not isinstance(dim, bool):
-        dim, is_dim = np.asarray(dim), False  # gather(x, 2, axis=0): one row
+        is_dim = False  # gather(x, 2, axis=0): one row
     if not given and axis is UNSET and is_dim and batch_dims is UNSET:
         if isinstance(dim, bool):
             raise TypeError(f"{op}: dim is a bool, expected an integer")

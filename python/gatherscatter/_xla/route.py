@@ -67,6 +67,8 @@ def _as_array(op: str, role: str, value: Any) -> Any:
             raise TypeError(f"{op}: {role} has dtype {value.dtype}; jax.random.key_data(x) gives an array of numbers")
         if "int" in value.dtype.name and jnp.iinfo(value.dtype).bits < 8:
             raise TypeError(f"{op}: {role} has dtype {value.dtype}; pass x.astype('int8')")
+        if "float" in value.dtype.name and jnp.finfo(value.dtype).bits < 8:
+            raise TypeError(f"{op}: {role} has dtype {value.dtype}; pass x.astype('float8_e4m3fn')")
         return value
     adopted = value if isinstance(value, np.ndarray) else adopt(op, role, value)[0]
     if isinstance(adopted, BigIntegers) or (isinstance(adopted, np.ndarray) and adopted.dtype == object):
@@ -78,9 +80,18 @@ def _as_array(op: str, role: str, value: Any) -> Any:
     if array.dtype.kind not in "biufcV" or array.dtype.names is not None:
         raise TypeError(f"{op}: {role} has dtype {array.dtype}, for which JAX has no dtype")
     native = np.ascontiguousarray(array, array.dtype.newbyteorder("=")).reshape(array.shape)
-    made = jnp.asarray(native)
-    if role == "index" and made.dtype != native.dtype and not np.array_equal(native.astype(made.dtype), native):
+    dtype = jax.dtypes.canonicalize_dtype(native.dtype)
+    if dtype != native.dtype and _goes_beyond(native, dtype):
         raise TypeError(
-            f"{op}: index has values beyond {made.dtype}, to which JAX narrows {native.dtype}; set jax_enable_x64"
+            f"{op}: {role} has values beyond {dtype}, to which JAX narrows {native.dtype}; set jax_enable_x64"
         )
-    return made
+    return jnp.asarray(native)
+
+
+def _goes_beyond(values: np.ndarray[Any, Any], dtype: Any) -> bool:
+    """Whether a narrower dtype wraps an integer around, or makes a finite number infinite."""
+    with np.errstate(over="ignore"):
+        narrow = values.astype(dtype)
+    if values.dtype.kind in "iu":
+        return not np.array_equal(narrow, values)
+    return bool(np.any(np.isinf(narrow) & ~np.isinf(values)))
