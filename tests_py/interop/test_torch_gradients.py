@@ -237,3 +237,67 @@ def test_sums_of_narrow_floats_are_rounded_once():
         x = torch.zeros(2, dtype=dtype, requires_grad=True)
         gs.take(x, torch.zeros(4096, dtype=torch.int64)).sum().backward()
         assert x.grad.tolist() == [4096, 0] and x.grad.dtype is dtype
+
+
+@pytest.mark.parametrize("count", [2, 5000])
+@pytest.mark.parametrize("reduce", [None, "add", "mul", "gather", "mask"])
+def test_tensors_made_in_inference_mode_are_no_obstacle_to_gradients(reduce, count):
+    with torch.inference_mode():
+        index, values, mask = torch.arange(count) % 3, torch.full((count,), 2.0), torch.arange(count) % 2 == 0
+    found = []
+    for of_call in ((index, values, mask), (index.clone(), values.clone(), mask.clone())):
+        x = torch.arange(1.0, 5.0, requires_grad=True)
+        if reduce in ("gather", "mask"):
+            words = {"mask": of_call[2], "fill_value": 1.0, "bounds": "fill"} if reduce == "mask" else {}
+            result = gs.gather(x, 0, of_call[0], **words)
+        else:
+            result = gs.scatter(x, 0, *of_call[:2], reduce=reduce)
+        result.sum().backward()
+        found.append((result, x.grad))
+    assert torch.equal(found[0][0], found[1][0]) and torch.equal(found[0][1], found[1][1])
+
+
+WRONG = {
+    "datetime": np.array(["2020"], "M8[D]"),
+    "text": np.array(["a"]),
+    "structured": np.zeros(1, [("a", "i4")]),
+    "longdouble": np.zeros(1, np.longdouble),
+    "object": np.array([None], object),
+    "bool": np.zeros(1, bool),
+    "list of text": ["a"],
+}
+ZERO = torch.tensor([0])
+WRONG_IN = {
+    "gather": lambda x, bad: gs.gather(x, bad, axis=0),
+    "scatter": lambda x, bad: gs.scatter(x, 0, ZERO, bad),
+    "scatter_nd": lambda x, bad: gs.scatter_nd(x, ZERO[None], bad),
+    "put": lambda x, bad: gs.put(x, [0], bad),
+    "mask": lambda x, bad: gs.gather(x, 0, ZERO, mask=np.ones(1) if bad is WRONG["bool"] else bad, bounds="fill"),
+}
+
+
+@pytest.mark.parametrize("bad", WRONG.values(), ids=WRONG)
+@pytest.mark.parametrize("call", WRONG_IN.values(), ids=WRONG_IN)
+def test_a_wrong_dtype_has_the_same_error_with_and_without_gradients(call, bad):
+    errors = []
+    for requires_grad in (False, True):
+        x = torch.ones(3, requires_grad=requires_grad) * 1
+        with pytest.raises((TypeError, ValueError)) as caught:
+            call(x, bad)
+        errors.append((type(caught.value), str(caught.value)))
+        assert x.tolist() == [1, 1, 1]
+    assert errors[0] == errors[1]
+
+
+def test_a_wrong_dtype_in_a_transform_is_named():
+    for bad in (WRONG["datetime"], WRONG["text"], WRONG["object"]):
+        with pytest.raises(TypeError, match=r"index has dtype .*, which torch does not have"):
+            torch.func.vmap(lambda x, bad=bad: gs.gather(x, bad, axis=0))(torch.ones(2, 3))
+
+
+def test_values_of_narrow_floats_of_numpy_are_scattered():
+    bfloat16 = pytest.importorskip("ml_dtypes", reason="ml_dtypes is not installed").bfloat16
+    x = torch.ones(3, dtype=torch.bfloat16, requires_grad=True)
+    result = gs.scatter(x, 0, ZERO, np.full(1, 3, bfloat16))
+    result.sum().backward()
+    assert result.tolist() == [3, 1, 1] and x.grad.tolist() == [0, 1, 1]

@@ -8,6 +8,7 @@ import sys
 import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import child_process
@@ -71,6 +72,52 @@ def test_embedding_refuses_what_it_cannot_read():
         Embedding(4, 2, 4)
     with pytest.raises(ValueError, match="expected two axes"):
         Embedding.from_pretrained(torch.zeros(3))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "uint16", "int64"])
+@pytest.mark.parametrize("of_numpy", [False, True])
+def test_a_padding_idx_beyond_the_dtype_of_the_ids_is_no_other_vector(dtype, of_numpy):
+    table = Embedding(65_600, 2, 65_536 + 44)  # 44 in eight bits, and in sixteen
+    ids = np.array([44, 1], dtype) if of_numpy else torch.tensor([44, 1], dtype=getattr(torch, dtype))
+    table(ids).sum().backward()
+    assert table.weight.grad[[44, 1]].tolist() == [[1, 1], [1, 1]] and table.weight.grad.sum() == 4
+
+
+def frozen(array):
+    array.flags.writeable = False
+    return array
+
+
+HOSTS = {
+    "big-endian": lambda ids: ids.astype(">i8"),
+    "reversed": lambda ids: ids[::-1].copy()[::-1],
+    "read-only": frozen,
+    "list": np.ndarray.tolist,
+    "xarray": lambda ids: pytest.importorskip("xarray", reason="xarray is not installed").DataArray(ids),
+    "pyarrow": lambda ids: pytest.importorskip("pyarrow", reason="pyarrow is not installed").chunked_array([ids]),
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("make", HOSTS.values(), ids=HOSTS)
+def test_a_table_with_padding_takes_the_ids_of_one_without(make):
+    ids = make(np.array([2, 0, 1, 2]))
+    for padding_idx, expected in ((None, [1, 1, 2, 0]), (2, [1, 1, 0, 0])):
+        table = Embedding(4, 2, padding_idx)
+        table(ids).sum().backward()
+        assert table.weight.grad[:, 1].tolist() == expected
+
+
+def test_embedding_says_which_argument_is_of_another_type():
+    for bad, words in ((1.5, r"1\.5"), ("a", "'a'")):
+        with pytest.raises(TypeError, match=f"Embedding: padding_idx is {words}, expected an integer"):
+            Embedding(4, 2, padding_idx=bad)
+    for bad, words in (([[1.0]], "list"), (np.ones((2, 2)), r"numpy\.ndarray")):
+        with pytest.raises(TypeError, match=rf"embeddings is of type {words}, expected a tensor; torch\.tensor"):
+            Embedding.from_pretrained(bad)
+    for bad, words in ((5, "5"), (torch.tensor([1]), r"a torch\.Tensor of shape \(1,\)")):
+        with pytest.raises(TypeError, match=rf"Embedding: plan is {words}, expected a plan that Embedding\.plan made"):
+            Embedding(4, 2)(torch.tensor([1]), bad)
 
 
 def test_embedding_is_a_module_like_any():

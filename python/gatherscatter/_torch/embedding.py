@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from gatherscatter._libraries.of_xarray import values_in
 from gatherscatter._ops.gather import gather
 from gatherscatter._ops.plan import Plan, plan
 from gatherscatter._torch import torch
+from gatherscatter._torch.route import as_tensor
+from gatherscatter._values.integers import one_integer
+from gatherscatter.errors import shown, type_name
 
 __all__ = ["Embedding"]
 
@@ -42,6 +46,8 @@ class Embedding(_Module):  # type: ignore[misc]  # torch's types are not read
 
     Raises
     ------
+    TypeError
+        If `padding_idx` is no integer.
     ValueError
         If `padding_idx` is not in ``[-num_embeddings, num_embeddings)``.
 
@@ -71,6 +77,7 @@ class Embedding(_Module):  # type: ignore[misc]  # torch's types are not read
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
         if padding_idx is not None:
+            padding_idx = one_integer("Embedding", "padding_idx", padding_idx)
             if not -num_embeddings <= padding_idx < num_embeddings:
                 raise ValueError(
                     f"Embedding: padding_idx {padding_idx} is not in [{-num_embeddings}, {num_embeddings})"
@@ -100,9 +107,16 @@ class Embedding(_Module):  # type: ignore[misc]  # torch's types are not read
 
         Raises
         ------
+        TypeError
+            If `embeddings` is no tensor.
         ValueError
             If `embeddings` has another rank than 2.
         """
+        if not isinstance(embeddings, torch.Tensor):
+            raise TypeError(
+                f"Embedding: embeddings is of type {type_name(embeddings)}, expected a tensor; "
+                "torch.tensor(embeddings) makes one"
+            )
         if embeddings.ndim != 2:
             raise ValueError(f"Embedding: embeddings has shape {tuple(embeddings.shape)}, expected two axes")
         count, size = embeddings.shape
@@ -157,14 +171,24 @@ class Embedding(_Module):  # type: ignore[misc]  # torch's types are not read
         OutOfBoundsError
             If a number is negative or too large.
         TypeError, ValueError
-            As in `gather`; a ValueError if the plan was made for another geometry.
+            As in `gather`; a TypeError if `plan` is no plan, a ValueError if it was made for another geometry.
         """
+        if plan is not None and not isinstance(plan, Plan):
+            raise TypeError(f"Embedding: plan is {shown(plan)}, expected a plan that Embedding.plan made")
         rows = gather(self.weight, ids, axis=0, negative="out_of_bounds") if plan is None else plan(self.weight, ids)
         if self.padding_idx is None:
             return rows
-        is_padding = torch.as_tensor(ids, device=rows.device) == self.padding_idx
+        # In int64: a narrow dtype would wrap padding_idx around to the number of another vector.
+        is_padding = _as_tensor(ids).to(rows.device, torch.int64) == self.padding_idx
         return torch.where(is_padding.unsqueeze(-1), rows.detach(), rows)
 
     def extra_repr(self) -> str:
         padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
         return f"{self.num_embeddings}, {self.embedding_dim}{padding}"
+
+
+def _as_tensor(ids: Any) -> Any:
+    """Numbers that `gather` has read, as a tensor."""
+    if hasattr(ids, "__cuda_array_interface__"):
+        return torch.as_tensor(ids)
+    return as_tensor("gather", "index", values_in(ids), None, False)

@@ -14,7 +14,7 @@ from gatherscatter._moves.geometry import Combine, Move
 from gatherscatter._torch import library, torch
 from gatherscatter._torch.functions import gather, gather_eagerly, is_eager, is_traced, scatter, scatter_eagerly
 
-__all__ = ["route"]
+__all__ = ["as_tensor", "route"]
 
 library.register()
 
@@ -28,6 +28,7 @@ _unwrap_if_dead = torch._C._functorch.unwrap_if_dead
 _forward_ad = torch.autograd.forward_ad
 # Up to here the time of a function in Python exceeds that of the move; torch adds narrower floats by other roundings.
 _FEW, _SMALL, _WIDE = 1024, 16 * 1024, (torch.float32, torch.float64)
+_SHARED = frozenset(np.dtype(code).name for code in "?bBhHiIlLqQefdFD")  # the dtypes that NumPy and torch share
 
 
 def route(
@@ -100,15 +101,23 @@ def route(
         return NotImplemented
 
     move = Move(op, planner, axis, batch_dims, match, "fill" if bounds == "drop" else bounds, negative)
-    indices = [_as_tensor(op, "index", one, None, traced, call) for one in given]
-    mask = _as_tensor(op, "mask", mask, None, traced)
+    has_own_memory = not (traced or is_wrapped or has_lazy)
+    refuse = call.run if has_own_memory else None
+    indices = [as_tensor(op, "index", one, None, traced, refuse) for one in given]
+    mask = as_tensor(op, "mask", mask, None, traced, refuse)
+    if records and not traced:
+        indices, mask = [_savable(one) for one in indices], _savable(mask)
     run = None if has_lazy or is_wrapped or out is not None else call.run
     if scatters:
-        source = _as_tensor(op, "src", source, input, traced)
+        source = as_tensor(op, "src", source, input, traced, refuse)
+        if source.dtype != input.dtype:
+            raise _wrong_dtype(f"{op}: src has dtype {source.dtype}, input has dtype {input.dtype}", refuse)
+        if records and not traced:
+            input, source = _savable(input), _savable(source)
         combine = Combine(reduce, include_self, duplicates)
         result = _scatter(move, combine, _resolved(input), indices, _resolved(source), mask, run)
     else:
-        fill = _as_tensor(op, "fill_value", fill, input, traced)
+        fill = as_tensor(op, "fill_value", fill, input, traced)
         if planner != "at_points" and fill is not None and fill.ndim:
             raise ValueError(f"{op}: fill_value has shape {tuple(fill.shape)}, expected one value")
         result = gather(move, _resolved(input), indices, mask, _resolved(fill), run)
@@ -139,8 +148,6 @@ def _small_sum(planner: str, axis: int | None, batch_dims: int, input: Any, inde
 
 
 def _scatter(move: Move, combine: Combine, input: Any, indices: Any, source: Any, mask: Any, run: Any) -> Any:
-    if source.dtype != input.dtype:
-        raise TypeError(f"{move.op}: src has dtype {source.dtype}, input has dtype {input.dtype}")
     if move.planner == "elementwise":  # a choice between two tensors, which torch has
         return torch.where(mask, source, input)
     return scatter(move, combine, input, indices, source, mask, run)
@@ -154,7 +161,13 @@ def _is_strided(tensor: Any) -> bool:
 
 
 def _is_plain_tensor(value: Any) -> bool:
-    return isinstance(value, torch.Tensor) and _core.is_plain(value)
+    """Whether a value is a tensor without subclass or lazy bits that torch can save for a backward pass."""
+    return isinstance(value, torch.Tensor) and _core.is_plain(value) and not value.is_inference()
+
+
+def _savable(tensor: Any) -> Any:
+    """A tensor that torch saves for a backward pass, which it refuses for those made in inference mode."""
+    return tensor.clone() if tensor is not None and tensor.is_inference() else tensor
 
 
 def _unwrapped(value: Any) -> Any:
@@ -172,10 +185,18 @@ def _resolved(tensor: Any) -> Any:
     return tensor.resolve_conj().resolve_neg()
 
 
-def _as_tensor(op: str, role: str, value: Any, like: Any, traced: bool, call: Any = None) -> Any:
+def _wrong_dtype(message: str, refuse: Any) -> TypeError:
+    """The error of a dtype. `refuse` runs the call without gradients, which raises the same error with more words."""
+    if refuse is not None:
+        with torch.no_grad():
+            refuse()
+    return TypeError(message)
+
+
+def as_tensor(op: str, role: str, value: Any, like: Any, traced: bool, refuse: Any = None) -> Any:
     """An argument of any kind as a tensor of its own memory, which the caller cannot change before the backward pass.
 
-    In a graph it becomes a constant of the graph.
+    In a graph it becomes a constant of the graph. `refuse` raises the error of a dtype that torch does not have.
     """
     if value is None:
         return None
@@ -186,14 +207,17 @@ def _as_tensor(op: str, role: str, value: Any, like: Any, traced: bool, call: An
     if isinstance(value, bool | int | float | complex) and like is not None:
         return torch.full((), value, dtype=like.dtype, device=like.device)
     adopted = value if isinstance(value, np.ndarray) else adopt(op, role, value)[0]
-    if isinstance(adopted, BigIntegers) or (isinstance(adopted, np.ndarray) and adopted.dtype == object):
-        with torch.no_grad():
-            call.run()  # raises the error of an index beyond 64 bits, unless the rule accepts it
-        raise TypeError(f"{op}: index has integers beyond 64 bits, for which torch has no dtype")
+    if isinstance(adopted, BigIntegers):
+        raise _wrong_dtype(f"{op}: {role} has integers beyond 64 bits, for which torch has no dtype", refuse)
     array = adopted.array if isinstance(adopted, LiteralArray) else adopted
     if isinstance(array, torch.Tensor):
         return array
     if isinstance(array, _core.DLPackArray):
         return torch.from_dlpack(array).clone()
+    if like is not None and array.dtype.name not in _SHARED and str(like.dtype) == f"torch.{array.dtype.name}":
+        # Such as bfloat16, which NumPy has from another package: the same bytes.
+        return torch.from_numpy(np.array(array).view(f"u{array.dtype.itemsize}")).view(like.dtype)
+    if array.dtype.name not in _SHARED:
+        raise _wrong_dtype(f"{op}: {role} has dtype {array.dtype}, which torch does not have", refuse)
     native = np.array(array, array.dtype.newbyteorder("="))
     return torch.tensor(native) if traced else torch.from_numpy(native)
