@@ -283,3 +283,52 @@ def test_errors():
         gs.table.boolean_mask_scatter(FRAME, ddf, np.ones(50))
     with pytest.raises(TypeError, match=r"x\.compute\(\)"):
         gs.table.filter(ddf, np.ones(50, bool))
+
+
+def writes(source, target):
+    return (
+        lambda: gs.table.scatter(source, [0, 2], target),
+        lambda: gs.table.boolean_mask_scatter(source, target, [True, False, True]),
+    )
+
+
+SMALL = pd.DataFrame({"a": [1, 2, 3]})
+
+
+def test_arrays_are_rows_and_not_one_value():
+    ddf, values = dd.from_pandas(SMALL, npartitions=2), np.array([9, 8])
+    for call in writes(values, ddf["a"]):
+        made = call()
+        values[:] = 0  # a later write does not change the result
+        assert made.compute(scheduler="sync").tolist() == [9, 2, 8]
+        values[:] = 9, 8
+    for call in writes(np.array([9]), ddf["a"]):
+        with pytest.raises(InvalidArgument, match="1 rows"):
+            call()
+    for call in writes(values, ddf):
+        with pytest.raises(TypeError, match="is an array, the target is a table"):
+            call()
+
+
+def test_frames_of_narwhals_are_rows():
+    narwhals = pytest.importorskip("narwhals", reason="narwhals is not installed")
+    ddf = dd.from_pandas(SMALL, npartitions=2)
+    for call in writes(narwhals.from_native(pd.DataFrame({"a": [9, 8]})), ddf):
+        assert call().compute(scheduler="sync")["a"].tolist() == [9, 2, 8]
+
+
+@pytest.mark.parametrize("library", ["pyarrow", "polars"])
+def test_tables_of_other_libraries_are_refused_in_the_call(library):
+    module = pytest.importorskip(library)
+    make = module.table if library == "pyarrow" else module.DataFrame
+    for call in writes(make({"a": [9, 8]}), dd.from_pandas(SMALL, npartitions=2)):
+        with pytest.raises(TypeError, match=r"x\.to_pandas\(\) makes one"):
+            call()
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "int64[pyarrow]"])
+def test_nulls_of_a_lazy_mask_count_as_false(dtype):
+    frame = pd.DataFrame({"a": [1, 2, 3], "e": pd.array([1, None, 5], dtype=dtype)})
+    ddf = dd.from_pandas(frame, npartitions=2)
+    made = gs.table.boolean_mask_scatter([0], ddf[["a"]], ddf["e"] > 2)
+    assert made.compute(scheduler="sync")["a"].tolist() == [1, 2, 0]

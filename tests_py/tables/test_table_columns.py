@@ -82,6 +82,11 @@ def test_a_column_has_no_columns(column):
         gs.table.gather(column, [0], columns=["n"])
 
 
+def test_no_columns_of_polars():
+    result = gs.table.gather(pl.DataFrame({"a": [1, 2]}), [0, 1, 0], columns=[])
+    assert result.shape == (3, 0)
+
+
 @pytest.mark.parametrize("kind", ["table", "batch", "pandas", "own"])
 def test_no_columns(kind):
     result = gs.table.gather(TABLES[kind](), ROWS, columns=[])

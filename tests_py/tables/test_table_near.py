@@ -95,6 +95,43 @@ def test_objects_of_narwhals_give_objects_of_narwhals(native):
     assert gs.explain(gs.table.gather, frame, [0]).to_dict()["rows"] == 3
 
 
+NATIVE = {"pandas": FRAME, "polars": pl.from_pandas(FRAME), "pyarrow": pa.table({"k": [1, 2, 1], "v": [0.5, 1.5, 2.5]})}
+OPERATORS = {
+    "gather": lambda x: gs.table.gather(x, [2, 1, 0]),
+    "scatter": lambda x: gs.table.scatter(x, [2, 1, 0], x),
+    "masked": lambda x: gs.table.boolean_mask_scatter(x, x, [True, True, False]),
+    "chosen": lambda x: gs.table.copy_if_else(x, x, [True, True, False]),
+    "filter": lambda x: gs.table.filter(x, [True, True, False]),
+}
+
+
+@pytest.mark.parametrize("namespace", ["narwhals", "narwhals.stable.v1", "narwhals.stable.v2"])
+@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("library", NATIVE)
+def test_every_operator_gives_objects_of_the_same_narwhals(library, operator, namespace):
+    pytest.importorskip("narwhals", reason="narwhals is not installed")
+    narwhals = importlib.import_module(namespace)
+    frame = narwhals.from_native(NATIVE[library], eager_only=True)
+    for given in (frame, frame["v"]):
+        result = OPERATORS[operator](given)
+        assert type(result) is type(given) and type(result.to_native()) is type(given.to_native())
+
+
+@pytest.mark.filterwarnings("ignore:Dask support is moving")
+def test_a_dask_frame_in_narwhals_is_refused():
+    frames = pytest.importorskip("dask.dataframe", reason="dask is not installed")
+    frame = of_narwhals(frames.from_pandas(FRAME, npartitions=1))
+    for call in (
+        lambda: gs.table.gather(frame, [0]),
+        lambda: gs.table.gather(frame, [0], columns=["v"]),
+        lambda: gs.table.scatter([1, 1.0], [0], frame),
+        lambda: gs.table.boolean_mask_scatter([1, 1.0], frame, [True, False, False]),
+        lambda: gs.plan(gs.table.gather, frame, [0]),
+    ):
+        with pytest.raises(TypeError, match=r"pass x\.to_native\(\)"):
+            call()
+
+
 def test_a_lazy_frame_of_narwhals_stays_lazy():
     narwhals = pytest.importorskip("narwhals", reason="narwhals is not installed")
     frame = of_narwhals(pl.from_pandas(FRAME).lazy())

@@ -116,3 +116,48 @@ def test_the_library_that_moves_the_rows_is_named():
     lazy = frames.from_pandas(few, npartitions=1)
     plan = gs.plan(gs.table.gather, lazy, [0])
     assert "tasks of Dask" in plan.to_dict()["moved_by"] and plan(lazy, [0]).compute()["a"].tolist() == [1]
+
+
+def test_a_plan_does_not_read_a_stream():
+    reader = pa.table(COLUMNS).to_reader()
+    for function in (gs.plan, gs.explain):
+        with pytest.raises(TypeError, match=r"read only once.*x\.read_all\(\)"):
+            function(gs.table.gather, reader, [0])
+    assert gs.table.gather(reader, [2]).to_pydict() == {"k": [3], "v": [2.5]}
+
+
+def test_a_plan_cannot_be_changed_from_outside():
+    frame, columns = pd.DataFrame(COLUMNS), ["v"]
+    plan = gs.plan(gs.table.gather, frame, [0], columns=columns)
+    columns.append("k")
+    plan.to_dict()["keywords"].update(bounds="nullify")
+    plan.to_dict()["keywords"]["columns"].append("k")
+    assert plan.to_dict()["keywords"] == {"columns": ["v"]} and list(plan(frame, [0])) == ["v"]
+
+
+@pytest.mark.parametrize("keyword", ["bounds", "negative", "index", "validate"])
+def test_words_are_checked_when_the_plan_is_made(keyword):
+    with pytest.raises(ValueError, match=f"{keyword} is 'other'"):
+        gs.plan(gs.table.gather, pd.DataFrame(COLUMNS), [0], **{keyword: "other"})
+
+
+def test_partial_of_a_plan_is_a_bool():
+    frame = pd.DataFrame(COLUMNS)
+    with pytest.raises(TypeError, match="partial is 'no', expected a bool"):
+        gs.plan(gs.table.scatter, {"v": 0.0}, [0], frame, partial="no")
+
+
+@pytest.mark.parametrize(
+    ("planned", "found"),
+    [
+        (pd.DataFrame({1: [0]}), pd.DataFrame({"1": [0]})),
+        (pd.DataFrame({("a", "b"): [0]}), pd.DataFrame({"('a', 'b')": [0]})),
+        (pd.Series([1]).astype("category"), pd.Series(["x"]).astype("category")),
+        (pd.Series([1]).astype("category"), pd.Series(pd.Categorical([1], ordered=True))),
+    ],
+)
+def test_what_prints_alike_is_another_schema(planned, found):
+    plan = gs.plan(gs.table.gather, planned, [0])
+    assert len(plan(planned, [0])) == 1 and plan._repr_html_()
+    with pytest.raises(gs.errors.DataTypeError, match="the plan"):
+        plan(found, [0])

@@ -16,10 +16,12 @@ from gatherscatter._dask.chunks import check_chunk, rechunked
 from gatherscatter._dask.graph import check_chunks, is_dask_array
 from gatherscatter._dask.parts import Grid, Part, part_of, split
 from gatherscatter._dask.resolve import Rule
+from gatherscatter._libraries.recognise import library_of
 from gatherscatter._settings.threads import thread_limit
+from gatherscatter._table.frames import frame_of, kind_of
 from gatherscatter._table.maps import map_of, mask_of
 from gatherscatter._table.ranges import within
-from gatherscatter.errors import DataTypeError, IndexTypeError, InvalidArgument
+from gatherscatter.errors import DataTypeError, IndexTypeError, InvalidArgument, type_name
 
 __all__ = ["gather_frame", "lengths_of", "mask_scatter_frame", "scatter_frame"]
 
@@ -188,11 +190,36 @@ def _written(scalars: Any, is_scalar: bool, some: bool, target: Any, chosen: lis
         return table.scatter(source, np.concatenate(rows), target, partial=some)
 
 
+def _rows_or_scalars(op: str, role: str, source: Any, target: Any) -> tuple[Any, bool]:
+    """The rows to write as a table of Dask or pandas, and whether they are scalars, which are returned unchanged."""
+    if library_of(source, ("narwhals",)):
+        source = getattr(source, "to_native", lambda: source)()
+    if is_frame(source) or hasattr(source, "iloc"):
+        return source, False
+    if isinstance(source, np.ndarray) and source.ndim:
+        if target.ndim == 2:
+            raise TypeError(f"{op}: {role} is an array, the target is a table: give a table, or scalars in a list")
+        if source.ndim > 1:
+            raise InvalidArgument(f"{op}: {role} is an array of {source.ndim} axes, expected one")
+        return frame_of(op, "target", _meta(target), "basic").of_array(op, role, source).source.copy(), False
+    is_value = isinstance(source, (dict, list, tuple, str, bytes, np.ndarray, np.generic))
+    if not is_value and (kind_of(source) is not None or hasattr(source, "__array__") or hasattr(source, "__dlpack__")):
+        step = "x.to_dask_dataframe()" if is_dask_array(source) else "x.to_pandas()"
+        step = (
+            step if is_dask_array(source) or hasattr(source, "to_pandas") else "pandas.DataFrame(x) or pandas.Series(x)"
+        )
+        raise TypeError(
+            f"{op}: {role} is of type {type_name(source)}, expected scalars or a table of Dask or pandas, as the "
+            f"target is of Dask; {step} makes one"
+        )
+    return source, True
+
+
 def scatter_frame(source: Any, rows: Any, target: Any, some: bool = False) -> Any:
     """``table.scatter`` into a Dask frame, whose partitions the result has; `some` is its ``partial``."""
     op = "table.scatter"
     partitions = target.to_delayed()
-    is_scalar = not is_frame(source) and not hasattr(source, "iloc")
+    source, is_scalar = _rows_or_scalars(op, "source", source, target)
     cuts = None
     all_lengths = lengths_of(target)
     rows = _row_numbers(op, rows, sum(all_lengths), "raise", "from_end")
@@ -237,9 +264,10 @@ def _masked(some: bool, source: Any, target: Any, mask: Array) -> Any:
 def mask_scatter_frame(source: Any, target: Any, mask: Any, some: bool = False) -> Any:
     """``table.boolean_mask_scatter`` into a Dask frame; the true values of a lazy mask are counted in this call."""
     op, dask = "table.boolean_mask_scatter", _dask()
+    source, is_scalar = _rows_or_scalars(op, "input", source, target)
     lengths, partitions = lengths_of(target), target.to_delayed()
     if is_frame(mask):
-        mask = mask.to_dask_array(lengths=lengths_of(mask))
+        mask = _bools(op, mask).to_dask_array(lengths=lengths_of(mask))
     if is_dask_array(mask):
         check_chunks(op, "the mask", mask)
         if mask.dtype != bool:
@@ -256,7 +284,7 @@ def mask_scatter_frame(source: Any, target: Any, mask: Any, some: bool = False) 
         whole = np.zeros(sum(lengths), bool)
         whole[_core.Selection.filter(op, values, valid, (len(whole),), -1).positions()] = True
         masks = np.split(whole, list(accumulate(lengths))[:-1])
-    if not is_frame(source) and not hasattr(source, "iloc"):
+    if is_scalar:
         write = dask.delayed(partial(_masked, some, copy(source)))
         return _collected([write(p, m) for p, m in zip(partitions, masks, strict=True)], _meta(target))
     counts = dask.compute(*(dask.delayed(_trues, pure=True)(each) for each in masks))
@@ -270,6 +298,15 @@ def mask_scatter_frame(source: Any, target: Any, mask: Any, some: bool = False) 
         rows = [dask.delayed(source.iloc[a : a + n].copy()) for a, n in zip(starts, counts, strict=False)]
     write = dask.delayed(partial(_masked, some), pure=True)
     return _collected([write(r, p, m) for r, p, m in zip(rows, partitions, masks, strict=True)], _meta(target))
+
+
+def _bools(op: str, mask: Any) -> Any:
+    """A Dask Series of bools as one of NumPy's; nulls become false."""
+    if mask.ndim != 1 or isinstance(mask.dtype, np.dtype):
+        return mask
+    if getattr(mask.dtype, "kind", "") != "b":
+        raise DataTypeError(f"{op}: the mask has dtype {mask.dtype}, expected bool")
+    return mask.fillna(False).astype(bool)
 
 
 def _trues(mask: Array) -> int:

@@ -9,19 +9,38 @@ from typing import Any
 import numpy as np
 
 from gatherscatter._table.frames import frame_of
+from gatherscatter._table.of_dask import DaskFrame
+from gatherscatter.errors import type_name
 
 __all__ = ["FRAMES"]
 
 
-def _wrapped(result: Any) -> Any:
-    return sys.modules["narwhals"].from_native(result, allow_series=True)
+def _namespace(source: Any) -> Any:
+    """The module of narwhals that made an object: narwhals itself, or one of its stable versions."""
+    for base in type(source).__mro__:
+        name = base.__module__
+        if name.startswith("narwhals."):
+            stable = ".".join(name.split(".")[:3])
+            return sys.modules[stable if name.startswith("narwhals.stable.") else "narwhals"]
+    return sys.modules["narwhals"]
+
+
+def _not_of_dask(op: str, frame: Any, source: Any) -> Any:
+    """A frame that is not of Dask; its tasks are made for the frame itself, which narwhals hides."""
+    if type(frame) is DaskFrame:
+        raise TypeError(f"{op}: a {type_name(source)} of narwhals wraps a Dask frame; pass x.to_native()")
+    return frame
 
 
 class NarwhalsFrame:
     """A DataFrame, LazyFrame or Series of narwhals."""
 
     def __init__(self, op: str, source: Any, full: bool) -> None:
-        self.frame = frame_of(op, "source", self.native(source), "full" if full else "basic")
+        self.narwhals = _namespace(source)
+        self.frame = _not_of_dask(op, frame_of(op, "source", self.native(source), "full" if full else "basic"), source)
+
+    def _wrapped(self, result: Any) -> Any:
+        return self.narwhals.from_native(result, allow_series=True)
 
     @staticmethod
     def native(source: Any) -> Any:
@@ -31,27 +50,33 @@ class NarwhalsFrame:
     @classmethod
     def of_columns(cls, op: str, source: Any, full: bool, columns: Any) -> Any:
         made = cls.__new__(cls)
-        made.frame = frame_of(op, "source", cls.native(source), "full" if full else "basic", columns)
+        made.narwhals = _namespace(source)
+        frame = frame_of(op, "source", cls.native(source), "full" if full else "basic", columns)
+        made.frame = _not_of_dask(op, frame, source)
         return made
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.frame, name)
 
     def take(self, rows: Any, other: Any = None, nullable: bool = False) -> Any:
-        return _wrapped(self.frame.take(rows, other, nullable))
+        return self._wrapped(self.frame.take(rows, other, nullable))
 
     def taken_by_library(self, rows: np.ndarray[Any, Any]) -> Any:
         result = self.frame.taken_by_library(rows)
-        return None if result is None else _wrapped(result)
+        return None if result is None else self._wrapped(result)
+
+    def written_by_library(self, rows: np.ndarray[Any, Any], other: Any) -> Any:
+        result = self.frame.written_by_library(rows, other)
+        return None if result is None else self._wrapped(result)
 
     def relabelled_by_position(self, result: Any) -> Any:
-        return _wrapped(self.frame.relabelled_by_position(self.native(result)))
+        return self._wrapped(self.frame.relabelled_by_position(self.native(result)))
 
     def replaced(self, op: str, places: list[int], part: Any) -> Any:
-        return _wrapped(self.frame.replaced(op, places, part))
+        return self._wrapped(self.frame.replaced(op, places, part))
 
     def later(self, function: Callable[[Any], Any], columns_apart: bool) -> Any:
-        return _wrapped(self.frame.later(function, columns_apart))
+        return self._wrapped(self.frame.later(function, columns_apart))
 
 
 FRAMES = {"DataFrame": NarwhalsFrame, "LazyFrame": NarwhalsFrame, "Series": NarwhalsFrame}

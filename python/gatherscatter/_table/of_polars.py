@@ -132,7 +132,7 @@ class DataFrameFrame(PolarsFrame):
 
     @staticmethod
     def part(source: Any, places: list[int]) -> Any:
-        return source[:, places]
+        return source[:, places] if places else source.drop(source.columns)  # a frame without columns keeps its height
 
     def of_places(self, op: str, places: list[int]) -> Any:
         return DataFrameFrame(op, self.part(self.source, places), False)

@@ -13,11 +13,11 @@ from gatherscatter._ops.plan_html import as_html
 from gatherscatter._settings.threads import get_num_threads
 from gatherscatter._table.frames import frame_of
 from gatherscatter._table.maps import map_of, mask_of
-from gatherscatter._table.messages import counted
+from gatherscatter._table.messages import counted, require_word
 from gatherscatter._table.of_dask import DaskFrame
-from gatherscatter._table.paths import is_in_files
+from gatherscatter._table.paths import is_in_files, is_of_pyarrow
 from gatherscatter._table.schemas import Schema, rows_in, schema_of
-from gatherscatter.errors import DataTypeError, type_name
+from gatherscatter.errors import DataTypeError, shown, type_name
 
 __all__ = ["TablePlan", "make_plannable"]
 
@@ -25,7 +25,8 @@ __all__ = ["TablePlan", "make_plannable"]
 class TablePlan(Plan[Any]):
     """A call of a function of `gatherscatter.table` with its keywords, and the schema that its tables must have.
 
-    Calling it runs the function with other tables and maps; rows and row numbers are free.
+    Calling it runs the function with other tables and maps; rows and row numbers are free. Of tables in files given as
+    paths the schema is not known, and so it is not compared.
 
     Parameters
     ----------
@@ -75,7 +76,7 @@ class TablePlan(Plan[Any]):
             ``map`` or ``mask`` (its type and length), ``result_rows`` (None where only the run can tell),
             ``moved_by`` (the library that takes the rows), ``threads`` and ``keywords``.
         """
-        return dict(self._facts)
+        return {**self._facts, "keywords": _copied(self._facts["keywords"])}
 
     def __repr__(self) -> str:
         facts = self._facts
@@ -89,7 +90,7 @@ class TablePlan(Plan[Any]):
             key: facts[key] for key in ("table", "rows", "map", "mask", "result_rows", "threads") if key in facts
         }
         shown["columns"] = "unknown" if self._schema is None else len(self._schema)
-        return as_html(f"Plan of {facts['op']}", shown, f"moved by {facts['moved_by']}", self._schema or ())
+        return as_html(f"Plan of {facts['op']}", shown, f"moved by {facts['moved_by']}", facts["schema"] or ())
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TablePlan) and self._state() == other._state()
@@ -131,6 +132,13 @@ def _planned(function: Callable[..., Any], role: str, selector: str, *args: Any,
     if "indices" in given:
         given[selector] = given.pop("indices")
     table, chosen = given.get(role), given.get(selector)
+    for role_of_reader, value in ((role, table), (selector, chosen)):
+        if is_of_pyarrow(value, "RecordBatchReader"):
+            raise TypeError(
+                f"{op}: {role_of_reader} is a {type_name(value)}, which can be read only once, so that a plan leaves "
+                "nothing for the call; x.read_all() gives a table"
+            )
+    _check_keywords(op, given)
     in_files = function.__name__ == "gather" and is_in_files(table)
     frame: Any = None
     if not in_files:
@@ -142,24 +150,44 @@ def _planned(function: Callable[..., Any], role: str, selector: str, *args: Any,
         count = len(numbers) if hasattr(numbers, "__len__") else numbers.shape[0]
     rows = rows_in(table)
     result = {"gather": count, "filter": None}.get(function.__name__, rows)
-    keywords = {name: value for name, value in given.items() if name in _KEYWORDS}
+    keywords = _copied({name: value for name, value in given.items() if name in _KEYWORDS})
     schema = schema_of(table)
     name = "mask" if selector == "boolean_mask" else "map"
     facts = {
         "op": op,
         "table": type_name(table),
-        "schema": schema,
+        "schema": None if schema is None else tuple((str(column), kind) for column, kind in schema),
         "rows": rows,
         name: type_name(chosen) + ("" if count is None else f" of {count:,}"),
         "result_rows": result,
         "moved_by": _mover(function.__name__, frame, rows, result),
         "threads": get_num_threads(),
-        "keywords": keywords,
+        "keywords": _copied(keywords),
     }
     return TablePlan(function, role, keywords, schema, facts)
 
 
 _KEYWORDS = ("bounds", "columns", "negative", "validate", "memory_budget", "index", "partial")
+
+
+def _copied(keywords: dict[str, Any]) -> dict[str, Any]:
+    """The keywords apart from those of the caller, who may change his list of columns."""
+    return {name: list(value) if isinstance(value, list) else value for name, value in keywords.items()}
+
+
+def _check_keywords(op: str, given: dict[str, Any]) -> None:
+    """Raise the errors of the call for keywords of a wrong value."""
+    words = {
+        "bounds": ("raise", "unchecked") if op == "table.scatter" else ("raise", "nullify", "unchecked"),
+        "negative": ("from_end", "out_of_bounds"),
+        "index": ("take", "reset"),
+        "validate": ("basic", "full"),
+    }
+    for name, accepted in words.items():
+        if name in given:
+            require_word(op, name, given[name], accepted)
+    if type(given.get("partial", False)) is not bool:
+        raise TypeError(f"{op}: partial is {shown(given['partial'])}, expected a bool")
 
 
 def _mover(name: str, frame: Any, rows: int | None, result: int | None) -> str:

@@ -9,7 +9,7 @@ from gatherscatter._libraries.recognise import library_of
 
 __all__ = ["Schema", "rows_in", "schema_of"]
 
-Schema = tuple[tuple[str, str], ...]  # name and type of each column, as the library prints them
+Schema = tuple[tuple[Any, str], ...]  # name of each column, which may be any object, and its type as text
 
 
 def schema_of(table: Any) -> Schema | None:
@@ -29,7 +29,7 @@ def schema_of(table: Any) -> Schema | None:
         return _of_arrow(table)
     for name in ("dtype", "type"):
         if hasattr(table, name):
-            return ((str(getattr(table, "name", "")), str(getattr(table, name))),)
+            return ((getattr(table, "name", ""), _text_of(getattr(table, name))),)
     if hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__"):
         return _of_arrow(_core.ArrowTable(table))
     return None
@@ -47,7 +47,15 @@ def rows_in(table: Any) -> int | None:
 
 
 def _pairs(columns: Any) -> Schema:
-    return tuple((str(name), str(kind)) for name, kind in columns)
+    return tuple((name, _text_of(kind)) for name, kind in columns)
+
+
+def _text_of(kind: Any) -> str:
+    """A type as its library prints it; of categories in pandas also their dtype and whether they have an order."""
+    categories = getattr(kind, "categories", None)
+    if categories is None or not library_of(kind, ("pandas",)):
+        return str(kind)
+    return f"{kind}[{categories.dtype}{', ordered' if kind.ordered else ''}]"
 
 
 def _of_arrow(table: _core.ArrowTable) -> Schema:
