@@ -17,7 +17,7 @@ from gatherscatter._table import segments
 from gatherscatter._table.frames import frame_of, partner_of, rows_of
 from gatherscatter._table.labels import aligned, mask_for
 from gatherscatter._table.maps import check_map_fits, map_of, scatter_rows
-from gatherscatter._table.messages import require_word
+from gatherscatter._table.messages import require_bool, require_word
 from gatherscatter._table.named_columns import written_columns
 from gatherscatter._table.of_dask import DaskFrame
 from gatherscatter._table.plans import make_plannable
@@ -136,6 +136,7 @@ def scatter(
     if (scatter_map is None) == (indices is None) or target is None:
         raise TypeError(f"{op}: expected source, scatter_map (or indices=, not both) and target")
     require_word(op, "bounds", bounds, ("raise", "unchecked"))
+    require_bool(op, "partial", partial)
     frame = frame_of(op, "target", target, validate)
     if type(frame) is DaskFrame:
         return frame.tasks().scatter_frame(source, indices if scatter_map is None else scatter_map, target, partial)
@@ -209,6 +210,7 @@ def boolean_mask_scatter(
     [4, 0, 9, None]
     """
     op = "table.boolean_mask_scatter"
+    require_bool(op, "partial", partial)
     frame = frame_of(op, "target", target, validate)
     if type(frame) is DaskFrame:
         tasks: TableT = frame.tasks().mask_scatter_frame(input, target, boolean_mask, partial)

@@ -150,6 +150,6 @@ print("done")
 """
 
 
-def test_a_failing_call_that_nobody_awaits_does_not_keep_the_process_from_its_end():
+def test_a_failing_call_that_is_not_awaited_does_not_keep_the_process_from_its_end():
     done = child_process.start(NOT_AWAITED, env={"JAX_PLATFORMS": "cpu"}, timeout=60)
     assert done.returncode == 0 and done.stdout.strip() == "done"

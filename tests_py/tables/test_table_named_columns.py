@@ -141,3 +141,13 @@ def test_partitions_of_dask():
     assert masked["k"].tolist() == [1, 9, 9, 4]
     rows = gs.table.scatter(of_pandas({"k": [8, 7]}), [3, 0], lazy, partial=True).compute()
     assert rows["k"].tolist() == [7, 2, 3, 8]
+
+
+def test_partial_is_a_bool():
+    target = pytest.importorskip("pyarrow").table({"v": [1, 2], "w": [3, 4]})
+    for call in (
+        lambda: gs.table.scatter({"v": 0}, [0], target, partial="no"),
+        lambda: gs.table.boolean_mask_scatter({"v": 0}, target, [True, False], partial=1),
+    ):
+        with pytest.raises(TypeError, match="partial is .*, expected a bool"):
+            call()

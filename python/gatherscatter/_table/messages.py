@@ -5,7 +5,7 @@ from __future__ import annotations
 from gatherscatter._libraries.of_python import as_int
 from gatherscatter.errors import InvalidArgument, shown
 
-__all__ = ["called", "counted", "require_budget", "require_word"]
+__all__ = ["called", "counted", "require_bool", "require_budget", "require_word"]
 
 
 def counted(count: int, noun: str) -> str:
@@ -25,6 +25,12 @@ def require_word(op: str, parameter: str, given: object, words: tuple[str, ...])
         of_arrays = isinstance(given, str) and given in ("fill", "drop", "clip", "wrap") and "nullify" in words
         step = '; tables have nulls: bounds="nullify" gives a row of nulls' if of_arrays else ""
         raise ValueError(f"{op}: {parameter} is {shown(given)}, expected {', '.join(first)} or {last}{step}")
+
+
+def require_bool(op: str, parameter: str, given: object) -> None:
+    """Raise TypeError for an argument that is not a bool."""
+    if type(given) is not bool:
+        raise TypeError(f"{op}: {parameter} is {shown(given)}, expected a bool")
 
 
 def require_budget(op: str, given: object) -> int:

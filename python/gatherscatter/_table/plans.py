@@ -13,11 +13,11 @@ from gatherscatter._ops.plan_html import as_html
 from gatherscatter._settings.threads import get_num_threads
 from gatherscatter._table.frames import frame_of
 from gatherscatter._table.maps import map_of, mask_of
-from gatherscatter._table.messages import counted, require_word
+from gatherscatter._table.messages import counted, require_bool, require_word
 from gatherscatter._table.of_dask import DaskFrame
 from gatherscatter._table.paths import is_in_files, is_of_pyarrow
 from gatherscatter._table.schemas import Schema, rows_in, schema_of
-from gatherscatter.errors import DataTypeError, shown, type_name
+from gatherscatter.errors import DataTypeError, type_name
 
 __all__ = ["TablePlan", "make_plannable"]
 
@@ -186,8 +186,7 @@ def _check_keywords(op: str, given: dict[str, Any]) -> None:
     for name, accepted in words.items():
         if name in given:
             require_word(op, name, given[name], accepted)
-    if type(given.get("partial", False)) is not bool:
-        raise TypeError(f"{op}: partial is {shown(given['partial'])}, expected a bool")
+    require_bool(op, "partial", given.get("partial", False))
 
 
 def _mover(name: str, frame: Any, rows: int | None, result: int | None) -> str:
