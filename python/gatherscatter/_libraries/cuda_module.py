@@ -13,8 +13,8 @@ __all__ = ["import_cuda", "imported_cuda"]
 # The first is there if gatherscatter was built with CUDA; the second is all of the distribution gatherscatter-cuda.
 _NAMES: Final = ("gatherscatter._cuda", "gatherscatter_cuda._cuda")
 _NOT_INSTALLED: Final = (
-    "this installation was built without CUDA: there was no GPU or no nvcc at build time, or GS_CUDA was OFF; "
-    "pip install with -Ccmake.define.GS_CUDA=ON builds the module, and a wheel of gatherscatter-cuda adds it"
+    "built without CUDA: there was no GPU or no nvcc, or GS_CUDA was OFF; pip install with "
+    "-Ccmake.define.GS_CUDA=ON builds it, and gatherscatter-cuda adds it"
 )
 
 
