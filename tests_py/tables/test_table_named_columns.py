@@ -149,5 +149,5 @@ def test_partial_is_a_bool():
         lambda: gs.table.scatter({"v": 0}, [0], target, partial="no"),
         lambda: gs.table.boolean_mask_scatter({"v": 0}, target, [True, False], partial=1),
     ):
-        with pytest.raises(TypeError, match="partial is .*, expected a bool"):
+        with pytest.raises(TypeError, match=r"partial is .*, expected a bool"):
             call()

@@ -12,8 +12,8 @@ try:
     ad: Any = import_module("jax.interpreters.ad")
     batching: Any = import_module("jax.interpreters.batching")
     mlir: Any = import_module("jax.interpreters.mlir")
-except ImportError as error:  # pragma: no cover - versions before 0.4.36
+except ImportError as _error:  # pragma: no cover - versions before 0.4.36
     raise ImportError(
         f"gatherscatter inside of jit, grad or vmap needs JAX 0.4.36 or newer, found {jax.__version__}: "
         "pip install -U jax"
-    ) from error
+    ) from _error
