@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 # Huge pages for torch's results, so that torch has its best form. torch reads this when it is imported.
@@ -195,27 +196,12 @@ def _decisions(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _work(arguments: argparse.Namespace) -> int:
-    entries = work.measure(arguments.only, arguments.quick)
-    print(work.table(entries))
+def _measured(arguments: argparse.Namespace, module: ModuleType, part: str) -> int:
+    """Run a benchmark that has a table of its own, and save its entries under the name of the part."""
+    entries = module.measure(arguments.only, arguments.quick)
+    print(module.table(entries))
     if arguments.json:
-        report.save({"schema": 1, "machine": machine.describe(), "work": entries}, arguments.json)
-    return 0
-
-
-def _torch(arguments: argparse.Namespace) -> int:
-    entries = gradients.measure(arguments.only, arguments.quick)
-    print(gradients.table(entries))
-    if arguments.json:
-        report.save({"schema": 1, "machine": machine.describe(), "gradients": entries}, arguments.json)
-    return 0
-
-
-def _jax(arguments: argparse.Namespace) -> int:
-    entries = jitted.measure(arguments.only, arguments.quick)
-    print(jitted.table(entries))
-    if arguments.json:
-        report.save({"schema": 1, "machine": machine.describe(), "jitted": entries}, arguments.json)
+        report.save({"schema": 1, "machine": machine.describe(), part: entries}, arguments.json)
     return 0
 
 
@@ -321,11 +307,11 @@ def main() -> int:
     if arguments.decisions or arguments.sizes or arguments.levels:
         return _decisions(arguments)
     if arguments.torch:
-        return _torch(arguments)
+        return _measured(arguments, gradients, "gradients")
     if arguments.jax:
-        return _jax(arguments)
+        return _measured(arguments, jitted, "jitted")
     if arguments.work:
-        return _work(arguments)
+        return _measured(arguments, work, "work")
     if arguments.plot:
         plot.library()  # fails before the run, which takes minutes, if matplotlib is missing
     earlier = report.load(arguments.compare) if arguments.compare else None  # the run may overwrite it

@@ -11,6 +11,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
+# Both imports need the path above.
 import reference_pages  # noqa: E402
 
 import gatherscatter  # noqa: E402

@@ -131,11 +131,11 @@ def _for_each_member(body: Any, gradient: Any) -> tuple[Any, ...]:
     torch makes that batch by an older vmap than `torch.func.vmap`, with no rules for our functions.
     """
     if _core.is_plain(gradient):
-        return body(gradient)  # type: ignore[no-any-return]
+        return body(gradient)  # type: ignore[no-any-return]  # `body` is of torch, whose types are not read
     level = torch._C._vmapmode_increment_nesting() - 1
     torch._C._vmapmode_decrement_nesting()
     if not level:
-        return body(gradient)  # type: ignore[no-any-return]
+        return body(gradient)  # type: ignore[no-any-return]  # as above
     given: list[bool] = []
 
     def found(member: Any) -> Any:

@@ -12,7 +12,7 @@ from gatherscatter import _core
 from gatherscatter._libraries.of_torch import without_modes
 from gatherscatter._ops.keywords import Duplicates, Reduce
 from gatherscatter._torch import torch
-from gatherscatter._torch.route import route
+from gatherscatter._torch.route import is_strided, route
 
 __all__ = ["run"]
 
@@ -82,7 +82,7 @@ def run(
     `words` are reduce, include_self and duplicates of ``Plan.scatter``, and None in a call of the plan.
     """
     arrays = (input, *(indices if isinstance(indices, tuple) else (indices,)), source, mask)
-    if any(isinstance(each, torch.Tensor) and not _is_strided(each) for each in arrays):
+    if any(isinstance(each, torch.Tensor) and not is_strided(each) for each in arrays):
         return NotImplemented  # `_core` says which one has no plain memory, and what to do
     facts = _facts_of(plan)
     op, (match, bounds, negative) = facts.op, facts.rule
@@ -107,10 +107,6 @@ def run(
         made, op, facts.planner, input, index, facts.axis, facts.batch_dims, match, bounds, negative, scatters,
         *combine, fill, mask, source, out,
     )  # fmt: skip
-
-
-def _is_strided(tensor: Any) -> bool:
-    return tensor.layout is torch.strided and not tensor.is_nested and not tensor.is_quantized
 
 
 def _check(op: str, what: str, planned: _Array | None, given: Any) -> None:

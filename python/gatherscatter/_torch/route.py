@@ -14,7 +14,7 @@ from gatherscatter._moves.geometry import Combine, Move
 from gatherscatter._torch import library, torch
 from gatherscatter._torch.functions import gather, gather_eagerly, is_eager, is_traced, scatter, scatter_eagerly
 
-__all__ = ["as_tensor", "route"]
+__all__ = ["as_tensor", "is_strided", "route"]
 
 library.register()
 
@@ -26,7 +26,8 @@ _no_dispatch = torch._C._disabled_torch_dispatch_impl
 _is_wrapped = torch._C._functorch.is_functorch_wrapped_tensor
 _unwrap_if_dead = torch._C._functorch.unwrap_if_dead
 _forward_ad = torch.autograd.forward_ad
-# Up to here the time of a function in Python exceeds that of the move; torch adds narrower floats by other roundings.
+# Calls of at most so many indices and elements run by torch's functions: chosen, the crossing was not measured. torch
+# adds narrower floats by other roundings.
 _FEW, _SMALL, _WIDE = 1024, 16 * 1024, (torch.float32, torch.float64)
 _SHARED = frozenset(np.dtype(code).name for code in "?bBhHiIlLqQefdFD")  # the dtypes that NumPy and torch share
 
@@ -72,7 +73,7 @@ def route(
                 return scatter_eagerly(call.run, move, combine, input, source, mask, index)
     given = index if planner == "at_points" else () if index is None else (index,)
     tensors = [t for t in (input, source, fill, mask, out, *given) if isinstance(t, torch.Tensor)]
-    if not all(map(_is_strided, tensors)):
+    if not all(map(is_strided, tensors)):
         return NotImplemented
     records = torch.is_grad_enabled() and any(t.requires_grad for t in tensors)
     is_in_place = out is input and op in _IN_PLACE
@@ -153,7 +154,7 @@ def _scatter(move: Move, combine: Combine, input: Any, indices: Any, source: Any
     return scatter(move, combine, input, indices, source, mask, run)
 
 
-def _is_strided(tensor: Any) -> bool:
+def is_strided(tensor: Any) -> bool:
     """Whether the operators have a meaning for a tensor: it is dense, and of a class that says what operations do."""
     if tensor.layout is not torch.strided or tensor.is_quantized or tensor.is_nested:
         return False
