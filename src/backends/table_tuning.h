@@ -44,9 +44,10 @@ inline constexpr std::size_t kDictionariesAtOnce = 16;  // dictionaries whose va
 inline constexpr int64_t kLeastValues = 1024;           // fewer values are looked up on one thread
 
 // ---- run-end encoded columns
-inline constexpr int64_t kBucketsPerRun = 4;   // buckets of the lookup table of runs
-inline constexpr int64_t kRunsPerSearch = 8;   // a table is made if there are at most so many runs for each search
-inline constexpr int64_t kMostRunParts = 256;  // parts of a result whose runs are found at once
+inline constexpr int64_t kBucketsPerRun = 4;    // buckets of the lookup table of runs
+inline constexpr int64_t kRunsPerSearch = 8;    // a table is made if there are at most so many runs for each search
+inline constexpr int64_t kMostDecodedRows = 4;  // runs are written down for at most so many rows for each search
+inline constexpr int64_t kMostRunParts = 256;   // parts of a result whose runs are found at once
 
 // ---- small tables, whose call keeps the interpreter lock
 inline constexpr int64_t kFewRows = 1024;

@@ -3,6 +3,7 @@
 
 #include "arrow/bits.h"
 #include "core/error.h"
+#include "table/decoded_runs.h"
 #include "table/run_finder.h"
 #include "table/take.h"
 
@@ -56,44 +57,37 @@ std::vector<RunFinder<End>> finders_of(const Sharing& sharing, const Pieces& pie
 
 // ---- rows by number
 
+// Whether the run of every row of the pieces is written down, which takes as much memory as `queries` searches allow.
+bool is_worth_decoding(const Pieces& pieces, int64_t queries) {
+  int64_t rows = 0;
+  for (const Piece& piece : pieces) rows += piece.length;
+  return rows / kMostDecodedRows <= queries;
+}
+
 // The run of each row of a result, and whether the row is the first one of its run in the result.
 class RunNumbers {
  public:
   template <class End>
   RunNumbers(End, const Sharing& sharing, const Type& type, const Pieces& pieces, const Picks& picks)
       : sharing_(sharing), picks_(picks), run_(picks.count) {
-    const std::vector<RunFinder<End>> finders = finders_of<End>(sharing, pieces, picks.count);
-    std::atomic<bool> good = true;
-    parallel_for(sharing, picks.count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
-      const RunFinder<End>* last = nullptr;
-      int64_t run = 0;
-      int64_t first_row = 0;  // the rows [first_row, end_row) of `last` are those of `run`
-      int64_t end_row = 0;
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t row = picks.rows.row[i];
-        const RunFinder<End>& finder = finders[picks.rows.chunk_of(i)];
-        if (&finder != last || row < first_row || row >= end_row) {
-          const bool is_next =
-              &finder == last && row == end_row && run + 1 < finder.runs() && finder.end(run + 1) > row;
-          run = is_next ? run + 1 : finder.find(row);
-          if (run < 0) good = false;
-          last = &finder;
-          first_row = finder.begin(std::max<int64_t>(run, 0));
-          end_row = finder.end(std::max<int64_t>(run, 0));
-        }
-        run_[i] = static_cast<uint32_t>(run);
-      }
-    });
-    if (!good) refuse(type);
+    if (is_worth_decoding(pieces, picks.count) && gather(End{}, pieces)) return;
+    if (!search(End{}, pieces)) refuse(type);
   }
 
   uint32_t operator[](int64_t i) const { return run_[i]; }
+  const uint32_t* get() const { return run_.get(); }
 
-  bool is_first(int64_t i) const {
-    if (i == 0) return true;
-    const bool exists = picks_.exists(i);
-    if (exists != picks_.exists(i - 1)) return true;
-    return exists && (run_[i] != run_[i - 1] || picks_.rows.chunk_of(i) != picks_.rows.chunk_of(i - 1));
+  // A bit for each of the n (at most 64) rows from `at` on, set if the row is the first one of its run.
+  uint64_t first_rows(int64_t at, int64_t n) const {
+    if (n == 64 && at > 0 && picks_.rows.chunk == nullptr && picks_.valid == nullptr) {
+      std::byte differs[64];
+      const uint32_t* const run = run_.get() + at;
+      for (int64_t k = 0; k < 64; ++k) differs[k] = std::byte{run[k] != run[k - 1]};
+      return bits_of_bytes(differs, 1, 64);
+    }
+    uint64_t word = 0;
+    for (int64_t k = 0; k < n; ++k) word |= uint64_t{is_first(at + k)} << k;
+    return word;
   }
 
   // Calls visit(begin, end, block) for each block of rows of the result.
@@ -106,9 +100,65 @@ class RunNumbers {
   int64_t blocks() const { return (picks_.count + kBlockRows - 1) / kBlockRows; }
 
  private:
+  // Gathers the runs of the rows from columns of the runs of all rows. Returns false if a piece has no such column.
+  template <class End>
+  bool gather(End, const Pieces& pieces) const {
+    SmallVector<const std::byte*, 2> base;
+    std::vector<Scratch<uint32_t>> decoded;
+    int64_t rows = 0;
+    for (const Piece& piece : pieces) {
+      decoded.push_back(decode_runs<End>(sharing_, piece));
+      if (decoded.back().get() == nullptr) return false;
+      base.push_back(reinterpret_cast<const std::byte*>(decoded.back().get()));
+      rows += piece.length;
+    }
+    constexpr int64_t kWidth = sizeof(uint32_t);
+    const CopyHints hints{rows * kWidth > sharing_.backend.table_tuning().far_column_bytes, false};
+    parallel_for(sharing_, picks_.count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
+      sharing_.backend.columns().items(base.data(), kWidth, picks_.rows, begin, end, hints,
+                                       reinterpret_cast<std::byte*>(run_.get()));
+    });
+    return true;
+  }
+
+  // Searches the run of each row. Returns false if the run ends are not in ascending order, or do not reach a row.
+  template <class End>
+  bool search(End, const Pieces& pieces) const {
+    const std::vector<RunFinder<End>> finders = finders_of<End>(sharing_, pieces, picks_.count);
+    std::atomic<bool> good = true;
+    parallel_for(sharing_, picks_.count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
+      const RunFinder<End>* last = nullptr;
+      int64_t run = 0;
+      int64_t first_row = 0;  // the rows [first_row, end_row) of `last` are those of `run`
+      int64_t end_row = 0;
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t row = picks_.rows.row[i];
+        const RunFinder<End>& finder = finders[picks_.rows.chunk_of(i)];
+        if (&finder != last || row < first_row || row >= end_row) {
+          const bool is_next =
+              &finder == last && row == end_row && run + 1 < finder.runs() && finder.end(run + 1) > row;
+          run = is_next ? run + 1 : finder.find(row);
+          if (run < 0) good = false;
+          last = &finder;
+          first_row = finder.begin(std::max<int64_t>(run, 0));
+          end_row = finder.end(std::max<int64_t>(run, 0));
+        }
+        run_[i] = static_cast<uint32_t>(run);
+      }
+    });
+    return good;
+  }
+
+  bool is_first(int64_t i) const {
+    if (i == 0) return true;
+    const bool exists = picks_.exists(i);
+    if (exists != picks_.exists(i - 1)) return true;
+    return exists && (run_[i] != run_[i - 1] || picks_.rows.chunk_of(i) != picks_.rows.chunk_of(i - 1));
+  }
+
   const Sharing& sharing_;
   const Picks& picks_;
-  Scratch<uint32_t> run_;
+  const Scratch<uint32_t> run_;
 };
 
 // The runs of a result whose rows are given by number: their ends, and the row numbers of their values.
@@ -122,8 +172,7 @@ class NumberedRuns {
     runs.for_each_block([&](int64_t begin, int64_t end, int64_t block) {
       int64_t firsts = 0;
       for_each_word(begin, end - begin, [&](int64_t at, int64_t n) {
-        uint64_t word = 0;
-        for (int64_t k = 0; k < n; ++k) word |= uint64_t{runs.is_first(at + k)} << k;
+        const uint64_t word = runs.first_rows(at, n);
         first[at / 64] = word;
         firsts += std::popcount(word);
       });
@@ -135,11 +184,21 @@ class NumberedRuns {
     if (picks.rows.chunk != nullptr) chunk_ = Scratch<uint32_t>(count_);
     runs.for_each_block([&](int64_t begin, int64_t end, int64_t block) {
       int64_t run = before[block];
-      for_each_set(first.get(), begin, end, [&](int64_t i) {
-        if (i > 0) store(ends_.data, run - 1, static_cast<End>(i));
-        row_[run] = runs[i];
-        if (chunk_.get() != nullptr) chunk_[run] = picks.rows.chunk[i];
-        ++run;
+      for_each_word(begin, end - begin, [&](int64_t at, int64_t n) {
+        const uint64_t word = first[at / 64];
+        if (word == ~uint64_t{0} && at > 0) {  // rows at random: each one is a run
+          for (int64_t k = 0; k < 64; ++k) store(ends_.data, run - 1 + k, static_cast<End>(at + k));
+          std::memcpy(row_.get() + run, runs.get() + at, 64 * sizeof(uint32_t));
+          if (chunk_.get() != nullptr) std::memcpy(chunk_.get() + run, picks.rows.chunk + at, 64 * sizeof(uint32_t));
+          run += 64;
+          return;
+        }
+        for_each_set(&word, 0, n, [&](int64_t k) {
+          if (at + k > 0) store(ends_.data, run - 1, static_cast<End>(at + k));
+          row_[run] = runs[at + k];
+          if (chunk_.get() != nullptr) chunk_[run] = picks.rows.chunk[at + k];
+          ++run;
+        });
       });
     });
     if (count_ > 0) store(ends_.data, count_ - 1, static_cast<End>(picks.count));

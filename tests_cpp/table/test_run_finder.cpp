@@ -3,43 +3,21 @@
 
 #include "catch.h"
 #include "reference.h"
+#include "run_arrays.h"
 #include "table/run_finder.h"
 
 using namespace gs;
 using namespace gs::table;
+using test::encoded_runs;
+using test::run_sharings;
 
 namespace {
 
-std::vector<table::Sharing> sharings() {
-  std::vector<table::Sharing> all;
-  for (const int threads : {1, 3}) {
-    RunOptions options;
-    options.threads = threads;
-    all.push_back({cpu::backend(), options});
-  }
-  return all;
-}
-
-// A run-end encoded array with these run ends, behind `skipped` others.
-template <class End>
-Array encoded(const std::vector<End>& ends, int64_t skipped) {
-  std::vector<End> data(static_cast<std::size_t>(skipped), End{1});
-  data.insert(data.end(), ends.begin(), ends.end());
-  const auto owner = std::make_shared<std::vector<End>>(std::move(data));
-  Array array;
-  Array child;
-  child.length = static_cast<int64_t>(ends.size());
-  child.offset = skipped;
-  child.first = {owner, reinterpret_cast<const std::byte*>(owner->data())};
-  array.children.push_back(std::move(child));
-  return array;
-}
-
 template <class End>
 void check_all_rows(const std::vector<End>& ends, int64_t offset, int64_t length) {
-  const Array array = encoded(ends, 3);
+  const Array array = encoded_runs(ends, 3);
   const Piece piece{&array, offset, length};
-  for (const table::Sharing& sharing : sharings()) {
+  for (const table::Sharing& sharing : run_sharings()) {
     for (const bool has_table : {false, true}) {
       const RunFinder<End> finder(sharing, piece, has_table);
       int64_t run = 0;
@@ -78,10 +56,10 @@ TEMPLATE_TEST_CASE("the run of a row is the first one that ends behind it", "[ru
 
 TEST_CASE("run ends beyond memory are found", "[run_finder]") {
   const std::vector<int64_t> ends = {1, int64_t{1} << 40, (int64_t{1} << 40) + 1, int64_t{1} << 46};
-  const Array array = encoded(ends, 0);
+  const Array array = encoded_runs(ends, 0);
   const Piece piece{&array, 0, ends.back()};
   for (const bool has_table : {false, true}) {
-    const RunFinder<int64_t> finder(sharings()[1], piece, has_table);
+    const RunFinder<int64_t> finder(run_sharings()[1], piece, has_table);
     for (std::size_t run = 0; run < ends.size(); ++run) {
       REQUIRE(finder.find(ends[run] - 1) == static_cast<int64_t>(run));
       if (run + 1 < ends.size()) REQUIRE(finder.find(ends[run]) == static_cast<int64_t>(run) + 1);
@@ -94,9 +72,9 @@ TEST_CASE("run ends in any order give a run that ends behind the row, or none", 
   for (int round = 0; round < 50; ++round) {
     std::vector<int32_t> ends(static_cast<std::size_t>(std::uniform_int_distribution<int>(1, 3000)(random)));
     for (int32_t& end : ends) end = std::uniform_int_distribution<int32_t>(-50, 40000)(random);
-    const Array array = encoded(ends, 0);
+    const Array array = encoded_runs(ends, 0);
     for (const bool has_table : {false, true}) {
-      const RunFinder<int32_t> finder(sharings()[round % 2], {&array, 10, 30000}, has_table);
+      const RunFinder<int32_t> finder(run_sharings()[round % 2], {&array, 10, 30000}, has_table);
       for (int64_t row = 0; row < 30000; row += 7) {
         const int64_t run = finder.find(row);
         REQUIRE(run >= -1);
@@ -108,6 +86,6 @@ TEST_CASE("run ends in any order give a run that ends behind the row, or none", 
 }
 
 TEST_CASE("a piece without rows or runs", "[run_finder]") {
-  const Array array = encoded<int32_t>({}, 0);
-  REQUIRE(RunFinder<int32_t>(sharings()[0], {&array, 0, 0}, true).runs() == 0);
+  const Array array = encoded_runs<int32_t>({}, 0);
+  REQUIRE(RunFinder<int32_t>(run_sharings()[0], {&array, 0, 0}, true).runs() == 0);
 }

@@ -44,6 +44,8 @@ def maps_of(rows: int) -> dict[str, np.ndarray]:
         "all": np.arange(rows),
         "backwards": np.arange(rows)[::-1],
         "one": np.full(rows, rows - 1),
+        "an eighth": rng.integers(0, rows, rows // 8),  # too few to write down the run of every row
+        "an eighth, sorted": np.sort(rng.integers(0, rows, rows // 8)),
         "few": rng.integers(0, rows, 3),
         "none": np.empty(0, np.int64),
     }
@@ -67,19 +69,24 @@ def test_slices(kind):
         check(table.gather(column.slice(first, length), rows), column, runs[first : first + length][rows])
 
 
-def test_missing_rows():
+@pytest.mark.parametrize("count", [ROWS, ROWS // 8])
+def test_missing_rows(count):
     column, runs = encoded("int32", 4)
-    rows = np.random.default_rng(3).integers(-ROWS // 3, ROWS, ROWS)
+    rows = np.random.default_rng(3).integers(-ROWS // 3, ROWS, count)
     result = table.gather(column, rows, "nullify", negative="out_of_bounds")
     check(result, column, np.where(rows < 0, -1, runs[rows]))
 
 
-def test_chunks():
+@pytest.mark.parametrize("order", ["random", "sorted"])
+@pytest.mark.parametrize("count", [ROWS, ROWS // 8])
+def test_chunks(count, order):
     """Rows of two chunks never share a run, although these are slices of one array."""
     column, runs = encoded("int64", 7)
     cuts = [0, 10, 20_000, 20_001, ROWS]
     chunked = pa.chunked_array([column.slice(a, b - a) for a, b in itertools.pairwise(cuts)])
-    rows = np.random.default_rng(4).integers(0, ROWS, ROWS)
+    rows = np.random.default_rng(4).integers(0, ROWS, count)
+    if order == "sorted":
+        rows.sort()
     chunk = np.searchsorted(cuts, rows, "right")
     result = table.gather(chunked, rows).chunk(0)
     last = np.flatnonzero(np.diff(runs[rows] * 8 + chunk, append=-1))
