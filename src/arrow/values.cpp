@@ -2,6 +2,7 @@
 #include "arrow/values.h"
 
 #include <limits>
+#include <string_view>
 
 #include "arrow/bits.h"
 #include "arrow/run_ends.h"
@@ -33,19 +34,35 @@ void append_rows(const Type& type, const Array& array, int64_t begin, int64_t en
   for (int64_t i = begin; i < end; ++i) append_value(type, array, i, out);
 }
 
-void append_view(const Type& type, const Array& array, int64_t at, std::string& out) {
+std::string_view as_text(const std::byte* data, int64_t size) {
+  return size == 0 ? std::string_view("")
+                   : std::string_view(reinterpret_cast<const char*>(data), static_cast<std::size_t>(size));
+}
+
+std::string_view view_bytes(const Type& type, const Array& array, int64_t at) {
   constexpr int64_t kInline = 12;
   const std::byte* const view = array.first.data + at * 16;
   const int64_t size = load<int32_t>(view, 0);
   if (size < 0) refuse(type);
-  append_size(size, out);
-  if (size <= kInline) return append_bytes(view + 4, size, out);
+  if (size <= kInline) return as_text(view + 4, size);
   const int64_t buffer = load<int32_t>(view, 2);
   const int64_t begin = load<int32_t>(view, 3);
   if (buffer < 0 || buffer >= static_cast<int64_t>(array.shared.size())) refuse(type);
   const auto b = static_cast<std::size_t>(buffer);
   if (begin < 0 || begin > array.shared_bytes[b] - size) refuse(type);
-  append_bytes(array.shared[b].data + begin, size, out);
+  return as_text(array.shared[b].data + begin, size);
+}
+
+std::string_view binary_bytes(const Type& type, const Array& array, int64_t at) {
+  const int64_t begin = offset_of(type, array.first, at);
+  const int64_t end = offset_of(type, array.first, at + 1);
+  if (begin < 0 || end < begin || end > array.reach) refuse(type);
+  return as_text(array.second.data + begin, end - begin);
+}
+
+void append_text(std::string_view text, std::string& out) {
+  append_size(static_cast<int64_t>(text.size()), out);
+  out.append(text);
 }
 
 void append_present(const Type& type, const Array& array, int64_t row, std::string& out) {
@@ -55,14 +72,8 @@ void append_present(const Type& type, const Array& array, int64_t row, std::stri
     case Layout::null: return;
     case Layout::bits: return out.push_back(bit_at(array.first.data, at) ? '\1' : '\0');
     case Layout::fixed: return append_bytes(array.first.data + at * type.width, type.width, out);
-    case Layout::view: return append_view(type, array, at, out);
-    case Layout::binary: {
-      const int64_t begin = offset_of(type, array.first, at);
-      const int64_t end = offset_of(type, array.first, at + 1);
-      if (begin < 0 || end < begin || end > array.reach) refuse(type);
-      append_size(end - begin, out);
-      return append_bytes(array.second.data + begin, end - begin, out);
-    }
+    case Layout::view: return append_text(view_bytes(type, array, at), out);
+    case Layout::binary: return append_text(binary_bytes(type, array, at), out);
     case Layout::list:
       return append_rows(*child, array.children[0], offset_of(type, array.first, at),
                          offset_of(type, array.first, at + 1), out);
@@ -107,6 +118,18 @@ void append_value(const Type& type, const Array& array, int64_t row, std::string
   const int64_t key = integer_at(type, array.first.data, array.offset + row);
   if (!is_inside(key, array.dictionary->length)) refuse(type);
   append_value(*type.dictionary, *array.dictionary, key, out);
+}
+
+bool has_plain_bytes(const Type& type) {
+  if (type.dictionary != nullptr) return false;
+  return type.layout == Layout::fixed || type.layout == Layout::binary || type.layout == Layout::view;
+}
+
+std::string_view plain_bytes(const Type& type, const Array& array, int64_t row) {
+  const int64_t at = array.offset + row;
+  if (type.layout == Layout::binary) return binary_bytes(type, array, at);
+  if (type.layout == Layout::view) return view_bytes(type, array, at);
+  return as_text(array.first.data + at * type.width, type.width);
 }
 
 int64_t integer_at(const Type& type, const std::byte* data, int64_t row) {

@@ -3,15 +3,13 @@
 
 #include <algorithm>
 #include <array>
-#include <deque>
-#include <functional>
 #include <map>
 #include <string>
-#include <string_view>
 
 #include "arrow/values.h"
 #include "core/error.h"
 #include "table/take.h"
+#include "table/value_numbers.h"
 
 namespace gs::table {
 namespace {
@@ -32,53 +30,6 @@ bool same_dictionary(const Array& a, const Array& b) {
   return identity_of(a) == identity_of(b);
 }
 
-// A hash table of values by their bytes, with linear probing.
-class MergedDictionary::ValueNumbers {
- public:
-  // Returns the number of the value; -1 if it has none.
-  int64_t find(std::string_view value) const {
-    return slots_.empty() ? -1 : slots_[place_of(std::hash<std::string_view>()(value), value)].number;
-  }
-  // Returns the number of the value; `next` if it is new.
-  int64_t find_or_add(std::string_view value, int64_t next) {
-    if (2 * (count_ + 1) > slots_.size()) grow();
-    const std::size_t hash = std::hash<std::string_view>()(value);
-    Slot& slot = slots_[place_of(hash, value)];
-    if (slot.number < 0) {
-      slot = {hash, bytes_.emplace_back(value), next};
-      ++count_;
-    }
-    return slot.number;
-  }
-
- private:
-  struct Slot {
-    std::size_t hash = 0;
-    std::string_view value;
-    int64_t number = -1;  // -1: the slot is empty
-  };
-
-  // The slot of the value, or the empty slot where it belongs.
-  std::size_t place_of(std::size_t hash, std::string_view value) const {
-    std::size_t at = hash & (slots_.size() - 1);
-    while (slots_[at].number >= 0 && (slots_[at].hash != hash || slots_[at].value != value)) {
-      at = (at + 1) & (slots_.size() - 1);
-    }
-    return at;
-  }
-  void grow() {
-    std::vector<Slot> old(slots_.empty() ? 64 : 2 * slots_.size());
-    old.swap(slots_);
-    for (const Slot& slot : old) {
-      if (slot.number >= 0) slots_[place_of(slot.hash, slot.value)] = slot;
-    }
-  }
-
-  std::vector<Slot> slots_;
-  std::deque<std::string> bytes_;
-  std::size_t count_ = 0;
-};
-
 MergedDictionary::MergedDictionary(const Type& type, const Pieces& pieces, const Sharing& sharing) : type_(type) {
   std::map<Identity, int> index_of;
   for (const Piece& piece : pieces) {
@@ -89,12 +40,13 @@ MergedDictionary::MergedDictionary(const Type& type, const Pieces& pieces, const
   }
   number_.resize(distinct_.size());
   if (distinct_.size() == 1) return;
-  ValueNumbers values;
-  add(0, values, sharing);
+  ValueReader reader(*type.dictionary);
+  ValueNumbers values(distinct_[0]->length, reader.stable());
+  add(0, reader, values, sharing);
   for (std::size_t d = 1; d < distinct_.size(); d += kDictionariesAtOnce) {
     const std::size_t end = std::min(d + kDictionariesAtOnce, distinct_.size());
     find(d, end, values, sharing);
-    for (std::size_t next = d; next < end; ++next) add(next, values, sharing);
+    for (std::size_t next = d; next < end; ++next) add(next, reader, values, sharing);
   }
 }
 
@@ -106,16 +58,15 @@ void MergedDictionary::find(std::size_t first, std::size_t end, const ValueNumbe
     begin.push_back(begin.back() + distinct_[d]->length);
   }
   parallel_for(sharing, begin.back(), 1, kLeastValues, [&](int64_t from, int64_t upto) {
-    std::string value;
+    ValueReader reader(*type_.dictionary);
     auto d = static_cast<std::size_t>(std::upper_bound(begin.begin(), begin.end(), from) - begin.begin()) - 1;
     for (; d + 1 < begin.size() && begin[d] < upto; ++d) {
       const Array& dictionary = *distinct_[first + d];
+      int64_t* const number = number_[first + d].data();
       const int64_t last = std::min(upto, begin[d + 1]) - begin[d];
       try {
         for (int64_t row = std::max<int64_t>(from - begin[d], 0); row < last; ++row) {
-          value.clear();
-          append_value(*type_.dictionary, dictionary, row, value);
-          number_[first + d][static_cast<std::size_t>(row)] = values.find(value);
+          number[row] = values.find(reader.read(dictionary, row));
         }
       } catch (const ExchangeError&) {
         // `add` reads the value again and throws this error on the calling thread.
@@ -135,17 +86,14 @@ std::shared_ptr<const Array> MergedDictionary::dictionary(const RowTaker& taker)
   }
 }
 
-void MergedDictionary::add(std::size_t d, ValueNumbers& values, const Sharing& sharing) {
+void MergedDictionary::add(std::size_t d, ValueReader& reader, ValueNumbers& values, const Sharing& sharing) {
   const Array& dictionary = *distinct_[d];
   std::vector<int64_t>& number = number_[d];
-  std::string value;
   for (int64_t row = 0; row < dictionary.length; ++row) {
     if (row % kRowsPerPoll == 0) poll(sharing);
     if (d > 0 && number[static_cast<std::size_t>(row)] >= 0) continue;
-    value.clear();
-    append_value(*type_.dictionary, dictionary, row, value);
     const int64_t next = rows_.count();
-    const int64_t found = values.find_or_add(value, next);
+    const int64_t found = values.find_or_add(reader.read(dictionary, row), next);
     if (d > 0) number[static_cast<std::size_t>(row)] = found;
     if (found != next && d > 0) continue;
     rows_.add(static_cast<int32_t>(d), row, 1);

@@ -10,6 +10,8 @@
 namespace gs::table {
 
 class RowTaker;
+class ValueNumbers;
+class ValueReader;
 
 // Whether two dictionaries are identical by their buffers, offset and length; their values are not compared.
 bool same_dictionary(const Array& a, const Array& b);
@@ -31,13 +33,11 @@ class MergedDictionary {
   int64_t size(int32_t piece) const { return distinct_[dictionary_of(piece)]->length; }
 
  private:
-  class ValueNumbers;
-
   std::size_t dictionary_of(int32_t piece) const {
     return static_cast<std::size_t>(which_[static_cast<std::size_t>(piece)]);
   }
   void find(std::size_t first, std::size_t end, const ValueNumbers& values, const Sharing& sharing);
-  void add(std::size_t d, ValueNumbers& values, const Sharing& sharing);
+  void add(std::size_t d, ValueReader& reader, ValueNumbers& values, const Sharing& sharing);
 
   const Type& type_;
   std::vector<std::shared_ptr<const Array>> distinct_;
