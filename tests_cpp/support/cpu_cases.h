@@ -102,15 +102,19 @@ struct Case {
   Array mask;
   Array fill;
   std::vector<Array> index;
+  int64_t apart = 0;  // not 0: the indices of a point lie so many bytes apart in the first array
   bool with_fill = false;
 
+  std::byte* index_data(int a) {
+    return apart > 0 ? index[0].data() + a * apart : index[static_cast<size_t>(a)].data();
+  }
   Buffers buffers() {
     Buffers buffers;
     buffers.dense = dense.data();
     buffers.indexed = indexed.data();
     buffers.mask = plan.masked ? mask.data() : nullptr;
     buffers.fill = with_fill ? fill.data() : nullptr;
-    for (const Array& array : index) buffers.index.push_back(array.data());
+    for (std::size_t a = 0; a < index.size(); ++a) buffers.index.push_back(index_data(static_cast<int>(a)));
     return buffers;
   }
 };
@@ -125,9 +129,10 @@ struct CaseSpec {
   bool masked = false;
   bool with_fill = false;
   bool fill_varies = false;
-  bool bad = false;       // some indices may be out of range, under any rule
-  bool plain = false;     // packed dense side and index, as in most calls
-  bool anchored = false;  // the address on the indexed side depends on the index only
+  bool bad = false;          // some indices may be out of range, under any rule
+  bool plain = false;        // packed dense side and index, as in most calls
+  bool interleaved = false;  // the indices of a point lie side by side, as coordinates do
+  bool anchored = false;     // the address on the indexed side depends on the index only
   int folds = 0;
   Dims extent;
 };
@@ -206,7 +211,7 @@ inline Case make_case(const CaseSpec& spec, Random& random) {
   int64_t cell = gather ? plan.unit : span.first + span.second;
   for (int a = 0; a < spec.arrays; ++a) {
     IndexArray index;
-    index.type = a == 0 ? spec.type : static_cast<IndexType>(random.from(0, 7));
+    index.type = a == 0 || spec.interleaved ? spec.type : static_cast<IndexType>(random.from(0, 7));
     index.axis = a;
     if (spec.folds > 0) {
       int64_t stride = cell;
@@ -227,9 +232,10 @@ inline Case make_case(const CaseSpec& spec, Random& random) {
       (index.step < 0 ? span.first : span.second) += std::max<int64_t>(index.extent - 1, 0) * std::abs(index.step);
     }
     plan.index.push_back(index);
-    const auto index_span =
-        choose_strides(plan.space, kIndex + a, index_size(index.type), spec.plain ? loose : Layout::may_repeat, random);
-    result.index.push_back(make_array(index_span, random));
+    if (spec.interleaved) result.apart = index_size(index.type);
+    const int64_t size = index_size(index.type) * (spec.interleaved ? spec.arrays : 1);
+    const Layout layout = spec.plain || spec.interleaved ? Layout::packed : Layout::may_repeat;
+    result.index.push_back(make_array(choose_strides(plan.space, kIndex + a, size, layout, random), random));
   }
   result.indexed = make_array(span, random);
 
@@ -239,7 +245,7 @@ inline Case make_case(const CaseSpec& spec, Random& random) {
       result.mask.data()[at[kMask]] = static_cast<std::byte>(random.chance(60) ? random.from(1, 255) : 0);
     for (int a = 0; a < spec.arrays; ++a) {
       const IndexArray& index = plan.index[a];
-      store(result.index[static_cast<size_t>(a)].data() + at[static_cast<size_t>(kIndex + a)], index.type,
+      store(result.index_data(a) + at[static_cast<size_t>(kIndex + a)], index.type,
             choose_value(index.type, index.extent, spec.rule, spec.bad, random));
     }
   });

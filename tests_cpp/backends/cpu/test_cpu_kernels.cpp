@@ -78,6 +78,34 @@ TEST_CASE("sizes around every block and chunk edge, on every path") {
   SUCCEED("all agree");
 }
 
+TEST_CASE("indices that lie side by side give what a loop gives, one outside stops the run") {
+  const std::vector<RunSetup> setups = run_setups();
+  for (const std::string& level : levels()) {
+    Random random(12);
+    for (int round = 0; round < 3000; ++round) {
+      CaseSpec spec;
+      spec.interleaved = true;
+      spec.arrays = static_cast<int>(random.from(2, 5));  // five are more than the form takes
+      spec.type = static_cast<IndexType>(random.from(0, 7));
+      spec.rule.bounds =
+          random.pick<Bounds>({Bounds::raise, Bounds::raise, Bounds::deferred, Bounds::clip, Bounds::fill});
+      spec.rule.negative = random.chance(70) ? Negative::from_end : Negative::out_of_bounds;
+      spec.direction = random.chance(50) ? Direction::gather : Direction::scatter;
+      spec.bad = round % 4 == 0;
+      spec.plain = random.chance(70);
+      spec.masked = random.chance(10);
+      spec.item = random.pick<int64_t>({1, 4, 8, 16, 24, 100});
+      spec.extent = random.chance(80) ? Dims{random.from(1, 300)} : Dims{random.from(1, 5), random.from(1, 90)};
+      Case test = make_case(spec, random);
+      const RunSetup setup = random.pick(setups);
+      if (agrees(test, spec.direction, level, setup)) continue;
+      FAIL("level " << level << ", " << setup.name << ", item " << spec.item << ", " << index_name(spec.type)
+                    << ", arrays " << spec.arrays << ", round " << round);
+    }
+  }
+  SUCCEED("all agree");
+}
+
 TEST_CASE("sequential, sorted and equal indices take the same answer from the shortcuts") {
   for (const std::string& level : levels()) {
     for (const RunSetup& setup : run_setups()) {

@@ -3,7 +3,7 @@
 // instruction set level.
 #pragma once
 
-#include "backends/cpu/kernels/kernel_walk.h"
+#include "backends/cpu/kernels/kernel_interleaved.h"
 #include "backends/cpu/tuning.h"
 
 namespace gs::cpu::GS_ISA {
@@ -26,6 +26,7 @@ struct PlacementScratch {
   alignas(64) int64_t position[kMaxBlock];
   alignas(64) int64_t keep[kMaxBlock];  // all bits set, or 0 for a point that is nowhere
   alignas(64) int64_t offset[kMaxBlock];
+  InterleavedLanes lanes;
 };
 
 // Prefetches indices of later blocks. Without this the memory idles while a block is moved, because its indices are
@@ -294,6 +295,24 @@ bool is_run(const Address* __restrict address, int n, int64_t unit) {
   return different == 0;
 }
 
+// Places a block whose index arrays are interleaved, so that every index is read once and in order.
+bool place_side_by_side(const Job& job, const Walk& walk, int n, Address base, PlacementScratch& scratch,
+                        PointBlock& block) {
+  const JobIndex& index = job.index[0];
+  const int64_t bytes = index_size(index.type) * job.indices;
+  const std::byte* source = index.data + offset_at(job, walk, kIndex);
+  for (int k = 0; k < n; k += kInterleavedPoints, source += kInterleavedPoints * bytes) {
+    const int points = n - k < kInterleavedPoints ? n - k : kInterleavedPoints;
+    prefetch_ahead(address_of(source), points * bytes);
+    kLoadLinear[static_cast<int>(index.type)](source, index_size(index.type), points * job.indices, scratch.position);
+    pin_copy(scratch.position);
+    if (!place_interleaved(job, scratch.lanes, scratch.position, points, base, scratch.offset, block.address + k))
+      return false;
+  }
+  add_affine(job, walk, n, scratch, block.address);
+  return true;
+}
+
 // Places the n points from `walk` on in `block`. Returns false if the rule forbids an index.
 bool place(const Job& job, const Walk& walk, int n, PlacementScratch& scratch, PointBlock& block) {
   block.n = n;
@@ -307,6 +326,7 @@ bool place(const Job& job, const Walk& walk, int n, PlacementScratch& scratch, P
   if (is_linear(job, kIndexed)) base += static_cast<uint64_t>(offset_at(job, walk, kIndexed));
 
   const Bounds bounds = job.rule.bounds;
+  if (scratch.lanes.indices == 0) prepare_lanes(job, scratch.lanes);
   const bool one_pass = job.indices == 1 && !job.masked && job.folds == 0 && !job.general &&
                         (bounds == Bounds::raise || bounds == Bounds::deferred || bounds == Bounds::unchecked);
   if (one_pass) {
@@ -319,7 +339,8 @@ bool place(const Job& job, const Walk& walk, int n, PlacementScratch& scratch, P
     });
     if (outside < 0 && bounds != Bounds::unchecked) return false;
     add_affine(job, walk, n, scratch, block.address);
-  } else if (!place_general(job, walk, n, base, scratch, block)) {
+  } else if (scratch.lanes.indices > 0 ? !place_side_by_side(job, walk, n, base, scratch, block)
+                                       : !place_general(job, walk, n, base, scratch, block)) {
     return false;
   }
   block.run = job.packed && !job.general && is_run(block.address, n, job.unit);
