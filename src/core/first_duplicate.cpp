@@ -42,7 +42,7 @@ std::optional<Duplicate> first_duplicate(const Plan& plan, const Buffers& buffer
   const PlanView view = view_of(plan, buffers);
   const Span span = indexed_span(plan);
   // Items never overlap, so two different items never have the same slot, whatever the strides.
-  const auto slots = (span.high - span.low) / plan.item + 1;
+  const auto slots = (span.high - span.low) / plan.item;
   const auto stopped = [&](int64_t flat) { return flat % kPollEvery == kPollEvery - 1 && stop != nullptr && stop(); };
   const auto slot_at = [&](int64_t flat) -> int64_t {
     const PointOffsets at = locate(view, flat);

@@ -82,8 +82,7 @@ void for_each_block(const Plan& plan, const Buffers& buffers, int64_t first, int
     }
     if (flat + run >= last) return;
     begin = 0;
-    int axis = rank - 2;
-    for (; axis >= 0; --axis) {
+    for (int axis = rank - 2; axis >= 0; --axis) {
       const bool more = ++position[axis] < space.extent(axis);
       const int64_t steps = more ? 1 : 1 - space.extent(axis);
       if (row.mask) row.mask += steps * space.stride(kMask, axis);
@@ -91,7 +90,6 @@ void for_each_block(const Plan& plan, const Buffers& buffers, int64_t first, int
       if (more) break;
       position[axis] = 0;
     }
-    if (axis < 0) return;
   }
 }
 

@@ -27,27 +27,25 @@ void check_batch(const ArrayView& input, const IndexView& indices, int axis, int
 
 Plan take_axis(const ArrayView& input, const IndexView& indices, std::optional<int64_t> axis, int64_t batch_dims,
                Rule rule, const Extras& extras) {
-  // Without an axis, the input is seen as one flat axis, with no axes before or after it.
+  // Without an axis, the input is seen as one flat axis, with no axes before or after it: `at` and `tail` are 0.
   const bool flat = !axis.has_value();
   const int at = flat ? 0 : normalize_axis(*axis, input.rank());
   const int tail = flat ? 0 : input.rank() - at - 1;
   if (flat && batch_dims != 0) {
     throw ShapeError("batch_dims is " + std::to_string(batch_dims) + ", expected 0 where axis is None");
   }
-  if (!flat) check_batch(input, indices, at, batch_dims);
+  check_batch(input, indices, at, batch_dims);
   check_extents(indices);
   const int batch = static_cast<int>(batch_dims);
 
   Dims shape;
-  if (!flat) shape.append(input.extent.data(), at);
+  shape.append(input.extent.data(), at);
   shape.append(indices.extent.data() + batch, indices.rank() - batch);
-  if (!flat) shape.append(input.extent.data() + at + 1, tail);
+  shape.append(input.extent.data() + at + 1, tail);
 
   Plan plan = begin_plan(input, shape, indices.extent, 1, rule, extras);
-  if (!flat) {
-    set_strides(plan.space, kIndexed, 0, input.stride.data(), at);
-    set_strides(plan.space, kIndexed, shape.size() - tail, input.stride.data() + at + 1, tail);
-  }
+  set_strides(plan.space, kIndexed, 0, input.stride.data(), at);
+  set_strides(plan.space, kIndexed, shape.size() - tail, input.stride.data() + at + 1, tail);
   SmallVector<int, 8> axis_of;
   for (int d = 0; d < indices.rank(); ++d) axis_of.push_back(d < batch ? d : d - batch + at);
   set_index_side(plan, kIndex, indices.stride, axis_of);

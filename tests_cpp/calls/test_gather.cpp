@@ -167,6 +167,31 @@ TEST_CASE("a gather into its own index array works on a copy of the indices") {
   CHECK(take.backend.live_blocks == 0);
 }
 
+TEST_CASE("a deferred gather into an array that overlaps its input leaves the points of bad indices as they were") {
+  Values memory(40);
+  for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = 100 + static_cast<int64_t>(i);
+  Take take;
+  take.backend.asynchronous = true;
+  take.request.rule.bounds = Bounds::deferred;
+  take.indices[3] = 50;
+  Views views = take.views();
+  views.input = view_of(memory.data() + 4, 8);
+  views.out = view_of(memory.data() + 6, 6);
+  Values expected = memory;
+  for (std::size_t i = 0; i < 6; ++i) {
+    const int64_t at = take.indices[i] < 0 ? take.indices[i] + 8 : take.indices[i];
+    if (at < 8) expected[6 + i] = memory[static_cast<std::size_t>(4 + at)];
+  }
+  {
+    TestContext context(take.backend);
+    const CallResult result = take.run_into(context, views);
+    CHECK(result.ending == Ending::done);
+    CHECK(result.deferred_check != nullptr);
+  }
+  CHECK(memory == expected);
+  CHECK(take.backend.live_blocks == 0);
+}
+
 TEST_CASE("an interrupt or a bad index before the copy back leaves an overlapping array untouched") {
   Values memory(40);
   for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = 100 + static_cast<int64_t>(i);

@@ -121,6 +121,30 @@ TEST_CASE("duplicates: the last, the first, or an error that writes nothing") {
   CHECK(put.run_in_place(context).ending == Ending::done);
 }
 
+TEST_CASE("the first of several duplicates along an axis is kept, and all other items are those of the input") {
+  Put put;
+  put.request.axis = 1;
+  put.request.duplicates = GENERATE(Duplicates::first, Duplicates::last);
+  const bool keeps_first = put.request.duplicates == Duplicates::first;
+  put.input = Values(24);
+  for (std::size_t i = 0; i < 24; ++i) put.input[i] = 100 + static_cast<int64_t>(i);
+  put.source = Values{1, 2, 3, 4, 5, 6, 7, 8, 9};
+  put.indices = Values{5, 0, 5};
+  Views views = put.views();
+  views.input = contiguous_view(reinterpret_cast<std::byte*>(put.input.data()), Dims{3, 8}, 8);
+  views.source = contiguous_view(reinterpret_cast<std::byte*>(put.source.data()), Dims{3, 3}, 8);
+  Values expected = put.input;
+  for (std::size_t row = 0; row < 3; ++row) {
+    expected[8 * row + 5] = put.source[3 * row + (keeps_first ? 0 : 2)];
+    expected[8 * row] = put.source[3 * row + 1];
+  }
+  put.out = Values(24, -1);
+  TestContext context(put.backend);
+  CHECK(run_scatter(context, put.request, nullptr, views, reinterpret_cast<std::byte*>(put.out.data())).ending ==
+        Ending::done);
+  CHECK(put.out == expected);
+}
+
 TEST_CASE("a bad index is reported before a duplicate") {
   Put put;
   put.request.duplicates = Duplicates::error;

@@ -1,4 +1,8 @@
 // test_first_duplicate.cpp: the search for the first duplicate of a scatter, compared with a loop over pairs of points.
+#include <new>
+#include <numeric>
+#include <vector>
+
 #include "core/point.h"
 #include "cpu_cases.h"
 
@@ -43,23 +47,68 @@ TEST_CASE("the first duplicate is the lowest point that has the target of an ear
 namespace {
 
 int polls = 0;
+int64_t polls_per_search = 0;
+std::vector<int32_t> shared_index;
+
+// A scatter of so many items of 4 bytes to an axis of `extent` positions.
+Plan plan_of(int64_t points, int64_t extent) {
+  Plan plan;
+  plan.item = plan.unit = 4;
+  plan.space = Space(Dims{points}, kIndex + 1);
+  plan.space.stride(kDense, 0) = plan.space.stride(kIndex, 0) = 4;
+  plan.index.push_back({IndexType::i32, 0, extent, 4});
+  plan.index_space = plan.space;
+  plan.finish();
+  return plan;
+}
+
+Buffers buffers_of(const std::vector<int32_t>& index) {
+  Buffers buffers;
+  buffers.index.push_back(reinterpret_cast<const std::byte*>(index.data()));
+  return buffers;
+}
 
 }  // namespace
+
+TEST_CASE("items without bytes, and no points, have no duplicates", "[first_duplicate]") {
+  const std::vector<int32_t> index(5, 1);
+  Plan plan = plan_of(5, 9);
+  REQUIRE(first_duplicate(plan, buffers_of(index)));
+  plan.item = plan.unit = 0;
+  REQUIRE_FALSE(first_duplicate(plan, buffers_of(index)));
+  // Marks for the whole axis would not fit into memory, so that they are not even asked for.
+  REQUIRE_FALSE(first_duplicate(plan_of(0, int64_t{1} << 58), buffers_of(index)));
+}
+
+TEST_CASE("marks that do not fit into memory are an error", "[first_duplicate]") {
+  const std::vector<int32_t> index(5, 1);
+  REQUIRE_THROWS_AS(first_duplicate(plan_of(5, int64_t{1} << 58), buffers_of(index)), std::bad_alloc);
+}
+
+TEST_CASE("a duplicate that is gone before its first point is found is none", "[first_duplicate]") {
+  constexpr int64_t kPoints = 200'000;
+  shared_index.resize(kPoints);
+  std::iota(shared_index.begin(), shared_index.end(), 0);
+  shared_index.back() = 70'000;
+  const Plan plan = plan_of(kPoints, kPoints + 1);
+  polls = 0;
+  polls_per_search = kPoints / 65536;
+  const auto found = first_duplicate(plan, buffers_of(shared_index), [] {
+    // The first poll of the second search: another thread changes the first of the two points.
+    if (++polls == polls_per_search + 1) shared_index[70'000] = kPoints;
+    return false;
+  });
+  REQUIRE(polls > polls_per_search);
+  REQUIRE_FALSE(found);
+}
 
 TEST_CASE("a search that is stopped has no result", "[first_duplicate]") {
   constexpr int64_t kPoints = 200'000;
   std::vector<int32_t> index(kPoints);
   std::iota(index.begin(), index.end(), 0);
   index.back() = 70'000;
-  Plan plan;
-  plan.item = plan.unit = 4;
-  plan.space = Space(Dims{kPoints}, kIndex + 1);
-  plan.space.stride(kDense, 0) = plan.space.stride(kIndex, 0) = 4;
-  plan.index.push_back({IndexType::i32, 0, kPoints, 4});
-  plan.index_space = plan.space;
-  plan.finish();
-  Buffers buffers;
-  buffers.index.push_back(reinterpret_cast<const std::byte*>(index.data()));
+  const Plan plan = plan_of(kPoints, kPoints);
+  const Buffers buffers = buffers_of(index);
 
   polls = 0;
   const auto found = first_duplicate(plan, buffers, [] { return ++polls < 0; });

@@ -1,7 +1,9 @@
 // test_number.cpp: narrow floats, and the arithmetic of reductions on values where it could go wrong.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "catch.h"
@@ -114,6 +116,78 @@ TEST_CASE("complex numbers add and multiply by the plain formulas, and have no e
   REQUIRE_FALSE(has_reduction<Complex<float>>(Reduce::min));
   REQUIRE_FALSE(has_reduction<bool>(Reduce::mean));
   REQUIRE_FALSE(has_reduction<void>(Reduce::add));
+}
+
+TEMPLATE_TEST_CASE("an extremum is one of its operands, the earlier of two equal ones", "[combine]", float, double,
+                   int8_t, int64_t, uint8_t, uint64_t) {
+  const auto low = static_cast<TestType>(3);
+  const auto high = static_cast<TestType>(100);
+  for (const auto& [a, b] : {std::pair{low, high}, std::pair{high, low}, std::pair{low, low}}) {
+    REQUIRE(combined<Reduce::min>(a, b) == std::min(a, b));
+    REQUIRE(combined<Reduce::max>(a, b) == std::max(a, b));
+    REQUIRE(combined_in_target<Reduce::min>(a, b) == std::min(a, b));
+    REQUIRE(combined_in_target<Reduce::max>(a, b) == std::max(a, b));
+  }
+}
+
+TEMPLATE_TEST_CASE("an extremum of narrow floats keeps the bits of one of them", "[combine]", F16, BF16, F8E4M3FN,
+                   F8E4M3FNUZ, F8E4M3B11FNUZ, F8E4M3, F8E3M4, F8E5M2, F8E5M2FNUZ) {
+  const auto narrow = [](float value) { return Round<TestType>::from(value); };
+  for (const auto& [a, b] : {std::pair{1.0f, 2.0f}, std::pair{-1.0f, 0.5f}, std::pair{-2.0f, -1.0f}}) {
+    for (const bool turned : {false, true}) {
+      const TestType first = narrow(turned ? b : a);
+      const TestType second = narrow(turned ? a : b);
+      REQUIRE(combined_in_target<Reduce::min>(first, second).bits == narrow(a).bits);
+      REQUIRE(combined_in_target<Reduce::max>(first, second).bits == narrow(b).bits);
+    }
+  }
+  // Of two zeros the earlier one; types without a minus zero have but one.
+  const TestType zeros[] = {narrow(0.0f), narrow(-0.0f)};
+  for (const int i : {0, 1}) {
+    REQUIRE(combined_in_target<Reduce::min>(zeros[i], zeros[1 - i]).bits == zeros[i].bits);
+    REQUIRE(combined_in_target<Reduce::max>(zeros[i], zeros[1 - i]).bits == zeros[i].bits);
+  }
+  const TestType nan = narrow(NAN);
+  for (const float other : {-1.0f, 0.0f, 2.0f}) {
+    REQUIRE(combined_in_target<Reduce::min>(nan, narrow(other)).bits == nan.bits);
+    REQUIRE(combined_in_target<Reduce::min>(narrow(other), nan).bits == nan.bits);
+    REQUIRE(combined_in_target<Reduce::max>(nan, narrow(other)).bits == nan.bits);
+    REQUIRE(combined_in_target<Reduce::max>(narrow(other), nan).bits == nan.bits);
+  }
+}
+
+TEST_CASE("bools add and have a maximum by or, multiply and have a minimum by and", "[combine]") {
+  for (const bool a : {false, true}) {
+    for (const bool b : {false, true}) {
+      REQUIRE(combined<Reduce::add>(a, b) == (a || b));
+      REQUIRE(combined<Reduce::max>(a, b) == (a || b));
+      REQUIRE(combined<Reduce::mul>(a, b) == (a && b));
+      REQUIRE(combined<Reduce::min>(a, b) == (a && b));
+    }
+  }
+}
+
+TEST_CASE("a value is combined with its target at any address, and with nothing beside it", "[combine]") {
+  unsigned char memory[24];
+  std::memset(memory, 0xAB, sizeof(memory));
+  const int32_t held = 40;
+  std::memcpy(memory + 1, &held, 4);
+  const int32_t added = 2;
+  combine_direct<int32_t, Reduce::add>(memory + 1, &added);
+  int32_t found = 0;
+  std::memcpy(&found, memory + 1, 4);
+  REQUIRE(found == 42);
+  REQUIRE(memory[0] == 0xAB);
+  REQUIRE(memory[5] == 0xAB);
+  F16 half = Round<F16>::from(3.0f);
+  const F16 less = Round<F16>::from(-1.0f);
+  combine_direct<F16, Reduce::min>(&half, &less);
+  REQUIRE(half.bits == less.bits);
+  // A byte that is not 0 is true.
+  const unsigned char two = 2;
+  unsigned char target = 0;
+  combine_direct<bool, Reduce::add>(&target, &two);
+  REQUIRE(target == 1);
 }
 
 TEST_CASE("a total begins with the target or without it, and is written once", "[combine]") {

@@ -137,6 +137,36 @@ TEST_CASE("the kind names the innermost loop", "[plan]") {
   REQUIRE(copy.kind == PlanKind::copy);
 }
 
+TEST_CASE("the index space is merged as the space is", "[plan]") {
+  Plan plan = plan_of({2, 3}, {12, 4}, {0, 0}, {24, 8}, 4);
+  plan.index_space = plan.space;
+  plan.finish();
+  REQUIRE(plan.space.extents() == Dims{6});
+  REQUIRE(plan.index_space.extents() == Dims{6});
+  REQUIRE(plan.index_space.stride(kIndex, 0) == 8);
+}
+
+TEST_CASE("a plan can fail if its rule forbids a value that an index can have", "[plan]") {
+  const auto can_fail = [](IndexType type, int64_t extent, Rule rule) {
+    Plan plan = plan_of({7}, {4}, {0}, {8}, 4);
+    plan.rule = rule;
+    plan.index[0].type = type;
+    plan.index[0].extent = extent;
+    return plan.can_fail();
+  };
+  REQUIRE(can_fail(IndexType::i64, 10, {Bounds::raise, Negative::from_end}));
+  REQUIRE(can_fail(IndexType::i64, 10, {Bounds::deferred, Negative::from_end}));
+  REQUIRE(can_fail(IndexType::u8, 255, {Bounds::raise, Negative::from_end}));
+  REQUIRE_FALSE(can_fail(IndexType::u8, 256, {Bounds::raise, Negative::from_end}));
+  for (const Bounds bounds : {Bounds::fill, Bounds::clip, Bounds::wrap, Bounds::unchecked}) {
+    REQUIRE_FALSE(can_fail(IndexType::i64, 10, {bounds, Negative::from_end}));
+  }
+  REQUIRE(can_fail(IndexType::i64, 0, {Bounds::clip, Negative::from_end}));
+  Plan copy = plan_of({7}, {4}, {8}, {0}, 4);
+  copy.index.clear();
+  REQUIRE_FALSE(copy.can_fail());
+}
+
 TEST_CASE("unravel counts in C order", "[plan]") {
   REQUIRE(unravel(0, {}) == Dims{});
   REQUIRE(unravel(23, {2, 3, 4}) == Dims{1, 2, 3});
@@ -199,6 +229,39 @@ TEST_CASE("a part and the opposite order address the same points", "[plan]") {
   sliced(plan, alone, 0, 1, 2);
   REQUIRE(alone.mask == nullptr);
   REQUIRE(alone.fill == nullptr);
+}
+
+TEST_CASE("a part and the opposite order leave all but the addresses as they are", "[plan]") {
+  // As many index arrays, and as many strides, as are stored inline: one more would be in the field behind them.
+  Plan plan;
+  plan.item = plan.unit = 4;
+  plan.space = Space(Dims{2, 3}, kIndex + 4);
+  for (int operand = 0; operand < kIndex + 4; ++operand) {
+    plan.space.stride(operand, 0) = 24;
+    plan.space.stride(operand, 1) = 8;
+  }
+  for (int a = 0; a < 4; ++a) plan.index.push_back({IndexType::i64, a, 10, 4});
+  std::byte memory[200];
+  Buffers buffers;
+  buffers.dense = buffers.indexed = memory;
+  for (int a = 0; a < 4; ++a) buffers.index.push_back(memory);
+  buffers.base = memory;
+  Buffers of_part = buffers;
+  Buffers of_turned = buffers;
+  sliced(plan, of_part, 0, 1, 2);
+  reversed(plan, of_turned);
+  REQUIRE(of_part.index[3] == memory + 24);
+  REQUIRE(of_turned.index[3] == memory + 24 + 16);
+  REQUIRE(of_part.base == memory);
+  REQUIRE(of_turned.base == memory);
+
+  Plan deep = plan_of({2, 2, 2, 2, 2, 2, 2, 2}, Dims(8, 4), Dims(8, 8), Dims(8, 16), 4);
+  Buffers one;
+  one.dense = one.indexed = memory;
+  one.index.push_back(memory);
+  const Plan turned = reversed(deep, one);
+  REQUIRE(turned.item == 4);
+  REQUIRE(turned.space.stride(kIndex, 7) == -16);
 }
 
 TEST_CASE("the span covers every item of the indexed side", "[plan]") {

@@ -39,4 +39,17 @@ TEST_CASE("erase closes the gap and append adds behind", "[small_vector]") {
   REQUIRE_FALSE(list == Dims{0, 3, 4, 5});
   list.resize(7, 9);
   REQUIRE(list.back() == 9);
+  const Dims& same = list;
+  REQUIRE(same.back() == 9);
+}
+
+TEST_CASE("append writes nothing behind its entries", "[small_vector]") {
+  struct Place {
+    gs::SmallVector<int64_t, 2> list;
+    int64_t behind = 7;
+  } place;
+  const int64_t values[] = {1, 2, 3};
+  place.list.append(values, 2);
+  REQUIRE(place.list[1] == 2);
+  REQUIRE(place.behind == 7);
 }

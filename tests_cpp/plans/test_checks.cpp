@@ -78,7 +78,13 @@ TEST_CASE("a flattened source is one step where it can be, a fold elsewhere", "[
   REQUIRE(folded.fold.size() == 2);
   REQUIRE(folded.fold[0] == FoldAxis{4, 4});
   REQUIRE(folded.fold[1] == FoldAxis{3, 16});
+  REQUIRE(folded.step == 0);
 
   REQUIRE(flatten(view_of({})).extent == 1);
+  REQUIRE(flatten(view_of({})).step == 0);
   REQUIRE(flatten(view_of({3, 0})).extent == 0);
+
+  ArrayView far = view_of({2});
+  far.stride = {INT64_MAX};
+  REQUIRE_THROWS_AS(flatten(far), ShapeError);
 }

@@ -81,6 +81,11 @@ TEST_CASE("a result with more bytes than 64 bits can count is refused", "[refusa
   require_refusal("too big", [&] { take_axis(view({2, kHuge}, {0, 0}), many, 0, 0, kRaise, {}); });
   const IndexView fewer = index({int64_t{1} << 31}, {0});
   require_refusal("too big", [&] { take_axis(view({2, int64_t{1} << 31}, {0, 0}), fewer, 0, 0, kRaise, {}); });
+  // Also if the bytes of `out` fit, because its elements are one.
+  const ArrayView one = view({kHuge, kHuge}, {0, 0});
+  Extras extras;
+  extras.dense = &one;
+  require_refusal("too big", [&] { take_axis(view({2, kHuge}, {0, 0}), many, 0, 0, kRaise, extras); });
   // Without points, the indices are still scanned for bad ones.
   require_refusal("too big", [&] { take_axis(packed({2, 0}), index({kHuge, kHuge}, {0, 0}), 0, 0, kRaise, {}); });
 }
@@ -108,6 +113,42 @@ TEST_CASE("points need an axis for each index", "[refusals]") {
   require_refusal("do not broadcast", [&] { at_points(packed({2, 3}), unlike, {}, 0, kRaise, {}); });
   const std::vector<IndexView> stretched{index({5, 1}), index({4})};
   REQUIRE(at_points(packed({2, 3}), stretched, {}, 0, kRaise, {}).result_shape == Dims{5, 4});
+}
+
+TEST_CASE("a shape that suggests whole rows is refused with a word about rows, and no other shape is", "[refusals]") {
+  const std::string rows = "whole rows are";
+  const auto text = [](const ArrayView& input, const IndexView& index, Match match, const ArrayView* values) {
+    Extras extras;
+    extras.dense = values;
+    extras.fit = Fit::leading;
+    try {
+      along_axis(input, index, 0, match, kRaise, values == nullptr ? Extras{} : extras);
+    } catch (const ShapeError& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  const auto says = [&](const std::string& message, bool about_rows) {
+    INFO(message);
+    REQUIRE(message.find("shape") != std::string::npos);
+    REQUIRE((message.find(rows) != std::string::npos) == about_rows);
+  };
+  // An index of fewer axes than the input.
+  says(text(packed({4, 3}), index({2}), Match::prefix, nullptr), true);
+  says(text(packed({4, 3}), index({2}), Match::broadcast, nullptr), false);
+  says(text(packed({4, 3}), index({2, 3, 1}), Match::prefix, nullptr), false);
+  says(text(packed({4, 3}), index({2, 3, 1}), Match::broadcast, nullptr), false);
+  // Values of whole rows for an index that names one element of each row.
+  const ArrayView whole = packed({5, 3});
+  const ArrayView flat = packed({7});
+  const ArrayView narrow = packed({5, 1});
+  const ArrayView scalar = packed({5, 1, 1});
+  says(text(packed({4, 3}), index({2, 1}), Match::prefix, &flat), true);
+  says(text(packed({4, 3}), index({2, 3}), Match::prefix, &flat), false);
+  says(text(packed({4, 3}), index({6, 1}), Match::prefix, &whole), true);
+  says(text(packed({4, 3}), index({6, 1}), Match::prefix, &narrow), false);
+  says(text(packed({4, 3}), index({2, 1}), Match::prefix, &scalar), false);
+  says(text(packed({4}), index({1}), Match::prefix, &whole), false);
 }
 
 TEST_CASE("along an axis, each way of matching refuses by its own words", "[refusals]") {
@@ -153,6 +194,8 @@ TEST_CASE("every planner takes masks and padding, and finishes its plan", "[refu
     REQUIRE(plan.masked);
     REQUIRE(plan.index_axes.size() == 2);
     REQUIRE(plan.index_space.count() == 6);
+    REQUIRE(plan.index_space.operands() == kIndex + plan.index.size());
+    REQUIRE(plan.space.operands() == kIndex + plan.index.size());
     const int last = plan.space.rank() - 1;
     REQUIRE(plan.space.stride(kMask, last) == 1);
     REQUIRE(plan.space.stride(kFill, last) == 80);

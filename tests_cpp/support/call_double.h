@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <new>
@@ -12,6 +13,7 @@
 #include "calls/call_context.h"
 #include "calls/views.h"
 #include "catch.h"
+#include "core/point.h"
 
 namespace gs::test {
 
@@ -29,6 +31,7 @@ enum class Step { any_outside, first_outside, first_duplicate, move, reduce };
 class ScriptedBackend final : public HostBackend {
  public:
   std::function<void(Step)> before = [](Step) {};
+  bool asynchronous = false;  // then its calls do not wait for the status of a move, as those of a GPU
   mutable std::vector<Step> steps;
   mutable int live_blocks = 0;  // allocated and not released
 
@@ -42,6 +45,25 @@ class ScriptedBackend final : public HostBackend {
                  const RunOptions& options) const override {
     note(Step::reduce);
     return cpu().reduce(plan, buffers, combine, options);
+  }
+  bool is_asynchronous() const override { return asynchronous; }
+  // Moves the points that are good, and leaves the others.
+  std::shared_ptr<device::Receipt> move_later(const Plan& plan, const Buffers& buffers,
+                                              Direction direction) const override {
+    note(Step::move);
+    if (buffers.base != nullptr) {
+      std::memcpy(buffers.indexed, buffers.base, static_cast<std::size_t>(buffers.base_bytes));
+    }
+    const PlanView view = gs::view_of(plan, buffers);
+    for (int64_t flat = 0; flat < view.count; ++flat) {
+      const PointOffsets at = locate(view, flat);
+      if (at.indexed == kNowhere) continue;
+      std::byte* const dense = view.dense + at.dense;
+      std::byte* const indexed = view.indexed + at.indexed;
+      const bool gathers = direction == Direction::gather;
+      std::memcpy(gathers ? dense : indexed, gathers ? indexed : dense, static_cast<std::size_t>(view.unit));
+    }
+    return nullptr;
   }
   bool any_outside(const Plan& plan, const Buffers& buffers, const RunOptions& options) const override {
     note(Step::any_outside);
