@@ -1,5 +1,6 @@
 """test_explain.py: a plan says which decisions were made, and by which number."""
 
+import functools
 import json
 import os
 import subprocess
@@ -94,3 +95,21 @@ print(json.dumps([last, words]))
 def test_an_empty_call_decides_nothing():
     plan = gs.explain(gs.take, np.zeros(4), np.zeros(0, int))
     assert plan.to_dict()["decisions"] == [] and "\n" not in repr(plan)
+
+
+@pytest.mark.parametrize("plan", [gs.plan, gs.explain])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda once: (gs.roll, np.zeros((2, 3)), (1, 1), once),  # numpy.roll reads its axes from an iterator
+        lambda once: (gs.gather, np.zeros((2, 3)), 0, once),
+        lambda once: (gs.take, once, [0]),
+        lambda once: (functools.partial(gs.gather, once), [0]),
+    ],
+    ids=["axis", "index", "input", "partial"],
+)
+def test_a_plan_does_not_read_what_can_be_read_only_once(plan, call):
+    for once in ((axis for axis in (0, 1)), iter([0, 1]), map(int, (0, 1))):
+        with pytest.raises(TypeError, match="only once"):
+            plan(*call(once))
+        assert list(once) == [0, 1]

@@ -126,6 +126,53 @@ def test_a_plan_does_not_read_a_stream():
     assert gs.table.gather(reader, [2]).to_pydict() == {"k": [3], "v": [2.5]}
 
 
+class Stream:
+    """An object of no known library that can be read once."""
+
+    def __init__(self, reader):
+        self.reader = reader
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.reader.__arrow_c_stream__(requested_schema)
+
+
+class Sized(Stream):
+    """As a table of a library that is not known."""
+
+    def __init__(self, table):
+        super().__init__(table)
+        self.num_rows = table.num_rows
+
+
+def test_a_plan_does_not_read_a_stream_of_another_library():
+    row = pa.table({name: values[:1] for name, values in COLUMNS.items()})
+    tables = {"source": lambda x: (gs.table.gather, x, [0]), "target": lambda x: (gs.table.scatter, row, [0], x)}
+    for role, call in tables.items():
+        stream = Stream(pa.table(COLUMNS).to_reader())
+        with pytest.raises(TypeError, match=rf"{role} is a .*Stream, .* only once.*pyarrow\.table\(x\)"):
+            gs.plan(*call(stream))
+        assert pa.table(stream).to_pydict() == COLUMNS
+    numbers = Stream(pa.chunked_array([[2, 0]]))
+    for function, role, chosen in (
+        (gs.table.gather, "gather_map", numbers),
+        (gs.table.filter, "boolean_mask", Stream(pa.chunked_array([[True]]))),
+    ):
+        with pytest.raises(TypeError, match=f"{role} is a .* only once"):
+            gs.plan(function, pa.table(COLUMNS), chosen)
+    # Objects that have a length can be read again.
+    plan = gs.plan(gs.table.gather, Sized(pa.table(COLUMNS)), [2])
+    assert pa.table(plan(Sized(pa.table(COLUMNS)), [1])).num_rows == 1
+
+
+def test_a_plan_takes_a_map_of_another_library():
+    class Column:
+        def __arrow_c_array__(self, requested_schema=None):
+            return pa.array([2, 0]).__arrow_c_array__(requested_schema)
+
+    plan = gs.plan(gs.table.gather, pa.table(COLUMNS), Column())
+    assert plan(pa.table(COLUMNS), Column()).to_pydict() == gs.table.gather(pa.table(COLUMNS), [2, 0]).to_pydict()
+
+
 def test_a_plan_cannot_be_changed_from_outside():
     frame, columns = pd.DataFrame(COLUMNS), ["v"]
     plan = gs.plan(gs.table.gather, frame, [0], columns=columns)

@@ -11,6 +11,7 @@ from gatherscatter import _core
 from gatherscatter._libraries import of_jax, of_numpy, of_torch
 from gatherscatter._libraries.columns import is_column, is_frame, is_scalar, scalar_of, values_of
 from gatherscatter._libraries.devices import borrowable
+from gatherscatter._libraries.nested import array_of_list
 from gatherscatter._libraries.of_dlpack import back_to, import_dlpack
 from gatherscatter._libraries.of_python import (
     NUMPYS_OPERATORS,
@@ -158,7 +159,7 @@ def _is_table(op: str, role: str, obj: Any) -> TypeError:
 def _adopt_literal(op: str, role: str, obj: Any) -> np.ndarray[Any, Any] | BigIntegers:
     if role == "out" or (role == "input" and not isinstance(obj, np.generic)):
         raise no_array(op, role, obj)
-    array = np.asarray(obj)
+    array = np.asarray(obj) if op in NUMPYS_OPERATORS else array_of_list(op, role, obj)
     if role == "index" and array.size and op not in NUMPYS_OPERATORS and exceeds_int64(obj, array):
         found = integers_in(obj)
         return array if found is None else found

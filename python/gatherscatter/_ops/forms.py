@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 
+from gatherscatter._libraries.nested import check_items
 from gatherscatter._libraries.of_python import is_integer
 from gatherscatter._values.integers import one_integer
 from gatherscatter.errors import shown
@@ -30,9 +31,12 @@ def array_of(op: str, input: Any) -> Any:
     ------
     TypeError
         For a ragged list, and for one that holds anything but numbers, text or dates.
+    ValueError
+        For a list that holds a column with a null.
     """
     if not isinstance(input, list | tuple):
         return input
+    check_items(op, "input", input)
     try:
         array = np.array(input)
     except (ValueError, TypeError, RecursionError) as error:

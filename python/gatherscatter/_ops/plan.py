@@ -13,6 +13,7 @@ from gatherscatter._ops.keywords import Duplicates, Reduce
 from gatherscatter._ops.plan_html import as_html, size_text
 from gatherscatter._settings.config import threshold_sources
 from gatherscatter._values.source import as_source
+from gatherscatter.errors import type_name
 
 _P = ParamSpec("_P")
 _Result = TypeVar("_Result")
@@ -232,7 +233,8 @@ def plan(op: Callable[_P, _Result], /, *args: _P.args, **kwargs: _P.kwargs) -> P
     Raises
     ------
     TypeError, ValueError
-        As in the operator for arguments that do not fit; TypeError if `op` is not an operator.
+        As in the operator for arguments that do not fit; TypeError if `op` is not an operator, and for what can be read
+        only once, such as a generator or a reader.
 
     Examples
     --------
@@ -251,6 +253,12 @@ def plan(op: Callable[_P, _Result], /, *args: _P.args, **kwargs: _P.kwargs) -> P
     if make is not None:
         made: Plan[_Result] = make(*given, **words)
         return made
+    for value in (*given, *words.values()):
+        if hasattr(type(value), "__next__"):
+            raise TypeError(
+                f"plan: an argument is a {type_name(value)}, expected an array: it can be read only once, so that a "
+                "plan leaves nothing for the call; list(x) gives a list"
+            )
     words = {name: values_in(value) for name, value in words.items()}
     return Plan(_core.plan_of(operator, *map(values_in, given), **words))
 

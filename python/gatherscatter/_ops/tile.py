@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from gatherscatter import _core
 from gatherscatter._libraries.adopt import must_have_values, plain_values
+from gatherscatter._libraries.nested import array_of_list
 from gatherscatter._libraries.of_python import exceeds_int64, fits_int64, integers_in
 from gatherscatter._libraries.recognise import dtype_name, hint
 from gatherscatter._ops.keywords import Bounds, ScatterBounds
@@ -259,7 +260,7 @@ def _index_array(op: str, index: Any) -> Any:
     if isinstance(index, int) and not isinstance(index, bool):
         return np.asarray(index) if fits_int64(index) else integers_in(index)
     if isinstance(index, list | tuple):
-        array = np.asarray(index)
+        array = array_of_list(op, "index", index)
         if array.size == 0:
             return array.astype(np.intp)
         found = integers_in(index) if exceeds_int64(index, array) else None

@@ -11,7 +11,7 @@ from typing import Any
 from gatherscatter._ops.plan import Plan, plan_by
 from gatherscatter._ops.plan_html import as_html
 from gatherscatter._settings.threads import get_num_threads
-from gatherscatter._table.frames import frame_of
+from gatherscatter._table.frames import ArrowFrame, frame_of, is_known, kind_of
 from gatherscatter._table.maps import map_of, mask_of
 from gatherscatter._table.messages import counted, require_bool, require_word
 from gatherscatter._table.of_dask import DaskFrame
@@ -133,10 +133,12 @@ def _planned(function: Callable[..., Any], role: str, selector: str, *args: Any,
         given[selector] = given.pop("indices")
     table, chosen = given.get(role), given.get(selector)
     for role_of_reader, value in ((role, table), (selector, chosen)):
-        if is_of_pyarrow(value, "RecordBatchReader"):
+        is_reader = is_of_pyarrow(value, "RecordBatchReader")
+        if is_reader or _has_only_a_stream(value):
+            once, step = ("can", "x.read_all()") if is_reader else ("has no length and may", "pyarrow.table(x)")
             raise TypeError(
-                f"{op}: {role_of_reader} is a {type_name(value)}, which can be read only once, so that a plan leaves "
-                "nothing for the call; x.read_all() gives a table"
+                f"{op}: {role_of_reader} is a {type_name(value)}, which {once} be read only once, so that a plan "
+                f"leaves nothing for the call; {step} gives a table"
             )
     _check_keywords(op, given)
     in_files = function.__name__ == "gather" and is_in_files(table)
@@ -147,7 +149,7 @@ def _planned(function: Callable[..., Any], role: str, selector: str, *args: Any,
     if function.__name__ != "segmented_gather" and type(frame) is not DaskFrame:
         read = mask_of if selector == "boolean_mask" else map_of
         numbers, _ = read(op, chosen)
-        count = len(numbers) if hasattr(numbers, "__len__") else numbers.shape[0]
+        count = len(numbers) if hasattr(numbers, "__len__") else getattr(numbers, "shape", (None,))[0]
     rows = rows_in(table)
     result = {"gather": count, "filter": None}.get(function.__name__, rows)
     keywords = _copied({name: value for name, value in given.items() if name in _KEYWORDS})
@@ -165,6 +167,15 @@ def _planned(function: Callable[..., Any], role: str, selector: str, *args: Any,
         "keywords": _copied(keywords),
     }
     return TablePlan(function, role, keywords, schema, facts)
+
+
+def _has_only_a_stream(value: Any) -> bool:
+    """Whether an object of an unknown library exports a stream and has no length, as a reader and unlike a table."""
+    if not hasattr(value, "__arrow_c_stream__") or hasattr(value, "__arrow_c_array__"):
+        return False
+    if kind_of(value) is not ArrowFrame or is_known(value):
+        return False
+    return not any(hasattr(value, name) for name in ("__len__", "num_rows", "height", "shape"))
 
 
 _KEYWORDS = ("bounds", "columns", "negative", "validate", "memory_budget", "index", "partial")
