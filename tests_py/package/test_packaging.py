@@ -5,10 +5,13 @@ import importlib.metadata
 import inspect
 import pickle
 import re
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import gatherscatter as gs
 from gatherscatter import _core
@@ -30,6 +33,31 @@ def test_the_distribution_for_gpus_has_the_same_version():
     for key in ("requires", "requires-python", "build-backend", "minimum-version", "cmake.version"):
         line = re.search(rf"^{re.escape(key)} = .*$", PYPROJECT, re.MULTILINE)[0]
         assert line in other.splitlines(), key
+
+
+@pytest.mark.skipif(not (ROOT / "cmake").exists(), reason="tests run outside the repository: no cmake/ here")
+def test_a_core_of_another_version_is_not_linked(tmp_path):
+    beside_python = Path(sys.executable).with_name("cmake")
+    cmake = str(beside_python) if beside_python.exists() else shutil.which("cmake")
+    if cmake is None:
+        pytest.skip("cmake is not installed")
+
+    def check():
+        script = str(ROOT / "cmake" / "core_version.cmake")
+        words = [cmake, f"-DGS_CORE={tmp_path}", "-DGS_VERSION=1.2.3", "-P", script]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        return done.returncode, " ".join(done.stderr.split())
+
+    status, text = check()
+    assert status and "is no build folder" in text
+    (tmp_path / "gs_layers.cmake").touch()
+    status, text = check()
+    assert status and "was built of an unknown version, and these sources are 1.2.3" in text
+    (tmp_path / "gs_version.txt").write_text("1.2.2")
+    status, text = check()
+    assert status and "was built of 1.2.2, and these sources are 1.2.3" in text
+    (tmp_path / "gs_version.txt").write_text("1.2.3")
+    assert check() == (0, "")
 
 
 def test_core_links_only_the_system():
