@@ -35,7 +35,7 @@ myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 4  # the anchors that a forge makes, so that one link serves both
 
 nb_execution_mode = "force"
-nb_execution_timeout = 300  # seconds for a cell; a notebook takes some seconds on an idle machine
+nb_execution_timeout = 120  # seconds for a cell, as in the tests; a notebook takes some seconds on an idle machine
 nb_execution_raise_on_error = True
 nb_merge_streams = True
 nb_ipywidgets_js = {}  # nothing is loaded from other sites

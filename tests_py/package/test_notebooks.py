@@ -1,4 +1,7 @@
-"""test_notebooks.py: the notebooks in docs/notebooks run to their last cell, and are kept without outputs."""
+"""test_notebooks.py: the notebooks in docs/notebooks run to their last cell, and are kept without outputs.
+
+`.ci/run` leaves out that they run: the site runs them too.
+"""
 
 import importlib.util
 import json
