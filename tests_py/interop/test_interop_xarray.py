@@ -139,3 +139,33 @@ def test_structure_of_the_input_is_not_changed():
     gs.gather(x, ROWS, axis=0)
     gs.scatter(x, ROWS, 1.0)
     assert x.identical(before)
+
+
+@pytest.mark.parametrize("role", ["input", "index", "mask", "fill_value"])
+@pytest.mark.parametrize("lazy", [False, True])
+def test_functions_of_dask_name_the_way_to_call_them_on_dataarrays(role, lazy):
+    da = pytest.importorskip("dask.array", reason="dask is not installed")
+    arguments = {"input": da.from_array(V, chunks=2), "index": np.array([[0, 1, 2, 0]]), "dim": 0}
+    given = {"mask": np.array([[True, False, True, True]]), "fill_value": np.array(1.0)} | arguments
+    value = da.from_array(np.asarray(given[role]), chunks=1) if lazy else np.asarray(given[role])
+    labelled = xr.DataArray(value, dims=("time", "station")[2 - value.ndim :])
+    with pytest.raises(TypeError, match=rf"^gather: {role} is an xarray\.DataArray.*x\.data.*xarray\.apply_ufunc"):
+        gs.dask.gather(**arguments | {role: labelled})
+    with pytest.raises(TypeError, match=r"^tile_gather: indices is an xarray\.DataArray"):
+        gs.dask.tile_gather(V, (np.array([0, 1]), xr.DataArray([0, 1], dims="i")))
+
+
+def test_apply_ufunc_calls_functions_of_dask_with_dims_matched_by_name():
+    da = pytest.importorskip("dask.array", reason="dask is not installed")
+    x = data(da.from_array(V, chunks=2))
+    rows = xr.DataArray(np.array([[2, 0], [0, 1], [1, 1], [2, 2]]), dims=("station", "sample"))
+    result = xr.apply_ufunc(
+        lambda values, index: gs.dask.take_along_axis(values, index, axis=-1),
+        x,
+        rows,
+        input_core_dims=[["time"], ["sample"]],
+        output_core_dims=[["sample"]],
+        dask="allowed",
+    )
+    assert result.dims == ("station", "sample") and type(result.data) is da.Array
+    np.testing.assert_array_equal(result.values, np.take_along_axis(V.T, rows.values, axis=1))

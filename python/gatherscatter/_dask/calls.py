@@ -15,6 +15,7 @@ from gatherscatter._dask.points import Points, as_data, points_along, points_at,
 from gatherscatter._dask.scatters import scattered
 from gatherscatter._libraries.adopt import adopt, plain_values
 from gatherscatter._libraries.of_python import BigIntegers
+from gatherscatter._libraries.of_xarray import is_labelled
 from gatherscatter._numpy.put import put_along_axis
 from gatherscatter._numpy.rules import cast_to_integers
 from gatherscatter._numpy.take import take, take_along_axis
@@ -66,6 +67,7 @@ def _lazily(op: str, given: inspect.BoundArguments) -> Any:
     first = next(iter(given.signature.parameters))
     if given.arguments.get("out") is not None:
         raise TypeError(f"{op}: out is given, but Dask arrays are not written to; the call returns a new array")
+    _refuse_labels(op, given.arguments)
     data = given.arguments[first] = _data(op, given.arguments[first])
     stand_ins = _StandIns(op)
     for name, value in given.arguments.items():
@@ -117,6 +119,16 @@ def _points(
     if type(index) is tuple and not index:
         index = np.zeros(0, np.intp)  # an array of rank 0, at its one point
     return points_at(op, data, index, batch_dims, bounds, negative)
+
+
+def _refuse_labels(op: str, arguments: dict[str, Any]) -> None:
+    """Raise TypeError for a DataArray, whose labels would be lost and whose values must not be computed here."""
+    for name, value in arguments.items():
+        if any(map(is_labelled, value if type(value) is tuple else (value,))):
+            raise TypeError(
+                f"{op}: {name} is an xarray.DataArray, expected an array of Dask or NumPy; x.data is one, and "
+                f"xarray.apply_ufunc(..., dask='allowed') calls gatherscatter.dask.{op} with dims matched by name"
+            )
 
 
 class _StandIns:
