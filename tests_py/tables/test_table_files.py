@@ -278,6 +278,30 @@ def test_each_row_group_is_read_once(tmp_path, monkeypatch):
     assert sorted(read) == [0, 2, 5]
 
 
+@pytest.mark.parametrize("is_broken", [False, True])
+def test_readers_serve_all_row_groups_of_a_file_and_are_closed(tmp_path, monkeypatch, is_broken):
+    paths = files_of(tmp_path)
+    data = ds.dataset(paths)
+    gs.table.gather(data, range(N))  # the data set has the metadata of its files
+    if is_broken:
+        whole = bytearray(Path(paths[-1]).read_bytes())
+        whole[4:-2000] = bytes(len(whole) - 2004)
+        Path(paths[-1]).write_bytes(whole)
+    opened = []
+    original = pq.ParquetFile.__init__
+    monkeypatch.setattr(pq.ParquetFile, "__init__", lambda *a, **k: opened.append(a[0]) or original(*a, **k))
+    for threads in (1, 3):
+        opened.clear()
+        with gs.thread_limit(threads):
+            if is_broken:
+                with pytest.raises(OSError, match=r"row group \d of .*3\.parquet cannot be read"):
+                    gs.table.gather(data, range(N))
+            else:
+                assert gs.table.gather(data, range(N)).equals(TABLE)
+        assert len(opened) == 3 if threads == 1 else len(opened) <= 3 * threads
+        assert is_broken or all(file.reader.closed for file in opened)
+
+
 def test_files_that_are_none(tmp_path):
     (tmp_path / "text").write_text("no table")
     with pytest.raises(InvalidArgument, match="neither a Parquet file nor an Arrow IPC file"):

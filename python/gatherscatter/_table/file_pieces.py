@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
-__all__ = ["Batch", "Group", "GroupOfFile", "Piece", "Stream", "reading"]
+__all__ = ["Batch", "Group", "GroupOfFile", "Piece", "Readers", "Stream", "reading"]
 
 pa: Any = importlib.import_module("pyarrow")
 ds: Any = importlib.import_module("pyarrow.dataset")
@@ -45,14 +45,41 @@ class Piece(ABC):
         return 0
 
 
+class Readers:
+    """Open readers of Parquet files. A reader serves one thread at a time; one that no thread uses is kept for the next
+    row group of its file, because opening takes as long as decoding ten thousand items."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.idle: list[tuple[Any, Any]] = []  # fragments and their readers, the one that was used last at the end
+        self.lock = threading.Lock()
+
+    @contextmanager
+    def of(self, fragment: Any) -> Iterator[Any]:
+        with self.lock:
+            at = next((at for at, (other, _) in enumerate(self.idle) if other is fragment), None)
+            reader = None if at is None else self.idle.pop(at)[1]
+        yield (reader := reader or pq.ParquetFile(fragment.open(), metadata=fragment.metadata))
+        with self.lock:
+            self.idle.append((fragment, reader))
+            late = self.idle[: -self.most]
+            del self.idle[: -self.most]
+        for _, reader in late:
+            reader.close(force=True)
+
+    def close(self) -> None:
+        while self.idle:
+            self.idle.pop()[1].close(force=True)
+
+
 class Group(Piece):
     """A row group of a Parquet file in a data set, which fills in columns that the file lacks.
 
     A file that has the columns itself is read without the scanner of the data set, in two thirds of the time.
     """
 
-    def __init__(self, fragment: Any, info: Any, whole: Any, wanted: Any, is_plain: bool) -> None:
-        self.is_plain = is_plain
+    def __init__(self, fragment: Any, info: Any, whole: Any, wanted: Any, is_plain: bool, readers: Readers) -> None:
+        self.is_plain, self.readers = is_plain, readers
         self.fragment, self.info, self.whole, self.wanted = fragment, info, whole, wanted
         self.rows = info.num_rows
         self.name = f"row group {info.id} of {fragment.path or 'a buffer'}"
@@ -60,7 +87,7 @@ class Group(Piece):
     def tables(self, columns: Sequence[int]) -> Iterable[Any]:
         if self.is_plain:
             names = [self.wanted.field(at).name for at in columns]
-            with pq.ParquetFile(self.fragment.open(), metadata=self.fragment.metadata) as file:
+            with self.readers.of(self.fragment) as file:
                 return (file.read_row_group(self.info.id, columns=names, use_threads=False).select(names),)
         group = self.fragment.subset(row_group_ids=[self.info.id])
         return (_scanned(group, self.whole, self.wanted, columns).to_table(),)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gatherscatter._table.column_names import places_of
-from gatherscatter._table.file_pieces import Batch, Group, GroupOfFile, Piece, Stream, reading
+from gatherscatter._table.file_pieces import Batch, Group, GroupOfFile, Piece, Readers, Stream, reading
 from gatherscatter._table.paths import format_of, is_of_pyarrow
 from gatherscatter._table.workers import each
 from gatherscatter.errors import InvalidArgument, shown
@@ -21,10 +21,11 @@ __all__ = ["Files", "open_files"]
 
 @dataclass(frozen=True)
 class Files:
-    """A table in files: the schema of the columns that are wanted, and its rows in pieces."""
+    """A table in files: the schema of the columns that are wanted, its rows in pieces, and what was opened for them."""
 
     schema: Any
     pieces: Sequence[Piece]
+    readers: Readers
 
 
 def open_files(op: str, source: Any, columns: Any, threads: int) -> Files:
@@ -48,14 +49,24 @@ def open_files(op: str, source: Any, columns: Any, threads: int) -> Files:
             f"{op}: the data set has a filter, so that its rows have no numbers before it is read: "
             "gather from dataset.to_table(), or from the data set without the filter"
         ) from error
+    readers = Readers(threads)
     found: list[list[Piece]] = [[] for _ in fragments]
 
-    def open_one(at: int) -> None:
+    def load(at: int) -> None:
         with reading(op, f"the metadata of {_name(fragments[at])}"):
-            found[at] = list(_pieces(fragments[at], dataset.schema, schema, threads))
+            fragments[at].ensure_complete_metadata()
 
-    each(range(len(fragments)), open_one, threads)
-    return Files(schema, [piece for pieces in found for piece in pieces])
+    def divide(at: int) -> None:
+        with reading(op, f"the metadata of {_name(fragments[at])}"):
+            found[at] = list(_pieces(fragments[at], dataset.schema, schema, readers, threads))
+
+    of_parquet = [at for at, fragment in enumerate(fragments) if _is_parquet(fragment)]
+    others = [at for at, fragment in enumerate(fragments) if not _is_parquet(fragment)]
+    each(of_parquet, load, threads)
+    each(others, divide, threads)
+    for at in of_parquet:  # metadata in memory, for which threads would only take turns
+        divide(at)
+    return Files(schema, [piece for pieces in found for piece in pieces], readers)
 
 
 def _schema(op: str, schema: Any, columns: Any) -> Any:
@@ -70,7 +81,7 @@ def _of_parquet_file(op: str, file: Any, columns: Any, threads: int) -> Files:
     lock = threading.Lock()
     names = None if columns is None else schema.names
     groups = [GroupOfFile(file, at, names, lock, threads) for at in range(file.num_row_groups)]
-    return Files(schema, groups)
+    return Files(schema, groups, Readers(0))
 
 
 def _dataset(op: str, source: Any) -> Any:
@@ -97,16 +108,18 @@ def _name(fragment: Any) -> str:
     return str(getattr(fragment, "path", None) or fragment)
 
 
-def _pieces(fragment: Any, whole: Any, wanted: Any, threads: int) -> Iterable[Piece]:
+def _is_parquet(fragment: Any) -> bool:
+    return type(fragment).__name__ == "ParquetFileFragment"
+
+
+def _pieces(fragment: Any, whole: Any, wanted: Any, readers: Readers, threads: int) -> Iterable[Piece]:
     """The row groups of a Parquet file, the record batches of an IPC file, or all rows of any other fragment."""
-    kind = type(fragment).__name__
-    if kind == "ParquetFileFragment":
-        fragment.ensure_complete_metadata()
+    if _is_parquet(fragment):
         usual = type(fragment.format)()
         scan = fragment.format.default_fragment_scan_options == usual.default_fragment_scan_options
         is_plain = scan and fragment.format == usual and _has(fragment, wanted)
         for info in fragment.row_groups:
-            yield Group(fragment, info, whole, wanted, is_plain)
+            yield Group(fragment, info, whole, wanted, is_plain, readers)
     elif getattr(getattr(fragment, "format", None), "default_extname", "") in ("ipc", "arrow", "feather") and _has(
         fragment, wanted
     ):

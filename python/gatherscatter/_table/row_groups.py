@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gatherscatter import _core
+from gatherscatter._ops.gather import gather
 from gatherscatter._settings.progress import Steps
 from gatherscatter._table.file_pieces import Piece, reading
 from gatherscatter._table.frames import is_full
@@ -63,7 +64,10 @@ def gather_files(
             rows = None if wanted.is_whole[task[0]] else wanted.local(task[0])
             parts[task] = _taken(op, files.pieces[task[0]], task[1], rows, full, budget)
 
-        each(tasks, decode, workers, lambda task: steps.next())
+        try:
+            each(tasks, decode, workers, lambda task: steps.next())
+        finally:
+            files.readers.close()
         return _assembled(op, files, parts, wanted.places, bounds, steps)
 
 
@@ -80,8 +84,8 @@ def _assembled(op: str, files: Files, parts: dict[Task, Any], places: Indices, b
 class Wanted:
     """The rows of a map by piece: a stable counting sort of parts of the map, each on one thread.
 
-    A piece of which as many rows are wanted as it has is kept whole, so that its rows are not taken twice, unless that
-    would keep its file open.
+    A piece of which as many rows are wanted as it has is kept whole, so that its rows are neither sorted nor taken
+    twice, unless that would keep its file open.
 
     Attributes
     ----------
@@ -99,50 +103,54 @@ class Wanted:
         begins = range(0, positions.size, step)
         # NumPy sorts 16 bits by their digits.
         finder = PieceOfRow(ends, np.dtype(np.uint16 if len(ends) <= 1 << 16 else np.int64))
-        self.rows: list[Indices] = [positions[:0]] * len(begins)  # of each part, sorted by piece
-        orders: list[Indices | None] = [None] * len(begins)
+        piece_of: list[Indices] = [positions[:0]] * len(begins)  # for the rows of each part, of those that have one
         kept: list[Indices | None] = [None] * len(begins)
-        self.counts = np.zeros((len(begins), len(ends)), np.int64)
+        counts = np.zeros((len(begins), len(ends)), np.int64)
 
-        def sort(part: int) -> None:
+        def count(part: int) -> None:
             rows = positions[begins[part] : begins[part] + step]
             if rows.min() < 0:
                 kept[part] = np.flatnonzero(rows >= 0)
                 rows = rows[kept[part]]
-            piece = finder(rows)
-            self.counts[part] = np.bincount(piece, minlength=len(ends))
-            if (piece[1:] < piece[:-1]).any():
-                order = orders[part] = np.argsort(piece, kind="stable")
-                rows = rows[order]
-            self.rows[part] = rows
+            piece_of[part] = finder(rows)
+            counts[part] = np.bincount(piece_of[part], minlength=len(ends))
 
-        each(range(len(begins)), sort, threads)
-        self.starts = np.cumsum(self.counts, axis=1) - self.counts  # of each piece in each part
-        totals = self.counts.sum(axis=0)
+        each(range(len(begins)), count, threads)
+        totals = counts.sum(axis=0)
         self.pieces = np.flatnonzero(totals).tolist()
         lengths = np.diff(ends, prepend=0)
         self.is_whole = (totals >= lengths) & (totals > 0) & [not piece.is_mapped for piece in pieces]
         sizes = np.where(self.is_whole, lengths, totals)
         firsts = np.cumsum(sizes) - sizes  # the place of the first row of each piece
+        shifts = firsts - (ends - lengths)  # from a row of a whole piece to its place
+        has_whole = (counts > 0) @ self.is_whole
+        self.counts = np.where(self.is_whole, 0, counts)  # of rows that are sorted
+        self.starts = np.cumsum(self.counts, axis=1) - self.counts  # of each piece in each part
+        self.rows: list[Indices] = [positions[:0]] * len(begins)  # of each part, sorted by piece
         before = firsts + np.cumsum(self.counts, axis=0) - self.counts
         self.places: Indices = np.empty(positions.size, np.int64)
 
         def place(part: int) -> None:
-            counts = self.counts[part]
-            places = np.repeat(before[part] - self.starts[part], counts) + np.arange(len(self.rows[part]))
-            if self.is_whole.any():
-                by_row = self.rows[part] + np.repeat(firsts - (ends - lengths), counts)
-                places = np.where(np.repeat(self.is_whole, counts), by_row, places)
             own = self.places[begins[part] : begins[part] + step]
-            order, present = orders[part], kept[part]
+            rows, piece, present = positions[begins[part] : begins[part] + step], piece_of[part], kept[part]
+            piece_of[part] = positions[:0]
             if present is not None:
                 own[:] = -1
-                own[present if order is None else present[order]] = places
-            elif order is None:
-                own[:] = places
-            else:
-                own[order] = places
-            orders[part] = None
+                rows = rows[present]
+            places = own if present is None else np.empty(rows.size, np.int64)
+            chosen = None
+            if has_whole[part]:
+                np.add(rows, gather(shifts, piece, 0), out=places)
+                chosen = np.flatnonzero(~gather(self.is_whole, piece, 0))
+                rows, piece = rows[chosen], piece[chosen]
+            order = np.argsort(piece, kind="stable") if (piece[1:] < piece[:-1]).any() else None
+            # A copy, because the map is not kept.
+            self.rows[part] = rows.copy() if order is None else gather(rows, order, 0)
+            at = order if chosen is None else chosen if order is None else chosen[order]
+            sums = np.repeat(before[part] - self.starts[part], self.counts[part]) + np.arange(rows.size)
+            places[slice(None) if at is None else at] = sums
+            if present is not None:
+                own[present] = places
 
         each(range(len(begins)), place, threads)
 
@@ -170,8 +178,8 @@ class PieceOfRow:
     def __call__(self, rows: Indices) -> Indices:
         if self.table is None:
             return np.searchsorted(self.ends, rows, side="right")
-        piece: Indices = self.table[rows >> self.shift]
-        while (late := rows >= self.ends[piece]).any():
+        piece: Indices = gather(self.table, rows >> self.shift, 0)
+        while (late := rows >= gather(self.ends, piece, 0)).any():
             piece += late
         return piece
 
