@@ -1,7 +1,8 @@
 """jax.py: the operators for arrays of JAX, by name. The module does not import JAX.
 
 The functions are those of `gatherscatter`, which take arrays and tracers of JAX as they are, but for `put_along_axis`,
-which returns a new array here, because arrays of JAX are immutable.
+which returns a new array here, because arrays of JAX are immutable, and `register`, for functions that `jax.export` has
+saved.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ __all__ = [
     "gather",
     "gather_nd",
     "put_along_axis",
+    "register",
     "roll",
     "scatter",
     "scatter_nd",
@@ -87,3 +89,36 @@ def put_along_axis(
         "put_along_axis", arr, indices, axis, "broadcast", source, bounds, negative, None, True, "last", mask, None
     )
     return call.run()
+
+
+def register() -> None:
+    """Let this process run functions with calls of gatherscatter that `jax.export` has saved in another one.
+
+    A process that compiles such a call itself needs no registration.
+
+    Raises
+    ------
+    ImportError
+        If JAX is not installed.
+    RuntimeError
+        If jaxlib refuses the handler of the calls; the log of `gatherscatter` says why.
+
+    Examples
+    --------
+    >>> import jax, gatherscatter as gs
+    >>> gs.jax.register()
+    >>> ours = jax.export.DisabledSafetyCheck.custom_call("gatherscatter_move")
+    >>> n = jax.export.symbolic_shape("n")[0]
+    >>> shapes = jax.ShapeDtypeStruct((n, 2), "float32"), jax.ShapeDtypeStruct((3,), "int32")
+    >>> take = jax.jit(lambda x, i: gs.take(x, i, axis=0))
+    >>> saved = jax.export.export(take, disabled_checks=[ours])(*shapes)  # saved.serialize() needs flatbuffers
+    >>> saved.call(jax.numpy.ones((4, 2)), jax.numpy.array([3, 0, 1])).shape
+    (3, 2)
+    """
+    from gatherscatter._xla.lowering import ffi_is_usable
+
+    if not ffi_is_usable():
+        raise RuntimeError(
+            "register: jaxlib refuses the compiled handler; the log of gatherscatter says why, and calls in functions "
+            "that this process compiles go through jax.pure_callback"
+        )

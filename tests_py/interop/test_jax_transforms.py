@@ -36,6 +36,7 @@ BATCHED = {
     "one row along": (lambda x, i: gs.take_along_axis(x, i[:1], 1), (X, ALONG)),
     "fewer rows": (lambda x, i: gs.gather(x, 1, i[:2]), (X, ALONG)),
     "nd": (lambda x, i: gs.gather_nd(x, i), (X, POINTS)),
+    "flat along": (lambda x, i: gs.take_along_axis(x, i, None), (X, ROWS)),
     "tile": (lambda x, i: gs.tile_gather(x, (i[:, 0], i[:, 1])), (X, POINTS)),
     "scalars": (lambda x, i: gs.take(x, i), (X[:, 0], ROWS[:, 0])),
     "masked": (lambda x, i, m: gs.gather(x, 1, i, mask=m, fill_value=2), (X, ALONG, SOURCE > 0)),
@@ -87,6 +88,34 @@ def test_a_batch_is_one_move(name):
     call, arrays = BATCHED[name]
     names = [each.primitive.name for each in jax.make_jaxpr(jax.vmap(call))(*arrays).eqns]
     assert sum(each.startswith("gatherscatter") for each in names) == 1 and not {"scan", "while"} & set(names)
+
+
+SHARED = ["gather", "along", "one row along", "flat along", "nd", "tile", "masked", "fill", "slices"]
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_a_batch_shares_an_input_without_a_copy(name):
+    call, arrays = BATCHED[name]
+    x, rest = X[0], arrays[1:]
+    run = jax.vmap(call, (None, *(0 for _ in rest)))
+    made = [out.aval.shape for each in jax.make_jaxpr(run)(x, *rest).eqns for out in each.outvars]
+    assert (B, *x.shape) not in made and (B, x.size) not in made
+
+    def loss(x, call=run):
+        return (call(x, *rest) ** 2).sum()
+
+    def members(x, *rest):
+        return jnp.stack([call(x, *(a[b] for a in rest)) for b in range(B)])
+
+    np.testing.assert_allclose(jax.grad(loss)(x), jax.grad(lambda x: loss(x, members))(x), rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["along", "one row along", "gather"])
+def test_a_batch_shares_an_index_without_a_copy(name):
+    call, arrays = BATCHED[name]
+    jaxpr = jax.make_jaxpr(jax.vmap(call, (0, None)))(X, arrays[1][0])
+    moves = [each for each in jaxpr.eqns if each.primitive.name == "gatherscatter_gather"]
+    assert [each.invars[1].aval.shape[0] for each in moves] == [1]
 
 
 def test_scan_and_checkpoint():

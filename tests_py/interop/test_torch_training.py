@@ -59,6 +59,17 @@ def test_embedding_of_vectors_that_exist():
     assert repr(learning) == "Embedding(3, 2, padding_idx=1)"
 
 
+def test_embedding_of_integers_is_frozen():
+    vectors = torch.arange(6).reshape(3, 2)
+    for padding_idx in (None, 0):
+        table = Embedding.from_pretrained(vectors, padding_idx=padding_idx)
+        assert table.weight.data_ptr() == vectors.data_ptr() and not table.weight.requires_grad
+        expected = torch.nn.Embedding.from_pretrained(vectors, padding_idx=padding_idx)(torch.tensor([2, 0]))
+        assert torch.equal(table(torch.tensor([2, 0])), expected) and expected.dtype == torch.int64
+    with pytest.raises(TypeError, match=r"embeddings has dtype torch\.int64, which has no gradients; pass freeze=True"):
+        Embedding.from_pretrained(vectors, freeze=False)
+
+
 def test_embedding_refuses_what_it_cannot_read():
     table = Embedding(4, 2)
     for ids, bad in ((torch.tensor([1, -1]), -1), (torch.tensor([4]), 4)):

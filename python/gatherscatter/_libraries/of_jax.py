@@ -12,7 +12,7 @@ from gatherscatter._libraries.device_adapter import DeviceAdapter
 from gatherscatter._libraries.of_dlpack import import_on_stream
 from gatherscatter._libraries.recognise import no_array
 
-__all__ = ["adopt", "borrowable", "is_array", "is_tracer", "refuse_tracer"]
+__all__ = ["adopt", "borrowable", "is_array", "is_tracer", "refuse_symbols", "refuse_tracer"]
 
 
 def is_tracer(obj: Any) -> bool:
@@ -28,6 +28,13 @@ def refuse_tracer(op: str, role: str, obj: Any) -> None:
             f"{op}: {role} is a JAX tracer (inside jit, grad or vmap), whose values this call would have to read; make "
             "the call outside, or use an operator whose result has a shape that does not depend on values"
         )
+
+
+def refuse_symbols(op: str, role: str, obj: Any, step: str) -> None:
+    """Raise an error for a tracer whose shape has symbols of `jax.export`, where numbers are needed."""
+    if is_tracer(obj) and not all(isinstance(extent, int) for extent in obj.shape):
+        shape = ", ".join(map(str, obj.shape))
+        raise TypeError(f"{op}: {role} has the symbolic shape ({shape}), expected numbers; {step}")
 
 
 def is_array(obj: Any) -> bool:

@@ -56,7 +56,8 @@ def batched_gather(
             return run(move, input, indices, mask, fill), 0
         at = 0 if move.axis is None else axis_in(move, len(shape))
         return run(move, input, [_lead(arrays, indices[0], at_indices[0], size)], mask, fill), at
-    input, move, indices = _led(arrays, move, input, at_input, indices, at_indices, rank, size)
+    place = (arrays, move, input, at_input, indices, at_indices, rank, size)
+    input, move, indices = _shared(*place) or _led(*place)
     return run(move, input, indices, mask, fill), 0
 
 
@@ -163,14 +164,59 @@ def _led(
         if not indices:  # no axis is indexed, which only an array of coordinates can say of a batch
             points = arrays.no_points(size, input)
             return input, move._replace(planner="coordinates", batch_dims=1), [points]
-        aligned = [_front(arrays, index, at, rank) for index, at in zip(indices, at_indices, strict=True)]
-        if at_indices[0] is None:  # one index must have the batch axis
-            first = indices[0]
-            aligned[0] = arrays.repeat(first, (size, *(1,) * (rank - first.ndim), *first.shape))
-        return input, move._replace(batch_dims=move.batch_dims + 1), aligned
+        led = _points_led(arrays, move, indices, at_indices, rank, size)
+        return input, move._replace(batch_dims=move.batch_dims + 1), led
     led = [_lead(arrays, index, at, size) for index, at in zip(indices, at_indices, strict=True)]
     input, moved = _with_axis(move, input)
     return input, moved._replace(batch_dims=0 if move.planner == "along_axis" else move.batch_dims + 1), led
+
+
+def _shared(
+    arrays: Any,
+    move: Move,
+    input: Any,
+    at_input: Dim,
+    indices: Sequence[Any],
+    at_indices: Sequence[Dim],
+    rank: int,
+    size: int,
+) -> tuple[Any, Move, Sequence[Any]] | None:
+    """Input, move and indices of a gather whose members share an input or an index, which is not repeated for them.
+
+    None if no members share one, or if each needs its own.
+    """
+    if move.planner in ("at_points", "coordinates"):
+        if at_input is not None or move.batch_dims != 0 or not indices:
+            return None
+        return input, move, _points_led(arrays, move, indices, at_indices, rank, size)
+    own = _own(input, at_input), _own(indices[0], at_indices[0])
+    if move.planner != "along_axis" or None not in (at_input, *at_indices) or not _may_stretch(move, *own):
+        return None
+    shares_index = at_indices[0] is None and at_input is not None
+    index = indices[0][None] if shares_index else _lead(arrays, indices[0], at_indices[0], size)
+    input, move = _with_axis(move, input[None] if at_input is None else arrays.to_front(input, at_input))
+    return input, move._replace(match="broadcast"), [index]
+
+
+def _may_stretch(move: Move, input: Shape, index: Shape) -> bool:
+    """Whether a batch axis of one element may be stretched along that of the index."""
+    if move.match == "broadcast" or move.axis is None:
+        return True
+    at = axis_in(move, len(input))
+    return input[:at] == index[:at] and input[at + 1 :] == index[at + 1 :]
+
+
+def _points_led(
+    arrays: Any, move: Move, indices: Sequence[Any], at_indices: Sequence[Dim], rank: int, size: int
+) -> list[Any]:
+    """The index arrays of points with the batch axis first."""
+    if move.planner == "coordinates":
+        return [_lead(arrays, indices[0], at_indices[0], size)]
+    aligned = [_front(arrays, index, at, rank) for index, at in zip(indices, at_indices, strict=True)]
+    if at_indices[0] is None:  # one index must have the batch axis
+        first = indices[0]
+        aligned[0] = arrays.repeat(first, (size, *(1,) * (rank - first.ndim), *first.shape))
+    return aligned
 
 
 def _with_axis(move: Move, input: Any) -> tuple[Any, Move]:
@@ -194,7 +240,7 @@ def _member(arrays: Any, tensor: Any, at: Dim) -> Any:
 
 
 def _lead(arrays: Any, tensor: Any, at: Dim, size: int) -> Any:
-    """The tensor with the batch axis first; one that has none is repeated without a copy."""
+    """The tensor with the batch axis first; one that has none is repeated, by torch without a copy."""
     return arrays.repeat(tensor, (size, *tensor.shape)) if at is None else arrays.to_front(tensor, at)
 
 

@@ -12,6 +12,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from gatherscatter import _core
 from gatherscatter._libraries import of_torch
+from gatherscatter._libraries.of_jax import refuse_symbols
 from gatherscatter._libraries.recognise import is_masked_array, is_ndarray
 from gatherscatter._numpy.rules import index_type, is_literal, memory_of, prefers_numpy, shape_of, two_arrays
 from gatherscatter._numpy.take_general import NO_NUMBERS, finished_as, in_class_of, same_points_masked
@@ -96,6 +97,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
 
 def _roll_array(a: Any, shift: Any, axis: Any) -> _core.Call:
     shape = shape_of("roll", a)
+    refuse_symbols("roll", "a", a, "jax.numpy.roll takes them")
     base = memory_of(a)
     if axis is None:
         # NumPy rolls the first axis of the flattened array; that of a flattened matrix has one item.

@@ -108,7 +108,7 @@ class Embedding(_Module):  # type: ignore[misc]  # torch's types are not read
         Raises
         ------
         TypeError
-            If `embeddings` is no tensor.
+            If `embeddings` is no tensor, or if it has integers and `freeze` is False.
         ValueError
             If `embeddings` has another rank than 2.
         """
@@ -119,8 +119,13 @@ class Embedding(_Module):  # type: ignore[misc]  # torch's types are not read
             )
         if embeddings.ndim != 2:
             raise ValueError(f"Embedding: embeddings has shape {tuple(embeddings.shape)}, expected two axes")
+        if not (freeze or embeddings.is_floating_point() or embeddings.is_complex()):
+            raise TypeError(
+                f"Embedding: embeddings has dtype {embeddings.dtype}, which has no gradients; pass freeze=True, or "
+                "embeddings.float()"
+            )
         count, size = embeddings.shape
-        made = cls(count, size, padding_idx, device="meta", dtype=embeddings.dtype)
+        made = cls(count, size, padding_idx, device="meta")
         made.weight = torch.nn.Parameter(embeddings, requires_grad=not freeze)
         return made
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gatherscatter._moves.geometry import UNKNOWN
 from gatherscatter._xla import jax, jnp
 
 __all__ = [
@@ -33,9 +34,14 @@ Shape = tuple[Any, ...]
 
 
 def like(array: Any, shape: Shape | None = None) -> Any:
-    """A NumPy array of the dtype of an array, and its shape or another, in which every element is the same zero."""
+    """A NumPy array of the dtype of an array, and its shape or another, in which every element is the same zero.
+
+    UNKNOWN if the shape has symbols, as those of `jax.export` may: the run of the call checks it.
+    """
     if array is None:
         return None
+    if not all(isinstance(extent, int) for extent in (array.shape if shape is None else shape)):
+        return UNKNOWN
     return np.broadcast_to(np.zeros((), array.dtype), array.shape if shape is None else shape)
 
 

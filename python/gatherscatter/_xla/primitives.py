@@ -72,8 +72,8 @@ def _dense(tangent: Any) -> Any:
     return ad.instantiate_zeros(tangent)
 
 
-def _size(operands: Sequence[Any], dims: Sequence[Any]) -> int:
-    return next(int(each.shape[at]) for each, at in zip(operands, dims, strict=True) if at is not None)
+def _size(operands: Sequence[Any], dims: Sequence[Any]) -> Any:
+    return next(each.shape[at] for each, at in zip(operands, dims, strict=True) if at is not None)
 
 
 # ---- gather: linear in the input and the fill value
