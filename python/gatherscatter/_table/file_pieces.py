@@ -47,7 +47,7 @@ class Piece(ABC):
 
 class Readers:
     """Open readers of Parquet files. A reader serves one thread at a time; one that no thread uses is kept for the next
-    row group of its file, because opening takes as long as decoding ten thousand items."""
+    row group of its file: of row groups of 16,384 rows and 8 columns, opening takes a fifth of the time."""
 
     def __init__(self, most: int) -> None:
         self.most = most
