@@ -10,6 +10,7 @@ import reference
 import reference_write
 
 hypothesis = pytest.importorskip("hypothesis", reason="hypothesis is not installed")
+dask = pytest.importorskip("dask", reason="dask is not installed")
 da = pytest.importorskip("dask.array", reason="dask is not installed")
 st = pytest.importorskip("hypothesis.strategies", reason="hypothesis is not installed")
 
@@ -48,23 +49,29 @@ def calls(draw):
     return dim, bounds, arrays, made
 
 
-@hypothesis.given(calls())
-@hypothesis.settings(max_examples=120, deadline=None, derandomize=True)
-def test_gather(call):
+# Chunks of an index are joined to blocks of half this size: none, a few items, all of them.
+SIZES = st.sampled_from(["1 B", "64 B", "128 MiB"])
+
+
+@hypothesis.given(calls(), SIZES)
+@hypothesis.settings(max_examples=180, deadline=None, derandomize=True)
+def test_gather(call, size):
     dim, bounds, (x, index, _), (dx, di, _) = call
-    made = gs.gather(dx, dim, di, bounds=bounds)
+    with dask.config.set({"array.chunk-size": size}):
+        made = gs.gather(dx, dim, di, bounds=bounds)
     expected = reference.gather_dim(x, dim, index, bounds=bounds).result
     np.testing.assert_array_equal(made.compute(scheduler="sync"), expected, strict=True)
     if index.size and isinstance(di, da.Array):
         assert made.chunks == di.chunks
 
 
-@hypothesis.given(calls(), st.sampled_from([None, "add", "max"]))
-@hypothesis.settings(max_examples=120, deadline=None, derandomize=True)
-def test_scatter(call, reduce):
+@hypothesis.given(calls(), st.sampled_from([None, "add", "max"]), SIZES)
+@hypothesis.settings(max_examples=180, deadline=None, derandomize=True)
+def test_scatter(call, reduce, size):
     dim, bounds, (x, index, values), (dx, di, dv) = call
     bounds = "drop" if bounds == "fill" else bounds
-    made = gs.scatter(dx, dim, di, dv, bounds=bounds, reduce=reduce)
+    with dask.config.set({"array.chunk-size": size}):
+        made = gs.scatter(dx, dim, di, dv, bounds=bounds, reduce=reduce)
     expected = reference_write.scatter(x, dim, index, values, bounds=bounds, reduce=reduce).result
     np.testing.assert_array_equal(made.compute(scheduler="sync"), expected, strict=True)
     assert made.chunks == dx.chunks

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import pickle
 import warnings
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
@@ -21,6 +22,7 @@ pytest.importorskip("dask.callbacks", reason="this Dask has no callbacks")
 
 RNG = np.random.default_rng(5)
 X = RNG.integers(0, 1000, (12, 9))
+SEPARATE = {"array.chunk-size": "1 B"}  # chunks of an index are not joined to larger blocks
 INDEX = RNG.integers(-12, 12, (7, 9))
 
 
@@ -91,9 +93,41 @@ def test_the_number_of_tasks_is_bounded(lazy):
             assert len(own) <= 2 * pairs + 2 * n_index * x.numblocks[1] + x.npartitions
 
 
+def test_short_chunks_of_an_index_are_joined():
+    """A block takes much from each chunk of the data; chunks of the result are those of the index."""
+    data, at = RNG.random((1000, 3)), RNG.integers(-1000, 1000, 960)
+    x, index = da.from_array(data, chunks=(10, 3)), da.from_array(at, chunks=20)
+    made = gs.gather(x, index, 0)
+    steps = Counter(str(key[0]).split("-")[1] for key in made.dask.to_dict() if str(key[0]).startswith("gather"))
+    assert steps["split"] == steps["merged"] == 1 and steps["pick"] == steps["picked"] == 100
+    assert made.chunks == ((20,) * 48, (3,))
+    np.testing.assert_array_equal(made.compute(scheduler="sync"), data[at])
+    np.testing.assert_array_equal(made[25:85:7].compute(scheduler="sync"), data[at][25:85:7])
+    with pytest.raises(gs.OutOfBoundsError, match=r"index 5000 .* at position \(317,\)"):
+        bad = np.where(np.arange(960) == 317, 5000, at)
+        gs.gather(x, da.from_array(bad, chunks=20), 0)[:1].compute(scheduler="sync")
+    # Chunks of the data along an axis that index and data share stay apart.
+    wide = da.from_array(RNG.integers(0, 9, (6, 8)), chunks=(2, 1))
+    rows = da.from_array(RNG.integers(0, 6, (5, 8)), chunks=(1, 1))
+    made = gs.gather(wide, 0, rows)
+    splits = [key for key in made.dask.to_dict() if str(key[0]).startswith("gather-split")]
+    assert len(splits) == 8 and made.chunks == rows.chunks
+    np.testing.assert_array_equal(made.compute(scheduler="sync"), np.take_along_axis(wide.compute(), rows.compute(), 0))
+
+
+@pytest.mark.parametrize(("columns", "parts"), [(1, 40), (16, 20), (512, 0)])
+def test_tasks_hand_on_positions_for_several_chunks_where_these_are_a_small_part(columns, parts):
+    """A worker gets positions that it does not need, up to an eighth of the bytes of the values."""
+    x = da.zeros((40, columns), chunks=(1, columns))
+    with dask.config.set(SEPARATE):
+        made = gs.gather(x, da.from_array(RNG.integers(0, 40, 7), chunks=7), 0)
+    assert sum(str(key[0]).startswith("gather-part-") for key in made.dask.to_dict()) == parts
+    assert made.compute(scheduler="sync").shape == (7, columns)
+
+
 def test_many_tasks_are_a_warning():
     x, index = da.zeros(400, chunks=1), da.zeros(300, chunks=1, dtype=int)
-    with pytest.warns(UserWarning, match=r"24\d,\d{3} tasks.*rechunk the index"):
+    with dask.config.set(SEPARATE), pytest.warns(UserWarning, match=r"24\d,\d{3} tasks.*rechunk the index"):
         gs.gather(x, 0, index)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -129,7 +163,7 @@ def test_intermediates_total_the_size_of_the_result(lazy):
     data, at = RNG.random((400, 30)), RNG.integers(0, 400, 500)
     x = da.from_array(data, chunks=(60, 30), name=False)
     index = da.from_array(at, chunks=90) if lazy else at
-    with Sizes() as sizes:
+    with Sizes() as sizes, dask.config.set(SEPARATE):
         made = gs.gather(x, index, 0)
         made.compute(scheduler="sync", optimize_graph=False)
     assert sizes.total("pick") == made.nbytes

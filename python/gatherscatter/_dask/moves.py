@@ -15,7 +15,7 @@ from gatherscatter._ops.nd import gather_nd
 from gatherscatter._ops.scatter import scatter
 from gatherscatter._settings.threads import thread_limit
 
-__all__ = ["Block", "Writing", "apply", "merge", "pick", "pick_all", "select", "select_all"]
+__all__ = ["Block", "Writing", "apply", "merge", "pick", "pick_all", "pick_own", "select", "select_all"]
 
 Array = np.ndarray[Any, Any]
 Selected = tuple[Array, Array, "Array | None"]
@@ -75,6 +75,13 @@ def pick_all(op: str, axes: tuple[int, ...], numbers: list[int], parts: list[Par
     """`pick` for several blocks of points, by their numbers."""
     check_chunk(op, "input", chunk)
     return {number: pick(axes, part, chunk) for number, part in zip(numbers, parts, strict=True)}
+
+
+def pick_own(
+    op: str, axes: tuple[int, ...], owner: int, numbers: list[int], parts: list[dict[int, Part]], chunk: Array
+) -> dict[int, Array]:
+    """`pick_all` for the parts of one owner, each among those of other chunks."""
+    return pick_all(op, axes, numbers, [part_of(owner, each) for each in parts], chunk)
 
 
 def merge(

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
 from gatherscatter._dask.chunks import rechunked
-from gatherscatter._dask.graph import Chunks, Graph, Place, is_dask_array
+from gatherscatter._dask.graph import Chunks, Graph, Place, is_dask_array, places
 
-__all__ = ["Operand", "chunks_of_points", "own_copy"]
+__all__ = ["Operand", "chunks_of_points", "cuts_of", "joined_chunks", "own_copy"]
 
 
 class Operand:
@@ -106,6 +108,43 @@ def chunks_of_points(
             chunks[d] = _uniform(shape[d], step)
             room //= step
     return tuple(lengths for lengths in chunks if lengths is not None)
+
+
+def joined_chunks(chunks: Chunks, fixed: set[int], most: int) -> Chunks:
+    """Neighbouring chunks joined, first along the last axis, into blocks of up to `most` points; not along axes that
+    are `fixed`, where each block would then meet more chunks of the data."""
+    found = list(chunks)
+    for d in reversed(range(len(chunks))):
+        if d in fixed:
+            continue
+        room = most // max(1, math.prod(max(lengths) for at, lengths in enumerate(found) if at != d))
+        joined: list[int] = []
+        for n in chunks[d]:
+            if joined and joined[-1] + n <= room:
+                joined[-1] += n
+            else:
+                joined.append(n)
+        if 2 * len(joined) <= len(chunks[d]):  # else cutting the result again costs more tasks than it saves
+            found[d] = tuple(joined)
+    return tuple(found)
+
+
+def cuts_of(chunks: Chunks, joined: Chunks) -> Iterator[tuple[Place, Place, tuple[slice, ...]]]:
+    """For each chunk its place, the place of the joined chunk that has it, and where it lies there."""
+    along = []
+    for lengths, wider in zip(chunks, joined, strict=True):
+        ends = list(accumulate(wider))
+        found, start, at = [], 0, 0
+        for n in lengths:
+            while start + n > ends[at]:
+                at += 1
+            first = ends[at] - wider[at]
+            found.append((at, slice(start - first, start - first + n)))
+            start += n
+        along.append(found)
+    for place in places(chunks):
+        at_axes = [found[i] for found, i in zip(along, place, strict=True)]
+        yield place, tuple(at for at, _ in at_axes), tuple(cut for _, cut in at_axes)
 
 
 def _uniform(n: int, step: int) -> tuple[int, ...]:

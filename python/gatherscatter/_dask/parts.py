@@ -12,7 +12,7 @@ import numpy as np
 from gatherscatter._dask.resolve import Rule, resolve
 from gatherscatter._settings.threads import thread_limit
 
-__all__ = ["NO_POINTS", "Grid", "Part", "part_of", "smallest_type", "split"]
+__all__ = ["NO_POINTS", "Grid", "Part", "part_of", "parts_of", "smallest_type", "split"]
 
 Array = np.ndarray[Any, Any]
 # Positions in a chunk of the data (flat among its indexed axes), and the flat points of the block that they belong to,
@@ -170,3 +170,8 @@ def _narrow(numbers: Array) -> Array:
 def part_of(owner: int, parts: dict[int, Part]) -> Part:
     """The part of one owner."""
     return parts.get(owner, NO_POINTS)
+
+
+def parts_of(owners: list[int], parts: dict[int, Part]) -> dict[int, Part]:
+    """The parts of some owners."""
+    return {owner: parts[owner] for owner in owners if owner in parts}

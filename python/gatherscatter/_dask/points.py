@@ -13,7 +13,7 @@ import numpy as np
 from gatherscatter._dask.chunks import check_chunk
 from gatherscatter._dask.graph import Chunks, Graph, Place, array_module, check_chunks, is_dask_array
 from gatherscatter._dask.moves import Block
-from gatherscatter._dask.operands import Operand, chunks_of_points
+from gatherscatter._dask.operands import Operand, chunks_of_points, joined_chunks
 from gatherscatter._dask.parts import Grid, Part, Source, split
 from gatherscatter._dask.resolve import Rule, resolve
 
@@ -22,6 +22,8 @@ __all__ = ["PointBlock", "Points", "as_data", "points_along", "points_at", "poin
 # An axis of the result: axis d of the points, or axis a of the data, along which whole slices move.
 Entry = tuple[Literal["point", "slice"], int]
 _PICK_BYTES = 4 << 20  # what a task should move, so that it takes longer than the scheduler needs for it
+_SPLIT_POINTS = 1 << 20  # what one task may divide of a Dask index whose chunks are joined: a tenth of a second
+_PART_BYTES = 64  # of values for each point and chunk whose positions a task is handed: they take 2 to 12 bytes
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,11 @@ class Blocks:
         if is_dask_array(self.mask):
             lazy.append((self.mask, 0))
         aligned = {d: self.grid.chunks[at] for d, at in points.aligned.items()}
-        self.chunks: Chunks = chunks_of_points(points.shape, lazy, {**aligned, **self.hints}, self._most_points())
+        most = self._most_points()
+        self.own_chunks = self.chunks = chunks_of_points(points.shape, lazy, {**aligned, **self.hints}, most)
+        if lazy:
+            room = max(1, _chunk_bytes() // 2 // max(1, self._item_bytes()))
+            self.chunks = joined_chunks(self.chunks, set(aligned), min(most, room, _SPLIT_POINTS))
         self.operands = [
             Operand(self.graph, "index", index, self.chunks, extra, is_kept=bool(lazy)) for index in points.indices
         ]
@@ -110,11 +116,20 @@ class Blocks:
         Where it meets many chunks, it grows until it takes enough from each, up to Dask's own size of chunks.
         """
         most = max(1, math.prod(max(lengths) for lengths in self.grid.chunks))
-        item = math.prod(max(self.data.chunks[a]) for a in self.slices) * self.data.dtype.itemsize
+        item = self._item_bytes()
         owners = math.prod(self.grid.counts)
         while most * item < min(owners * _PICK_BYTES, _chunk_bytes() // 2) and most < math.prod(self.points.shape):
             most *= 2
         return most
+
+    def _item_bytes(self) -> int:
+        """The bytes that move at one point, of the largest block of slices."""
+        return int(math.prod(max(self.data.chunks[a]) for a in self.slices) * self.data.dtype.itemsize)
+
+    def group_size(self) -> int:
+        """For how many chunks of the data a task hands on the parts of a block: more of them are fewer tasks, but more
+        positions that a worker gets and does not need."""
+        return max(1, self._item_bytes() // _PART_BYTES)
 
     @cached_property
     def lead(self) -> list[int]:
@@ -125,6 +140,11 @@ class Blocks:
     @cached_property
     def result_chunks(self) -> Chunks:
         return tuple(self.chunks[n] if kind == "point" else self.data.chunks[n] for kind, n in self.points.layout)
+
+    @cached_property
+    def own_result_chunks(self) -> Chunks:
+        """The chunks of the result before those of the points were joined."""
+        return tuple(self.own_chunks[n] if kind == "point" else self.data.chunks[n] for kind, n in self.points.layout)
 
     def result_place(self, place: Place, slices: Place) -> Place:
         """The place in the result of a block of points and a block of slices."""
