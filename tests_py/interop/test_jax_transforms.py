@@ -5,6 +5,7 @@ import os
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import itertools
+import re
 import threading
 
 import numpy as np
@@ -153,6 +154,23 @@ def test_a_donated_target_is_written_in_place():
     both = jax.jit(lambda x, i: (gs.scatter(x, 0, i, 1.0), x + 1), donate_argnums=0)
     written, other = both(jnp.zeros(9), np.array([3]))
     assert written.sum() == 1 and other.sum() == 9
+
+
+def test_a_large_result_is_advised_as_huge_pages():
+    if not os.path.exists("/sys/kernel/mm/transparent_hugepage/enabled"):
+        pytest.skip("the system has no transparent huge pages")
+    result = jax.jit(lambda x, i: gs.take(x, i, axis=0))(X[0], np.zeros(1 << 20, np.int32))  # 24 MiB
+    middle = jax.block_until_ready(result).unsafe_buffer_pointer() + result.nbytes // 2
+    is_here = False
+    with open("/proc/self/smaps") as maps:
+        for line in maps:
+            span = re.match("([0-9a-f]+)-([0-9a-f]+) ", line)
+            if span:
+                is_here = int(span[1], 16) <= middle < int(span[2], 16)
+            if is_here and line.startswith("VmFlags:"):
+                assert "hg" in line.split()
+                return
+    pytest.fail("no mapping has the result")
 
 
 def test_a_sum_has_the_same_bytes_for_every_number_of_threads():

@@ -12,6 +12,7 @@
 #include "calls/make_plan.h"
 #include "calls/scatter.h"
 #include "host/affinity.h"
+#include "host/huge_pages.h"
 #include "plans/checks.h"
 
 namespace gs {
@@ -100,8 +101,17 @@ class RecentPlans {
   std::array<KeptPlan, 16> entries_;
 };
 
+// The memory of a result is fresh in every call, unless it holds the input already.
+void prepare_result(const ForeignCall& call, const Plan& plan) {
+  const bool is_gather = call.request.direction == Direction::gather;
+  const ArrayView& input = call.views.input;
+  const ArrayView result = contiguous_view(call.result, is_gather ? plan.result_shape : input.extent, input.item);
+  if (!call.holds_input) host::prefer_huge_pages(call.result, static_cast<std::size_t>(bytes_of(result)));
+}
+
 CallResult run_on_host(const ForeignCall& call, const Plan& plan) {
   HostContext context;
+  prepare_result(call, plan);
   if (call.request.direction == Direction::gather) {
     return run_gather(context, call.request, plan, call.views, call.result);
   }

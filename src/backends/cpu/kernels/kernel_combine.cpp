@@ -20,6 +20,20 @@ GS_INLINE void combine_items(std::byte* target, const std::byte* value, int64_t 
   for (int64_t i = 0; i < items; ++i) combine_direct<T, kReduce>(target + i * kSize, value + i * kSize);
 }
 
+// Prefetches what later rows need: a value, whose place cannot be predicted where a thread picks its own points, and a
+// far target.
+GS_INLINE void prefetch_rows(const Job& job, const Address* target, const Address* value, int j, int n) {
+  if (job.unit < kLineBytes || job.unit > kLongestAhead) return;
+  if (j + kValuesAhead < n) {
+    const std::byte* const later = pointer_to(value[j + kValuesAhead]);
+    for (int64_t byte = 0; byte < job.unit; byte += kLineBytes) __builtin_prefetch(later + byte, 0, 3);
+  }
+  if (job.ahead == Ahead::units && j + kRowTargetsAhead < n) {
+    const std::byte* const later = pointer_to(target[j + kRowTargetsAhead]);
+    for (int64_t byte = 0; byte < job.unit; byte += kLineBytes) __builtin_prefetch(later + byte, 1, 3);
+  }
+}
+
 template <class T, Reduce kReduce>
 void combine_units(const Job& job, const Address* target, const Address* value, int n) {
   constexpr auto kSize = static_cast<int64_t>(sizeof(T));
@@ -28,7 +42,10 @@ void combine_units(const Job& job, const Address* target, const Address* value, 
     return;
   }
   const int64_t items = job.unit / kSize;
-  for (int j = 0; j < n; ++j) combine_items<T, kReduce>(pointer_to(target[j]), pointer_to(value[j]), items);
+  for (int j = 0; j < n; ++j) {
+    prefetch_rows(job, target, value, j, n);
+    combine_items<T, kReduce>(pointer_to(target[j]), pointer_to(value[j]), items);
+  }
 }
 
 template <class T, Reduce kReduce>
