@@ -233,6 +233,14 @@ def test_maps_of_other_ranks(given):
         table.gather(SOURCE, given)
 
 
+def test_a_masked_number_in_a_map_is_no_row_number():
+    source = pa.table({"a": [1, 2, 3]})
+    for number in (np.ma.array(1, mask=True), np.ma.masked):
+        with pytest.raises(gs.errors.IndexTypeError, match="expected integers"):
+            gs.table.gather(source, [0, number])
+    assert gs.table.gather(source, [0, np.ma.array(1)]).to_pydict() == {"a": [1, 2]}
+
+
 @pytest.mark.parametrize("given", [0, np.int64(0), True, 1.5, "0", b"0", None, object()])
 def test_objects_that_are_no_maps(given):
     with pytest.raises(TypeError, match=r"table.gather: the map is .*; for one row give a list of one number"):

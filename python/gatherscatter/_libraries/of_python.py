@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gatherscatter._libraries.nested import check_items
-from gatherscatter._libraries.recognise import has_interface
+from gatherscatter._libraries.recognise import has_interface, is_masked_array
 from gatherscatter.errors import OutOfBoundsError
 
 __all__ = [
@@ -49,10 +49,15 @@ def is_integer(value: Any) -> bool:
 
 
 def as_int(value: Any, *, arrays: bool = False) -> int | None:
-    """An integer as an int; None for a bool and for any other value. With `arrays`, a 0-d array is an integer too."""
+    """An integer as an int; None for a bool and for any other value. With `arrays`, a 0-d array is an integer too.
+
+    A masked 0-d array has no value.
+    """
     if type(value) is int:
         return value
     if isinstance(value, bool | np.bool_) or not (arrays or is_integer(value)):
+        return None
+    if is_masked_array(value) and np.ma.is_masked(value):
         return None
     try:
         return index(value)
