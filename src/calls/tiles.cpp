@@ -38,10 +38,10 @@ Outcome move_tiles(const Backend& backend, const Request& request, const Views& 
   const int axis = normalize_axis(*request.axis, views.input.rank());
   const int64_t count = tile_count(index.extent, request.tile);
   Plan plan;
-  Dims planned;  // extents that `plan` was made for: most tiles share them
+  Dims planned;  // extents that `plan` was made for: most tiles share them, and none has no axes
   for (int64_t number = 0; number < count; ++number) {
     const Tile tile = tile_at(views.input, index, result, axis, request.tile, number);
-    if (number == 0 || !(tile.result.extent == planned)) {
+    if (!(tile.result.extent == planned)) {
       Extras extras;
       extras.dense = &tile.result;
       plan = along_axis(tile.input, tile.index, axis, request.match, request.rule, extras);

@@ -52,5 +52,17 @@ TEST_CASE("a host backend defers nothing") {
   CHECK_FALSE(defers(deferred.backend, deferred.check.plan));
 }
 
+TEST_CASE("a backend that is not waited for defers the check of points that can fail, where there are any") {
+  Deferred deferred;
+  deferred.backend.asynchronous = true;
+  Plan& plan = deferred.check.plan;
+  CHECK(defers(deferred.backend, plan));
+  plan.rule.bounds = Bounds::raise;
+  CHECK_FALSE(defers(deferred.backend, plan));
+  plan.rule.bounds = Bounds::deferred;
+  plan.space = Space(Dims{0}, kIndex + 1);
+  CHECK_FALSE(defers(deferred.backend, plan));
+}
+
 }  // namespace
 }  // namespace gs::test

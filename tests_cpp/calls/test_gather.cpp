@@ -154,6 +154,23 @@ TEST_CASE("a gather into an array that overlaps its input gives what a copy of t
   CHECK(take.backend.live_blocks == 0);
 }
 
+TEST_CASE("a gather into every second item of its input writes no other item") {
+  Values memory(16);
+  for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = 100 + static_cast<int64_t>(i);
+  Take take;
+  Views views = take.views();
+  views.input = view_of(memory.data() + 2, 8);
+  views.out = ArrayView{reinterpret_cast<std::byte*>(memory.data()), 8, Dims{6}, Dims{16}};
+  Values expected = memory;
+  for (std::size_t i = 0; i < 6; ++i) {
+    const int64_t at = take.indices[i] < 0 ? take.indices[i] + 8 : take.indices[i];
+    expected[2 * i] = memory[static_cast<std::size_t>(2 + at)];
+  }
+  TestContext context(take.backend);
+  CHECK(take.run_into(context, views).ending == Ending::done);
+  CHECK(memory == expected);
+}
+
 TEST_CASE("a gather into its own index array works on a copy of the indices") {
   Take take;
   const Values expected = take.expected();
@@ -190,6 +207,17 @@ TEST_CASE("a deferred gather into an array that overlaps its input leaves the po
   }
   CHECK(memory == expected);
   CHECK(take.backend.live_blocks == 0);
+}
+
+TEST_CASE("a gather that waits for its backend says for what") {
+  Take take;
+  take.backend.asynchronous = true;
+  TestContext context(take.backend);
+  CHECK(take.run(context).ending == Ending::done);
+  CHECK(context.waits == std::vector<std::string>{kBoundsRaise});
+  take.request.rule.bounds = Bounds::clip;
+  CHECK(take.run(context).ending == Ending::done);
+  CHECK(context.waits.size() == 1);
 }
 
 TEST_CASE("an interrupt or a bad index before the copy back leaves an overlapping array untouched") {
@@ -256,6 +284,51 @@ TEST_CASE("no points: nothing runs, unless the indices have to be checked") {
   take.indices[4] = 8;
   CHECK(run_gather(context, take.request, plan, views, nullptr).ending == Ending::bad_index);
   CHECK(std::count(take.backend.steps.begin(), take.backend.steps.end(), Step::any_outside) == 2);
+}
+
+TEST_CASE("masked points and indices outside have the fill value, of which there may be one for each point") {
+  Take take;
+  take.request.rule.bounds = Bounds::fill;
+  take.indices[3] = 8;
+  Values fills{100, 200, 300, 400, 500, 600};
+  unsigned char bits[] = {1, 0, 1, 1, 1, 1};
+  Views views = take.views();
+  views.fill = view_of(fills.data(), 6);
+  views.mask = contiguous_view(reinterpret_cast<std::byte*>(bits), Dims{6}, 1);
+  TestContext context(take.backend);
+  const Plan plan = make_plan(take.request, views);
+  CHECK(run_gather(context, take.request, plan, views, reinterpret_cast<std::byte*>(take.out.data())).ending ==
+        Ending::done);
+  CHECK(take.out == Values{13, 200, 17, 400, 12, 17});
+}
+
+TEST_CASE("without points a gather that cannot fail runs nothing") {
+  Take take;
+  take.request.rule.bounds = Bounds::clip;
+  Views views = take.views();
+  views.input = contiguous_view(reinterpret_cast<std::byte*>(take.input.data()), Dims{8, 0}, 8);
+  TestContext context(take.backend);
+  CHECK(run_gather(context, take.request, make_plan(take.request, views), views, nullptr).ending == Ending::done);
+  CHECK(take.backend.steps.empty());
+  CHECK(context.locks.empty());
+}
+
+TEST_CASE("the lock is kept for few bytes by few indices") {
+  const auto keeps = [](int64_t points, int64_t unit, int64_t indices) {
+    Plan plan;
+    plan.item = plan.unit = unit;
+    plan.space = Space(Dims{points}, kIndex + 1);
+    plan.index_space = Space(Dims{indices}, kIndex + 1);
+    return keeps_lock(plan);
+  };
+  CHECK(keeps(kKeepLockBytes / 8, 8, kKeepLockBytes / 8));
+  CHECK_FALSE(keeps(kKeepLockBytes / 8 + 1, 8, 1));
+  CHECK_FALSE(keeps(1, 8, kKeepLockBytes / 8 + 1));
+  ScriptedBackend backend;
+  CHECK(lock_for(backend, Plan{}, kKeepLockBytes - 1) == Lock::kept);
+  CHECK(lock_for(backend, Plan{}, kKeepLockBytes) == Lock::released);
+  backend.asynchronous = true;
+  CHECK(lock_for(backend, Plan{}) == Lock::released);
 }
 
 TEST_CASE("a long gather releases the lock") {

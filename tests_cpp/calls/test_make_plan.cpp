@@ -83,6 +83,9 @@ TEST_CASE("coordinates that no array has are refused with what is wrong") {
   Request request = request_of(Planner::at_points);
   request.coordinates = true;
   CHECK(contains(refusal(request, views_of({4, 5}, {{}})), "is a scalar"));
+  request.batch_dims = 1;
+  CHECK(contains(refusal(request, views_of({4, 5, 6}, {{4, 3}})), "coordinates of 3 axes, the array has 2 after"));
+  request.batch_dims = 0;
   const std::string many = refusal(request, views_of({4, 5}, {{7, 3}}));
   CHECK(contains(many, "coordinates of 3 axes, the array has 2"));
   CHECK_FALSE(contains(many, "indices[:, None]"));
@@ -149,6 +152,31 @@ TEST_CASE("a gather has the strides of its output, and a scatter those of its va
   CHECK(contains(refusal(along, views), "does not broadcast"));
   along.fit = Fit::leading;
   CHECK(make_plan(along, views).result_shape == Dims{2, 5});
+}
+
+TEST_CASE("the values of a scatter along an axis may be longer, where shapes match by prefix") {
+  const auto fit = [](Planner planner, Match match) {
+    Request request = request_of(planner);
+    request.match = match;
+    request.set_scatter();
+    CHECK(request.direction == Direction::scatter);
+    return request.fit;
+  };
+  CHECK(fit(Planner::along_axis, Match::prefix) == Fit::leading);
+  CHECK(fit(Planner::along_axis, Match::broadcast) == Fit::broadcast);
+  CHECK(fit(Planner::take_axis, Match::prefix) == Fit::broadcast);
+}
+
+TEST_CASE("the buffers of coordinates are one index array for each of them") {
+  Views views = views_of({4, 5}, {{3, 2}});
+  alignas(8) std::byte memory[64];
+  views.indices[0].data = memory;
+  Request request = request_of(Planner::at_points);
+  request.coordinates = true;
+  const Buffers buffers = buffers_of(request, views, nullptr, nullptr);
+  CHECK(buffers.index.size() == 2);
+  CHECK(buffers.index[0] == memory);
+  CHECK(buffers.index[1] == memory + 8);
 }
 
 TEST_CASE("a plan for a scatter is that on its output, or on a new array in C order") {

@@ -121,6 +121,13 @@ TEST_CASE("large interleaved arrays are decided without a list of their elements
   CHECK(overlaps_itself(strided(kStart, 8, {n}, {7})));
 }
 
+TEST_CASE("a remainder that takes too many steps to find counts as an overlap") {
+  constexpr int64_t kWide = int64_t{1} << 40;
+  const int64_t n = int64_t{1} << 21;
+  CHECK(overlap(strided(kWide, 1, {n}, {kWide + 1}), strided(kWide + kWide / 2, 1, {n}, {kWide})));
+  CHECK_FALSE(overlap(strided(kWide, 1, {1000}, {kWide + 1}), strided(kWide + kWide / 2, 1, {1000}, {kWide})));
+}
+
 TEST_CASE("problems of many axes end, and an element that two arrays share is never missed") {
   Arrays arrays(3);
   for (int round = 0; round < 20; ++round) {

@@ -1,8 +1,11 @@
 // test_scatter.cpp: checks scatters with races, interrupts, failed allocations, duplicates and overlap.
+#include <cmath>
+
 #include "call_double.h"
 #include "calls/attempt.h"
 #include "calls/make_plan.h"
 #include "calls/scatter.h"
+#include "host/progress.h"
 
 namespace gs::test {
 namespace {
@@ -145,6 +148,21 @@ TEST_CASE("the first of several duplicates along an axis is kept, and all other 
   CHECK(put.out == expected);
 }
 
+TEST_CASE("the check, the search for duplicates and the move are a third of a call each") {
+  Put put;
+  put.request.duplicates = Duplicates::error;
+  put.indices[3] = 4;
+  std::vector<double> begun;
+  put.backend.before = [&](Step) { begun.push_back(host::Progress::current().begin); };
+  host::Progress::current() = {};
+  TestContext context(put.backend);
+  CHECK(put.run_in_place(context).ending == Ending::done);
+  REQUIRE(begun.size() == 3);
+  for (std::size_t i = 0; i < 3; ++i) CHECK(std::abs(begun[i] - static_cast<double>(i) / 3) < 1e-9);
+  CHECK(host::Progress::current().begin == 0);
+  CHECK(host::Progress::current().end == 1);
+}
+
 TEST_CASE("a bad index is reported before a duplicate") {
   Put put;
   put.request.duplicates = Duplicates::error;
@@ -239,11 +257,15 @@ TEST_CASE("a scatter into an array that overlaps its arguments gives what copies
 }
 
 TEST_CASE("a reduction into items that are not whole strides apart goes through a copy") {
-  // int64 values 12 bytes apart.
+  // int64 values 12 bytes apart; a mean keeps totals, which are numbered by items.
   Put put;
   put.add();
+  Values expected = put.expected();
+  if (GENERATE(false, true)) {
+    put.request.combine.reduce = Reduce::mean;
+    expected = Values{(10 + 2) / 2, 11, 12, (13 + 1 + 4) / 3, 14, (15 + 5) / 2, 16, (17 + 3) / 2};
+  }
   std::vector<std::byte> memory(8 * 12 + 8);
-  const Values expected = put.expected();
   Views views = put.views();
   views.out = ArrayView{memory.data(), 8, Dims{8}, Dims{12}};
   {
@@ -256,6 +278,100 @@ TEST_CASE("a reduction into items that are not whole strides apart goes through 
     CHECK(value == expected[i]);
   }
   CHECK(put.backend.live_blocks == 0);
+}
+
+TEST_CASE("a scatter in place moves once, and copies nothing") {
+  Values memory(64, 7);
+  Put put;
+  Views views = put.views();
+  const auto shaped = [&](Dims extent, Dims stride) {
+    return ArrayView{reinterpret_cast<std::byte*>(memory.data()), 8, extent, stride};
+  };
+  SECTION("with elements far apart") {
+    views.input = shaped({8}, {64});
+    views.out = views.input;
+  }
+  SECTION("with another stride of an axis of one element") {
+    views.input = shaped({8, 1}, {8, 8});
+    views.out = shaped({8, 1}, {8, 400});
+    views.source = contiguous_view(reinterpret_cast<std::byte*>(put.source.data()), Dims{5, 1}, 8);
+  }
+  TestContext context(put.backend);
+  CHECK(run_scatter_into(context, put.request, views).ending == Ending::done);
+  const std::vector<Step>& steps = put.backend.steps;
+  CHECK(std::count(steps.begin(), steps.end(), Step::move) == 1);
+  const auto at = static_cast<std::size_t>(views.out->stride[0] / 8);
+  CHECK(memory[3 * at] == 4);
+  CHECK(memory[7 * at] == 3);
+  CHECK(memory[at] == 7);
+}
+
+TEST_CASE("a scatter into the transpose of its input moves all items") {
+  Values memory{0, 1, 2, 3, 4, 5, 6, 7, 8};
+  Put put;
+  put.indices = Values{1};
+  put.source = Values{70, 80, 90};
+  Views views = put.views();
+  views.input = contiguous_view(reinterpret_cast<std::byte*>(memory.data()), Dims{3, 3}, 8);
+  views.out = ArrayView{views.input.data, 8, Dims{3, 3}, Dims{8, 24}};
+  views.source = contiguous_view(reinterpret_cast<std::byte*>(put.source.data()), Dims{1, 3}, 8);
+  TestContext context(put.backend);
+  CHECK(run_scatter_into(context, put.request, views).ending == Ending::done);
+  CHECK(memory == Values{0, 70, 6, 1, 80, 7, 2, 90, 8});
+}
+
+TEST_CASE("only a plain scatter whose indices may be bad has waited for them") {
+  Put put;
+  TestContext context(put.backend);
+  CHECK(put.run(context).has_waited);
+  put.request.rule.bounds = Bounds::clip;
+  CHECK_FALSE(put.run(context).has_waited);
+  put.request.rule.bounds = Bounds::raise;
+  put.add();
+  CHECK_FALSE(put.run(context).has_waited);
+}
+
+TEST_CASE("a deferred scatter is not waited for, and leaves the points of bad indices out") {
+  Put put;
+  put.backend.asynchronous = true;
+  put.request.rule.bounds = Bounds::deferred;
+  put.indices[4] = 99;
+  Values expected = put.input;
+  expected[3] = 4;
+  expected[0] = 2;
+  expected[7] = 3;
+  TestContext context(put.backend);
+  const CallResult result = put.run(context);
+  CHECK(result.ending == Ending::done);
+  CHECK(result.deferred_check != nullptr);
+  CHECK_FALSE(result.has_waited);
+  CHECK(context.waits.empty());
+  CHECK(put.out == expected);
+}
+
+TEST_CASE("a scatter that waits for its backend says for what") {
+  Put put;
+  put.backend.asynchronous = true;
+  TestContext context(put.backend);
+  SECTION("to check the indices") {
+    CHECK(put.run(context).ending == Ending::done);
+    CHECK(context.waits == std::vector<std::string>{kBoundsRaise});
+  }
+  SECTION("to look for duplicates") {
+    put.request.duplicates = Duplicates::error;
+    put.request.rule.bounds = Bounds::clip;
+    CHECK(put.run(context).ending == Ending::duplicate);
+    CHECK(context.waits == std::vector<std::string>{"duplicates='error'"});
+    put.indices[3] = 4;  // none: the points are moved without a further wait
+    const Values expected = put.expected();
+    CHECK(put.run(context).ending == Ending::done);
+    CHECK(put.out == expected);
+  }
+  SECTION("for nothing") {
+    put.request.rule.bounds = Bounds::clip;
+    CHECK(put.run(context).ending == Ending::done);
+    CHECK(context.waits.empty());
+  }
 }
 
 TEST_CASE("a scatter whose memory runs out leaves the caller's array untouched and releases everything") {

@@ -4,6 +4,7 @@
 #include "calls/make_plan.h"
 #include "calls/tiles.h"
 #include "core/error.h"
+#include "host/progress.h"
 
 namespace gs::test {
 namespace {
@@ -126,9 +127,11 @@ TEST_CASE("a tiled gather of many tiles is interrupted between tiles") {
   TestContext context(backend);
   const std::size_t at = GENERATE(1, 1500);
   backend.before = [&](Step) { TestContext::interrupt = backend.steps.size() >= at; };
+  host::Progress::current() = {};
   const CallResult result =
       run_gather(context, request, make_plan(request, views), views, reinterpret_cast<std::byte*>(out.data()));
   CHECK(result.ending == Ending::interrupted);
+  CHECK(host::Progress::current().done == static_cast<double>(backend.steps.size()) / 6000);
   CHECK(backend.steps.size() == (at == 1 ? 1024 : 2048));  // every 1024 tiles there is a poll
 }
 

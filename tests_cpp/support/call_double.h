@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <new>
+#include <string>
 #include <vector>
 
 #include "backends/backend.h"
@@ -44,6 +45,9 @@ class ScriptedBackend final : public HostBackend {
   Outcome reduce(const Plan& plan, const Buffers& buffers, const Combine& combine,
                  const RunOptions& options) const override {
     note(Step::reduce);
+    // What Backend::reduce may rely on.
+    for (int axis = 0; axis < plan.space.rank(); ++axis) REQUIRE(plan.space.stride(kIndexed, axis) % plan.item == 0);
+    for (const IndexArray& index : plan.index) REQUIRE(index.step % plan.item == 0);
     return cpu().reduce(plan, buffers, combine, options);
   }
   bool is_asynchronous() const override { return asynchronous; }
@@ -121,10 +125,14 @@ class TestContext final : public CallContext {
 
   static inline bool interrupt = false;  // what a poll answers
   std::vector<Lock> locks;               // of the runs so far
+  std::vector<std::string> waits;        // what each wait for the backend was announced for
 
   const Backend& backend() const override { return backend_; }
   bool is_interrupted() const override { return interrupt; }
-  void about_to_wait(const char*) override { FAIL("a host backend is not waited for"); }
+  void about_to_wait(const char* reason) override {
+    REQUIRE(backend_.asynchronous);  // no other backend is waited for
+    waits.emplace_back(reason);
+  }
   std::byte* allocate(int64_t bytes) override {
     memory_.reserve(memory_.size() + 1);
     memory_.push_back(backend_.allocate(bytes));
