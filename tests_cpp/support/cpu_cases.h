@@ -236,6 +236,9 @@ inline Case make_case(const CaseSpec& spec, Random& random) {
     const int64_t size = index_size(index.type) * (spec.interleaved ? spec.arrays : 1);
     const Layout layout = spec.plain || spec.interleaved ? Layout::packed : Layout::may_repeat;
     result.index.push_back(make_array(choose_strides(plan.space, kIndex + a, size, layout, random), random));
+    // All rows of points may have the same coordinate on one axis.
+    const bool stays = spec.interleaved && a > 0 && plan.space.rank() > 1 && random.chance(20);
+    if (stays) plan.space.stride(kIndex + a, 0) = 0;
   }
   result.indexed = make_array(span, random);
 

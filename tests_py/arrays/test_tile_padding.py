@@ -225,3 +225,23 @@ def test_libraries_mix_in_bfloat16():
     assert result.dtype == bfloat16 and result.tolist() == [1.5, 2.5]
     assert gs.tile_gather(tensor, [0, 9], padding_value=numpy_array).tolist() == [1.5, 2.5]
     assert gs.tile_gather(tensor.double(), [0, 9], padding_value=numpy_array).tolist() == [1.5, 2.5]
+
+
+@pytest.mark.parametrize("spread", ["broadcast", "repeated rows", "rows of another array"])
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint16])
+def test_columns_of_one_array_may_step_through_its_rows_differently(spread, dtype):
+    table = np.random.default_rng(0).integers(0, 50, (6, 1000, 2)).astype(dtype)
+    table[3:, :, 1] = 60  # outside of the second axis below; no row from here on belongs to the index
+    second = {
+        "broadcast": table[0, :, 1],
+        "repeated rows": np.broadcast_to(table[0, :, 1], (3, 1000)),
+        "rows of another array": table[2::-1, :, 1],
+    }[spread]
+    index, x = (table[:3, :, 0], second), np.arange(3000).reshape(50, 60)
+    np.testing.assert_array_equal(gs.tile_gather(x, index, check_bounds=False), x[index])
+    np.testing.assert_array_equal(gs.tile_gather(x[:, :50], index), x[index])
+    target = np.zeros_like(x)
+    gs.tile_scatter(target, index, np.broadcast_to(np.array(7), (3, 1000)))
+    expected = np.zeros_like(x)
+    expected[index] = 7
+    np.testing.assert_array_equal(target, expected)

@@ -20,8 +20,16 @@ struct InterleavedLanes {
   alignas(64) uint64_t step[kMaxLanes];
 };
 
-// Whether the index arrays are the columns of one contiguous array, and products of positions and steps have factors of
-// 32 bits.
+// Whether the points step through two index arrays in the same way.
+inline bool have_equal_strides(const Job& job, int a, int b) {
+  for (int axis = 0; axis < job.rank; ++axis) {
+    if (stride_of(job, kIndex + a, axis) != stride_of(job, kIndex + b, axis)) return false;
+  }
+  return true;
+}
+
+// Whether the index arrays are the columns of one array whose last axis is contiguous, and products of positions and
+// steps have factors of 32 bits.
 inline bool is_interleaved(const Job& job) {
   const bool raises = job.rule.bounds == Bounds::raise || job.rule.bounds == Bounds::deferred;
   if (job.indices < 2 || job.indices > kMaxInterleaved || job.masked || job.folds > 0 || job.general || !raises)
@@ -31,6 +39,7 @@ inline bool is_interleaved(const Job& job) {
     const JobIndex& index = job.index[a];
     if (index.type != job.index[0].type || index.data != job.index[0].data + a * size) return false;
     if (!is_linear(job, kIndex + a) || stride_of(job, kIndex + a, job.rank - 1) != job.indices * size) return false;
+    if (!have_equal_strides(job, 0, a)) return false;
     if (index.step <= 0 || index.step > UINT32_MAX || index.extent > UINT32_MAX) return false;
   }
   return true;
