@@ -47,7 +47,7 @@ class RunFinder {
   }
 
   // The row of the piece behind a run.
-  int64_t end(int64_t run) const { return end_of(run) - offset_; }
+  int64_t end(int64_t run) const { return std::max(end_of(run), int64_t{-1}) - offset_; }
   int64_t runs() const { return runs_; }
 
  private:

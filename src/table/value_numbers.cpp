@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cstring>
 
 #include "arrow/bits.h"
@@ -30,6 +31,12 @@ bool same_bytes(std::string_view a, std::string_view b) {
   return (differ(0) | differ(size - 8)) == 0;
 }
 
+// Not known before a process runs: a time in nanoseconds and an address.
+uint64_t random_seed(const void* address) {
+  const auto time = static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+  return arrow::fold_product(time, reinterpret_cast<uintptr_t>(address) | 1);
+}
+
 }  // namespace
 
 ValueReader::ValueReader(const Type& type) : type_(type), stable_(arrow::has_plain_bytes(type)) {}
@@ -48,12 +55,13 @@ ValueReader::ValueBytes ValueReader::read(const Array& array, int64_t row) {
 
 ValueNumbers::ValueNumbers(int64_t expected, bool stable)
     : slots_(2 * std::bit_ceil(static_cast<std::size_t>(std::clamp(expected, kLeastExpected, kMostExpected)))),
-      stable_(stable) {}
+      stable_(stable),
+      seed_(random_seed(this)) {}
 
 int64_t ValueNumbers::find(ValueReader::ValueBytes value) const {
   if (value.is_null()) return null_;
   const std::string_view bytes = value.view();
-  const int64_t at = slots_[place_of(arrow::hash_bytes(bytes), bytes)].at;
+  const int64_t at = slots_[place_of(arrow::hash_bytes(bytes, seed_), bytes)].at;
   return at < 0 ? -1 : values_[static_cast<std::size_t>(at)].number;
 }
 
@@ -63,7 +71,7 @@ int64_t ValueNumbers::find_or_add(ValueReader::ValueBytes value, int64_t next) {
     return null_;
   }
   const std::string_view bytes = value.view();
-  const uint64_t hash = arrow::hash_bytes(bytes);
+  const uint64_t hash = arrow::hash_bytes(bytes, seed_);
   if (2 * (values_.size() + 1) > slots_.size()) grow();
   Slot& slot = slots_[place_of(hash, bytes)];
   if (slot.at < 0) {

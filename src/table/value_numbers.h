@@ -67,7 +67,8 @@ class ValueNumbers {
   std::vector<Numbered> values_;
   std::deque<std::string> copies_;
   const bool stable_;
-  int64_t null_ = -1;  // the number of the null
+  const uint64_t seed_;  // of the hashes; the numbers do not depend on it
+  int64_t null_ = -1;    // the number of the null
 };
 
 }  // namespace gs::table

@@ -54,6 +54,11 @@ TEST_CASE("run ends that do not ascend, or do not reach the last row, have no co
       const Array array = encoded_runs(ends, 2);
       REQUIRE(decode_runs<int32_t>(sharing, {&array, 0, 9}).get() == nullptr);
     }
+    for (const int64_t least :
+         {INT64_MIN, int64_t{-3}}) {  // a slice: its first row less than such an end would overflow
+      const Array array = encoded_runs<int64_t>({3, least, 9}, 2);
+      REQUIRE(decode_runs<int64_t>(sharing, {&array, 1, 8}).get() == nullptr);
+    }
     const Array array = encoded_runs<int32_t>({4}, 0);
     REQUIRE(decode_runs<int32_t>(sharing, {&array, 0, 0}).get() == nullptr);  // no rows
   }
