@@ -9,8 +9,12 @@
 namespace gs {
 namespace {
 
+// The first word of the attribute `move`. It changes with the words, because saved functions outlive a version.
+constexpr int64_t kMoveLayout = 1;
+
 // The words of the attribute `move`, in the order in which gatherscatter._xla.lowering writes them.
 enum MoveWord : std::size_t {
+  kLayout,
   kOperation,
   kPlanner,
   kCoordinates,
@@ -112,22 +116,39 @@ std::span<const int64_t> move_words(const FfiCallFrame& frame, std::string& op) 
       if (array.dtype == kS64) words = {static_cast<const int64_t*>(array.data), array.size};
     }
   }
-  if (words.size() != kWordCount) throw std::invalid_argument("the call has no attribute `move` of int64 words");
+  if (words.empty()) throw std::invalid_argument("the call has no attribute `move` of int64 words");
+  if (words[kLayout] != kMoveLayout || words.size() != kWordCount) {
+    throw std::invalid_argument("the function was saved by another version of gatherscatter; export it with this one");
+  }
   return words;
+}
+
+// The enumerator of a word; `last` is the last one of its type.
+template <class Enum>
+Enum enum_of(int64_t word, Enum last) {
+  if (word < 0 || word > static_cast<int64_t>(last)) {
+    throw std::invalid_argument("the attribute `move` holds " + std::to_string(word) + ", expected at most " +
+                                std::to_string(static_cast<int64_t>(last)));
+  }
+  return static_cast<Enum>(word);
+}
+
+FfiOperation operation_of(std::span<const int64_t> words) {
+  return enum_of(words[kOperation], FfiOperation::scatter);
 }
 
 Request request_of(std::span<const int64_t> words, const FfiBuffer& data) {
   Request request;
-  request.planner = static_cast<Planner>(words[kPlanner]);
+  request.planner = enum_of(words[kPlanner], Planner::elementwise);
   request.coordinates = words[kCoordinates] != 0;
   if (words[kHasAxis] != 0) request.axis = words[kAxis];
   request.batch_dims = words[kBatchDims];
-  request.match = static_cast<Match>(words[kMatch]);
-  request.rule = {static_cast<Bounds>(words[kBounds]), static_cast<Negative>(words[kNegative])};
-  if (words[kOperation] == static_cast<int64_t>(FfiOperation::gather)) return request;
+  request.match = enum_of(words[kMatch], Match::broadcast);
+  request.rule = {enum_of(words[kBounds], Bounds::unchecked), enum_of(words[kNegative], Negative::out_of_bounds)};
+  if (operation_of(words) == FfiOperation::gather) return request;
   request.set_scatter();
-  request.duplicates = static_cast<Duplicates>(words[kDuplicates]);
-  request.combine.reduce = static_cast<Reduce>(words[kReduce]);
+  request.duplicates = enum_of(words[kDuplicates], Duplicates::error);
+  request.combine.reduce = enum_of(words[kReduce], Reduce::mean);
   request.combine.include_self = words[kIncludeSelf] != 0;
   if (request.combine.reduce != Reduce::set) request.combine.number = item_type(data.dtype).number;
   return request;
@@ -140,20 +161,22 @@ FrameCall read_frame(const FfiCallFrame& frame) {
   const std::span<const int64_t> words = move_words(frame, call.op);
   const FfiBuffers& given = frame.arguments;
   call.request = request_of(words, buffer_at(given, 0));
-  const ArrayView result = view_of(buffer_at(frame.results, 0));
-  call.result = result.data;
+  call.result = view_of(buffer_at(frame.results, 0));
   int64_t at = 0;
-  switch (static_cast<FfiOperation>(words[kOperation])) {
+  switch (operation_of(words)) {
     case FfiOperation::gather: call.views.input = view_of(buffer_at(given, at++)); break;
     case FfiOperation::accumulate:
-      call.views.input = zeros_like(result);
+      call.views.input = zeros_like(call.result);
       call.views.source = view_of(buffer_at(given, at++));
       break;
     case FfiOperation::scatter:
       call.views.input = view_of(buffer_at(given, at++));
       call.views.source = view_of(buffer_at(given, at++));
-      call.holds_input = call.views.input.data == call.result;
+      call.holds_input = call.views.input.data == call.result.data;
       break;
+  }
+  if (words[kIndexCount] < 0 || words[kIndexCount] > given.size) {
+    throw std::invalid_argument("the attribute `move` names more indices than the call has buffers");
   }
   call.views.indices.resize(static_cast<std::size_t>(words[kIndexCount]));
   for (IndexView& index : call.views.indices) index = index_of(buffer_at(given, at++));

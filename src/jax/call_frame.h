@@ -20,7 +20,7 @@ struct FrameCall {
   std::string op;
   Request request;
   Views views;
-  std::byte* result = nullptr;
+  ArrayView result;
   bool holds_input = false;
 };
 

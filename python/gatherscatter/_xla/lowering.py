@@ -18,14 +18,16 @@ __all__ = [
     "lower_accumulate",
     "lower_gather",
     "lower_scatter",
-    "register",
+    "register_lowering",
     "scatter_by_callback",
 ]
 
 _TARGET = "gatherscatter_move"
 _log = logging.getLogger("gatherscatter")
 
-# The words of `move` are places in these tuples, which are those of the enumerators in C++ (src/jax/call_frame.cpp).
+# The number of this layout of the words of `move`; the other words are places in the tuples below, which are those of the
+# enumerators in C++ (src/jax/call_frame.cpp).
+_LAYOUT = 1
 _OPERATIONS = ("gather", "accumulate", "scatter")
 _PLANNERS = ("take_axis", "along_axis", "at_points", "elementwise")
 _MATCHES = ("prefix", "broadcast")
@@ -51,7 +53,7 @@ def ffi_is_usable() -> bool:
     return True
 
 
-def register(primitive: Any, lower: Any, callback: Any) -> None:
+def register_lowering(primitive: Any, lower: Any, callback: Any) -> None:
     """Set what a primitive becomes: `lower` on the CPU, and on other platforms a callback to Python."""
     by_callback = mlir.lower_fun(callback, multiple_results=False)
     mlir.register_lowering(primitive, by_callback)
@@ -95,6 +97,7 @@ def _call(
 ) -> Any:
     coordinates = move.planner == "coordinates"
     words = (
+        _LAYOUT,
         _OPERATIONS.index(operation),
         _PLANNERS.index("at_points" if coordinates else move.planner),
         coordinates,

@@ -215,6 +215,6 @@ for _each, _tangent, _transpose, _batch in (
     ad.primitive_jvps[_each] = _tangent
     ad.primitive_transposes[_each] = _transpose
     batching.primitive_batchers[_each] = _batch
-lowering.register(_gather, lowering.lower_gather, lowering.gather_by_callback)
-lowering.register(_accumulate, lowering.lower_accumulate, lowering.accumulate_by_callback)
-lowering.register(_scatter, lowering.lower_scatter, lowering.scatter_by_callback)
+lowering.register_lowering(_gather, lowering.lower_gather, lowering.gather_by_callback)
+lowering.register_lowering(_accumulate, lowering.lower_accumulate, lowering.accumulate_by_callback)
+lowering.register_lowering(_scatter, lowering.lower_scatter, lowering.scatter_by_callback)

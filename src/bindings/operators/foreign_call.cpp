@@ -11,6 +11,7 @@
 #include "calls/gather.h"
 #include "calls/make_plan.h"
 #include "calls/scatter.h"
+#include "core/error.h"
 #include "host/affinity.h"
 #include "host/huge_pages.h"
 #include "plans/checks.h"
@@ -101,22 +102,28 @@ class RecentPlans {
   std::array<KeptPlan, 16> entries_;
 };
 
-// The memory of a result is fresh in every call, unless it holds the input already.
-void prepare_result(const ForeignCall& call, const Plan& plan) {
-  const bool is_gather = call.request.direction == Direction::gather;
+// Throws ShapeError if the call gives a result of another size than the caller has made memory for. Where shapes have
+// symbols, tracing takes each symbol for an extent other than 1, and a symbol that is 1 is stretched here.
+void check_result(const ForeignCall& call, const Plan& plan) {
   const ArrayView& input = call.views.input;
-  const ArrayView result = contiguous_view(call.result, is_gather ? plan.result_shape : input.extent, input.item);
-  if (!call.holds_input) host::prefer_huge_pages(call.result, static_cast<std::size_t>(bytes_of(result)));
+  const Dims& extent = call.request.direction == Direction::gather ? plan.result_shape : input.extent;
+  if (call.result.extent == extent && call.result.item == input.item) return;
+  throw ShapeError("the result was traced as " + to_string(call.result.extent) + ", but these arrays give " +
+                   to_string(extent) +
+                   "; a symbol of its shapes may be 1 here, which is stretched: trace that case apart");
 }
 
 CallResult run_on_host(const ForeignCall& call, const Plan& plan) {
   HostContext context;
-  prepare_result(call, plan);
+  check_result(call, plan);
+  std::byte* const result = call.result.data;
+  // The memory of a result is usually fresh, unless it holds the input already.
+  if (!call.holds_input) host::prefer_huge_pages(result, static_cast<std::size_t>(bytes_of(call.result)));
   if (call.request.direction == Direction::gather) {
-    return run_gather(context, call.request, plan, call.views, call.result);
+    return run_gather(context, call.request, plan, call.views, result);
   }
-  if (call.holds_input) return run_scatter_onto(context, call.request, plan, call.views, call.result);
-  return run_scatter(context, call.request, &plan, call.views, call.result);
+  if (call.holds_input) return run_scatter_onto(context, call.request, plan, call.views, result);
+  return run_scatter(context, call.request, &plan, call.views, result);
 }
 
 // The message of OutOfBoundsError (errors.py). It is worded without Python, because the thread that runs the call may

@@ -11,9 +11,9 @@ namespace gs {
 struct ForeignCall {
   const char* op;  // name of the operator, for messages
   const Request& request;
-  const Views& views;  // C-contiguous, or all strides 0; a scatter has its values in `source`
-  std::byte* result;   // contiguous memory of the result, which the caller discards after an error
-  bool holds_input;    // a scatter's `result` holds the values of the input already
+  const Views& views;       // C-contiguous, or all strides 0; a scatter has its values in `source`
+  const ArrayView& result;  // contiguous, as the caller has made it; an error leaves it unusable
+  bool holds_input;         // a scatter's `result` holds the values of the input already
 };
 
 enum class ForeignOutcome : uint8_t { done, bad_index, invalid, no_memory, failed };
@@ -30,9 +30,11 @@ struct ForeignCalls {
 };
 inline constexpr const char* kForeignCallsName = "gatherscatter._core.foreign_calls";
 
-// Differs between modules that disagree about the structs above.
+// Differs between modules that disagree about the structs above. The first number changes with a meaning that keeps its
+// size.
 constexpr uint64_t foreign_layout() {
-  return sizeof(ForeignCall) + 1000 * sizeof(Views) + 1000000 * sizeof(Request) + 1000000000 * sizeof(ForeignEnding);
+  return 2 + sizeof(ForeignCall) + 1000 * sizeof(Views) + 1000000 * sizeof(Request) +
+         1000000000 * sizeof(ForeignEnding);
 }
 
 const ForeignCalls& foreign_calls();
