@@ -7,14 +7,10 @@
 
 namespace gs::host {
 
-namespace {
-constexpr std::uintptr_t kHuge = std::uintptr_t{2} << 20;
-}
-
 void prefer_huge_pages(void* memory, std::size_t bytes) noexcept {
   const auto begin = reinterpret_cast<std::uintptr_t>(memory);
-  const std::uintptr_t first = (begin + kHuge - 1) / kHuge * kHuge;
-  const std::uintptr_t last = (begin + bytes) / kHuge * kHuge;
+  const std::uintptr_t first = (begin + kHugePage - 1) / kHugePage * kHugePage;
+  const std::uintptr_t last = (begin + bytes) / kHugePage * kHugePage;
   if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
 }
 

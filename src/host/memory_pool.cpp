@@ -16,13 +16,13 @@
 #include <string>
 #include <unordered_map>
 
+#include "host/huge_pages.h"
 #include "host/settings.h"
 
 namespace gs::host {
 namespace {
 
 constexpr size_t kSmallest = size_t{256} << 10;  // below, the allocator of the C library is faster
-constexpr size_t kHuge = size_t{2} << 20;
 constexpr size_t kPage = 4096;
 constexpr size_t kLargestLimit = size_t{1} << 30;
 constexpr size_t kPartOfMemory = 16;
@@ -51,7 +51,7 @@ bool enabled_by_setting() {
 // Fresh pages from the system, aligned to huge pages if the block has the size of one; null if the system has no
 // memory.
 void* map_block(size_t bytes) {
-  const size_t alignment = bytes >= kHuge ? kHuge : kPage;
+  const size_t alignment = bytes >= kHugePage ? kHugePage : kPage;
   const size_t slack = alignment - kPage;
   void* mapped = mmap(nullptr, bytes + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) return nullptr;
@@ -61,7 +61,7 @@ void* map_block(size_t bytes) {
   if (before > 0) munmap(mapped, before);
   if (slack > before) munmap(reinterpret_cast<void*>(aligned + bytes), slack - before);
   auto* block = reinterpret_cast<void*>(aligned);
-  if (bytes >= kHuge) madvise(block, bytes, MADV_HUGEPAGE);  // a hint: small pages work as well
+  prefer_huge_pages(block, bytes);
   return block;
 }
 
