@@ -143,7 +143,7 @@ def test_scan_and_checkpoint():
 
 def test_a_donated_target_is_written_in_place():
     add = jax.jit(lambda x, i, s: gs.scatter(x, i, s, reduce="add"), donate_argnums=0)
-    x = jax.device_put(np.zeros((1 << 12, 64), np.float32))
+    x = jnp.zeros((1 << 12, 64), jnp.float32)  # memory of JAX: that of an aligned NumPy array cannot be donated
     place = x.unsafe_buffer_pointer()
     result = add(x, np.array([5, 5, 0]), np.ones((3, 64), np.float32))
     assert result.unsafe_buffer_pointer() == place and x.is_deleted()

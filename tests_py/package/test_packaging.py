@@ -113,7 +113,7 @@ LAYERS = {
     "_moves": set(),
     "_torch": {"_libraries", "_moves", "_values", "_ops", "_numpy", "_settings"},
     "_xla": {"_libraries", "_moves", "_jax"},
-    "jax": {"_libraries", "_values", "_ops", "_numpy"},
+    "jax": {"_libraries", "_values", "_ops", "_numpy", "_xla"},
     "_dask": {"_libraries", "_values", "_ops", "_numpy", "_settings", "_table", "table"},
     "compat": {"_libraries", "_values", "_ops", "_settings", "_table"},
     "errors": set(),

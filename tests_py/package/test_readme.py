@@ -16,7 +16,7 @@ BLOCK = re.compile(r"^```(pycon|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)")
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 OPTIONAL = ("torch", "jax", "ml_dtypes", "dask")
-NEEDED_BY = {"gatherscatter.dask": "dask.array"}  # modules whose examples need a library
+NEEDED_BY = {"gatherscatter.dask": "dask.array", "gatherscatter.jax": "jax"}  # modules whose examples need a library
 
 
 class Checker(doctest.OutputChecker):
@@ -116,7 +116,7 @@ def test_every_public_name_is_explained():
     text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
     missing = [
         name
-        for name in (*gatherscatter.__all__, "open", "dask")
+        for name in (*gatherscatter.__all__, "dask", "jax", "open")
         if name[0] != "_" and not re.search(rf"\b{re.escape(name)}\b", text)
     ]
     assert not missing

@@ -80,5 +80,6 @@ def gathered(points: Points, data: Any, mask: Any, fill: Any, padding: Any = Non
 
 
 def _cut(cut: tuple[slice, ...], block: Any) -> Any:
-    """The chunk of the result that lies at one place of a block."""
-    return block[cut]
+    """The chunk of the result that lies at one place of a block. A view would keep the whole block alive."""
+    part = block[cut]
+    return part if part.size == block.size else part.copy()

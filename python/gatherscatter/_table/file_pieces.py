@@ -59,11 +59,17 @@ class Readers:
         with self.lock:
             at = next((at for at, (other, _) in enumerate(self.idle) if other is fragment), None)
             reader = None if at is None else self.idle.pop(at)[1]
-        yield (reader := reader or pq.ParquetFile(fragment.open(), metadata=fragment.metadata))
+        if reader is None:
+            reader = pq.ParquetFile(fragment.open(), metadata=fragment.metadata)
+        try:
+            yield reader
+        except BaseException:
+            reader.close(force=True)
+            raise
         with self.lock:
             self.idle.append((fragment, reader))
-            late = self.idle[: -self.most]
-            del self.idle[: -self.most]
+            late = self.idle[: max(0, len(self.idle) - self.most)]
+            del self.idle[: len(late)]
         for _, reader in late:
             reader.close(force=True)
 

@@ -144,8 +144,10 @@ class Wanted:
                 chosen = np.flatnonzero(~gather(self.is_whole, piece, 0))
                 rows, piece = rows[chosen], piece[chosen]
             order = np.argsort(piece, kind="stable") if (piece[1:] < piece[:-1]).any() else None
-            # A copy, because the map is not kept.
-            self.rows[part] = rows.copy() if order is None else gather(rows, order, 0)
+            if order is not None:
+                self.rows[part] = gather(rows, order, 0)
+            else:  # a view of the map is copied, because the map is not kept
+                self.rows[part] = rows.copy() if np.may_share_memory(rows, positions) else rows
             at = order if chosen is None else chosen if order is None else chosen[order]
             sums = np.repeat(before[part] - self.starts[part], self.counts[part]) + np.arange(rows.size)
             places[slice(None) if at is None else at] = sums
