@@ -25,8 +25,8 @@ __all__ = [
 _TARGET = "gatherscatter_move"
 _log = logging.getLogger("gatherscatter")
 
-# The number of this layout of the words of `move`; the other words are places in the tuples below, which are those of the
-# enumerators in C++ (src/jax/call_frame.cpp).
+# The number of this layout of the words of `move`; the other words are places in the tuples below, which are those of
+# the enumerators in C++ (src/jax/call_frame.cpp).
 _LAYOUT = 1
 _OPERATIONS = ("gather", "accumulate", "scatter")
 _PLANNERS = ("take_axis", "along_axis", "at_points", "elementwise")
