@@ -56,8 +56,9 @@ def put_along_axis(
     values : scalar or array
         Broadcasts to the shape of the points, in the dtype of `arr`. Of several values for one element, the last one
         is kept.
-    axis : int, default -1
-        With None, `arr` is flattened and `indices` must have one axis.
+    axis : int or None, default -1
+        With None, `arr` is flattened and `indices` must have one axis. The default is that of `take_along_axis`; the
+        functions of NumPy and `jax.numpy` have none.
     bounds, negative, mask
         As in `gatherscatter.scatter`.
 
