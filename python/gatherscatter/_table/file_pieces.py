@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import threading
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -103,11 +104,16 @@ class Group(Piece):
 
 
 class GroupOfFile(Piece):
-    """A row group of a `ParquetFile`. Its reader may buffer for one call at a time, so calls take turns; pyarrow shares
-    the columns of each among its own threads, unless these are more than the call may use."""
+    """A row group of a `ParquetFile`. Its reader may buffer for one call at a time, so the calls of all threads take
+    turns; pyarrow shares the columns of each among its own threads, unless these are more than the call may use."""
 
-    def __init__(self, file: Any, at: int, names: Any, lock: threading.Lock, threads: int) -> None:
-        self.file, self.at, self.lock, self.names = file, at, lock, names
+    turns: ClassVar[weakref.WeakKeyDictionary[Any, threading.Lock]] = weakref.WeakKeyDictionary()
+    of_turns: ClassVar[threading.Lock] = threading.Lock()
+
+    def __init__(self, file: Any, at: int, names: Any, threads: int) -> None:
+        self.file, self.at, self.names = file, at, names
+        with self.of_turns:
+            self.lock = self.turns.setdefault(file, threading.Lock())
         self.rows = file.metadata.row_group(at).num_rows
         self.name = f"row group {at} of the ParquetFile"
         self.use_threads = threads >= pa.cpu_count()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,9 +77,8 @@ def _schema(op: str, schema: Any, columns: Any) -> Any:
 
 def _of_parquet_file(op: str, file: Any, columns: Any, threads: int) -> Files:
     schema = _schema(op, file.schema_arrow, columns)
-    lock = threading.Lock()
     names = None if columns is None else schema.names
-    groups = [GroupOfFile(file, at, names, lock, threads) for at in range(file.num_row_groups)]
+    groups = [GroupOfFile(file, at, names, threads) for at in range(file.num_row_groups)]
     return Files(schema, groups, Readers(0))
 
 

@@ -119,7 +119,8 @@ class Wanted:
         totals = counts.sum(axis=0)
         self.pieces = np.flatnonzero(totals).tolist()
         lengths = np.diff(ends, prepend=0)
-        self.is_whole = (totals >= lengths) & (totals > 0) & [not piece.is_mapped for piece in pieces]
+        is_decoded = np.array([not piece.is_mapped for piece in pieces], bool)
+        self.is_whole = (totals >= lengths) & (totals > 0) & is_decoded
         sizes = np.where(self.is_whole, lengths, totals)
         firsts = np.cumsum(sizes) - sizes  # the place of the first row of each piece
         shifts = firsts - (ends - lengths)  # from a row of a whole piece to its place
