@@ -242,6 +242,8 @@ class Selection:
         target: tuple[int, ...],
         source: tuple[int, ...],
         one_row: bool,
+        bounds: str,
+        negative: str,
         device: int,
     ) -> Selection: ...
     @staticmethod

@@ -9,19 +9,19 @@ takes tables in files.
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, TypeVar, overload
 
 from gatherscatter import _core
-from gatherscatter._ops.keywords import RowBounds, Validate
+from gatherscatter._ops.keywords import Negative, RowBounds, Validate, WriteBounds
 from gatherscatter._table import segments
 from gatherscatter._table.frames import frame_of, partner_of, rows_of
 from gatherscatter._table.labels import aligned, mask_for
 from gatherscatter._table.maps import check_map_fits, map_of, scatter_rows
-from gatherscatter._table.messages import require_bool, require_word
+from gatherscatter._table.messages import READ_BOUNDS, SIGNS, WRITE_BOUNDS, require_bool, require_word
 from gatherscatter._table.named_columns import written_columns
 from gatherscatter._table.of_dask import DaskFrame
 from gatherscatter._table.plans import make_plannable
-from gatherscatter._table.row_gather import BOUNDS, gather
+from gatherscatter._table.row_gather import gather
 
 __all__ = ["boolean_mask_scatter", "copy_if_else", "filter", "gather", "scatter", "segmented_gather"]
 
@@ -41,7 +41,8 @@ def scatter(
     scatter_map: Any,
     target: TableT,
     *,
-    bounds: Literal["raise", "unchecked"] = ...,
+    bounds: WriteBounds = ...,
+    negative: Negative = ...,
     validate: Validate = ...,
     partial: bool = ...,
 ) -> TableT: ...
@@ -51,7 +52,8 @@ def scatter(
     *,
     indices: Any,
     target: TableT,
-    bounds: Literal["raise", "unchecked"] = ...,
+    bounds: WriteBounds = ...,
+    negative: Negative = ...,
     validate: Validate = ...,
     partial: bool = ...,
 ) -> TableT: ...
@@ -61,7 +63,8 @@ def scatter(
     target: Any = None,
     *,
     indices: Any = None,
-    bounds: Literal["raise", "unchecked"] = "raise",
+    bounds: WriteBounds = "raise",
+    negative: Negative = "from_end",
     validate: Validate = "basic",
     partial: bool = False,
 ) -> Any:
@@ -80,13 +83,20 @@ def scatter(
         another library, unless the target is of pandas. Scalars are one per column, in a list, a tuple, or a dict by
         name: Python values or pyarrow scalars, None for null; for a single column also the bare value or a NumPy array.
     scatter_map : array of integers, shape (m,)
-        As the map of `gather`, without nulls. Of several rows for one target row the last one is kept.
+        As the map of `gather`. Of several rows for one target row the last one is kept.
     target : table or column, n rows
         It is not changed. The operation on a LazyFrame runs when the frame is collected.
     indices : array of integers, optional
         Another name of `scatter_map`.
-    bounds : {"raise", "unchecked"}, default "raise"
-        Whether the caller guarantees that the map is valid. (In this version it is checked in both cases.)
+    bounds : {"raise", "drop", "unchecked"}, default "raise"
+        Handling of a number that is out of bounds.
+
+        - ``"raise"``: it is an error, and so is a null in the map.
+        - ``"drop"``: its row of the source is left out, and so is one with a null in the map.
+        - ``"unchecked"``: the caller guarantees that there is none. (In this version it is checked as for "raise".)
+    negative : {"from_end", "out_of_bounds"}, default "from_end"
+        Whether negative numbers count from the end, or are out of bounds. ``"out_of_bounds"`` with ``bounds="drop"``
+        suits maps such as those of ``Index.get_indexer``, in which -1 means no match.
     validate : {"basic", "full"}, default "basic"
         As in `gather`.
     partial : bool, default False
@@ -131,15 +141,25 @@ def scatter(
     ['JFK', '???', 'EWR', '???']
     >>> gs.table.scatter({"delay": 0}, [1, 3], flights, partial=True)["from"].tolist()
     ['JFK', 'LGA', 'EWR', 'JFK']
+
+    Rows that are found by a key, of which one is not there:
+
+    >>> found = pd.Index(flights["from"]).drop_duplicates().get_indexer(["EWR", "SFO"])
+    >>> found
+    array([ 2, -1])
+    >>> gs.table.scatter(right, found, flights, bounds="drop", negative="out_of_bounds")["delay"].tolist()
+    [3, -999, 12, -999]
     """
     op = "table.scatter"
     if (scatter_map is None) == (indices is None) or target is None:
         raise TypeError(f"{op}: expected source, scatter_map (or indices=, not both) and target")
-    require_word(op, "bounds", bounds, ("raise", "unchecked"))
+    require_word(op, "bounds", bounds, WRITE_BOUNDS)
+    require_word(op, "negative", negative, SIGNS)
     require_bool(op, "partial", partial)
     frame = frame_of(op, "target", target, validate)
     if type(frame) is DaskFrame:
-        return frame.tasks().scatter_frame(source, indices if scatter_map is None else scatter_map, target, partial)
+        rows = indices if scatter_map is None else scatter_map
+        return frame.tasks().scatter_frame(source, rows, target, partial, bounds, negative)
 
     def written(frame: Any) -> Any:
         if partial:
@@ -148,7 +168,7 @@ def scatter(
 
     def written_in(frame: Any) -> Any:
         other, one_row = rows_of(op, "source", frame, source, validate)
-        return scatter_rows(op, numbers, valid, frame, other, one_row)
+        return scatter_rows(op, numbers, valid, frame, other, one_row, bounds, negative)
 
     numbers, valid = map_of(op, indices if scatter_map is None else scatter_map)
     check_map_fits(op, bounds, numbers)
@@ -292,7 +312,7 @@ def segmented_gather(
     [['c', 'a'], ['d', 'd'], ['f']]
     """
     op = "table.segmented_gather"
-    require_word(op, "bounds", bounds, BOUNDS)
+    require_word(op, "bounds", bounds, READ_BOUNDS)
     frame, back = segments.lists_of(op, source, validate)
     given = aligned(op, source, ("source", "gather_map_list"), gather_map_list)
     positions = segments.positions_of(op, frame, given, validate)

@@ -283,21 +283,28 @@ struct LastEntries {
   Scratch<uint64_t> bits;
   Scratch<Number> last;  // initialised only for rows whose bit is set
 
-  LastEntries(const Sharing& sharing, const RowMap& map, int64_t rows) : bits(words_for(rows)), last(rows) {
+  LastEntries(const Sharing& sharing, const RowRequest& request, const RowMap& map, int64_t rows)
+      : bits(words_for(rows)), last(rows) {
+    constexpr auto kNoRow = static_cast<Number>(-1);  // of an entry that is dropped
+    const bool drops = request.bounds == RowBounds::drop;
     const int64_t count = map.count();
     Scratch<Number> position(count);
     MapFault fault;
     std::mutex lock;  // protects fault
+    fault.from_end = request.negative == Negative::from_end;
+    const Extent table{rows, fault.from_end ? rows : 0};
     parallel_for(sharing, count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
       MapFault own;
-      for_each_entry(map.map, begin, end, Extent{rows, rows}, own,
-                     [&](const MapPositions& group, int64_t at, int64_t n) {
-                       for (int64_t k = 0; k < n; ++k) position[at + k] = static_cast<Number>(group.at[k]);
-                     });
+      for_each_entry(map.map, begin, end, table, own, [&](const MapPositions& group, int64_t at, int64_t n) {
+        for (int64_t k = 0; k < n; ++k) position[at + k] = static_cast<Number>(group.at[k]);
+        for (uint64_t rest = low_bits(n) & ~group.inside; rest != 0; rest &= rest - 1) {
+          position[at + std::countr_zero(rest)] = kNoRow;
+        }
+      });
       const std::lock_guard guard(lock);
       fault.add(own);
     });
-    fault.report(rows, count);
+    if (!drops) fault.report(rows, count);
     // Each work chunk covers a part of the target's rows and reads the whole map in order, so the last entry for a row
     // is the one that remains.
     const int64_t part = std::max(kLeastRows, rows / sharing.options.threads + 1);
@@ -319,7 +326,7 @@ struct LastEntries {
 void HostSelection::scatter(const Sharing& sharing, const RowRequest& request, const RowMap& map) {
   const int64_t rows = row_count(request.first);
   const auto put = [&]<class Number>(Number) {
-    LastEntries<Number> named(sharing, map, rows);
+    LastEntries<Number> named(sharing, request, map, rows);
     replace(
         sharing, std::move(named.bits), rows, 0,
         [&](int64_t row, int64_t) { return rows + static_cast<int64_t>(named.last[row]); }, request.one_row);

@@ -22,8 +22,9 @@ RowRequest RowRequest::gather(ChunkLengths table, RowBounds bounds, Negative neg
   return {SelectionKind::gather, std::move(table), {}, bounds, negative};
 }
 
-RowRequest RowRequest::scatter(ChunkLengths target, ChunkLengths source, bool one_row) {
-  return {SelectionKind::scatter, std::move(target), std::move(source), RowBounds::raise, Negative::from_end, one_row};
+RowRequest RowRequest::scatter(ChunkLengths target, ChunkLengths source, bool one_row, RowBounds bounds,
+                               Negative negative) {
+  return {SelectionKind::scatter, std::move(target), std::move(source), bounds, negative, one_row};
 }
 
 RowRequest RowRequest::mask_scatter(ChunkLengths target, ChunkLengths source, bool one_row) {

@@ -7,8 +7,8 @@
 
 namespace gs::table {
 
-// What a row number out of bounds gives: an exception, a missing row, or any row.
-enum class RowBounds : uint8_t { raise, nullify, unchecked };
+// What a row number out of bounds gives: an exception, a missing row of a gather, no write of a scatter, or any row.
+enum class RowBounds : uint8_t { raise, nullify, drop, unchecked };
 
 enum class SelectionKind : uint8_t { gather, scatter, mask_scatter, filter, choose };
 
@@ -27,8 +27,10 @@ struct RowRequest {
   // rows, it also throws BadRow.
   static RowRequest gather(ChunkLengths table, RowBounds bounds, Negative negative = Negative::from_end);
   // Selects the rows of `target`, with those that the map names replaced by rows of `source`: row i of the source for
-  // the last entry i of the map that names the row, or row 0 for all if `one_row`.
-  static RowRequest scatter(ChunkLengths target, ChunkLengths source, bool one_row);
+  // the last entry i of the map that names the row, or row 0 for all if `one_row`. `drop` ignores the entries that are
+  // null or out of bounds; the other bounds throw as `raise` does.
+  static RowRequest scatter(ChunkLengths target, ChunkLengths source, bool one_row, RowBounds bounds = RowBounds::raise,
+                            Negative negative = Negative::from_end);
   // Selects the rows of `target`, with those where the mask is true replaced by the rows of the source in order, or by
   // row 0 if `one_row`.
   static RowRequest mask_scatter(ChunkLengths target, ChunkLengths source, bool one_row);

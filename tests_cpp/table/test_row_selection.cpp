@@ -236,23 +236,34 @@ TEST_CASE("the first bad index is reported, and nulls come before it") {
   }
 }
 
-TEST_CASE("a scatter keeps the last of several entries, as an overlay and by row numbers") {
+TEST_CASE("a scatter keeps the last of several entries, and without nulls and bad indices if it drops") {
   std::mt19937_64 random(2);
   for (const Target& target : all_targets()) {
     for (const int64_t count : {0, 1, 7, 90, 250}) {
-      for (const bool one_row : {false, true}) {
+      for (int form = 0; form < 8; ++form) {
+        const bool one_row = (form & 1) != 0;
+        const RowBounds bounds = (form & 2) != 0 ? RowBounds::drop : RowBounds::raise;
+        const Negative negative = (form & 4) != 0 ? Negative::out_of_bounds : Negative::from_end;
         std::vector<int64_t> map;
+        std::vector<std::byte> valid;
         std::vector<int64_t> expected(100);
         for (int64_t i = 0; i < 100; ++i) expected[static_cast<std::size_t>(i)] = i;
         for (int64_t i = 0; i < count; ++i) {
           const auto row = static_cast<int64_t>(random() % 100);
-          map.push_back(i % 3 == 0 ? row - 100 : row);
-          expected[static_cast<std::size_t>(row)] = 100 + (one_row ? 0 : i);
+          const bool drops = bounds == RowBounds::drop && random() % 2 == 0;
+          const int64_t inside = negative == Negative::from_end && i % 3 == 0 ? row - 100 : row;
+          valid.push_back(std::byte{!drops || i % 2 == 0});
+          map.push_back(!drops || i % 2 == 1 ? inside : negative == Negative::from_end ? 100 + row : -1 - row);
+          if (!drops) expected[static_cast<std::size_t>(row)] = 100 + (one_row ? 0 : i);
         }
         const ChunkLengths source = one_row ? ChunkLengths{1} : ChunkLengths{count / 2, count - count / 2 + 3};
-        check(target, RowRequest::scatter(kTable, source, one_row), {.map = {part_of(map)}}, expected);
+        MapPart entries = part_of(map);
+        entries.nulls.bytes = valid.data();
+        check(target, RowRequest::scatter(kTable, source, one_row, bounds, negative), {.map = {entries}}, expected);
       }
     }
+    const std::vector<int64_t> last = {-1};
+    refuse<BadRow>(target, RowRequest::scatter({9}, {1}, false, {}, Negative::out_of_bounds), {.map = {part_of(last)}});
   }
 }
 
@@ -315,6 +326,7 @@ TEST_CASE("empty maps, empty tables and tables without a chunk") {
     refuse<BadRow>(target, RowRequest::gather({0}, RowBounds::raise), {.map = {part_of(one)}});
     refuse<BadRow>(target, RowRequest::gather({}, RowBounds::unchecked), {.map = {part_of(one)}});
     check(target, RowRequest::scatter({0}, {4}, false), {.map = {part_of(nothing)}}, nothing);
+    check(target, RowRequest::scatter({0}, {4}, false, RowBounds::drop), {.map = {part_of(one)}}, nothing);
     check(target, RowRequest::filter({0}), {}, nothing);
     check(target, RowRequest::choose({0}, {0}), {}, nothing);
   }

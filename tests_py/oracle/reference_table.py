@@ -45,9 +45,9 @@ def row_of(index: int | None, size: int, signed: bool) -> int | None:
 
 
 def resolved(indices: list[int | None], size: int, signed: bool, bounds: str = "raise") -> list[int | None]:
-    """The row of every index; None occurs only under "nullify"."""
+    """The row of every index; None occurs only under "nullify" and "drop"."""
     rows = [row_of(index, size, signed) for index in indices]
-    if bounds != "nullify":
+    if bounds not in ("nullify", "drop"):
         for place, index in enumerate(indices):
             if index is None:
                 raise NullIndex((place,))
@@ -63,21 +63,38 @@ def gather(source: Table, size: int, indices: list[int | None], signed: bool = T
     return [[None if row is None else column[row] for row in rows] for column in source]
 
 
-def scatter(source: Table, source_size: int, indices: list[int | None], target: Table, size: int, signed: bool = True):
-    """A copy of target; then result[indices[i]] = source[i], in order of i."""
+def scatter(
+    source: Table,
+    source_size: int,
+    indices: list[int | None],
+    target: Table,
+    size: int,
+    signed: bool = True,
+    bounds: str = "raise",
+):
+    """A copy of target; then result[indices[i]] = source[i], in order of i; under "drop" only for rows that exist."""
     if len(indices) > source_size:
         raise TooFewRows
-    rows = resolved(indices, size, signed)
+    rows = resolved(indices, size, signed, bounds)
     result = [list(column) for column in target]
     for place, row in enumerate(rows):
         for column, new in zip(result, source, strict=True):
-            column[row] = new[place]
+            if row is not None:
+                column[row] = new[place]
     return result
 
 
-def scatter_scalars(scalars: list[Any], indices: list[int | None], target: Table, size: int, signed: bool = True):
+def scatter_scalars(
+    scalars: list[Any],
+    indices: list[int | None],
+    target: Table,
+    size: int,
+    signed: bool = True,
+    bounds: str = "raise",
+):
     """A copy of target; then result[indices[i]] = scalars."""
-    return scatter([[value] * len(indices) for value in scalars], len(indices), indices, target, size, signed)
+    rows = [[value] * len(indices) for value in scalars]
+    return scatter(rows, len(indices), indices, target, size, signed, bounds)
 
 
 def true_rows(mask: list[bool | None], size: int) -> list[int]:

@@ -225,6 +225,23 @@ def test_scatter(round_):
     )
 
 
+@pytest.mark.parametrize("round_", range(4))
+@pytest.mark.parametrize("negative", ["from_end", "out_of_bounds"])
+def test_scatter_leaves_rows_out(round_, negative):
+    count = int(RNG.integers(0, 60)) if round_ else 0
+    rows, source = RNG.integers(-80, 80, count), FRAME.iloc[RNG.integers(0, 50, count + 3)].reset_index(drop=True)
+    how = {"bounds": "drop", "negative": negative}
+    expected = gs.table.scatter(source, rows, FRAME, **how)
+    for values in (source, partitioned(source)):
+        for given in (rows, as_dask(rows, RNG)):
+            same(gs.table.scatter(values, given, partitioned(FRAME), **how), expected)
+    nowhere = as_dask(np.full(7, -99), RNG)
+    same(gs.table.scatter([-1, "x", 0.5], nowhere, partitioned(FRAME), **how), FRAME)
+    same(gs.table.scatter([-1, "x", 0.5], [None, 99], partitioned(FRAME), **how), FRAME)
+    with pytest.raises(gs.OutOfBoundsError):
+        gs.table.scatter([-1, "x", 0.5], [-1], partitioned(FRAME), negative="out_of_bounds").compute()
+
+
 @pytest.mark.parametrize("round_", range(5))
 def test_boolean_mask_scatter(round_):
     mask = RNG.random(50) < 0.4

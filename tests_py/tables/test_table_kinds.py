@@ -188,6 +188,22 @@ def test_negative_numbers_may_name_no_row(kind, source, want):
         assert (e.value.index, e.value.position, e.value.from_end, e.value.count) == (-1, (1,), False, 2)
 
 
+def test_rows_that_are_not_found_are_left_out_of_a_scatter(kind, source, want):
+    found = np.array([2, -1, 0, 9], np.int8)
+    new = table.gather(source.collect() if kind == "lazy" else source, [3, 3, 1, 1])
+    for given in (found, pa.array([2, None, 0, None]), found.tolist(), pd.Index(found), pl.Series(found)):
+        result = table.scatter(new, given, source, bounds="drop", negative="out_of_bounds")
+        check(result, source, kind, [want[1], want[1], want[3], want[3]])
+    for none in ([], [-1, -1], np.full(4, 99)):
+        check(table.scatter(new, none, source, bounds="drop", negative="out_of_bounds"), source, kind, want)
+    if kind != "lazy" and not isinstance(source, Producer):
+        result = gs.plan(table.scatter, new, found, source, bounds="drop", negative="out_of_bounds")(new, found, source)
+        check(result, source, kind, [want[1], want[1], want[3], want[3]])
+        with pytest.raises(gs.OutOfBoundsError, match="accepts 0 to 3") as e:
+            table.scatter(new, found, source, negative="out_of_bounds")
+        assert (e.value.index, e.value.position, e.value.from_end, e.value.count) == (-1, (1,), False, 2)
+
+
 # --- no columns, no rows
 
 

@@ -87,6 +87,25 @@ def test_scatter_by_an_array_is_assignment(name):
         table.scatter(source, np.arange(4), target)
 
 
+@pytest.mark.parametrize("name", COLUMNS)
+@pytest.mark.parametrize("negative", ["from_end", "out_of_bounds"])
+def test_scatter_leaves_rows_out_that_are_not_found(name, negative):
+    target = COLUMNS[name]
+    source, before = target.iloc[[2, 0, 3]].reset_index(drop=True), target.copy()
+    new = list(source)
+    for rows in ([], [1], [-1, 0], [3, -1, 2], [-1, -9, 7], [0, -4, 0], [4, 4, 1]):
+        values = list(target)
+        for at, row in enumerate(rows):
+            if (0 if negative == "out_of_bounds" else -4) <= row < 4:
+                values[row] = new[at]
+        for given in (np.array(rows, np.intp), pd.Index(rows, dtype=int), rows):
+            got = table.scatter(source, given, target, bounds="drop", negative=negative)
+            assert got.dtype == target.dtype and repr(list(got)) == repr(values)
+        frame = table.scatter(source.to_frame(), rows, target.to_frame(), bounds="drop", negative=negative)
+        assert_frame(frame, got.to_frame())
+        assert_series(target, before)
+
+
 def test_categories_in_another_order_are_matched_by_value():
     target = pd.Series(["x", "y", "x"], dtype=pd.CategoricalDtype(["x", "y"]))
     source = pd.Series(["x", "y"], dtype=pd.CategoricalDtype(["y", "x"]))

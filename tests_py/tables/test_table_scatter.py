@@ -20,8 +20,10 @@ FACTORS = {
     "type": tuple(TYPES),
     "target": tuple(LAYOUTS),
     "source": ("plain", "nulls", "cut", "chunks", "some_nulls", "empty", "no_chunks"),
-    "map": tuple(form for form in MAPS if "nulls" not in form),
+    "map": MAPS,
     "values": ("inside", "signed", "outside", "none"),
+    "bounds": ("raise", "drop", "unchecked"),
+    "negative": ("from_end", "out_of_bounds"),
     "kind": KINDS,
 }
 
@@ -32,10 +34,19 @@ def allows(case: Row) -> bool:
         return False
     if get("target") in NO_ROWS and get("values") in ("inside", "signed"):
         return False
+    if get("values") == "signed" and get("negative") == "out_of_bounds" and get("bounds") != "drop":
+        return False  # errors, of which "outside" has enough
+    if "nulls" in get("map", "") and get("bounds") in ("raise", "unchecked"):
+        return False
     return get("values") != "signed" or is_signed(get("map", "list"))
 
 
 CASES = all_pairs(FACTORS, allows)
+
+
+def rules(case: Row) -> tuple[bool, str]:
+    """Whether negative numbers count from the end, and the handling of those out of bounds."""
+    return is_signed(case["map"]) and case["negative"] == "from_end", case["bounds"]
 
 
 @pytest.mark.parametrize("case", CASES, ids=name_of)
@@ -48,8 +59,8 @@ def test_scatter(case):
     indices = indices_for(case["map"], case["values"], size, min(count, rows), rng)[:rows]
     scatter_map, before = map_of(case["map"], indices), (fingerprint(source), fingerprint(target))
     answer = held_against(
-        lambda: reference.scatter(lists_of(source), rows, indices, lists_of(target), size, is_signed(case["map"])),
-        lambda: table.scatter(source, scatter_map, target),
+        lambda: reference.scatter(lists_of(source), rows, indices, lists_of(target), size, *rules(case)),
+        lambda: table.scatter(source, scatter_map, target, bounds=case["bounds"], negative=case["negative"]),
     )
     assert (fingerprint(source), fingerprint(target)) == before
     if answer is not None:
@@ -58,8 +69,10 @@ def test_scatter(case):
 
 def test_the_sample_is_one():
     assert len(CASES) >= len(TYPES) * len(LAYOUTS)
-    errors = sum(case["values"] == "outside" for case in CASES)
-    assert 0.1 < errors / len(CASES) < 0.5
+    outside = [case for case in CASES if case["values"] == "outside"]
+    dropped = sum(case["bounds"] == "drop" for case in outside)
+    assert 0.05 < dropped / len(CASES) < 0.5
+    assert 0.05 < (len(outside) - dropped) / len(CASES) < 0.5
 
 
 # ---- scalars
@@ -68,8 +81,10 @@ def test_the_sample_is_one():
 SCALAR_FACTORS = {
     "type": tuple(TYPES),
     "target": tuple(LAYOUTS),
-    "map": FACTORS["map"],
-    "values": ("inside", "signed", "none"),
+    "map": MAPS,
+    "values": ("inside", "signed", "outside", "none"),
+    "bounds": ("raise", "drop"),
+    "negative": FACTORS["negative"],
     "nulls": (0.0, 1.0, 0.4),
     "given": ("bare", "list", "tuple", "dict"),
     "kind": KINDS,
@@ -82,6 +97,8 @@ def scalar_allows(case: Row) -> bool:
         return False  # a column has no names
     if get("given") == "bare" and get("kind") in ("batch", "table"):
         return False  # the kind has two columns
+    if get("values") == "outside" and get("bounds") == "raise":
+        return False  # as for rows
     return allows(case)
 
 
@@ -104,9 +121,10 @@ def test_scatter_of_scalars(case):
         "dict": lambda: {"row": -7, "c": scalar},
     }[case["given"]]()
     before = fingerprint(target)
-    result = table.scatter(given, map_of(case["map"], indices), target)
+    how = {"bounds": case["bounds"], "negative": case["negative"]}
+    result = table.scatter(given, map_of(case["map"], indices), target, **how)
     new = [scalar_value(row_of_it), -7][: len(row)]
-    want = reference.scatter_scalars(new, indices, lists_of(target), size, is_signed(case["map"]))
+    want = reference.scatter_scalars(new, indices, lists_of(target), size, *rules(case))
     check(result, target, want)
     assert fingerprint(target) == before
 
@@ -369,9 +387,12 @@ def test_null_in_a_map():
             assert isinstance(error, NullIndexError) and "2" in str(error)
 
 
-def test_nullify_is_for_gather():
-    with pytest.raises(ValueError, match="nullify"):
-        table.scatter([1], [0], pa.array([1]), bounds="nullify")
+def test_words_of_a_gather_are_answered_with_those_of_a_scatter():
+    for word in ("nullify", "fill"):
+        with pytest.raises(ValueError, match=f"bounds is '{word}', .*; bounds=\"drop\" leaves such rows out"):
+            table.scatter([1], [0], pa.array([1]), bounds=word)
+    with pytest.raises(ValueError, match='negative is 1, expected "from_end" or "out_of_bounds"'):
+        table.scatter([1], [0], pa.array([1]), negative=1)
 
 
 @pytest.mark.parametrize("dtype", INTEGERS)

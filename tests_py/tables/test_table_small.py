@@ -281,8 +281,12 @@ def test_replaced_rows(count):
         mask = rng.random(size) < share
         runs = np.arange(size) % 1000 < 1000 * share
         made = [
-            _core.Selection.scatter("op", rng.integers(0, size, count), None, (size,), (count + 1,), False, -1),
-            _core.Selection.scatter("op", rng.integers(0, size, count), None, (4000, 6000), (count + 1,), False, -1),
+            _core.Selection.scatter(
+                "op", rng.integers(0, size, count), None, (size,), (count + 1,), False, "raise", "from_end", -1
+            ),
+            _core.Selection.scatter(
+                "op", rng.integers(0, size, count), None, (4000, 6000), (count + 1,), False, "raise", "from_end", -1
+            ),
             _core.Selection.mask_scatter("op", mask, None, (size,), (size,), False, -1),
             _core.Selection.mask_scatter("op", runs, None, (size,), (5000, 5000), False, -1),
             _core.Selection.choose("op", mask, None, (size,), (size,), -1),

@@ -49,6 +49,7 @@ def test_maps(kind, wrap, far):
     assert rows_of(table.gather(source, wrap([-1, far, 0]), "nullify")) == [13, None, 10]
     assert rows_of(table.gather(source, wrap([-1, far, 0]), "nullify", negative="out_of_bounds")) == [None, None, 10]
     assert rows_of(libcudf.gather(source, wrap([-1, far]), libcudf.out_of_bounds_policy.NULLIFY)) == [13, None]
+    assert rows_of(table.scatter(source, wrap([-1, far, 0]), source, bounds="drop")) == [12, 11, 12, 10]
 
 
 def rows_of(result):
@@ -71,6 +72,7 @@ def test_nulls_stay_apart(kind):
 def test_a_range():
     refused(lambda: table.gather(SOURCE, range(2, 2**64, 2**63)), 2**63 + 2, (1,), 4, 1, 2)
     assert table.gather(SOURCE, range(2, -(2**64), -(2**63)), "nullify").to_pylist() == [12, None, None]
+    assert table.scatter(SOURCE, range(2, -(2**64), -(2**63)), SOURCE, bounds="drop").to_pylist() == [10, 11, 10, 13]
 
 
 def test_lazy_frames():

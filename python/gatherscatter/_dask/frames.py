@@ -215,14 +215,15 @@ def _rows_or_scalars(op: str, role: str, source: Any, target: Any) -> tuple[Any,
     return source, True
 
 
-def scatter_frame(source: Any, rows: Any, target: Any, some: bool = False) -> Any:
+def scatter_frame(source: Any, rows: Any, target: Any, some: bool, bounds: str, negative: str) -> Any:
     """``table.scatter`` into a Dask frame, whose partitions the result has; `some` is its ``partial``."""
     op = "table.scatter"
+    bounds = "nullify" if bounds == "drop" else "raise"  # a row number without a row is in no part
     partitions = target.to_delayed()
     source, is_scalar = _rows_or_scalars(op, "source", source, target)
     cuts = None
     all_lengths = lengths_of(target)
-    rows = _row_numbers(op, rows, sum(all_lengths), "raise", "from_end")
+    rows = _row_numbers(op, rows, sum(all_lengths), bounds, negative)
     if not is_scalar:
         lengths = lengths_of(source) if is_frame(source) else (len(source),)
         count = rows.shape[0]
@@ -230,7 +231,7 @@ def scatter_frame(source: Any, rows: Any, target: Any, some: bool = False) -> An
             raise InvalidArgument(f"{op}: the map has {count} row numbers, the source {sum(lengths)} rows")
         if is_frame(source):
             cuts = _first(lengths, count)
-    made = _Rows(op, all_lengths, rows, "raise", "from_end", cuts)
+    made = _Rows(op, all_lengths, rows, bounds, negative, cuts)
     starts = list(accumulate(made.chunks, initial=0))
     choose = _dask().delayed(_chosen, pure=True)
     write = _dask().delayed(partial(_written, copy(source) if is_scalar else None, is_scalar, some))

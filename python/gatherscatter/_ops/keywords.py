@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 Bounds = Literal["raise", "deferred", "fill", "clip", "wrap", "unchecked"]
 ScatterBounds = Literal["raise", "deferred", "drop", "clip", "wrap", "unchecked"]
 RowBounds = Literal["raise", "nullify", "unchecked"]
+WriteBounds = Literal["raise", "drop", "unchecked"]
 Validate = Literal["basic", "full"]
 Labels = Literal["take", "reset"]
 Negative = Literal["from_end", "out_of_bounds"]

@@ -71,19 +71,32 @@ def gather_rows(op: str, rows: Any, valid: Any, frame: Any, bounds: str, negativ
     return frame.take(gathered(op, rows, valid, frame, bounds, negative), None, bounds == "nullify")
 
 
-def scattered(op: str, rows: Any, valid: Any, frame: Any, other: Any, one_row: bool) -> _core.Selection:
+def scattered(
+    op: str,
+    rows: Any,
+    valid: Any,
+    frame: Any,
+    other: Any,
+    one_row: bool,
+    bounds: str = "raise",
+    negative: str = "from_end",
+) -> _core.Selection:
     """The overlay that keeps the rows of a frame, except that rows of `other` replace those with numbers in a map."""
-    rows = within(op, rows, frame.lengths)
-    return _core.Selection.scatter(op, rows, valid, frame.lengths, other.lengths, one_row, frame.device)
+    rows = within(op, rows, frame.lengths, bounds, negative)
+    sizes = frame.lengths, other.lengths
+    return _core.Selection.scatter(op, rows, valid, *sizes, one_row, bounds, negative, frame.device)
 
 
-def scatter_rows(op: str, rows: Any, valid: Any, frame: Any, other: Any, one_row: bool) -> Any:
+def scatter_rows(
+    op: str, rows: Any, valid: Any, frame: Any, other: Any, one_row: bool, bounds: str, negative: str
+) -> Any:
     """A copy of a table, as one of the caller's kind, in which rows of `other` replace those with numbers in a map."""
-    if valid is None and not one_row and type(rows) is np.ndarray:
+    is_plain = bounds != "drop" and negative == "from_end"
+    if is_plain and valid is None and not one_row and type(rows) is np.ndarray:
         result = frame.written_by_library(rows, other)
         if result is not None:
             return result
-    return frame.take(scattered(op, rows, valid, frame, other, one_row), other)
+    return frame.take(scattered(op, rows, valid, frame, other, one_row, bounds, negative), other)
 
 
 def check_map_fits(op: str, bounds: str, rows: Any) -> None:

@@ -5,7 +5,21 @@ from __future__ import annotations
 from gatherscatter._libraries.of_python import as_int
 from gatherscatter.errors import InvalidArgument, shown
 
-__all__ = ["called", "counted", "require_bool", "require_budget", "require_word"]
+__all__ = [
+    "READ_BOUNDS",
+    "SIGNS",
+    "WRITE_BOUNDS",
+    "called",
+    "counted",
+    "require_bool",
+    "require_budget",
+    "require_word",
+]
+
+# The words of `bounds` for what reads rows and for what writes rows, and those of `negative`.
+READ_BOUNDS = ("raise", "nullify", "unchecked")
+WRITE_BOUNDS = ("raise", "drop", "unchecked")
+SIGNS = ("from_end", "out_of_bounds")
 
 
 def counted(count: int, noun: str) -> str:
@@ -22,9 +36,15 @@ def require_word(op: str, parameter: str, given: object, words: tuple[str, ...])
     """Raise ValueError for an argument that is not one of `words`."""
     if not isinstance(given, str) or given not in words:
         *first, last = (f'"{word}"' for word in words)
-        of_arrays = isinstance(given, str) and given in ("fill", "drop", "clip", "wrap") and "nullify" in words
-        step = '; tables have nulls: bounds="nullify" gives a row of nulls' if of_arrays else ""
+        of_others = isinstance(given, str) and given in ("fill", "drop", "nullify", "clip", "wrap")
+        step = _OTHER_BOUNDS.get(words, "") if of_others else ""
         raise ValueError(f"{op}: {parameter} is {shown(given)}, expected {', '.join(first)} or {last}{step}")
+
+
+_OTHER_BOUNDS: dict[tuple[str, ...], str] = {
+    READ_BOUNDS: '; tables have nulls: bounds="nullify" gives a row of nulls',
+    WRITE_BOUNDS: '; bounds="drop" leaves such rows out',
+}
 
 
 def require_bool(op: str, parameter: str, given: object) -> None:

@@ -13,7 +13,7 @@ from gatherscatter._ops.plan_html import as_html
 from gatherscatter._settings.threads import get_num_threads
 from gatherscatter._table.frames import ArrowFrame, frame_of, is_known, kind_of
 from gatherscatter._table.maps import map_of, mask_of
-from gatherscatter._table.messages import counted, require_bool, require_word
+from gatherscatter._table.messages import READ_BOUNDS, SIGNS, WRITE_BOUNDS, counted, require_bool, require_word
 from gatherscatter._table.of_dask import DaskFrame
 from gatherscatter._table.paths import is_in_files, is_of_pyarrow
 from gatherscatter._table.schemas import Schema, rows_in, schema_of
@@ -189,8 +189,8 @@ def _copied(keywords: dict[str, Any]) -> dict[str, Any]:
 def _check_keywords(op: str, given: dict[str, Any]) -> None:
     """Raise the errors of the call for keywords of a wrong value."""
     words = {
-        "bounds": ("raise", "unchecked") if op == "table.scatter" else ("raise", "nullify", "unchecked"),
-        "negative": ("from_end", "out_of_bounds"),
+        "bounds": WRITE_BOUNDS if op == "table.scatter" else READ_BOUNDS,
+        "negative": SIGNS,
         "index": ("take", "reset"),
         "validate": ("basic", "full"),
     }

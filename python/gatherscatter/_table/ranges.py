@@ -30,13 +30,13 @@ def within(op: str, rows: Any, lengths: tuple[int, ...], bounds: str = "raise", 
     Raises
     ------
     OutOfBoundsError
-        For a range that exceeds int64, because no table has so many rows; but not under "nullify".
+        For a range that exceeds int64, because no table has so many rows; but not under "nullify" and "drop".
     MemoryError
         If the range has more items than an array can have.
     """
     if type(rows) is not range:
         return rows
-    if bounds == "nullify":
+    if bounds in ("nullify", "drop"):
         return _array(op, rows)
     size, count = sum(lengths), items_of(rows)
     first, beyond = _inside(rows, -size if negative == "from_end" else 0, size)

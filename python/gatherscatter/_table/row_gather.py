@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 from gatherscatter._ops.keywords import Labels, Negative, RowBounds, Validate
 from gatherscatter._table.frames import frame_of, gathers, is_known
 from gatherscatter._table.maps import check_map_fits, gather_rows, map_of
-from gatherscatter._table.messages import require_word
+from gatherscatter._table.messages import READ_BOUNDS, SIGNS, require_word
 from gatherscatter._table.of_dask import DaskFrame
 from gatherscatter._table.paths import is_in_files
 from gatherscatter.errors import InvalidArgument, type_name
@@ -20,10 +20,7 @@ if TYPE_CHECKING:
 
     from gatherscatter._ops.keywords import TableGatherKeywords
 
-__all__ = ["BOUNDS", "gather"]
-
-BOUNDS = ("raise", "nullify", "unchecked")
-
+__all__ = ["gather"]
 
 TableT = TypeVar("TableT")
 
@@ -175,8 +172,8 @@ def gather(
         result = at_once(source, gather_map)
         if result is not None:
             return result
-    require_word(op, "bounds", bounds, BOUNDS)
-    require_word(op, "negative", negative, ("from_end", "out_of_bounds"))
+    require_word(op, "bounds", bounds, READ_BOUNDS)
+    require_word(op, "negative", negative, SIGNS)
     require_word(op, "index", index, ("take", "reset"))
     if not is_known(source) and is_in_files(source):
         rows = map_of(op, gather_map)

@@ -182,7 +182,9 @@ def scatter(source: Any, scatter_map: Any = None, target: Any = None, *, indices
         frame.check_like("scatter", other)
     if count == 0:
         no_rows = np.empty(0, np.int64)
-        copy = _core.Selection.scatter("scatter", no_rows, None, frame.lengths, (), False, frame.device)
+        copy = _core.Selection.scatter(
+            "scatter", no_rows, None, frame.lengths, (), False, "raise", "from_end", frame.device
+        )
         return frame.take(copy)
     tables.check_nulls("scatter", rows)
     if one_row:

@@ -147,11 +147,13 @@ NamedSelection select(const std::string& op, Role role, const py::handle& object
   }
 }
 
-table::RowBounds parse_row_bounds(const std::string& op, const std::string& bounds) {
+// Parses `bounds` of a gather; of a scatter, `drop` takes the place of `nullify`.
+table::RowBounds parse_row_bounds(const std::string& op, const std::string& bounds, bool writes = false) {
   if (bounds == "raise") return table::RowBounds::raise;
-  if (bounds == "nullify") return table::RowBounds::nullify;
+  if (bounds == (writes ? "drop" : "nullify")) return writes ? table::RowBounds::drop : table::RowBounds::nullify;
   if (bounds == "unchecked") return table::RowBounds::unchecked;
-  throw py::value_error(op + ": bounds must be 'raise', 'nullify' or 'unchecked', got '" + bounds + "'");
+  throw py::value_error(op + ": bounds must be 'raise', '" + (writes ? "drop" : "nullify") + "' or 'unchecked', got '" +
+                        bounds + "'");
 }
 
 Negative parse_negative(const std::string& op, const std::string& negative) {
@@ -168,9 +170,12 @@ NamedSelection gather(const std::string& op, const py::object& map, const py::ob
 }
 
 NamedSelection scatter(const std::string& op, const py::object& map, const py::object& valid, const py::tuple& target,
-                       const py::tuple& source, bool one_row, int device) {
+                       const py::tuple& source, bool one_row, const std::string& bounds, const std::string& negative,
+                       int device) {
+  const table::RowBounds rule = parse_row_bounds(op, bounds, true);
+  const Negative sign = parse_negative(op, negative);
   return select(op, Role::index, map, valid, device,
-                RowRequest::scatter(to_lengths(target), to_lengths(source), one_row));
+                RowRequest::scatter(to_lengths(target), to_lengths(source), one_row, rule, sign));
 }
 
 NamedSelection mask_scatter(const std::string& op, const py::object& mask, const py::object& valid,
@@ -316,7 +321,7 @@ void bind_selection(py::module_& module) {
       .def_static("gather", &gather, py::arg("op"), py::arg("gather_map"), py::arg("valid"), py::arg("lengths"),
                   py::arg("bounds"), py::arg("negative"), py::arg("device"))
       .def_static("scatter", &scatter, py::arg("op"), py::arg("scatter_map"), py::arg("valid"), py::arg("target"),
-                  py::arg("source"), py::arg("one_row"), py::arg("device"))
+                  py::arg("source"), py::arg("one_row"), py::arg("bounds"), py::arg("negative"), py::arg("device"))
       .def_static("mask_scatter", &mask_scatter, py::arg("op"), py::arg("mask"), py::arg("valid"), py::arg("target"),
                   py::arg("source"), py::arg("one_row"), py::arg("device"))
       .def_static("filter", &filter, py::arg("op"), py::arg("mask"), py::arg("valid"), py::arg("lengths"),

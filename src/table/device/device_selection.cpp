@@ -169,13 +169,13 @@ void DeviceSelection::scatter(const DeviceContext& context, const RowRequest& re
   const bool wide = std::max(row_count(lengths_), count + 1) >= wide_rows;
   numbers_ = allocate_numbers(context, rows, wide);
   context.machine().clear(const_cast<std::byte*>(numbers_.memory.data), rows * (wide ? 8 : 4));
-  Resolver resolver(context, map, rows, Negative::from_end, false);
+  Resolver resolver(context, map, rows, request.negative, false);
   resolver.body().winner = numbers_.list;
   resolver.body().to_winner = true;
   resolver.run();
   MapFault fault = resolver.fault();
-  fault.from_end = true;
-  fault.report(rows, count);
+  fault.from_end = request.negative == Negative::from_end;
+  if (request.bounds != RowBounds::drop) fault.report(rows, count);
   device::ReplaceRows body;
   body.rows = numbers_.list;
   body.first_new = static_cast<uint64_t>(rows);
