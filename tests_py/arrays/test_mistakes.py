@@ -46,6 +46,32 @@ MISTAKES = {
     "flat index of scatter_nd": (lambda: gs.scatter_nd(np.zeros(3), [0, 1, 2], 1.0), ValueError, ["indices[:, None]"]),
     "flat index of gather_nd": (lambda: gs.gather_nd(X, [0, 1, 2]), ValueError, ["indices[:, None]"]),
     "flat index that is a coordinate": (lambda: gs.scatter_nd(X, ROWS, SRC), ValueError, ["indices[:, None]"]),
+    # the index of x[r, c] where coordinates belong
+    "tuple of arrays": (lambda: gs.gather_nd(X, (ROWS, ROWS)), TypeError, ["np.stack((r, c), axis=-1)"]),
+    "tuple of an array and a number": (lambda: gs.gather_nd(X, (ROWS, 1)), TypeError, ["tuple of arrays"]),
+    "tuple of arrays to write": (
+        lambda: gs.scatter_nd(X, (ROWS, ROWS), 0.0, out=X),
+        TypeError,
+        ["np.stack((r, c), axis=-1)"],
+    ),
+    "tuple of arrays as out form": (lambda: gs.gather_nd(X, (ROWS, ROWS), out=np.empty(2)), TypeError, ["np.stack"]),
+    "tuple of arrays in a plan": (lambda: gs.plan(gs.gather_nd, X, (ROWS, ROWS)), TypeError, ["np.stack"]),
+    "tuple of arrays for a plan": (
+        lambda: gs.plan(gs.gather_nd, X, np.zeros((2, 2), int))(X, (ROWS, ROWS)),
+        TypeError,
+        ["np.stack"],
+    ),
+    "tuple of arrays to scatter by a plan": (
+        lambda: gs.plan(gs.gather_nd, X, np.zeros((2, 2), int)).scatter(X, (ROWS, ROWS), np.zeros(2)),
+        TypeError,
+        ["np.stack"],
+    ),
+    # a second index in the place of the axis
+    "array as axis": (lambda: gs.gather(X, ROWS, ROWS[:1]), TypeError, ["shape (1,)", "gather(input, dim, index)"]),
+    "array as axis=": (lambda: gs.gather(X, ROWS, axis=ROWS[1:]), TypeError, ["gather(input, indices, axis=..)"]),
+    "array as axis of scatter": (lambda: gs.scatter(X, ROWS, SRC, ROWS[1:]), TypeError, ["the axis is", "(1,)"]),
+    "list as axis": (lambda: gs.gather(X, ROWS, [0]), TypeError, ["the axis is [0]"]),
+    "array as batch_dims": (lambda: gs.gather(X, ROWS, 0, ROWS[1:]), TypeError, ["batch_dims is", "an integer"]),
     # dtypes
     "src of another dtype": (lambda: gs.scatter(X, ROWS, SRC.astype("f4")), TypeError, ["src.astype(input.dtype)"]),
     "updates of another dtype": (
@@ -94,6 +120,41 @@ def test_the_casts_for_tensors_are_those_of_torch():
         gs.gather(x, rows.float(), axis=0)
     with pytest.raises(TypeError, match=r"mask\.bool\(\) casts it"):
         gs.gather(x, rows, axis=0, mask=rows)
+
+
+def test_what_is_no_axis_of_tensors_and_other_libraries():
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    jnp = pytest.importorskip("jax.numpy", reason="jax is not installed")
+    da = pytest.importorskip("dask.array", reason="dask is not installed")
+    for x, rows, stack in (
+        (torch.zeros(3, 4), torch.tensor([2, 0]), "torch.stack((r, c), dim=-1)"),
+        (torch.zeros(3, 4, requires_grad=True), torch.tensor([2, 0]), "torch.stack((r, c), dim=-1)"),
+        (jnp.zeros((3, 4)), jnp.array([2, 0]), "np.stack((r, c), axis=-1)"),
+        (da.from_array(X, chunks=2), da.from_array(ROWS), "np.stack((r, c), axis=-1)"),
+    ):
+        for call in (lambda x, i: gs.gather_nd(x, i), lambda x, i: gs.scatter_nd(x, i, 0.0)):
+            with pytest.raises(TypeError, match="tuple of arrays") as caught:
+                call(x, (rows, rows))
+            assert stack in str(caught.value)
+        for call in (lambda x, axis: gs.gather(x, ROWS, axis), lambda x, axis: gs.scatter(x, ROWS, 0.0, axis=axis)):
+            with pytest.raises(TypeError, match=r"the axis is .* of shape \(1,\), expected an integer"):
+                call(x, rows[1:])
+    with pytest.raises(TypeError, match=r"axis is .*, expected an integer"):
+        gs.take(torch.zeros(3, 4), torch.tensor([2, 0]), torch.tensor([0]))
+    with pytest.raises(TypeError, match=r"batch_dims is .*, expected an integer"):
+        gs.gather_nd(X, [[0]], torch.tensor([0]))
+
+
+def test_a_number_of_rank_0_is_an_axis():
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    for axis in (np.array(1), np.int8(1), torch.tensor(1)):
+        np.testing.assert_array_equal(gs.gather(X, ROWS, axis), X[:, ROWS])
+        np.testing.assert_array_equal(gs.gather(torch.tensor(X), ROWS, axis=axis), X[:, ROWS])
+
+
+def test_a_tuple_of_numbers_is_one_point():
+    assert gs.gather_nd(X, (1, 2)) == gs.gather_nd(X, (np.int8(1), np.array(2))) == X[1, 2]
+    np.testing.assert_array_equal(gs.gather_nd(X, ((1, 2), [0, 3])), [X[1, 2], X[0, 3]])
 
 
 def test_the_casts_work():

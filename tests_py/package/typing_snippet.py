@@ -34,7 +34,7 @@ def numpy_arrays(x: Floats, i: npt.NDArray[np.int32], mask: npt.NDArray[np.bool_
     assert_type(gs.gather(x, i, 0), Floats)
     assert_type(gs.gather(x, i, axis=0), Floats)
     assert_type(gs.gather(x, i, 1, 1), Floats)
-    assert_type(gs.gather(x, [1, 2], axis=np.array([0])), Floats)
+    assert_type(gs.gather(x, [1, 2], axis=np.array(0)), Floats)
     assert_type(gs.gather(x, indices=i, axis=0), Floats)
     assert_type(gs.gather(x, input_indices=i, axis=1, batch_dims=1), Floats)
     assert_type(gs.gather(x, 0, i, bounds="fill", negative="out_of_bounds", fill_value=1.5, mask=mask, out=x), Floats)

@@ -9,9 +9,9 @@ import numpy as np
 
 from gatherscatter._libraries.columns import is_column, is_frame, is_scalar, scalar_of, values_of
 from gatherscatter._libraries.recognise import is_masked_array, library_of, no_array
-from gatherscatter.errors import type_name
+from gatherscatter.errors import is_large, type_name
 
-__all__ = ["array_of_list", "check_items"]
+__all__ = ["array_of_list", "check_items", "check_points"]
 
 _PLAIN = frozenset((bool, int, float, complex, str, bytes, np.ndarray))
 _TABLES = ("pandas", "polars", "pyarrow", "duckdb", "_duckdb")
@@ -56,6 +56,25 @@ def array_of_list(op: str, role: str, values: Any) -> np.ndarray[Any, Any]:
         raise ValueError(
             f"{op}: {role} is a ragged {type(values).__name__}: the items of one level must be of one length ({error})"
         ) from None
+
+
+def check_points(op: str, indices: Any) -> None:
+    """Refuse a tuple of arrays as coordinates of points: in ``a[r, c]`` each array belongs to one axis.
+
+    Raises
+    ------
+    TypeError
+        If the indices are a tuple that holds an array. Numbers and lists in a tuple are one nested list.
+    """
+    is_by_points = op in ("gather_nd", "scatter_nd") and isinstance(indices, tuple)
+    if not is_by_points or not any(map(is_large, indices)):
+        return
+    torch = any(library_of(item, ("torch",)) for item in indices)
+    step = "torch.stack((r, c), dim=-1)" if torch else "np.stack((r, c), axis=-1)"
+    raise TypeError(
+        f"{op}: indices is a tuple of arrays, expected one array with the coordinates of each point along its last "
+        f"axis; for the points of a[r, c] write {step}"
+    )
 
 
 def _check(op: str, role: str, item: Any) -> None:

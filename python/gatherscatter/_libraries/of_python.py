@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter._libraries.nested import check_items
+from gatherscatter._libraries.nested import check_items, check_points
 from gatherscatter._libraries.recognise import has_interface, is_masked_array
 from gatherscatter.errors import OutOfBoundsError
 
@@ -158,6 +158,7 @@ def as_plan_index(op: str, written: Any, dtype: str) -> Any:
     """Convert Python integers to the index dtype of a plan; to `BigIntegers` if they do not fit it."""
     if isinstance(written, list | tuple) and op not in NUMPYS_OPERATORS:
         check_items(op, "index", written)
+        check_points(op, written)
     try:
         items = np.array(written)
     except (ValueError, OverflowError):  # a ragged list or a range that is too long, for which the operator raises

@@ -8,8 +8,8 @@ import numpy as np
 
 from gatherscatter._libraries.nested import check_items
 from gatherscatter._libraries.of_python import is_integer
-from gatherscatter._values.integers import one_integer
-from gatherscatter.errors import shown
+from gatherscatter._values.integers import number_of_axis
+from gatherscatter.errors import is_large, shown
 
 __all__ = ["UNSET", "Slices", "array_of", "scattered_slices_in", "slices_in"]
 
@@ -122,13 +122,18 @@ def slices_in(
         needed = " and axis" if default_axis is None else ""
         raise TypeError(f"{op}: dim and index, or indices{needed} are missing")
     if axis is UNSET:
-        _check_order(op, third)
         axis = third
     if axis is UNSET:
         if default_axis is None:
             raise TypeError(f"{op}: axis is missing")
         axis = default_axis
-    return Slices(given[0], one_integer(op, "axis", axis), _batch_dims(op, batch_dims, given[0]))
+    if isinstance(axis, list | tuple) or is_large(axis):
+        raise TypeError(
+            f"{op}: the second argument is a list or an array, so it is the indices of slices, and the axis is "
+            f"{shown(axis)}, expected an integer; slices are {op}(input, indices, axis=..), elements {op}(input, dim, "
+            "index), in which dim= is one integer"
+        )
+    return Slices(given[0], number_of_axis(op, "axis", axis), _batch_dims(op, batch_dims, given[0]))
 
 
 def scattered_slices_in(
@@ -148,19 +153,10 @@ def scattered_slices_in(
     return None if slices is None else (slices, index if is_third else src)
 
 
-def _check_order(op: str, axis: Any) -> None:
-    """Raise an error for indices in the place of an axis, as in ``gather(x, dim=[0, 2], index=i)``."""
-    if isinstance(axis, list | tuple) or (isinstance(axis, np.ndarray) and axis.size != 1):
-        raise TypeError(
-            f"{op}: the second argument is a list or an array, so it is the indices of slices, and the axis is "
-            f"{shown(axis)}, expected an integer; for elements dim= is one integer: {op}(input, dim, index)"
-        )
-
-
 def _batch_dims(op: str, value: Any, indices: Any) -> int:
     if value is UNSET:
         return 0
-    count = one_integer(op, "batch_dims", value)
+    count = number_of_axis(op, "batch_dims", value)
     if count >= 0:
         return count
     rank = cast(int, getattr(indices, "ndim", None) if hasattr(indices, "ndim") else np.ndim(indices))

@@ -123,7 +123,7 @@ def gather(
         library, or lists.
     indices, input_indices : array of integers
         Of any shape; these are two names of one argument of the second form.
-    axis : int or integer array of one element
+    axis : int or integer array of rank 0
         Axis of the second form, in [-rank, rank).
     batch_dims : int, default 0
         Number of leading axes that `input` and `indices` share; at most `axis` and at most the rank of `indices`. A

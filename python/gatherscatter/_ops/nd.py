@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gatherscatter import _core
+from gatherscatter._libraries.nested import check_points
 from gatherscatter._ops.forms import array_of
 from gatherscatter._ops.keywords import Bounds, Duplicates, Negative, Reduce, ScatterBounds
 from gatherscatter._ops.operator import BOUNDS_RULES, CallForm, operator
@@ -65,7 +66,8 @@ def gather_nd(
         Any array, as in `gather`.
     indices : array of integers, shape (B.., I.., k)
         Coordinates along the last axis, with 0 <= k <= r - batch_dims. Any integer dtype of any library, or lists. Row
-        numbers of shape (n,) are n coordinates of one number each as ``indices[:, None]``.
+        numbers of shape (n,) are n coordinates of one number each as ``indices[:, None]``; the arrays of ``a[r, c]``
+        are coordinates as ``np.stack((r, c), axis=-1)``.
     batch_dims : int, default 0
         Number of leading axes that `input` and `indices` share; below the rank of `indices`.
     bounds : {"raise", "deferred", "fill", "clip", "wrap", "unchecked"}, default "raise"
@@ -91,7 +93,7 @@ def gather_nd(
     OutOfBoundsError
         If a coordinate is out of bounds; its `position` is a coordinate in ``indices.shape[:-1]``.
     TypeError
-        If `indices` are not of integers, `mask` not of bool, `out` of another dtype.
+        If `indices` are not of integers or a tuple of arrays, `mask` not of bool, `out` of another dtype.
     ValueError
         If ranks, shapes, k or `batch_dims` do not fit, or `fill_value` does not fit the dtype.
 
@@ -116,8 +118,7 @@ def gather_nd(
     input = array_of("gather_nd", input)
     check_fill_is_used("gather_nd", fill_value, bounds, mask)
     fill = None if fill_value is None else as_fill("gather_nd", input, fill_value)
-    # `_core` reads a tuple as one index array for each axis, so a tuple of coordinates becomes a list.
-    points = list(indices) if type(indices) is tuple else indices
+    points = _points("gather_nd", indices)
     return _core.at_points("gather_nd", input, points, batch_dims, bounds, negative, fill, mask, out)
 
 
@@ -188,7 +189,7 @@ def scatter_nd(
     OutOfBoundsError
         If a coordinate is out of bounds; its `position` is a coordinate in ``indices.shape[:-1]``.
     TypeError, ValueError
-        As in `scatter`, and a ValueError if k or `batch_dims` do not fit.
+        As in `scatter`; a TypeError if `indices` are a tuple of arrays, a ValueError if k or `batch_dims` do not fit.
 
     Notes
     -----
@@ -209,7 +210,14 @@ def scatter_nd(
     """
     input = array_of("scatter_nd", input)
     source = as_source("scatter_nd", input, updates, "updates")
-    points = list(indices) if type(indices) is tuple else indices
+    points = _points("scatter_nd", indices)
     return _core.scatter_points(
         "scatter_nd", input, points, batch_dims, source, bounds, negative, reduce, include_self, duplicates, mask, out
     )
+
+
+def _points(op: str, indices: Any) -> Any:
+    if not isinstance(indices, tuple):
+        return indices
+    check_points(op, indices)
+    return list(indices)  # `_core` reads a tuple as one index array for each axis

@@ -12,7 +12,7 @@ from gatherscatter import _core
 from gatherscatter._ops.forms import UNSET, array_of, scattered_slices_in
 from gatherscatter._ops.keywords import Duplicates, HasShape, Negative, Reduce, ScatterBounds
 from gatherscatter._ops.operator import BOUNDS_RULES, CallForm, operator, overloaded
-from gatherscatter._values.integers import one_integer
+from gatherscatter._values.integers import number_of_axis
 from gatherscatter._values.source import as_source
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def scatter(
         and in lists.
     indices : array of integers
         Of any shape; the second argument of the slices form.
-    axis : int or integer array of one element, default 0
+    axis : int or integer array of rank 0, default 0
         Axis of the slices form, in [-rank, rank).
     batch_dims : int, default 0
         Number of leading axes that `input` and `indices` share, as in `gather`.
@@ -242,7 +242,7 @@ def scatter(
                 mask,
                 out,
             )
-        dim = one_integer("scatter", "dim", dim)
+        dim = number_of_axis("scatter", "dim", dim)
     index, source = _given("index", index), as_source("scatter", input, _given("src", src))
     return _core.scatter_along(
         "scatter", input, index, dim, "prefix", source, bounds, negative, reduce, include_self, duplicates, mask, out

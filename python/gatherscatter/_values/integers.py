@@ -9,9 +9,9 @@ import numpy as np
 from gatherscatter._libraries.adopt import is_container, must_have_values
 from gatherscatter._libraries.devices import is_on_device
 from gatherscatter._libraries.of_python import as_int, is_integer
-from gatherscatter.errors import shown
+from gatherscatter.errors import is_large, shown
 
-__all__ = ["integer", "one_integer"]
+__all__ = ["integer", "number_of_axis", "one_integer"]
 
 
 def integer(op: str, what: str, value: Any) -> int:
@@ -20,6 +20,16 @@ def integer(op: str, what: str, value: Any) -> int:
     if number is None:
         raise TypeError(f"{op}: {what} is {shown(value)}, expected an integer")
     return number
+
+
+def number_of_axis(op: str, what: str, value: Any) -> int:
+    """Convert an integer, or an array of integers of rank 0, to int; refuse bools.
+
+    An array of one element and one axis is more often an index in the wrong place than an axis.
+    """
+    if type(value) is not int and is_large(value):
+        raise TypeError(f"{op}: {what} is {shown(value)}, expected an integer")
+    return one_integer(op, what, value)
 
 
 def one_integer(op: str, what: str, value: Any) -> int:

@@ -13,10 +13,19 @@
 namespace gs {
 namespace {
 
+// Whether an object is an array with an axis. A tensor of one element is an index of Python, whatever its rank.
+bool has_axes(PyObject* object) {
+  if (PyLong_Check(object)) return false;
+  const auto rank = py::reinterpret_steal<py::object>(PyObject_GetAttrString(object, "ndim"));
+  if (!rank) PyErr_Clear();
+  return rank && PyLong_Check(rank.ptr()) && PyObject_IsTrue(rank.ptr()) == 1;
+}
+
 // An integer beyond 64 bits becomes the nearest integer of 64 bits: as an axis or a number of axes, both are out of
 // range.
 int64_t parse_int(PyObject* object, const char* what) {
-  const auto number = py::reinterpret_steal<py::object>(PyBool_Check(object) ? nullptr : PyNumber_Index(object));
+  const bool is_number = !PyBool_Check(object) && !has_axes(object);
+  const auto number = py::reinterpret_steal<py::object>(is_number ? PyNumber_Index(object) : nullptr);
   if (!number) {
     if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_TypeError)) throw py::error_already_set();
     PyErr_Clear();
