@@ -80,8 +80,10 @@ def scatter(
     ----------
     source : table or column of at least m rows, or scalars
         A table has the columns of `target` in equal order and of equal types; rows from m on are ignored. It may be of
-        another library, unless the target is of pandas. Scalars are one per column, in a list, a tuple, or a dict by
-        name: Python values or pyarrow scalars, None for null; for a single column also the bare value or a NumPy array.
+        another library, unless the target is of pandas; then its text and bytes may have another layout of Arrow, such
+        as string in place of string_view, which pyarrow casts. Scalars are one per column, in a list, a tuple, or a
+        dict by name: Python values or pyarrow scalars, None for null; for a single column also the bare value or an
+        array of NumPy.
     scatter_map : array of integers, shape (m,)
         As the map of `gather`. Of several rows for one target row the last one is kept.
     target : table or column, n rows

@@ -11,6 +11,7 @@ import numpy as np
 
 from gatherscatter import _core
 from gatherscatter._table import arrow_scalars
+from gatherscatter._table.casts import cast_step, in_layouts_of
 from gatherscatter._table.column_names import places_of, refuse_columns
 from gatherscatter._table.messages import counted
 from gatherscatter._table.near_tables import step_to_a_table
@@ -256,13 +257,19 @@ class ArrowFrame(Frame):
         return other
 
     def check_types(self, op: str, other: Any, roles: Roles) -> None:
+        check = self.table.check_names if self.by_name else self.table.check_like
         try:
-            (self.table.check_names if self.by_name else self.table.check_like)(other.table, op, *roles)
+            check(other.table, op, *roles)
         except DataTypeError as error:
-            if "polars" in (_library(type(self.source)), _library(type(other.source))) and "_view" in str(error):
-                hint = "polars keeps text and bytes as views: cast one side first"
-                raise DataTypeError(f"{error}; {hint}") from None
-            raise
+            cast = in_layouts_of(op, self.table, other.table)
+            if cast is not None:
+                other.table = cast
+                check(cast, op, *roles)
+                return
+            step = cast_step(self.source, other.source, roles)
+            if not step and "polars" in (_library(type(self.source)), _library(type(other.source))):
+                step = "; polars keeps text and bytes as views: cast one side first" if "_view" in str(error) else ""
+            raise DataTypeError(f"{error}{step}") from None
 
 
 class ArrowExport:

@@ -11,6 +11,7 @@ import numpy as np
 from gatherscatter import _core
 from gatherscatter._settings.progress import Steps
 from gatherscatter._table import pandas_columns
+from gatherscatter._table.casts import cast_step
 from gatherscatter._table.frames import Frame, Kind, Roles, gathers
 from gatherscatter._table.messages import called
 from gatherscatter._table.pandas_columns import SelectedRows, difference, is_fixed, merged, taken, values_of
@@ -135,6 +136,7 @@ class PandasFrame(Frame):
         if not (isinstance(kind, type) and issubclass(kind, PandasFrame)):
             raise TypeError(
                 f"{op}: the target is of pandas, the source is a {type_name(source)}: convert one of them first"
+                + ("; source.to_pandas() converts it" if hasattr(source, "to_pandas") else "")
             )
         return kind(op, source, full)
 
@@ -147,7 +149,11 @@ class PandasFrame(Frame):
             compared = columns[at] if roles[1] == "rhs" else columns[at][:0]
             problem = difference(dtypes[at], compared, roles)
             if problem:
-                raise DataTypeError(f"{op}: {called(self.names[at])} {problem}")
+                # A cast to categories would make missing values of all others.
+                step = (
+                    "" if isinstance(dtypes[at], pd.CategoricalDtype) else cast_step(self.source, other.source, roles)
+                )
+                raise DataTypeError(f"{op}: {called(self.names[at])} {problem}{step}")
             self.recodes = op, roles
 
     def of_array(self, op: str, role: str, values: np.ndarray[Any, Any]) -> Any:
@@ -155,7 +161,7 @@ class PandasFrame(Frame):
         if values.ndim != 1 or values.dtype != dtype:
             raise DataTypeError(
                 f"{op}: {role} is an array of {values.dtype}, the target is of {dtype}: "
-                "convert it to a Series of that dtype first"
+                f"convert it to a Series of that dtype first; pandas.Series({role}, dtype='{dtype}') is one"
             )
         return type(self)(op, pd.Series(values), False)
 

@@ -21,6 +21,7 @@ from gatherscatter._table.arrow_scalars import (
     plain,
     refusal,
 )
+from gatherscatter._table.casts import cast_step
 from gatherscatter._table.column_names import places_of
 from gatherscatter._table.frames import ArrowFrame, Frame, Kind, Roles
 from gatherscatter._table.messages import called
@@ -98,6 +99,7 @@ class PolarsFrame(ArrowFrame):
                 if a.dtype != b.dtype:
                     raise DataTypeError(
                         f"{op}: {called(a.name)} is of {a.dtype} in {roles[0]}, {b.dtype} in {roles[1]}"
+                        f"{cast_step(self.source, other.source, roles)}"
                     )
         super().check_types(op, other, roles)
 

@@ -1,0 +1,62 @@
+"""casts.py: text and bytes of one Arrow layout cast to another, and the cast that an error about types names."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from gatherscatter import _core
+from gatherscatter._libraries.recognise import library_of
+
+__all__ = ["cast_step", "in_layouts_of"]
+
+# Types of Arrow that differ in how they store a value, and not in which values they have.
+_TEXT = frozenset(("string", "large_string", "string_view"))
+_BYTES = frozenset(("binary", "large_binary", "binary_view"))
+
+
+def in_layouts_of(op: str, target: _core.ArrowTable, source: _core.ArrowTable) -> _core.ArrowTable | None:
+    """The source with its columns of text and bytes in the layouts of those of the target; nulls stay.
+
+    None if no column differs in its layout alone, on GPUs, without pyarrow, and where pyarrow does not have the cast.
+    """
+    pairs = list(zip(target.column_types, source.column_types, strict=True))
+    places = [
+        at
+        for at, pair in enumerate(pairs)
+        if len(set(pair)) == 2 and (_TEXT.issuperset(pair) or _BYTES.issuperset(pair))
+    ]
+    if not places or source.device >= 0:
+        return None
+    try:
+        pa: Any = importlib.import_module("pyarrow")
+    except ModuleNotFoundError:
+        return None
+    source = _core.ArrowTable(source, source.is_table, True, op)  # pyarrow trusts the offsets that it casts
+    given = pa.table(source) if source.is_table else pa.chunked_array(source)
+    try:
+        if not source.is_table:
+            return _core.ArrowTable(_cast(pa, given, pairs[0][0]), False, False, op)
+        for at in places:
+            column = _cast(pa, given.column(at), pairs[at][0])
+            given = given.set_column(at, given.schema.field(at).with_type(column.type), column)
+        return _core.ArrowTable(given, True, False, op)
+    except pa.lib.ArrowException:  # offsets of 32 bits overflow; an old version has no such cast
+        return None
+
+
+def _cast(pa: Any, column: Any, layout: str) -> Any:
+    chunks = [chunk for chunk in column.chunks if len(chunk)]  # pyarrow refuses some empty slices of views
+    return pa.chunked_array(chunks, column.type).cast(getattr(pa, layout)())
+
+
+def cast_step(target: Any, source: Any, roles: tuple[str, str]) -> str:
+    """The end of an error about differing types: the cast of the source to the types of the target, in its library."""
+    mine, theirs = (role.removeprefix("the ") for role in roles)
+    for library, method in (("pyarrow", "cast"), ("polars", "cast"), ("pandas", "astype")):
+        if library_of(target, (library,)) and library_of(source, (library,)):
+            names = ("schema", "type", "dtypes", "dtype") if library != "pandas" else ("dtypes", "dtype")
+            is_table = hasattr(type(source), "columns")
+            kind = next(name for name in names if hasattr(target, name) and (name in ("schema", "dtypes")) == is_table)
+            return f"; {theirs}.{method}({mine}.{kind}) casts it"
+    return ""
