@@ -289,6 +289,8 @@ def shown(value: object) -> str:
     """
     if isinstance(value, int) and value.bit_length() > 256:
         return f"{'-' if value < 0 else ''}2**{value.bit_length() - 1}.."
+    if isinstance(value, np.generic) and value.dtype.kind in "biuf":
+        value = value.item()  # NumPy writes np.int64(5) for 5
     name = f"a {type_name(value)}"
     if is_large(value):
         shape = _shape(value)

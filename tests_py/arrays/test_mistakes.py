@@ -25,6 +25,22 @@ MISTAKES = {
     "dim as an array": (lambda: gs.gather(X, dim=ROWS, index=ROWS), TypeError, ["dim= is one integer"]),
     "axis with index": (lambda: gs.gather(X, index=ROWS, axis=0), TypeError, ["write indices= for index="]),
     "dim, index and axis": (lambda: gs.gather(X, 0, COLUMN, axis=0), TypeError, ["gather(input, indices, axis=..)"]),
+    "rows without axis": (lambda: gs.gather(X, ROWS), TypeError, ["axis is missing", "gather(input, indices, axis=0)"]),
+    "index without dim": (lambda: gs.gather(X, index=ROWS), TypeError, ["gather(input, dim, index)"]),
+    "slice as rows": (lambda: gs.gather(X, slice(0, 2), axis=0), TypeError, ["numpy.arange(start, stop)"]),
+    "labels as rows": (lambda: gs.gather(X, ["a", "b"], axis=0), TypeError, ["get_indexer(index)"]),
+    "objects as rows": (lambda: gs.gather(X, ROWS.astype(object), axis=0), TypeError, ["index.astype('int64')"]),
+    "objects": (lambda: gs.take(np.array([1, "a"], object), ROWS), TypeError, ["input.astype(dtype)"]),
+    "reduction of times": (
+        lambda: gs.scatter(X.astype("M8[s]"), ROWS, SRC.astype("M8[s]"), reduce="max"),
+        TypeError,
+        ["x.view('int64')"],
+    ),
+    "number of NumPy that does not fit": (
+        lambda: gs.scatter(X.astype("i1"), ROWS, np.int64(500)),
+        ValueError,
+        ["src 500 does not fit"],
+    ),
     "one row without axis": (lambda: gs.gather(X, 2), TypeError, ["gather(input, number, axis=0)"]),
     "one row written without axis": (
         lambda: gs.scatter(X, 2, SRC[0]),
@@ -155,6 +171,24 @@ def test_a_number_of_rank_0_is_an_axis():
 def test_a_tuple_of_numbers_is_one_point():
     assert gs.gather_nd(X, (1, 2)) == gs.gather_nd(X, (np.int8(1), np.array(2))) == X[1, 2]
     np.testing.assert_array_equal(gs.gather_nd(X, ((1, 2), [0, 3])), [X[1, 2], X[0, 3]])
+
+
+def test_times_are_reduced_as_integers():
+    times = np.arange(3).astype("m8[s]")
+    raised = gs.scatter(times.view("int64"), [0, 0], np.array([7, 5], "m8[s]").view("int64"), reduce="max")
+    assert raised.view("m8[s]").tolist() == np.array([7, 1, 2], "m8[s]").tolist()
+
+
+def test_writes_to_an_array_of_dask_name_the_operator_that_takes_it():
+    da = pytest.importorskip("dask.array", reason="dask is not installed")
+    lazy = da.from_array(X[0], chunks=2)
+    for call in (
+        lambda: gs.put(lazy, [0], 1.0),
+        lambda: gs.place(lazy, lazy > 0, [1.0]),
+        lambda: gs.putmask(lazy, lazy > 0, 1.0),
+    ):
+        with pytest.raises(TypeError, match=r"gatherscatter\.scatter takes it and returns a new one"):
+            call()
 
 
 def test_the_casts_work():

@@ -3,6 +3,7 @@
 import inspect
 import os
 import pickle
+import re
 import warnings
 from pathlib import Path
 
@@ -122,6 +123,16 @@ def test_files_that_cannot_be_mapped(tmp_path):
     refused(r"raw' has 10 bytes, but shape \(3,\) of int32 from byte 0 on needs 12", raw, dtype="i4", shape=3)
     refused(r"needs 11", raw, dtype="i1", shape=(1,), offset=10)
     refused(r"has -1 bytes from byte 11 on", raw, dtype="i1", offset=11)
+
+
+def test_errors_name_the_function_of_numpy_that_does_it(tmp_path):
+    np.savez(tmp_path / "x.npz", a=np.arange(3))
+    with pytest.raises(ValueError, match=r"is a zip archive, as \.npz files are.*numpy\.load\(path\)\[key\]"):
+        gs.open(tmp_path / "x.npz")
+    for mode in ("w+", "w"):
+        with pytest.raises(ValueError, match=rf"mode='{re.escape(mode)}'.*numpy\.lib\.format\.open_memmap"):
+            gs.open(tmp_path / "new.npy", mode=mode)
+    assert not (tmp_path / "new.npy").exists()
 
 
 def test_arguments_that_do_not_fit(tmp_path):

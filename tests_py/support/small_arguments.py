@@ -9,6 +9,7 @@ import numpy as np
 
 import gatherscatter as gs
 from gatherscatter import _core
+from gatherscatter._ops.near_keywords import explain_keyword
 
 INDEX_TYPES = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 ITEMS = ["i1", "f2", "i4", "f8", "c16", "S3", "M8[s]", ">i4", [("a", "i4"), ("b", "u1")]]
@@ -34,7 +35,12 @@ def definition(op: Any) -> Any:
     """The operator without its fast path: its Python function, and the run of the call that this function makes."""
 
     def run(*args: Any, **kwargs: Any) -> Any:
-        result = _core.run(op.__wrapped__(*args, **kwargs))
+        try:
+            made = op.__wrapped__(*args, **kwargs)
+        except TypeError as error:
+            explain_keyword(op.__wrapped__, error)
+            raise
+        result = _core.run(made)
         return None if op in (gs.put, gs.put_along_axis) else result
 
     return run

@@ -241,7 +241,7 @@ def test_a_masked_number_in_a_map_is_no_row_number():
     assert gs.table.gather(source, [0, np.ma.array(1)]).to_pydict() == {"a": [1, 2]}
 
 
-@pytest.mark.parametrize("given", [0, np.int64(0), True, 1.5, "0", b"0", None, object()])
+@pytest.mark.parametrize("given", [0, np.int64(0), True, 1.5, b"0", None, object()])
 def test_objects_that_are_no_maps(given):
     with pytest.raises(TypeError, match=r"table.gather: the map is .*; for one row give a list of one number"):
         table.gather(SOURCE, given)

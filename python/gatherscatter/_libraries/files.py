@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gatherscatter._libraries.of_python import as_int
+from gatherscatter.errors import shown
 
 __all__ = ["open"]
 
@@ -78,7 +79,9 @@ def open(
     """
     name = os.fspath(path)
     if mode not in get_args(Mode):
-        raise ValueError(f"open: mode={mode!r}; expected 'r' (read), 'r+' (read and write) or 'c' (copy-on-write)")
+        step = "; numpy.lib.format.open_memmap(path, 'w+', dtype, shape) makes a file" if mode in ("w", "w+") else ""
+        words = "'r' (read), 'r+' (read and write) or 'c' (copy-on-write)"
+        raise ValueError(f"open: mode={shown(mode)}; expected {words}{step}")
     start = _size_of("offset", offset)
     kind = stat.S_IFMT(os.stat(name).st_mode)
     if kind not in (stat.S_IFREG, stat.S_IFDIR):  # a pipe would be waited for, and a folder has an error of the system
@@ -92,6 +95,12 @@ def open(
             if shape is not None or start != 0:
                 raise ValueError("open: `shape` and `offset` describe a raw file, whose `dtype` is needed as well")
             if not is_npy:
+                file.seek(0)
+                if file.read(4) == b"PK\3\4":
+                    raise ValueError(
+                        f"open: {name!r} is a zip archive, as .npz files are, whose arrays cannot be mapped; "
+                        "numpy.load(path)[key] reads one, and numpy.save writes it to an .npy file"
+                    )
                 file.seek(0)
                 raise ValueError(
                     f"open: {name!r} begins with {file.read(len(MAGIC))!r}; an .npy file begins with {MAGIC!r}. "

@@ -35,6 +35,7 @@ _STEPS = {
     "h5py": "x[...] reads it into one",
     "narwhals": "narwhals.to_native(x) gives what it wraps, for gatherscatter.table (gs.table)",
     "scipy.sparse": "x.toarray() makes one",
+    "slice": "numpy.arange(start, stop) makes one",
     "tensorflow": "x.numpy() gives one",
     "xarray.core.dataset": "x[name].values is one",
     "xarray": "x.values is one",

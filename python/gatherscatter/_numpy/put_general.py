@@ -13,7 +13,7 @@ from gatherscatter._libraries.adopt import adopt, plain_values
 from gatherscatter._libraries.devices import is_on_device, reshaped, truth_of
 from gatherscatter._libraries.of_python import LiteralArray
 from gatherscatter._libraries.of_torch import is_recorded
-from gatherscatter._libraries.recognise import hint, is_masked_array, is_ndarray
+from gatherscatter._libraries.recognise import hint, is_masked_array, is_ndarray, library_of
 from gatherscatter._numpy.rules import (
     NUMPYS_MODES,
     as_index_array,
@@ -40,6 +40,12 @@ __all__ = ["place_anything", "put_anything", "put_anything_along_axis", "putmask
 _Casting = Literal["safe", "unsafe"]
 
 
+def _step(target: Any) -> str:
+    """The end of the error for a target that is no array of NumPy."""
+    is_lazy = library_of(target, ("dask",)) != ""
+    return hint(target) + ("; gatherscatter.scatter takes it and returns a new one" if is_lazy else "")
+
+
 def put_anything(
     a: Any, ind: Any, v: Any, mode: Any, bounds: ScatterBounds | None, negative: Negative | None, mask: Any
 ) -> Any:
@@ -53,7 +59,7 @@ def put_anything(
         require_numpy_arguments("put", a, rule in NUMPYS_MODES, mask)
         return by_numpy("put", np.put, a, ind, v, **non_defaults(mode=(NUMPYS_MODES[rule], "raise")))
     if not (is_ndarray(a) or is_foreign(a)):
-        raise TypeError(f"argument 1 must be numpy.ndarray, not {type(a)}{hint(a)}")
+        raise TypeError(f"argument 1 must be numpy.ndarray, not {type(a)}{_step(a)}")
     rule = rule_of("put", mode, bounds, negative)
     if not is_masked:
         return _put(a, ind, v, *rule, mask)
@@ -171,7 +177,7 @@ def putmask_anything(a: Any, mask: Any, values: Any) -> Any:
     if prefers_numpy(a, None):
         return by_numpy("putmask", np.putmask, a, mask, values)
     if not (is_ndarray(a) or is_foreign(a)):
-        raise TypeError(f"putmask: first argument must be an array{hint(a)}")
+        raise TypeError(f"putmask: first argument must be an array{_step(a)}")
     base = _target("putmask", a)
     shape = tuple(base.shape)
     truth = _truth("putmask", mask, shape)
@@ -188,7 +194,7 @@ def place_anything(arr: Any, mask: Any, vals: Any) -> Any:
     if prefers_numpy(arr, None):
         return by_numpy("place", np.place, arr, mask, vals)
     if not (is_ndarray(arr) or is_foreign(arr)):
-        raise TypeError(f"place() argument 1 must be numpy.ndarray, not {type_name(arr)}{hint(arr)}")
+        raise TypeError(f"place() argument 1 must be numpy.ndarray, not {type_name(arr)}{_step(arr)}")
     base = _target("place", arr)
     truth = _truth("place", mask, tuple(base.shape))
     values = _values("place", base, vals, "vals", "safe")

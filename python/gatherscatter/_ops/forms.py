@@ -120,12 +120,15 @@ def slices_in(
         raise TypeError(f"{op}: the indices are given more than once; pass them as the second argument, {names}")
     if not given:
         needed = " and axis" if default_axis is None else ""
-        raise TypeError(f"{op}: dim and index, or indices{needed} are missing")
+        step = f"; the elementwise form is {op}(input, dim, index)" if third is not UNSET else ""
+        raise TypeError(f"{op}: dim and index, or indices{needed} are missing{step}")
     if axis is UNSET:
         axis = third
     if axis is UNSET:
         if default_axis is None:
-            raise TypeError(f"{op}: axis is missing")
+            raise TypeError(
+                f"{op}: axis is missing; slices are {op}(input, indices, axis=0), elements {op}(input, dim, index)"
+            )
         axis = default_axis
     if isinstance(axis, list | tuple) or is_large(axis):
         raise TypeError(

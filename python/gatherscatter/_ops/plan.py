@@ -256,8 +256,8 @@ def plan(op: Callable[_P, _Result], /, *args: _P.args, **kwargs: _P.kwargs) -> P
     for value in (*given, *words.values()):
         if hasattr(type(value), "__next__"):
             raise TypeError(
-                f"plan: an argument is a {type_name(value)}, expected an array: it can be read only once, so that a "
-                "plan leaves nothing for the call; list(x) gives a list"
+                f"plan: an argument is a {type_name(value)}, expected an array: making the plan would use up its "
+                "items, which can be read only once; list(x) keeps them"
             )
     words = {name: values_in(value) for name, value in words.items()}
     return Plan(_core.plan_of(operator, *map(values_in, given), **words))

@@ -41,6 +41,14 @@ FOR_ARRAYS = {
     "table.boolean_mask_scatter": "place",
     "table.filter": "compress",
 }
+# The role of the table, which is often given in another place, and the order of the arguments.
+ORDERS = {
+    "table.gather": ("source", "source, gather_map"),
+    "table.scatter": ("target", "source, scatter_map, target"),
+    "table.boolean_mask_scatter": ("target", "input, target, boolean_mask"),
+    "table.filter": ("source", "source, boolean_mask"),
+}
+SCALARS = {bool, int, float, str, bytes}
 # A module is imported when the first object of its library is given, so that library is imported already.
 LIBRARIES = {
     "pyarrow": "of_pyarrow",
@@ -428,5 +436,10 @@ def is_full(op: str, validate: object) -> bool:
 def _no_table(op: str, role: str, source: Any) -> TypeError:
     arrays = isinstance(source, (list, tuple, np.ndarray, np.generic)) or hasattr(source, "__dlpack__")
     hint = f"; arrays are served by gatherscatter.{FOR_ARRAYS[op]}" if arrays and op in FOR_ARRAYS else ""
+    if op in ORDERS and role == ORDERS[op][0]:
+        hint = f"; the order is {op}({ORDERS[op][1]}){hint}"
+    if op == "table.copy_if_else" and (type(source) in SCALARS or isinstance(source, list)):
+        table, mask = ("lhs", "~mask") if role == "rhs" else ("rhs", "mask")
+        hint = f"; table.boolean_mask_scatter(scalars, {table}, {mask}) writes scalars"
     hint = step_to_a_table(source) or hint
     return TypeError(f"{op}: {role} is of type {type_name(source)}, expected {ACCEPTED}{hint}")

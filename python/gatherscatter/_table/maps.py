@@ -30,6 +30,7 @@ __all__ = [
 # Result of a reader: integers (or bools), and which of them are not null; None if the values hold this themselves.
 ValuesAndValidity = tuple[Any, Any]
 BOOLS = {bool, np.bool_}
+LABELS = "; the row numbers of labels are df.index.get_indexer(labels)"
 
 
 def map_of(op: str, given: Any) -> ValuesAndValidity:
@@ -48,9 +49,18 @@ def map_of(op: str, given: Any) -> ValuesAndValidity:
     """
     read = _readers.get(type(given)) or _reader_of(given)
     if read is None:
-        step = step_to_a_table(given) or "; for one row give a list of one number"
+        step = step_to_a_table(given) or _step_to_numbers(given) or "; for one row give a list of one number"
         raise TypeError(f"{op}: the map is {shown(given)}, expected an array or a list{step}")
     return read(op, given, False)
+
+
+def _step_to_numbers(given: Any) -> str:
+    """The end of an error for a slice or a label in place of row numbers."""
+    if isinstance(given, slice):
+        return "; range(start, stop) is a map, and x.iloc[a:b] or x.slice(a, b - a) takes no copy of the rows"
+    if isinstance(given, str):
+        return LABELS
+    return ""
 
 
 def gathered(op: str, rows: Any, valid: Any, frame: Any, bounds: str, negative: str = "from_end") -> _core.Selection:
@@ -167,7 +177,8 @@ def _sequence(op: str, given: Sequence[Any], bools: bool) -> ValuesAndValidity:
     def refuse(value: Any) -> Exception:
         if type(value) in BOOLS:
             return _wrong(op, "the map holds bools", bools)
-        return IndexTypeError(f"{op}: the map holds {shown(value)}, expected integers; None is null")
+        step = LABELS if isinstance(value, str) else ""
+        return IndexTypeError(f"{op}: the map holds {shown(value)}, expected integers; None is null{step}")
 
     return _numbers(given, refuse), valid
 
@@ -261,6 +272,8 @@ def _wrong(op: str, found: str, bools: bool) -> Exception:
     hint = "; in a list None is null" if found.endswith("object") else ""
     if bools:
         return DataTypeError(f"{op}: {found}, expected bools{hint}")
+    if found.endswith((" str", " string", " object")):
+        hint += LABELS
     if "bool" in found:
         hint = "; masks are for filter and boolean_mask_scatter"
     return IndexTypeError(f"{op}: {found}, expected integers{hint}")

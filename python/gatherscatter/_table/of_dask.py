@@ -6,7 +6,6 @@ import importlib
 from typing import Any, ClassVar
 
 from gatherscatter._table.column_names import places_of, refuse_columns
-from gatherscatter.errors import type_name
 
 __all__ = ["FRAMES", "DaskFrame"]
 
@@ -18,7 +17,11 @@ class DaskFrame:
 
     def __init__(self, op: str, source: Any, full: bool) -> None:
         if op not in ("table.gather", "table.scatter", "table.boolean_mask_scatter"):
-            raise TypeError(f"{op}: a {type_name(source)} has partitions, which {op} does not take; call x.compute()")
+            lazily = "; x[mask] filters lazily" if op == "table.filter" else ""
+            raise TypeError(
+                f"{op}: a {type(source).__name__} of Dask has partitions, which {op} does not take; "
+                f"call x.compute(){lazily}"
+            )
         self.source = source
 
     @classmethod

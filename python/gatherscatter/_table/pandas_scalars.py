@@ -50,9 +50,18 @@ def one_value(op: str, name: object, column: Any, value: Any) -> Any:
     except (TypeError, ValueError, LookupError, OverflowError, RuntimeError, np.ma.MaskError) as error:
         raise refusal(op, name, dtype, given) from error
     if array is None:
-        fixed = isinstance(dtype, pd.CategoricalDtype)
-        raise refusal(op, name, dtype, given, "; cat.add_categories adds a category" if fixed else "")
+        raise refusal(op, name, dtype, given, _step(dtype, value))
     return array
+
+
+def _step(dtype: Any, value: Any) -> str:
+    """The end of the error for a value that a dtype does not hold: how the column gets a dtype that does."""
+    if isinstance(dtype, pd.CategoricalDtype):
+        return "; cat.add_categories adds a category"
+    if _is_missing(value) and isinstance(dtype, np.dtype) and dtype.kind in "biu":
+        nullable = "boolean" if dtype.kind == "b" else dtype.name.replace("i", "I").replace("uI", "UI")
+        return f'; the column as .astype("{nullable}") has missing values'
+    return ""
 
 
 def _is_of(scalar: Any, column: Any) -> bool:

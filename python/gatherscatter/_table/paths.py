@@ -42,6 +42,11 @@ def format_of(op: str, path: Path) -> str:
             f"{op}: {path} is a folder: open it as pyarrow.dataset.dataset({shown(str(path))}, format=..., "
             "partitioning=...), and give that"
         )
+    if not path.exists() and any(character in str(path) for character in "*?["):
+        raise FileNotFoundError(
+            f"{op}: there is no file {shown(str(path))}, and patterns are not expanded; "
+            "sorted(glob.glob(pattern)) is the list of paths"
+        )
     if path.exists() and not path.is_file():
         raise InvalidArgument(f"{op}: {path} is not a regular file")
     with path.open("rb") as file:

@@ -137,8 +137,8 @@ def _planned(function: Callable[..., Any], role: str, selector: str, *args: Any,
         if is_reader or _has_only_a_stream(value):
             once, step = ("can", "x.read_all()") if is_reader else ("has no length and may", "pyarrow.table(x)")
             raise TypeError(
-                f"{op}: {role_of_reader} is a {type_name(value)}, which {once} be read only once, so that a plan "
-                f"leaves nothing for the call; {step} gives a table"
+                f"{op}: {role_of_reader} is a {type_name(value)}, which {once} be read only once, and making the plan "
+                f"would use up its rows; {step} keeps them"
             )
     _check_keywords(op, given)
     in_files = function.__name__ == "gather" and is_in_files(table)

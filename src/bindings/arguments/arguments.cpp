@@ -89,11 +89,13 @@ void set_number(Request& request, const Operands& operands) {
   request.combine.number = number_of(operands.input.type);
   if (has_reduction(request.combine)) return;
   const char* const names[] = {"", "add", "mul", "min", "max", "mean"};
+  const std::string dtype = operands.input.type.name();
+  const bool is_time = dtype.find("datetime64") != std::string::npos || dtype.find("timedelta64") != std::string::npos;
   throw DTypeError(
-      "input has dtype " + operands.input.type.name() + ", which reduce='" +
-      names[static_cast<int>(request.combine.reduce)] +
+      "input has dtype " + dtype + ", which reduce='" + names[static_cast<int>(request.combine.reduce)] +
       "' does not support: it takes bool, integers, floats of 8 to 64 bits with a sign and complex numbers (add, mul, "
-      "mean), all in the byte order of this machine");
+      "mean), all in the byte order of this machine" +
+      (is_time ? "; x.view('int64') of input and src is of integers" : ""));
 }
 
 Views views_of(const Operands& operands) {

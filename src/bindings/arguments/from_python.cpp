@@ -30,10 +30,19 @@ dlpack::DataType dlpack_type(PyArray_Descr* descr) {
   }
 }
 
+// The end of the error for an array of Python objects.
+std::string of_plain_bytes(const char* what) {
+  const std::string name(what);
+  if (name == "index") return "; index.astype('int64') casts numbers";
+  if (name == "out") return "";
+  return "; " + name + ".astype(dtype) casts numbers and text, and columns with nulls are for gatherscatter.table";
+}
+
 void check_references(PyArray_Descr* descr, const char* what) {
   if (!PyDataType_REFCHK(descr)) return;
   throw DTypeError(std::string(what) + " has dtype " + py::str(py::handle((PyObject*)descr)).cast<std::string>() +
-                   ", whose items are references to Python objects; only items of plain bytes can be moved");
+                   ", whose items are references to Python objects; only items of plain bytes can be moved" +
+                   of_plain_bytes(what));
 }
 
 void borrow_ndarray(Role role, Operand& operand) {
@@ -170,8 +179,12 @@ const char* next_step(const Operand& operand) {
     case dlpack::kBool: return "; a boolean array goes into mask=";
     case dlpack::kFloat:
       return operand.library == Library::torch ? "; index.long() casts it" : "; index.astype('int64') casts it";
-    default: return "";
+    default: break;
   }
+  if (!operand.type.descr) return "";
+  const int type = reinterpret_cast<PyArray_Descr*>(operand.type.descr.ptr())->type_num;
+  const bool is_text = type == NPY_UNICODE || type == NPY_STRING;
+  return is_text ? "; pandas.Index(labels).get_indexer(index) finds the numbers of labels" : "";
 }
 
 IndexType index_type_of(const Operand& operand) {

@@ -64,6 +64,14 @@ PyObject* returned_by(const Callable& self, PyObject* result) {
   return Py_NewRef(Py_None);
 }
 
+// Completes the error of a call with keywords, if it is about one that the definition does not have.
+void explain_keyword(PyObject* definition, PyObject* keywords) {
+  if (keywords == nullptr || !PyErr_ExceptionMatches(PyExc_TypeError)) return;
+  py::error_already_set error;
+  python_part("gatherscatter._ops.near_keywords", "explain_keyword")(py::handle(definition), error.value());
+  error.restore();
+}
+
 // Apart from `call`, so that the code for other libraries does not lengthen the path of small calls.
 [[gnu::noinline]] PyObject* call_definition(PyObject* object, PyObject* const* arguments, std::size_t flags,
                                             PyObject* keywords) {
@@ -79,6 +87,7 @@ PyObject* returned_by(const Callable& self, PyObject* result) {
     }
     if (PyErr_Occurred()) return nullptr;
     PyObject* const made = PyObject_Vectorcall(self.definition, arguments, flags, keywords);
+    if (made == nullptr) explain_keyword(self.definition, keywords);
     const BoundCall* const bound = made == nullptr ? nullptr : call_in(made);
     const bool is_move = bound != nullptr && !bound->steps;  // steps return what the operator returns
     PyObject* const result = run_returned(made);
@@ -136,6 +145,7 @@ PyObject* reduce_operator(PyObject* object, PyObject*) {
 // The `Call` that the definition makes of these arguments; no other object.
 PyObject* bind_method(PyObject* object, PyObject* arguments, PyObject* keywords) {
   PyObject* made = PyObject_Call(self_of(object)->definition, arguments, keywords);
+  if (made == nullptr) explain_keyword(self_of(object)->definition, keywords);
   if (made == nullptr || call_in(made) != nullptr) return made;
   Py_DECREF(made);
   PyErr_Format(PyExc_TypeError, "%U has no plan for these arguments: %s", self_of(object)->name, kMovesNothing);
