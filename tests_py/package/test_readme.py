@@ -87,14 +87,12 @@ def test_there_are_examples():
     assert any(blocks(page) for page in PAGES if page.name == "design.md")
 
 
-def test_ten_recipes_for_each_kind_of_user():
+def test_recipes_for_each_kind_of_user():
     """Every recipe has a block, and every block of the page is run by `test_examples` or with its library."""
     sections = re.split(r"^## ", (DOCS / "recipes.md").read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
-    assert len(sections) == 4
-    for section in sections:
-        recipes = re.split(r"^### ", section, flags=re.MULTILINE)[1:]
-        assert len(recipes) == 10, section.partition("\n")[0]
-        assert all(len(BLOCK.findall(recipe)) == 1 for recipe in recipes)
+    recipes = [re.split(r"^### ", section, flags=re.MULTILINE)[1:] for section in sections]
+    assert [len(each) for each in recipes] == [11, 10, 10, 10]  # the pages that name a number say forty-one
+    assert all(len(BLOCK.findall(recipe)) == 1 for each in recipes for recipe in each)
 
 
 def heading_anchor(heading):
