@@ -70,6 +70,7 @@ def scatter(
 ) -> Any:
     """Write rows into a copy of a table.
 
+    The order is source, map, target, the opposite of `gatherscatter.scatter`, whose order is target, index, source.
     Row ``scatter_map[i]`` of the result is row ``i`` of the source, every other row is the target's::
 
         result = copy(target)
