@@ -22,7 +22,8 @@ std::vector<IndexView> split_coordinates(const IndexView& all, int most) {
   if (all.extent[last] > most) {
     throw ShapeError("indices of shape " + to_string(all.extent) + " hold coordinates of " +
                      std::to_string(all.extent[last]) + " axes, the array has " + std::to_string(most) +
-                     " after batch_dims" + (last == 0 ? kFlatIndex : ""));
+                     " after batch_dims" +
+                     (last == 0 ? kFlatIndex : "; the coordinates of a point lie along the last axis of indices"));
   }
   std::vector<IndexView> views(static_cast<std::size_t>(all.extent[last]), all);
   for (std::size_t a = 0; a < views.size(); ++a) {

@@ -30,7 +30,7 @@ MISTAKES = [
     (partial(gs.take_along_axis, X, COLUMN), "dim", "the keyword is axis="),
     (partial(gs.put_along_axis, X, COLUMN, 0.0, 0), "reduce", "gatherscatter.scatter has reduce="),
     (partial(gs.tile_gather, X, (ROWS, ROWS)), "fill_value", "the keyword is padding_value="),
-    (partial(gs.tile_gather, X, (ROWS, ROWS)), "bounds", "the keyword is check_bounds="),
+    (partial(gs.tile_gather, X, (ROWS, ROWS)), "bounds", "an error with check_bounds=False"),
     (partial(gs.repeat, X, 2), "dim", "the keyword is axis="),
     (partial(gs.plan, gs.gather, X, ROWS, 0), "mode", "the keyword is bounds="),
 ]

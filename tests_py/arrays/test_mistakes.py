@@ -41,6 +41,14 @@ MISTAKES = {
         ValueError,
         ["src 500 does not fit"],
     ),
+    "mask as rows": (lambda: gs.gather(X, X > 5, axis=0), TypeError, ["mask=", "compress, putmask and place"]),
+    "coordinates along the first axis": (
+        lambda: gs.gather_nd(X, np.zeros((5, 9), int)),
+        ValueError,
+        ["lie along the last axis of indices"],
+    ),
+    "an axis too few": (lambda: gs.tile_gather(X, (ROWS,)), TypeError, ["numpy.arange(n)", "indices[..., None]"]),
+    "masked array": (lambda: gs.scatter(X, 0, COLUMN, np.ma.array([[1.0]])), TypeError, ["getmaskarray"]),
     "one row without axis": (lambda: gs.gather(X, 2), TypeError, ["gather(input, number, axis=0)"]),
     "one row written without axis": (
         lambda: gs.scatter(X, 2, SRC[0]),

@@ -80,3 +80,19 @@ def test_the_error_for_another_type_names_the_cast():
     with pytest.raises(DataTypeError, match="is of category in the target") as caught:
         table.scatter(pd.Series(["y"]), [0], categories)
     assert "astype" not in str(caught.value)
+
+
+@pytest.mark.parametrize("cut", [0, 1])
+@pytest.mark.parametrize("layouts", [LAYOUTS_OF_TEXT, LAYOUTS_OF_BYTES])
+def test_views_under_nulls_are_not_followed(layouts, cut):
+    """Their bytes mean nothing; a cast of pyarrow reads a text of that length."""
+    views = np.array([[13, 0x72696874, 0, 0], [1, 97, 0, 0], [-5, 0, 0, 0], [-9, 1, 2, 3]], np.int32)
+    buffers = [pa.py_buffer(bytes([0b0011])), pa.py_buffer(views), pa.py_buffer(b"thirteen char")]
+    source = pa.Array.from_buffers(pa.type_for_alias(layouts[2]), 4, buffers).slice(cut)
+    source.validate(full=True)
+    want = [None if item is None else item.as_py() for item in source]
+    for layout in layouts:
+        target = pa.array(["t"] * 4, pa.type_for_alias(layout)).slice(cut)
+        for validate in ("basic", "full"):
+            result = table.scatter(source, range(4 - cut), target, validate=validate)
+            assert result.type == target.type and result.to_pylist() == want

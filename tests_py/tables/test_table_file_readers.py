@@ -1,4 +1,4 @@
-"""test_table_file_readers.py: files without any row group, and one reader of Parquet that several threads use."""
+"""test_table_file_readers.py: files without row groups, one reader in several threads, scans that end early."""
 
 from textwrap import dedent
 
@@ -45,3 +45,23 @@ def test_threads_share_a_parquet_file(tmp_path):
         assert len(right) == 30 and all(right)
         """
     run(dedent(code).replace("PATH", repr(str(tmp_path / "x.parquet"))))
+
+
+def test_a_scan_that_fails_reads_nothing_later(tmp_path):
+    """In a process of its own, because reads of pyarrow that go on after the error used memory that was freed."""
+    code = """
+        import pyarrow as pa, pyarrow.dataset as ds, gatherscatter as gs
+        words = pa.table({name: ["s%d" % k for k in range(4000)] for name in "si"})
+        with pa.ipc.new_file(PATH, words.schema) as file:
+            for batch in words.to_batches(max_chunksize=300): file.write_batch(batch)
+        source = ds.dataset(PATH, schema=pa.schema([("i", pa.int64()), ("s", pa.string())]), format="ipc")
+        gs.set_num_threads(4)
+        for _ in range(200):
+            try:
+                gs.table.gather(source, range(0, 4000, 200), columns=["i"])
+            except OSError as error:
+                assert "x.arrow cannot be read" in str(error)
+            else:
+                raise AssertionError("text is not int64")
+        """
+    run(dedent(code).replace("PATH", repr(str(tmp_path / "x.arrow"))))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+import numpy as np
+
 from gatherscatter import _core
 from gatherscatter._libraries.recognise import library_of
 
@@ -46,8 +48,21 @@ def in_layouts_of(op: str, target: _core.ArrowTable, source: _core.ArrowTable) -
 
 
 def _cast(pa: Any, column: Any, layout: str) -> Any:
-    chunks = [chunk for chunk in column.chunks if len(chunk)]  # pyarrow refuses some empty slices of views
+    chunks = [
+        _cleared(pa, chunk) for chunk in column.chunks if len(chunk)
+    ]  # pyarrow refuses some empty slices of views
     return pa.chunked_array(chunks, column.type).cast(getattr(pa, layout)())
+
+
+def _cleared(pa: Any, chunk: Any) -> Any:
+    """A chunk whose nulls have empty views: their bytes mean nothing, but a cast of pyarrow follows them."""
+    if chunk.null_count == 0 or not str(chunk.type).endswith("_view"):
+        return chunk
+    valid = chunk.is_valid()
+    _, views, *data = chunk.buffers()
+    words = np.frombuffer(views, np.int64, 2 * len(chunk), 16 * chunk.offset).reshape(-1, 2)
+    words = words * valid.to_numpy(zero_copy_only=False)[:, None]
+    return pa.Array.from_buffers(chunk.type, len(chunk), [valid.buffers()[1], pa.py_buffer(words), *data])
 
 
 def cast_step(target: Any, source: Any, roles: tuple[str, str]) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
-__all__ = ["Batch", "Group", "GroupOfFile", "Piece", "Readers", "Stream", "reading"]
+__all__ = ["Batch", "Group", "GroupOfFile", "Piece", "Readers", "Stream", "mapped", "reading"]
 
 pa: Any = importlib.import_module("pyarrow")
 ds: Any = importlib.import_module("pyarrow.dataset")
@@ -162,9 +162,9 @@ class Batch(Piece):
 class Stream(Piece):
     """A fragment without parts of known length, such as a CSV file. It is read from its start, batch by batch."""
 
-    def __init__(self, fragment: Any, rows: int, whole: Any, wanted: Any) -> None:
+    def __init__(self, fragment: Any, name: str | None, rows: int, whole: Any, wanted: Any) -> None:
         self.fragment, self.rows, self.whole, self.wanted = fragment, rows, whole, wanted
-        self.name = str(getattr(fragment, "path", None) or "a fragment in memory")
+        self.name = name or "a fragment in memory"
 
     def tables(self, columns: Sequence[int]) -> Iterable[Any]:
         for batch in _scanned(self.fragment, self.whole, self.wanted, columns).to_batches():
@@ -176,11 +176,24 @@ def _scanned(fragment: Any, whole: Any, wanted: Any, columns: Sequence[int]) -> 
     return fragment.scanner(schema=whole, columns=names, use_threads=False, batch_readahead=1, batch_size=1 << 20)
 
 
+def mapped(fragment: Any) -> Any:
+    """The fragment of an IPC file over a map of it, if it is local.
+
+    A scan reads ahead in threads of pyarrow, which go on after an error and then use memory that is freed (pyarrow 26);
+    a map is read at once.
+    """
+    if not _is_local(fragment):
+        return fragment
+    file = pa.memory_map(fragment.path)
+    return fragment.format.make_fragment(file, partition_expression=fragment.partition_expression)
+
+
+def _is_local(fragment: Any) -> bool:
+    return isinstance(fragment.filesystem, importlib.import_module("pyarrow.fs").LocalFileSystem) and fragment.path
+
+
 def _ipc_reader(fragment: Any, fields: list[int], parallel: bool) -> Any:
-    if isinstance(fragment.filesystem, importlib.import_module("pyarrow.fs").LocalFileSystem) and fragment.path:
-        source = pa.memory_map(fragment.path)
-    else:
-        source = fragment.open()
+    source = pa.memory_map(fragment.path) if _is_local(fragment) else fragment.open()
     return pa.ipc.open_file(source, options=pa.ipc.IpcReadOptions(included_fields=fields, use_threads=parallel))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from gatherscatter._table.column_names import places_of
-from gatherscatter._table.file_pieces import Batch, Group, GroupOfFile, Piece, Readers, Stream, reading
+from gatherscatter._table.file_pieces import Batch, Group, GroupOfFile, Piece, Readers, Stream, mapped, reading
 from gatherscatter._table.paths import format_of, is_of_pyarrow
 from gatherscatter._table.workers import each
 from gatherscatter.errors import InvalidArgument, shown
@@ -118,12 +118,13 @@ def _pieces(fragment: Any, whole: Any, wanted: Any, readers: Readers, threads: i
         is_plain = scan and fragment.format == usual and _has(fragment, wanted)
         for info in fragment.row_groups:
             yield Group(fragment, info, whole, wanted, is_plain, readers)
-    elif getattr(getattr(fragment, "format", None), "default_extname", "") in ("ipc", "arrow", "feather") and _has(
-        fragment, wanted
-    ):
-        yield from Batch.of_file(fragment, wanted, threads)
+    elif getattr(getattr(fragment, "format", None), "default_extname", "") in ("ipc", "arrow", "feather"):
+        if _has(fragment, wanted):
+            yield from Batch.of_file(fragment, wanted, threads)
+        else:
+            yield Stream(mapped(fragment), fragment.path, fragment.count_rows(), whole, wanted)
     else:
-        yield Stream(fragment, fragment.count_rows(), whole, wanted)
+        yield Stream(fragment, getattr(fragment, "path", None), fragment.count_rows(), whole, wanted)
 
 
 def _has(fragment: Any, wanted: Any) -> bool:

@@ -176,7 +176,7 @@ void make_native(Operand& operand) {
 // The end of the error for an index that does not consist of integers.
 const char* next_step(const Operand& operand) {
   switch (operand.type.data.code) {
-    case dlpack::kBool: return "; a boolean array goes into mask=";
+    case dlpack::kBool: return "; a mask goes into mask=, and compress, putmask and place take one for the array";
     case dlpack::kFloat:
       return operand.library == Library::torch ? "; index.long() casts it" : "; index.astype('int64') casts it";
     default: break;

@@ -46,7 +46,10 @@ void raise_table_error(const std::string& op) {
   } catch (const table::NullRow& null) {
     const std::string position = null.row < 0 ? std::to_string(null.position) : std::string(py::str(position_of(null)));
     const std::string others = null.count > 1 ? " (" + std::to_string(null.count) + " nulls in all)" : "";
-    raise_text("NullIndexError", op, "the map has a null at position " + position + others + ", expected a row number");
+    const bool writes = op.find("scatter") != std::string::npos;
+    raise_text("NullIndexError", op,
+               "the map has a null at position " + position + others + ", expected a row number; " +
+                   (writes ? "bounds=\"drop\" leaves its row out" : "bounds=\"nullify\" gives a row of nulls"));
   } catch (const std::overflow_error& error) {
     PyErr_SetString(PyExc_OverflowError, (op + ": " + error.what()).c_str());
     throw py::error_already_set();
