@@ -50,7 +50,10 @@ def adopt(op: str, role: str, obj: Any) -> tuple[Any, Callable[[Any], Any]]:
     if not isinstance(obj, jax.Array):
         raise no_array(op, role, obj)
     if role == "out":
-        raise TypeError(f"{op}: cannot write to a JAX array, which is immutable")
+        raise TypeError(
+            f"{op}: cannot write to a JAX array, which is immutable; gatherscatter.scatter without out= "
+            "returns a new array"
+        )
     devices = obj.devices()
     if len(devices) != 1 or any(device.platform != "cpu" for device in devices):
         raise TypeError(
@@ -72,7 +75,10 @@ def borrowable(op: str, role: str, obj: Any) -> DeviceAdapter | None:
     if len(devices) != 1:
         raise TypeError(f"{op}: {role} is a JAX array on {obj.sharding}; only arrays on one device are supported")
     if role == "out":
-        raise TypeError(f"{op}: cannot write to a JAX array, which is immutable")
+        raise TypeError(
+            f"{op}: cannot write to a JAX array, which is immutable; gatherscatter.scatter without out= "
+            "returns a new array"
+        )
     back = _back_like(jax, obj)
 
     def wrap(result: Any) -> Any:

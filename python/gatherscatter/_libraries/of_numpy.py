@@ -19,7 +19,8 @@ def adopt(op: str, role: str, obj: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]
     if isinstance(obj, (np.ma.MaskedArray, np.matrix)):
         raise TypeError(
             f"{op}: {role} is a {type_name(obj)}; use NumPy's calls, such as gatherscatter.take, take_along_axis, put "
-            "or put_along_axis, which treat it as NumPy does, or pass its .data"
+            "or put_along_axis, which treat it as NumPy does, or pass its .data, with "
+            "mask=~numpy.ma.getmaskarray(..) for what it hides"
         )
     if isinstance(obj, np.memmap) or role != "input":
         return obj.view(np.ndarray)

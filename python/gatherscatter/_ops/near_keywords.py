@@ -48,7 +48,9 @@ def _step(word: str, names: list[str]) -> str:
     if word == "fill_value" and right is None and "bounds" in names:
         return "; a scatter has no fill value: bounds='drop' writes nothing for an index that is out of bounds"
     if right is None and word not in _ELSEWHERE:
-        right = next(iter(get_close_matches(word, names, 1)), None)
+        right = next(iter(get_close_matches(word, names, 1, 0.75)), None)
+    if right == "check_bounds" and word in _LIMITS:
+        return "; what lies outside is padding or not written, and an error with check_bounds=False"
     if right is not None:
         return f"; the keyword is {right}=" + (", and out=input writes in place" if word == "inplace" else "")
     if word in _ELSEWHERE:

@@ -220,7 +220,10 @@ def index_tuple(op: str, array: Any, indices: Any) -> tuple[tuple[Any, ...], Sha
             )
         indices = (indices,)
     if len(indices) != rank:
-        raise TileTypeError(f"{op}: {len(indices)} indices for an array of rank {rank}")
+        raise TileTypeError(
+            f"{op}: {len(indices)} indices for an array of rank {rank}; each axis has one, and they broadcast: "
+            "numpy.arange(n) takes a whole last axis beside indices[..., None]"
+        )
     points = tuple(_index_array(op, index) for index in indices)
     shape: Shape = ()
     for point in points:
