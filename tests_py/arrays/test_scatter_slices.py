@@ -35,7 +35,7 @@ def same(result, answer):
         ((X, ROWS, SRC, -2, 0), {}),
         ((X, ROWS, SRC), {"axis": 0, "batch_dims": 0}),
         ((X, ROWS), {"src": SRC}),
-        ((X, ROWS), {"src": SRC, "axis": np.array([0])}),
+        ((X, ROWS), {"src": SRC, "axis": np.array(0)}),
         ((X,), {"indices": ROWS, "src": SRC}),
         ((X,), {"src": SRC, "indices": ROWS, "axis": 0}),
         ((), {"input": X, "indices": ROWS, "src": SRC, "axis": -2, "batch_dims": 0}),

@@ -81,7 +81,7 @@ def selections(device):
     of = _core.Selection
     two = np.array([0, 1])
     yield of.gather("op", two, None, (2,), "raise", "from_end", device), 1
-    yield of.scatter("op", two, None, (2,), (2,), False, device), 2
+    yield of.scatter("op", two, None, (2,), (2,), False, "raise", "from_end", device), 2
     yield of.mask_scatter("op", two == 0, None, (2,), (2,), False, device), 2
     yield of.filter("op", two == 0, None, (2,), device), 1
     yield of.choose("op", two == 0, None, (2,), (2,), device), 2
