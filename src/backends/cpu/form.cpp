@@ -37,18 +37,19 @@ bool runs_vectors(const Plan& plan, const Tuning& tuning, const Job& job) {
   return index.extent <= most / units;
 }
 
-// Whether the job gathers from a lookup table of bytes by 8-bit indices.
+// Whether the job gathers from a lookup table of at most 256 bytes or words by 8-bit indices.
 bool runs_byte_table(const Plan& plan, const Tuning& tuning, const Job& job) {
-  if (!tuning.byte_tables || job.general || job.scatter || job.unit != 1) return false;
+  if (!tuning.byte_tables || job.general || job.scatter) return false;
+  if (job.unit != 1 && job.unit != 4) return false;
   if (job.indices != 1 || job.folds != 0 || job.masked || job.rule.bounds == Bounds::wrap) return false;
   if (job.nowhere != Nowhere::never && job.nowhere != Nowhere::read_one) return false;
   const IndexArray& index = plan.index[0];
-  if (index.extent < 1 || index.extent > 256 || index.step != 1) return false;
+  if (index.extent < 1 || index.extent > 256 || index.step != job.unit) return false;
   if (index.type != IndexType::u8 && index.type != IndexType::i8) return false;
   const bool counts = job.rule.negative == Negative::from_end;
   if (index.type == IndexType::i8 && (job.rule.bounds == Bounds::clip || (!counts && index.extent > 128))) return false;
   const int64_t* const inner = job.stride + (job.rank - 1) * job.operands;
-  if (job.count > 1 && (inner[kDense] != 1 || inner[kIndex] != 1 || inner[kIndexed] != 0)) return false;
+  if (job.count > 1 && (inner[kDense] != job.unit || inner[kIndex] != 1 || inner[kIndexed] != 0)) return false;
   return job.extent[job.rank - 1] >= tuning.byte_run;
 }
 

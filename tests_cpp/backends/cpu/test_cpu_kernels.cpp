@@ -260,7 +260,7 @@ TEST_CASE("more than 2^31 points") {
   REQUIRE(cpu::backend().move(plan, buffers, Direction::gather, options) == Outcome::bad_index);
 }
 
-TEST_CASE("tables of bytes by bytes, for every extent and every value") {
+TEST_CASE("tables of bytes and words by bytes, for every extent and every value") {
   const bool has = host::has_byte_permutations();
   for (const std::string& level : levels()) {
     Random random(4);
@@ -270,7 +270,7 @@ TEST_CASE("tables of bytes by bytes, for every extent and every value") {
           const auto negative = random.chance(50) ? Negative::from_end : Negative::out_of_bounds;
           const int64_t count = random.from(1, 300);
           CaseSpec spec;
-          spec.item = 1;
+          spec.item = random.chance(50) ? 1 : 4;
           spec.type = type;
           spec.rule = {bounds, negative};
           spec.plain = spec.anchored = true;
@@ -278,8 +278,8 @@ TEST_CASE("tables of bytes by bytes, for every extent and every value") {
           spec.extent = Dims{count};
           Case test = make_case(spec, random);
           test.plan.index[0].extent = extent;
-          test.plan.index[0].step = 1;
-          test.indexed = make_array({0, extent}, random);
+          test.plan.index[0].step = spec.item;
+          test.indexed = make_array({0, extent * spec.item}, random);
           const bool any = bounds == Bounds::fill || bounds == Bounds::clip || random.chance(20);
           for (int64_t k = 0; k < count; ++k) {
             const int64_t value =
@@ -294,8 +294,8 @@ TEST_CASE("tables of bytes by bytes, for every extent and every value") {
             setup.tuning.byte_run = 1;
             setup.tuning.stream_bytes = setup.tuning.stream_late_bytes = stream;
             if (!agrees(test, Direction::gather, level, setup)) {
-              FAIL("level " << level << ", extent " << extent << ", " << index_name(type) << ", bounds "
-                            << static_cast<int>(bounds) << ", count " << count);
+              FAIL("level " << level << ", items of " << spec.item << ", extent " << extent << ", " << index_name(type)
+                            << ", bounds " << static_cast<int>(bounds) << ", count " << count);
             }
           }
         }

@@ -66,7 +66,7 @@ TEST_CASE("gathers of 4 and 8 bytes by 32-bit positions have the form vectors, w
   REQUIRE(form_of(gather_plan(50, 100, cpu::kShortVectorRun / 2), tuning) == Form::blocks);
 }
 
-TEST_CASE("a source array of at most 256 bytes that bytes index is a lookup table in registers") {
+TEST_CASE("a source array of at most 256 bytes or words that bytes index is a lookup table in registers") {
   const cpu::Tuning tuning = with_vectors();
   REQUIRE(form_of(take_plan(1000, 1, IndexType::u8, 256), tuning) == Form::byte_table);
   REQUIRE(form_of(take_plan(1000, 1, IndexType::i8, 256), tuning) == Form::byte_table);
@@ -79,6 +79,10 @@ TEST_CASE("a source array of at most 256 bytes that bytes index is a lookup tabl
   REQUIRE(form_of(signed_values, tuning) == Form::elements);
   signed_values.index[0].extent = 128;
   REQUIRE(form_of(signed_values, tuning) == Form::byte_table);
+  REQUIRE(form_of(take_plan(1000, 4, IndexType::u8, 256), tuning) == Form::byte_table);
+  REQUIRE(form_of(take_plan(1000, 4, IndexType::u8, 257), tuning) == Form::vectors);
+  REQUIRE(form_of(take_plan(1000, 2, IndexType::u8, 256), tuning) == Form::elements);
+  REQUIRE(form_of(take_plan(1000, 8, IndexType::u8, 256), tuning) == Form::vectors);
 }
 
 TEST_CASE("a scatter has the form elements only where positions alone give its targets") {

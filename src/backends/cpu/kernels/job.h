@@ -27,7 +27,7 @@ enum class Form : uint8_t {
   blocks,        // the general path: places a block of points, then moves it
   elements,      // small units with one contiguous index array, by 64-bit addresses
   vectors,       // gathers of 4 or 8 bytes by 32-bit positions in registers; a mask is allowed
-  byte_table,    // a lookup table of bytes, indexed by bytes, that fits into registers
+  byte_table,    // a lookup table of bytes or words, indexed by bytes, that fits into registers
   short_gather,  // a few small units along one axis, by a kernel that needs no job
   column_tiles,  // a gather along another axis than the last; the plans of its tiles have forms of their own
   packed_tiles,  // a walk that packs operands tile by tile; the plans of its tiles have forms of their own
