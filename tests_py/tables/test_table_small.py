@@ -121,6 +121,49 @@ def test_a_schema_is_not_one_of_a_batch_that_contradicts_it():
         _core.ArrowTable.of_batch(batch, pa.schema([("number", pa.int64()), ("text", pa.int64())]), False, "op")
 
 
+COLUMNS = {
+    "numbers": ([[1, None], [], [3], [4, 5]], pa.int16()),
+    "text": ([["a", "bc"], [None], [], ["d", "e"]], pa.string()),
+    "lists": ([[[1], None], [[2, 3]], [[], [4]]], pa.list_(pa.int64())),
+    "structs": ([[{"a": 1}, None], [{"a": None}], [{"a": 4}, {"a": 5}]], pa.struct([("a", pa.int8())])),
+    "one chunk": ([[1, 2, 3, 4, 5]], pa.int8()),
+}
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+@pytest.mark.parametrize("nullable", [True, False])
+def test_a_table_of_one_column_is_read_column_by_column(kind, nullable):
+    """Its chunks come by one stream in place of as many record batches; name, nullability and metadata are kept."""
+    chunks, dtype = COLUMNS[kind]
+    if not nullable:
+        chunks = [[row for row in chunk if row is not None] for chunk in chunks]
+    schema = pa.schema([pa.field("c", dtype, nullable, {"a": "b"})], {"k": "v"})
+    source = pa.table([pa.chunked_array(chunks, dtype)], schema=schema)
+    rows = list(range(source.num_rows))[::-1] * 2
+    values = source["c"].to_pylist()
+    result = table.gather(source, rows)
+    assert result["c"].to_pylist() == [values[row] for row in rows]
+    assert result.schema.equals(schema, check_metadata=True)
+    mask = [row % 2 == 0 for row in range(source.num_rows)]
+    assert table.filter(source.slice(1), mask[1:])["c"].to_pylist() == values[2::2]
+    written = table.scatter(source.slice(0, 1), [2], source)
+    assert written["c"].to_pylist() == [*values[:2], values[0], *values[3:]]
+
+
+def test_dictionaries_of_the_chunks_of_one_column():
+    chunks = [pa.array(words).dictionary_encode() for words in (["a", "b"], ["b", None, "c"], ["c", "a"])]
+    source = pa.table({"c": pa.chunked_array(chunks)})
+    assert table.gather(source, [6, 4, 3, 2, 0])["c"].to_pylist() == ["a", "c", None, "b", "a"]
+
+
+def test_a_column_is_not_read_by_a_schema_that_contradicts_it():
+    column = pa.chunked_array([[1], [2]])
+    two = pa.schema([("a", pa.int64()), ("b", pa.int64())])
+    for schema in (pa.schema([("a", pa.string())]), two, pa.schema([])):
+        with pytest.raises(BufferError, match="op: the schema is not that of a table of this column"):
+            _core.ArrowTable.of_column(column, schema, False, "op")
+
+
 def test_without_private_methods_of_pyarrow_batches_pass_by_the_protocol(monkeypatch):
     of_pyarrow = importlib.import_module("gatherscatter._table.of_pyarrow")
     for source in (source for source in tables_of({"k": "v"}) if isinstance(source, pa.Table)):

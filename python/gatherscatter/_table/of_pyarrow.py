@@ -33,13 +33,14 @@ class BatchesFrame(ArrowFrame):
     form = True
 
     def __init__(self, op: str, source: Any, full: bool) -> None:
+        self.source, self.schema = source, source.schema
         batch = self.only_batch(source) if BY_ADDRESS else None
-        if batch is None:
-            super().__init__(op, source, full)
-            self.schema = source.schema
-        else:
-            self.source, self.schema = source, source.schema
+        if batch is not None:
             self.table = _core.ArrowTable.of_batch(batch, self.schema, full, op)
+        elif BY_ADDRESS and source.num_columns == 1:
+            self.table = _core.ArrowTable.of_column(source.column(0), self.schema, full, op)
+        else:
+            super().__init__(op, source, full)
 
     @staticmethod
     def names_of(source: Any) -> list[Any]:

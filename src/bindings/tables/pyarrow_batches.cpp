@@ -67,6 +67,15 @@ class KnownSchemas {
   std::size_t last_ = 0;
 };
 
+std::shared_ptr<const arrow::Type> type_of(const py::object& schema) {
+  static auto& schemas = *new KnownSchemas;  // never freed: it has references to Python objects
+  return schemas.type_of(schema);
+}
+
+arrow::Check check_of(bool full) {
+  return full ? arrow::Check::full : arrow::Check::structure;
+}
+
 }  // namespace
 
 void export_to_device_struct(const py::handle& array, Owned<ArrowDeviceArray>& out) {
@@ -75,15 +84,35 @@ void export_to_device_struct(const py::handle& array, Owned<ArrowDeviceArray>& o
 }
 
 ArrowTable table_of_batch(const py::object& batch, const py::object& schema, bool full, const std::string& op) {
-  static auto& schemas = *new KnownSchemas;  // never freed: it has references to Python objects
   try {
     arrow::Chunked data;
-    data.type = schemas.type_of(schema);
+    data.type = type_of(schema);
     Owned<ArrowDeviceArray> exported;
     export_to_device_struct(batch, exported);
     if (exported.filled.device_type != arrow::kDeviceCpu) throw ExchangeError("memory of pyarrow on a GPU");
-    data.chunks.push_back(
-        arrow::import_array(&exported.filled.array, *data.type, full ? arrow::Check::full : arrow::Check::structure));
+    data.chunks.push_back(arrow::import_array(&exported.filled.array, *data.type, check_of(full)));
+    return ArrowTable(table::to_frame(std::move(data), true));
+  } catch (const ExchangeError&) {
+    raise_table_error(op);
+  }
+}
+
+ArrowTable table_of_column(const py::object& column, const py::object& schema, bool full, const std::string& op) {
+  static PyObject* const name = PyUnicode_InternFromString("__arrow_c_stream__");
+  const auto stream = py::reinterpret_steal<py::object>(PyObject_CallMethodNoArgs(column.ptr(), name));
+  if (!stream) throw py::error_already_set();
+  try {
+    arrow::Chunked data;
+    data.type = type_of(schema);
+    arrow::Chunked chunks = read_stream(stream, check_of(full));
+    if (data.type->children.size() != 1 || !arrow::same_type(*chunks.type, data.type->children[0])) {
+      throw ExchangeError("the schema is not that of a table of this column");
+    }
+    for (arrow::Array& values : chunks.chunks) {
+      arrow::Array& rows = data.chunks.emplace_back();
+      rows.length = values.length;
+      rows.children.push_back(std::move(values));
+    }
     return ArrowTable(table::to_frame(std::move(data), true));
   } catch (const ExchangeError&) {
     raise_table_error(op);
@@ -107,6 +136,7 @@ py::object to_batches(const ArrowTable& self, const ArrowTable& source, const py
 void bind_pyarrow_batches(py::module_& module) {
   py::class_<ArrowTable> table(module.attr("ArrowTable"));
   table.def_static("of_batch", &table_of_batch, py::arg("batch"), py::arg("schema"), py::arg("full"), py::arg("op"));
+  table.def_static("of_column", &table_of_column, py::arg("column"), py::arg("schema"), py::arg("full"), py::arg("op"));
   table.def("to_batches", &to_batches, py::arg("source"), py::arg("import_batch"), py::arg("schema"));
 }
 
