@@ -7,6 +7,19 @@
 #include "core/checked.h"
 
 namespace gs {
+namespace {
+
+// The end of an error for an operand that has the first axes of `shape` instead of the last ones.
+std::string step_to_last_axes(const Dims& given, const Dims& shape) {
+  if (given.size() == 0 || given.size() >= shape.size() || !std::equal(given.begin(), given.end(), shape.begin())) {
+    return "";
+  }
+  Dims wanted = given;
+  while (wanted.size() < shape.size()) wanted.push_back(1);
+  return "; shapes are aligned at the last axis: give it the shape " + to_string(wanted);
+}
+
+}  // namespace
 
 std::string to_string(const Dims& shape) {
   std::string text = "(";
@@ -50,7 +63,7 @@ Dims broadcast_strides(const ArrayView& view, const Dims& shape, const char* wha
   }
   if (!fits) {
     throw ShapeError(std::string(what) + " of shape " + to_string(view.extent) + " does not broadcast to the shape " +
-                     to_string(shape));
+                     to_string(shape) + step_to_last_axes(view.extent, shape));
   }
   return stride;
 }

@@ -1,5 +1,7 @@
 """test_mistakes.py: the frequent mistakes in calls on arrays: each error says in one sentence what to write instead."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -54,6 +56,23 @@ MISTAKES = {
         lambda: gs.scatter(X, 2, SRC[0]),
         TypeError,
         ["scatter(input, indices, src, axis=0)"],
+    ),
+    "path": (lambda: gs.gather("x.npy", ROWS, axis=0), TypeError, ["gatherscatter.open(path)"]),
+    "path as an object": (lambda: gs.scatter(Path("x.npy"), ROWS, SRC), TypeError, ["gatherscatter.open(path)"]),
+    "mask of rows": (
+        lambda: gs.gather(X, 1, np.zeros((3, 1), int), mask=np.ones(3, bool)),
+        ValueError,
+        ["does not broadcast to the shape (3, 1); shapes are aligned at the last axis: give it the shape (3, 1)"],
+    ),
+    "mask that fits nothing": (
+        lambda: gs.gather(X, 1, np.zeros((3, 1), int), mask=np.ones(2, bool)),
+        ValueError,
+        ["does not broadcast to the shape (3, 1)"],
+    ),
+    "NaN among integers": (
+        lambda: gs.gather(X.astype(int), [9], axis=0, bounds="fill", fill_value=np.nan),
+        ValueError,
+        ["fill_value nan does not fit dtype int64; cast the input to a floating-point dtype"],
     ),
     # a fill value that no point can have
     "fill value alone": (lambda: gs.gather(X, ROWS, axis=0, fill_value=0), TypeError, ["mask=", 'bounds="fill"']),
@@ -221,3 +240,17 @@ def test_an_index_of_one_column_fills_one_column():
     assert written[:, 0].tolist() == [4, 0, 0] and not written[:, 1:].any()
     for operator in (gs.scatter, gs.gather):
         assert "shape (n, 1)" in operator.__doc__
+
+
+def test_a_mapped_file_that_is_read_only(tmp_path):
+    np.save(tmp_path / "x.npy", X)
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    for call in (
+        lambda: gs.gather(X, [0, 1, 2], axis=0, out=mapped),
+        lambda: gs.scatter(mapped, ROWS, SRC, out=mapped),
+        lambda: gs.put_along_axis(mapped, np.zeros((3, 1), int), 0.0, 1),
+        lambda: gs.put(mapped, ROWS, 0.0),
+    ):
+        with pytest.raises(ValueError, match=r"is read-only; mode='r\+' opens its file for writing"):
+            call()
+    assert np.array_equal(mapped, X)

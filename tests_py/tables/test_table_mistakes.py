@@ -53,6 +53,8 @@ MISTAKES = {
         TypeError,
         "pandas.Series(source, dtype='int64')",
     ),
+    "path as the target": (lambda: table.scatter(TABLE, [0, 1, 2], "x.parquet"), TypeError, "read_table(path)"),
+    "path to filter": (lambda: table.filter("x.parquet", MASK), TypeError, "only table.gather takes rows out of"),
     "pattern": (lambda: table.gather("no/*.parquet", [0]), FileNotFoundError, "glob.glob(pattern)"),
 }
 

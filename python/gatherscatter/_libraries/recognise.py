@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -82,6 +83,8 @@ def needs_step(obj: Any) -> bool:
 
 def no_array(op: str, role: str, obj: Any, otherwise: str = "") -> TypeError:
     """The error for an argument that is not an array. `otherwise` is the next step where `hint` has none."""
+    if isinstance(obj, str | PathLike):
+        otherwise = "gatherscatter.open(path) maps the array of a .npy file"
     step = hint(obj) or (f"; {otherwise}" if otherwise else "")
     return TypeError(f"{op}: {role} is of type {type_name(obj)}, expected an array{step}")
 

@@ -233,7 +233,8 @@ def _target(op: str, a: Any) -> Any:
     base = with_shape(op, "input", a)
     if is_ndarray(base) and not base.flags.writeable:
         what = "assignment destination" if op == "put_along_axis" else f"{op}: output array"
-        raise ValueError(f"{what} is read-only")
+        step = "; mode='r+' opens its file for writing" if isinstance(a, np.memmap) else ""
+        raise ValueError(f"{what} is read-only{step}")
     return base
 
 

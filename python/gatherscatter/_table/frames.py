@@ -14,7 +14,7 @@ from gatherscatter._table import arrow_scalars
 from gatherscatter._table.casts import cast_step, in_layouts_of
 from gatherscatter._table.column_names import places_of, refuse_columns
 from gatherscatter._table.messages import counted
-from gatherscatter._table.near_tables import step_to_a_table
+from gatherscatter._table.near_tables import step_to_a_table, step_to_read
 from gatherscatter.errors import DataTypeError, InvalidArgument, shown, type_name
 
 __all__ = [
@@ -441,5 +441,6 @@ def _no_table(op: str, role: str, source: Any) -> TypeError:
     if op == "table.copy_if_else" and (type(source) in SCALARS or isinstance(source, list)):
         table, mask = ("lhs", "~mask") if role == "rhs" else ("rhs", "mask")
         hint = f"; table.boolean_mask_scatter(scalars, {table}, {mask}) writes scalars"
-    hint = step_to_a_table(source) or hint
+    else:
+        hint = step_to_a_table(source) or step_to_read(source) or hint
     return TypeError(f"{op}: {role} is of type {type_name(source)}, expected {ACCEPTED}{hint}")

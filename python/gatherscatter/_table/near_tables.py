@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from typing import Any
 
 from gatherscatter.errors import name_of
 
-__all__ = ["step_to_a_table"]
+__all__ = ["step_to_a_table", "step_to_read"]
 
 # Package, name of a class, and the call that gives a table, a column or a map.
 _STEPS = (
@@ -33,3 +34,10 @@ def step_to_a_table(obj: Any) -> str:
             if package == library and base.__name__ == name:
                 return f"; {step}"
     return ""
+
+
+def step_to_read(obj: Any) -> str:
+    """The end of an error message for the path of a file where only tables in memory are taken; else ""."""
+    if not isinstance(obj, str | PathLike):
+        return ""
+    return "; pyarrow.parquet.read_table(path) reads a file, and only table.gather takes rows out of files"

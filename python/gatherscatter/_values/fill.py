@@ -76,7 +76,7 @@ def as_fill(op: str, like: Any, fill_value: Any, what: str = "fill_value") -> An
     >>> as_fill("gather", np.zeros(3, np.int8), 7.5)
     Traceback (most recent call last):
         ...
-    ValueError: gather: fill_value 7.5 does not fit dtype int8
+    ValueError: gather: fill_value 7.5 does not fit dtype int8; cast the input to a floating-point dtype that holds it
     """
     if fill_value is None:
         return None
@@ -109,7 +109,10 @@ def as_fill(op: str, like: Any, fill_value: Any, what: str = "fill_value") -> An
             return as_fill(op, like, scalar_of(op, what, fill_value), what)
         dtype = str(like.dtype) if isinstance(like.dtype, np.dtype) else like.dtype
         text = f"({shown(fill_value)})" if is_large(fill_value) else shown(fill_value)
-        raise ValueError(f"{op}: {what} {text} does not fit dtype {dtype}") from None
+        cast = ""
+        if isinstance(fill_value, float) and getattr(like.dtype, "kind", "") in ("i", "u", "b"):
+            cast = "; cast the input to a floating-point dtype that holds it"
+        raise ValueError(f"{op}: {what} {text} does not fit dtype {dtype}{cast}") from None
 
 
 def check_fill_is_used(op: str, fill_value: Any, bounds: Any, mask: Any) -> None:

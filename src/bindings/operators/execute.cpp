@@ -33,13 +33,20 @@ void finish(const OperatorRequest& request, const Operands& operands, CallResult
   }
 }
 
+// The end of an error for a target that is read-only.
+std::string step_to_write(const Operand& out) {
+  const char* type = Py_TYPE((out.original ? out.original : out.object).ptr())->tp_name;
+  return std::string(type) == "numpy.memmap" || std::string(type) == "memmap" ? "; mode='r+' opens its file for writing"
+                                                                              : "";
+}
+
 // Throws if `out` is read-only, has another dtype than the input, or overlaps itself.
 void check_out(const Operands& operands) {
   const Operand& out = operands.out;
   const bool in_place =
       out.object.is(operands.input.object) || (out.original && out.original.is(operands.input.original));
   const std::string what = in_place ? "the array to write to" : "out";
-  if (!out.writable) throw ShapeError(what + " is read-only");
+  if (!out.writable) throw ShapeError(what + " is read-only" + step_to_write(out));
   if (!out.type.matches(operands.input.type)) {
     throw DTypeError(what + " has dtype " + out.type.name() + ", the result has dtype " + operands.input.type.name());
   }
