@@ -160,8 +160,17 @@ def test_a_column_is_not_read_by_a_schema_that_contradicts_it():
     column = pa.chunked_array([[1], [2]])
     two = pa.schema([("a", pa.int64()), ("b", pa.int64())])
     for schema in (pa.schema([("a", pa.string())]), two, pa.schema([])):
-        with pytest.raises(BufferError, match="op: the schema is not that of a table of this column"):
-            _core.ArrowTable.of_column(column, schema, False, "op")
+        assert _core.ArrowTable.of_column(column, schema, False, "op") is None
+
+
+def test_one_column_whose_metadata_name_an_extension_type():
+    """Files have such a field where the extension type is not registered: the schema has the type, the column not."""
+    field = pa.field("c", pa.int64(), metadata={"ARROW:extension:name": "a.b", "ARROW:extension:metadata": "x"})
+    for chunks in ([[1, 2, 3]], [[1, 2], [3]], [[], [1], [2, 3]]):
+        source = pa.table([pa.chunked_array(chunks, pa.int64())], schema=pa.schema([field]))
+        result = table.gather(source, [2, 0])
+        assert result["c"].to_pylist() == [3, 1]
+        assert result.schema.equals(source.schema, check_metadata=True)
 
 
 def test_without_private_methods_of_pyarrow_batches_pass_by_the_protocol(monkeypatch):

@@ -34,13 +34,19 @@ class BatchesFrame(ArrowFrame):
 
     def __init__(self, op: str, source: Any, full: bool) -> None:
         self.source, self.schema = source, source.schema
-        batch = self.only_batch(source) if BY_ADDRESS else None
-        if batch is not None:
-            self.table = _core.ArrowTable.of_batch(batch, self.schema, full, op)
-        elif BY_ADDRESS and source.num_columns == 1:
-            self.table = _core.ArrowTable.of_column(source.column(0), self.schema, full, op)
-        else:
+        table = self._by_address(op, full) if BY_ADDRESS else None
+        if table is None:
             super().__init__(op, source, full)
+        else:
+            self.table = table
+
+    def _by_address(self, op: str, full: bool) -> _core.ArrowTable | None:
+        batch = self.only_batch(self.source)
+        if batch is not None:
+            return _core.ArrowTable.of_batch(batch, self.schema, full, op)
+        if self.source.num_columns == 1:
+            return _core.ArrowTable.of_column(self.source.column(0), self.schema, full, op)
+        return None
 
     @staticmethod
     def names_of(source: Any) -> list[Any]:

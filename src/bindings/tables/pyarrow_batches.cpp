@@ -97,7 +97,7 @@ ArrowTable table_of_batch(const py::object& batch, const py::object& schema, boo
   }
 }
 
-ArrowTable table_of_column(const py::object& column, const py::object& schema, bool full, const std::string& op) {
+py::object table_of_column(const py::object& column, const py::object& schema, bool full, const std::string& op) {
   static PyObject* const name = PyUnicode_InternFromString("__arrow_c_stream__");
   const auto stream = py::reinterpret_steal<py::object>(PyObject_CallMethodNoArgs(column.ptr(), name));
   if (!stream) throw py::error_already_set();
@@ -106,14 +106,14 @@ ArrowTable table_of_column(const py::object& column, const py::object& schema, b
     data.type = type_of(schema);
     arrow::Chunked chunks = read_stream(stream, check_of(full));
     if (data.type->children.size() != 1 || !arrow::same_type(*chunks.type, data.type->children[0])) {
-      throw ExchangeError("the schema is not that of a table of this column");
+      return py::none();
     }
     for (arrow::Array& values : chunks.chunks) {
       arrow::Array& rows = data.chunks.emplace_back();
       rows.length = values.length;
       rows.children.push_back(std::move(values));
     }
-    return ArrowTable(table::to_frame(std::move(data), true));
+    return py::cast(ArrowTable(table::to_frame(std::move(data), true)));
   } catch (const ExchangeError&) {
     raise_table_error(op);
   }

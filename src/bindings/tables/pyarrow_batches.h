@@ -17,8 +17,8 @@ void export_to_device_struct(const py::handle& array, Owned<ArrowDeviceArray>& o
 ArrowTable table_of_batch(const py::object& batch, const py::object& schema, bool full, const std::string& op);
 
 // The table of one column of pyarrow, a ChunkedArray: its chunks are read by one stream, in a quarter of the time of as
-// many record batches.
-ArrowTable table_of_column(const py::object& column, const py::object& schema, bool full, const std::string& op);
+// many record batches. None if the schema has another type, as where its field's metadata name an extension type.
+py::object table_of_column(const py::object& column, const py::object& schema, bool full, const std::string& op);
 
 // A list of record batches that `import_batch` makes with the schema of `source`; None if `self` has other types.
 py::object to_batches(const ArrowTable& self, const ArrowTable& source, const py::object& import_batch,
