@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-RESULT = ROOT / "benchmarks" / "results" / "intel-xeon-emerald-rapids-2-threads-files.json"
+RESULT = ROOT / "benchmarks" / "results" / "amd-epyc-zen4-2-threads-files.json"
 needs_suite = pytest.mark.skipif(
     not (ROOT / "benchmarks" / "__main__.py").exists(), reason="tests run outside the repository: no benchmarks/ here"
 )

@@ -15,7 +15,7 @@ import pytest
 import gatherscatter as gs
 
 ROOT = Path(__file__).resolve().parents[2]
-RESULT = ROOT / "benchmarks" / "results" / "amd-epyc-zen5-2-threads-scale.json"
+RESULT = ROOT / "benchmarks" / "results" / "amd-epyc-zen4-2-threads-scale.json"
 pytestmark = pytest.mark.skipif(
     not (ROOT / "benchmarks" / "__main__.py").exists(), reason="tests run outside the repository: no benchmarks/ here"
 )
