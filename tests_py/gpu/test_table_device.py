@@ -156,6 +156,20 @@ def test_scatter_of_scalars():
     assert found.to_pylist() == ["7" * 30, "y", "7" * 30]
 
 
+def test_named_columns_alone():
+    target, source = plain(batch()), plain(batch(80, seed=1)).select(["text", "i8"])
+    rows = np.random.default_rng(4).integers(-ROWS, ROWS, 70)
+    wanted = table.scatter(source, rows, target, partial=True)
+    same(runs(lambda: table.scatter(OnGpu(source), rows, OnGpu(target), partial=True)), wanted)
+    wanted = table.scatter({"f64": 2.5}, rows, target, partial=True)
+    same(runs(lambda: table.scatter({"f64": 2.5}, rows, OnGpu(target), partial=True)), wanted)
+    mask = np.arange(ROWS) % 5 == 0
+    wanted = table.boolean_mask_scatter(source, target, mask, partial=True)
+    same(runs(lambda: table.boolean_mask_scatter(OnGpu(source), OnGpu(target), mask, partial=True)), wanted)
+    with pytest.raises(errors.InvalidArgument, match="partial=True"):
+        table.scatter(OnGpu(source), rows, OnGpu(target))
+
+
 def test_masks():
     target, source = plain(batch()), plain(batch(ROWS, seed=1))
     random = np.random.default_rng(3)

@@ -28,6 +28,7 @@ CALLS = {
     "gather": (lambda x, i, m: gs.gather(x, 1, i), X, ALONG),
     "gather, masked": (lambda x, i, m: gs.gather(x, 1, i, mask=m, fill_value=-3), X, ALONG),
     "gather, slices": (lambda x, i, m: gs.gather(x, i, axis=0), X, ROWS),
+    "gather, a row by number": (lambda x, i, m: gs.gather(x, 1, axis=0), X, ROWS),
     "gather, batch_dims": (lambda x, i, m: gs.gather(x, i, axis=1, batch_dims=1), X, ALONG),
     "gather, fill": (lambda x, i, m: gs.gather(x, 1, i + 9, bounds="fill", fill_value=7.5), X, ALONG),
     "gather, clip": (lambda x, i, m: gs.gather(x, 1, i + 9, bounds="clip"), X, ALONG),
@@ -48,6 +49,7 @@ CALLS = {
     "scatter, drop": (lambda x, i, m: gs.scatter(x, 1, i * 3, VALUES, bounds="drop"), X, ALONG),
     "scatter, masked": (lambda x, i, m: gs.scatter(x, 1, i, VALUES, mask=m), X, ALONG),
     "scatter, slices": (lambda x, i, m: gs.scatter(x, i, x[:3] * 2, reduce="add"), X, POINTS[:, 0]),
+    "scatter, a row by number": (lambda x, i, m: gs.scatter(x, 1, x[0] * 2, axis=0), X, ROWS),
     "scatter_nd": (lambda x, i, m: gs.scatter_nd(x, i, np.float32([1, 2, 3])), X, POINTS),
     "jax.put_along_axis": (lambda x, i, m: gs.jax.put_along_axis(x, i, VALUES, 1), X, ALONG),
     **{
