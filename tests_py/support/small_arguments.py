@@ -41,6 +41,6 @@ def definition(op: Any) -> Any:
             explain_keyword(op.__wrapped__, error)
             raise
         result = _core.run(made)
-        return None if op in (gs.put, gs.put_along_axis) else result
+        return None if op in (gs.put, gs.put_along_axis, gs.tile_scatter) else result
 
     return run

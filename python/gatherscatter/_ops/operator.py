@@ -38,8 +38,10 @@ class CallForm:
 
     Parameters
     ----------
-    planner : {"take_axis", "along_axis", "coordinates"}
+    planner : {"take_axis", "along_axis", "coordinates", "tile"}
         What makes the plan. With "coordinates", the last axis of the index holds a number for each axis of the input.
+        "tile" is for the tile operators, whose index may be a tuple and whose keywords the form reads all: a small call
+        on NumPy arrays runs without a plan.
     *positional : str
         What each positional argument is: "input", "index", "source" (the form is a scatter), "axis" (an int), or "out"
         (in place of "input": the call writes to this array).
@@ -55,7 +57,7 @@ class CallForm:
 
     def __init__(
         self,
-        planner: Literal["take_axis", "along_axis", "coordinates"],
+        planner: Literal["take_axis", "along_axis", "coordinates", "tile"],
         *positional: Part,
         keywords: tuple[Literal["axis", "out"], ...] = (),
         axis: int | _Required | None = _REQUIRED,

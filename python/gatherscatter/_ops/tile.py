@@ -14,7 +14,7 @@ from gatherscatter._libraries.nested import array_of_list
 from gatherscatter._libraries.of_python import exceeds_int64, fits_int64, integers_in
 from gatherscatter._libraries.recognise import dtype_name, hint
 from gatherscatter._ops.keywords import Bounds, ScatterBounds
-from gatherscatter._ops.operator import operator
+from gatherscatter._ops.operator import CallForm, operator
 from gatherscatter._values.implicit_cast import implicit_cast
 from gatherscatter._values.source import zero_item
 from gatherscatter.errors import TileTypeError, TileValueError, shown
@@ -41,7 +41,7 @@ def tile_gather(
 ) -> npt.NDArray[Scalar]: ...
 @overload
 def tile_gather(array: Array, indices: Any, /, **keywords: Unpack[TileKeywords]) -> Array: ...
-@operator()
+@operator(CallForm("tile", "input", "index"))
 def tile_gather(
     array: Any,
     indices: Any,
@@ -117,7 +117,7 @@ def tile_gather(
     return _core.at_points("tile_gather", array, points, 0, bounds, "out_of_bounds", padding, mask, None)
 
 
-@operator(returns_none=True)
+@operator(CallForm("tile", "out", "index", "source"), returns_none=True)
 def tile_scatter(
     array: Any,
     indices: Any,

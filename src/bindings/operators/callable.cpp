@@ -15,6 +15,7 @@
 #include "bindings/operators/lane.h"
 #include "bindings/operators/methods.h"
 #include "bindings/operators/plan_object.h"
+#include "bindings/operators/tile_lane.h"
 #include "bindings/python_errors.h"
 #include "core/error.h"
 
@@ -42,6 +43,7 @@ Callable* self_of(PyObject* object) {
 LaneResult run_lane(const Callable& self, const RawCall& raw) {
   if (self.definition == nullptr && self.plan == nullptr) return LaneResult::declined();  // a plan that was never set
   for (const LaneForm& form : *self.forms) {
+    if (form.is_tile) return run_in_tile_lane(form, raw);
     LaneCall call;
     if (!read_call(form, raw, call)) continue;
     try {

@@ -16,12 +16,11 @@ LaneForm::Part part_named(const std::string& name) {
   throw py::value_error("a form has no part named " + name);
 }
 
-Planner planner_in(const py::dict& record) {
-  const auto name = record["planner"].cast<std::string>();
+Planner planner_in(const std::string& name) {
   if (name == "take_axis") return Planner::take_axis;
   if (name == "along_axis") return Planner::along_axis;
   if (name == "coordinates") return Planner::at_points;
-  throw py::value_error("no lane for planner " + name + ": expected take_axis, along_axis or coordinates");
+  throw py::value_error("no lane for planner " + name + ": expected take_axis, along_axis, coordinates or tile");
 }
 
 PyObject* interned(PyObject* text) {
@@ -47,7 +46,9 @@ RuleWord rule_word_in(py::handle word, Direction direction) {
 
 LaneForm form_in(const py::dict& record) {
   LaneForm form;
-  form.key.planner = planner_in(record);
+  const auto planner = record["planner"].cast<std::string>();
+  form.is_tile = planner == "tile";
+  form.key.planner = form.is_tile ? Planner::at_points : planner_in(planner);
   form.key.match = parse_match(py::object(record["match"]).ptr());
   for (const py::handle name : py::tuple(record["positional"])) {
     int8_t& at = form.at[part_named(name.cast<std::string>())];
@@ -86,6 +87,10 @@ LaneForm form_in(const py::dict& record) {
   if (form.key.planner == Planner::at_points) {
     if (has(LaneForm::axis) || record.contains("axis")) throw py::value_error("coordinates have no axis");
     form.needs_axis = false;
+  }
+  if (form.is_tile && (has(LaneForm::source) != form.is_in_place || form.takes_out_keyword || form.takes_axis_keyword ||
+                       py::len(record["rules"]) != 0)) {
+    throw py::value_error("a tile form is a gather, or a scatter in place, and its keywords are those of the tile");
   }
   if (form.is_in_place && form.takes_out_keyword) throw py::value_error("a form writes to two arrays");
   for (const py::handle word : record["rules"]) form.rule_words.push_back(rule_word_in(word, form.key.direction));

@@ -39,6 +39,7 @@ struct LaneForm {
   bool takes_axis_keyword = false;
   bool takes_out_keyword = false;
   bool is_in_place = false;  // `out` is the input
+  bool is_tile = false;      // run_in_tile_lane reads and runs the call
   std::vector<RuleWord> rule_words;
 };
 

@@ -75,6 +75,15 @@ bool is_number(PyObject* object) {
   return PyFloat_CheckExact(object) || PyLong_CheckExact(object) || PyBool_Check(object);
 }
 
+bool is_zero(PyObject* object) {
+  int overflow = 0;
+  return PyLong_CheckExact(object) && PyLong_AsLongLongAndOverflow(object, &overflow) == 0 && overflow == 0;
+}
+
+bool write_number_as(const PlainArray& array, PyObject* number, std::byte* item) {
+  return write_number(number, kind_of(array), array.item, item);
+}
+
 bool IndexList::read(PyObject* object, PlainArray& index) {
   if (!PyList_CheckExact(object)) return false;
   const Py_ssize_t count = PyList_GET_SIZE(object);
@@ -102,7 +111,7 @@ bool RepeatedNumber::read(PyObject* object, const PlainArray& target, PlainArray
     source.stride[axis] = bytes;
     if (__builtin_mul_overflow(bytes, source.extent[axis], &bytes) || bytes > kMost) return false;
   }
-  if (bytes == 0 || !write_number(object, kind_of(target), target.item, items_)) return false;
+  if (bytes == 0 || !write_number_as(target, object, items_)) return false;
   for (int64_t filled = target.item; filled < bytes; filled *= 2) {
     std::memcpy(items_ + filled, items_, static_cast<std::size_t>(std::min(filled, bytes - filled)));
   }

@@ -38,6 +38,13 @@ class RepeatedNumber {
   alignas(64) std::byte items_[kMost];
 };
 
+// Writes a Python number as an item of the dtype of an array. Returns false for a number that the dtype does not hold
+// in the same way under every rule for casts.
+bool write_number_as(const PlainArray& array, PyObject* number, std::byte* item);
+
+// Whether an object is the integer 0, and not a bool.
+bool is_zero(PyObject* object);
+
 // Whether an object is a Python number: a bool, an int or a float, and not an object of a class derived from these.
 bool is_number(PyObject* object);
 
