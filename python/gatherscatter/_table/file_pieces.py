@@ -65,18 +65,23 @@ class Readers:
         try:
             yield reader
         except BaseException:
-            reader.close(force=True)
+            _close(fragment, reader)
             raise
         with self.lock:
             self.idle.append((fragment, reader))
             late = self.idle[: max(0, len(self.idle) - self.most)]
             del self.idle[: len(late)]
-        for _, reader in late:
-            reader.close(force=True)
+        for fragment, reader in late:
+            _close(fragment, reader)
 
     def close(self) -> None:
         while self.idle:
-            self.idle.pop()[1].close(force=True)
+            _close(*self.idle.pop())
+
+
+def _close(fragment: Any, reader: Any) -> None:
+    """Close a reader, and its file unless that is an open file of the caller's."""
+    reader.close(force=fragment.filesystem is not None)
 
 
 class Group(Piece):
