@@ -49,7 +49,42 @@ OPERATORS = {
     "mean": lambda x, i: gs.scatter(x, 0, i, np.ones(len(i), np.float32), reduce="mean"),
     "table": lambda x, i: gs.table.gather(pa.table(dict.fromkeys("abcd", x)), i[: len(x)]),
     "frame": lambda x, i: gs.table.gather(pd.DataFrame(dict.fromkeys("abcd", x)), i[: len(x)]),
+    "gather": lambda x, i: gs.gather(x, 0, i[: len(x)]),
+    "gather with a mask": lambda x, i: gs.gather(x, 0, i[: len(x)], mask=half(x, i), fill_value=2.5),
+    "gather_nd": lambda x, i: gs.gather_nd(x, i[: len(x), None]),
+    "tile_gather": lambda x, i: gs.tile_gather(x, (i[: len(x)],), mask=half(x, i), padding_value=2.5),
+    "take_along_axis": lambda x, i: gs.take_along_axis(x, i[: len(x)], 0),
+    "compress": lambda x, i: gs.compress(i > len(x) // 2, np.broadcast_to(x[:1], i.shape)),
+    "roll": lambda x, i: gs.roll(i, len(x) // 3),
+    "repeat": lambda x, i: gs.repeat(x, i[: len(x)] % 7),
+    "repeat by one number": lambda x, i: gs.repeat(x, 5),
+    "scatter of a copy": lambda x, i: gs.scatter(x, 0, i[: len(x)], 1.5),
+    "scatter with a mask": lambda x, i: gs.scatter(x, 0, i[: len(x)], 1.5, mask=half(x, i)),
+    "scatter_nd": lambda x, i: gs.scatter_nd(x, i[: len(x), None], np.ones(len(x), np.float32)),
+    "tile_scatter": lambda x, i: gs.tile_scatter(x, (i[: len(x)],), 1.5),
+    "put_along_axis": lambda x, i: gs.put_along_axis(x, i[: len(x)], 1.5, 0),
+    "putmask": lambda x, i: gs.putmask(i.copy(), i > len(x) // 2, i),
+    "place": lambda x, i: gs.place(i.copy(), i > len(x) // 2, i),
+    "table.scatter": lambda x, i: gs.table.scatter(columns(x), i[: len(x)], columns(x)),
+    "table.scatter of scalars": lambda x, i: gs.table.scatter([1.5] * 4, i[: len(x)], columns(x)),
+    "table.boolean_mask_scatter": lambda x, i: gs.table.boolean_mask_scatter(columns(x), columns(x), half(x, i)),
+    "table.copy_if_else": lambda x, i: gs.table.copy_if_else(columns(x), columns(x), half(x, i)),
+    "table.filter": lambda x, i: gs.table.filter(columns(x), half(x, i)),
+    "table.segmented_gather": lambda x, i: gs.table.segmented_gather(lists(x), lists(i[: len(x)] % 16)),
 }
+
+
+def columns(x):
+    return pa.table(dict.fromkeys("abcd", x))
+
+
+def half(x, i):
+    return i[: len(x)] > len(x) // 2
+
+
+def lists(values):
+    """Lists of 16 values."""
+    return pa.ListArray.from_arrays(np.arange(0, len(values) + 1, 16, dtype=np.int32), values)
 
 
 def reports_of(call, threads=1):
@@ -60,8 +95,13 @@ def reports_of(call, threads=1):
     return seen
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("name", OPERATORS)
+@pytest.mark.parametrize(
+    ("name", "threads"),
+    [
+        *((name, 1) for name in OPERATORS),
+        *((name, 2) for name in ("take", "put", "add", "table", "frame", "gather", "roll")),
+    ],
+)
 def test_values_increase_to_the_total(data, name, threads):
     seen = reports_of(lambda: OPERATORS[name](*data), threads)
     assert len(seen) >= 2 or threads == 2
@@ -299,6 +339,44 @@ with gs.thread_limit(1), gs.progress():
     gs.take(x, [1])
 print("done")
 """
+
+
+def test_a_bar_in_a_notebook(data, monkeypatch):
+    """A stand-in for the bar that tqdm.auto gives in a notebook: it is drawn although stderr is no terminal."""
+    bars = []
+
+    class NotebookBar:
+        def __init__(self, **options):
+            self.n, self.options, self.is_open = 0, options, True
+            bars.append(self)
+
+        def update(self, more):
+            assert self.is_open and more >= 0
+            self.n += more
+
+        def close(self):
+            self.is_open = False
+
+    NotebookBar.__module__ = "tqdm.notebook"
+    auto = type("AutoBar", (NotebookBar,), {"__module__": "tqdm.auto"})
+    monkeypatch.setitem(sys.modules, "tqdm.auto", types.SimpleNamespace(tqdm=auto))
+    with gs.thread_limit(1), gs.progress():
+        gs.take(*data)
+        gs.take(*data)
+    assert [(bar.n, bar.is_open) for bar in bars] == [(1000, False)] * 2
+    assert all(bar.options["disable"] is False and bar.options["total"] == 1000 for bar in bars)
+
+
+def test_the_bar_of_tqdm_in_a_notebook_is_told_from_that_of_a_terminal(monkeypatch):
+    """By the classes of tqdm itself, as tqdm.auto composes them."""
+    pytest.importorskip("tqdm")
+    from tqdm.asyncio import tqdm_asyncio
+    from tqdm.notebook import tqdm_notebook
+
+    composed = type("tqdm", (tqdm_notebook, tqdm_asyncio), {})
+    for bar, disable in ((composed, False), (tqdm_notebook, False), (tqdm_asyncio, None)):
+        monkeypatch.setitem(sys.modules, "tqdm.auto", types.SimpleNamespace(tqdm=bar))
+        assert gs.progress()._value.disable is disable
 
 
 def test_no_bar_without_a_terminal():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from contextlib import nullcontext
 from typing import Any, TypeVar, overload
 
 import numpy as np
@@ -17,6 +18,7 @@ from gatherscatter._numpy.rules import index_type, is_literal, prefers_numpy, sh
 from gatherscatter._numpy.take_general import axis_number, same_points_masked, take_from
 from gatherscatter._ops.keywords import HasShape, Nested
 from gatherscatter._ops.operator import operator
+from gatherscatter._settings.progress import Steps
 
 __all__ = ["repeat"]
 
@@ -103,7 +105,10 @@ def _index_of(n: int, counts: Any) -> npt.NDArray[Any]:
     values = np.asarray(counts)
     if values.dtype.kind in "iub" and np.can_cast(values.dtype, np.int64, "safe"):
         if values.shape == (n,) and n > 1:
-            index = _core.repeated_positions("repeat", np.ascontiguousarray(values, np.int64), np.empty(0, kind))
+            values = np.ascontiguousarray(values, np.int64)
+            # The positions report nothing, because what the gather reports begins at 0.
+            with Steps(1).hidden() if _core.progress_blocks.get() else nullcontext():
+                index = _core.repeated_positions("repeat", values, np.empty(0, kind))
             if index is not None:
                 return index
         elif values.size == 1 and values.item() * n > sys.maxsize:  # NumPy 2.4 crashes

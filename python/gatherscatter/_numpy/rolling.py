@@ -18,6 +18,7 @@ from gatherscatter._numpy.rules import index_type, is_literal, memory_of, prefer
 from gatherscatter._numpy.take_general import NO_NUMBERS, finished_as, in_class_of, same_points_masked
 from gatherscatter._ops.keywords import HasShape, Nested
 from gatherscatter._ops.operator import operator
+from gatherscatter._settings.progress import Parts
 
 __all__ = ["roll"]
 
@@ -174,9 +175,12 @@ def _copied(base: Any, offsets: list[int]) -> Any:
         else [(whole, whole)]
         for n, offset in zip(base.shape, offsets, strict=True)
     ]
-    for block in itertools.product(*parts):
-        source, target = zip(*block, strict=True)
-        # A gather by coordinates of no numbers is a copy.
-        copy = _core.at_points("roll", base[source], NO_NUMBERS, 0, "raise", "from_end", None, None, result[target])
-        _core.run(copy)
+    progress = Parts(math.prod(map(len, parts)))
+    with progress.shared():
+        for block in itertools.product(*parts):
+            source, target = zip(*block, strict=True)
+            # A gather by coordinates of no numbers is a copy.
+            copy = _core.at_points("roll", base[source], NO_NUMBERS, 0, "raise", "from_end", None, None, result[target])
+            _core.run(copy)
+            progress.next()
     return result

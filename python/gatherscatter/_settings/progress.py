@@ -13,7 +13,7 @@ from gatherscatter import _core
 from gatherscatter._settings.blocks import Scope
 from gatherscatter.errors import shown
 
-__all__ = ["Steps", "progress"]
+__all__ = ["Parts", "Steps", "progress"]
 
 Callback = Callable[[int, int], Any]
 
@@ -108,6 +108,46 @@ class _Bars:
             bar.close()
 
 
+def _callback_of_context() -> Callback | None:
+    open_blocks = [block for block in _core.progress_blocks.get() if block]
+    return open_blocks[-1][0] if open_blocks and not _core.progress_is_hidden() else None
+
+
+class Parts:
+    """The progress of a call that runs several operators one after the other: each is an equal part of the call."""
+
+    def __init__(self, count: int) -> None:
+        self.count, self.done = count, 0
+        self.callback: Callback | None = None
+        self.any = False
+
+    @contextmanager
+    def shared(self) -> Iterator[None]:
+        """The block of the call. What its operators report becomes the share of the whole call."""
+        self.callback = _callback_of_context()
+        if self.callback is None:
+            yield
+            return
+        blocks = _core.progress_blocks.get()
+        token = _core.progress_blocks.set((*blocks, [self._report]))
+        try:
+            yield
+            if self.any:
+                _core.progress_blocks.set((*blocks, [None]))  # operators of the callback report nothing
+                self.callback(TOTAL, TOTAL)
+        finally:
+            _core.progress_blocks.reset(token)
+
+    def next(self) -> None:
+        """An operator has ended."""
+        self.done += 1
+
+    def _report(self, done: int, total: int) -> None:
+        assert self.callback is not None
+        self.any = True
+        self.callback(min((self.done * total + done) // self.count, TOTAL - 1), TOTAL)
+
+
 class Steps:
     """The progress of a call that Python code divides into steps. Operators inside of the call report nothing.
 
@@ -124,13 +164,11 @@ class Steps:
     @contextmanager
     def hidden(self) -> Iterator[None]:
         """The block of the call: the callback of its context is that of the steps."""
-        blocks = _core.progress_blocks.get()
-        open_blocks = [block for block in blocks if block]
-        self.callback = open_blocks[-1][0] if open_blocks and not _core.progress_is_hidden() else None
+        self.callback = _callback_of_context()
         if self.callback is None:
             yield
             return
-        token = _core.progress_blocks.set((*blocks, [None]))
+        token = _core.progress_blocks.set((*_core.progress_blocks.get(), [None]))
         try:
             yield
             if self.any:
