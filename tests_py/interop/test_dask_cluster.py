@@ -87,6 +87,15 @@ def test_a_thousand_chunks(client):
     np.testing.assert_array_equal(gs.take(x, rows).compute(), values[rows])
     made = gs.scatter(x, 0, da.from_array(rows, chunks=1000), 1.5)
     np.testing.assert_array_equal(made.compute(), gs.scatter(values, 0, rows, 1.5))
+    # A Dask index of 1000 chunks, which are joined.
+    index = da.from_array(rows, chunks=2)
+    taken = gs.take(x, index)
+    assert taken.chunks == index.chunks and len(taken.chunks[0]) == 1000
+    assert len(taken.__dask_graph__()) < 7 * 1000
+    np.testing.assert_array_equal(taken.compute(), values[rows])
+    written = gs.scatter(x, 0, index, 1.5)
+    assert len(written.__dask_graph__()) < 7 * 1000
+    np.testing.assert_array_equal(written.compute(), gs.scatter(values, 0, rows, 1.5))
 
 
 def test_a_killed_worker(client):

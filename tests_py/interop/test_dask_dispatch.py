@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import pickle
 import warnings
@@ -308,14 +309,38 @@ def test_duplicates_across_chunks():
             gs.scatter(da.from_array(x, chunks=3), at, values, 0, duplicates="error").compute()
 
 
-def test_tasks_use_one_thread_each():
-    seen = []
-    x = da.zeros(4_000_000, chunks=1_000_000)
-    with ThreadPoolExecutor(1) as pool:  # the limit of a task does not leak into the thread that ran it
-        made = gs.gather(x, 0, RNG.integers(0, 4_000_000, 2_000_000))
-        made.compute(scheduler="threads", pool=pool)
-        seen.append(pool.submit(gs.get_num_threads).result())
-    assert seen == [gs.get_num_threads()]
+def test_tasks_use_one_thread_each(monkeypatch):
+    """The operators of all tasks; and the limit of a task does not leak into the thread that ran it."""
+    moves = importlib.import_module("gatherscatter._dask.moves")
+    used = Counter()
+
+    def recorded(operator):
+        def call(*args, **kwargs):
+            used[operator.__name__, gs.get_num_threads()] += 1
+            return operator(*args, **kwargs)
+
+        return call
+
+    for name in ("take", "gather_nd", "scatter"):
+        monkeypatch.setattr(moves, name, recorded(getattr(moves, name)))
+    data, at = RNG.random((400, 30)), RNG.integers(0, 30, (500, 2))
+    x, index = da.from_array(data, chunks=(60, 20)), da.from_array(at, chunks=(90, 2))
+    before = gs.get_num_threads()
+    gs.set_num_threads(3)
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            for rows in (at[:, 0], index[:, 0]):
+                made = gs.gather(x, rows, 0)
+                np.testing.assert_array_equal(made.compute(scheduler="threads", pool=pool), data[at[:, 0]])
+            made = gs.gather_nd(da.from_array(data[..., None], chunks=(60, 20, 1)), index)
+            np.testing.assert_array_equal(made[:, 0].compute(scheduler="threads", pool=pool), data[at[:, 0], at[:, 1]])
+            gs.scatter(x, index[:, 0], da.from_array(data[at[:, 0]] + 1, chunks=70), 0).compute(
+                scheduler="threads", pool=pool
+            )
+            assert pool.submit(gs.get_num_threads).result() == 3
+    finally:
+        gs.set_num_threads(before)
+    assert set(used) == {("take", 1), ("gather_nd", 1), ("scatter", 1)}
 
 
 def test_xarray_over_dask():

@@ -47,6 +47,29 @@ def test_gather(round_):
     same(gs.table.gather(ddf["f"], lazy), gs.table.gather(FRAME["f"], rows))
 
 
+def test_frames_of_parquet_files(tmp_path):
+    """Partitions are files; their lengths are read when they are needed."""
+    pytest.importorskip("pyarrow")
+    for number, (first, end) in enumerate([(0, 20), (20, 21), (21, 50)]):
+        FRAME.iloc[first:end].to_parquet(tmp_path / f"{number}.parquet", row_group_size=7)
+    ddf = dd.read_parquet(tmp_path)
+    frame = ddf.compute(scheduler="sync")
+    assert ddf.npartitions > 1 and frame["n"].tolist() == FRAME["n"].tolist()
+    rows = RNG.integers(-50, 50, 40)
+    lazy = da.from_array(rows, chunks=9)
+    for given in (rows, lazy):
+        same(gs.table.gather(ddf, given), gs.table.gather(frame, rows))
+        same(gs.table.gather(ddf[["f", "t"]], given), gs.table.gather(frame[["f", "t"]], rows))
+        same(gs.table.scatter([-1, "x", 0.5], given, ddf), gs.table.scatter([-1, "x", 0.5], rows, frame))
+    mask = np.arange(50) % 3 == 0
+    same(
+        gs.table.boolean_mask_scatter(ddf, ddf, da.from_array(mask, chunks=11)),
+        gs.table.boolean_mask_scatter(frame, frame, mask),
+    )
+    with pytest.raises(gs.OutOfBoundsError, match="index 50"):
+        gs.table.gather(ddf, [50])
+
+
 def test_gather_with_missing_rows():
     rows = np.array([3, 99, -1, 7, -80])
     ddf = partitioned(FRAME, (20, 30))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from functools import partial
 from typing import Any
 
@@ -9,10 +10,15 @@ import numpy as np
 
 from gatherscatter.errors import name_of
 
-__all__ = ["check_chunk", "check_type", "rechunked"]
+__all__ = ["check_chunk", "check_type", "meta_of", "rechunked"]
 
 # A mapped file has the values of an array, and reductions make scalars of NumPy; other subclasses have their own rules.
 _PLAIN = (np.ndarray, np.memmap)
+
+
+def meta_of(array: Any) -> Any:
+    """The array of no items that Dask notes for the chunks of an array: their type and dtype."""
+    return importlib.import_module("dask.array.utils").meta_from_array(array, dtype=array.dtype)
 
 
 def check_type(op: str, role: str, cls: type) -> None:
@@ -36,4 +42,4 @@ def rechunked(op: str, role: str, array: Any, chunks: Any) -> Any:
     """A Dask array in other chunks. Its chunks are checked before, because Dask may drop masks as it joins them."""
     if array.chunks == chunks:
         return array
-    return array.map_blocks(partial(check_chunk, op, role), dtype=array.dtype, meta=array._meta).rechunk(chunks)
+    return array.map_blocks(partial(check_chunk, op, role), dtype=array.dtype, meta=meta_of(array)).rechunk(chunks)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any
 
-from gatherscatter._dask.chunks import check_type
+from gatherscatter._dask.chunks import check_type, meta_of
 
 __all__ = ["MOST_TASKS", "Graph", "Key", "array_module", "check_chunks", "check_sizes", "is_dask_array", "places"]
 
@@ -30,8 +30,7 @@ def is_dask_array(obj: Any) -> bool:
 
 def check_chunks(op: str, role: str, array: Any) -> None:
     """Raise an error for a Dask array some of whose chunks have no known size, or are not NumPy arrays."""
-    if array._meta is not None:
-        check_type(op, role, type(array._meta))
+    check_type(op, role, type(meta_of(array)))
     check_sizes(op, role, array)
 
 
