@@ -4,7 +4,12 @@ from importlib import import_module
 from typing import Any
 
 # Its types are not read: a type check must not depend on whether torch is installed.
-torch: Any = import_module("torch")
+try:
+    torch: Any = import_module("torch")
+except ModuleNotFoundError as _error:
+    if _error.name != "torch":  # torch is installed, and lacks something itself
+        raise
+    raise ModuleNotFoundError("gatherscatter.torch needs torch: pip install torch", name="torch") from _error
 
 if not hasattr(torch.library, "register_vmap"):
     raise ImportError(

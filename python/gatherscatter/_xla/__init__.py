@@ -4,7 +4,12 @@ from importlib import import_module
 from typing import Any
 
 # Its types are not read: a type check must not depend on whether JAX is installed.
-jax: Any = import_module("jax")
+try:
+    jax: Any = import_module("jax")
+except ModuleNotFoundError as _error:
+    if _error.name != "jax":  # JAX is installed, and lacks something itself
+        raise
+    raise ModuleNotFoundError("gatherscatter.jax needs JAX for this call: pip install jax", name="jax") from _error
 jnp: Any = import_module("jax.numpy")
 try:
     for _name in ("jax.ffi", "jax.extend.core"):
