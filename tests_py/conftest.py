@@ -47,6 +47,7 @@ else:
     collect_ignore = [
         "arrays/test_properties.py",
         "arrays/test_numpy_put_properties.py",
+        "interop/test_torch_properties.py",
         "tables/test_table_pandas.py",
         "tables/test_table_properties.py",
     ]
