@@ -102,7 +102,7 @@ inline constexpr int64_t kFarTablePerL2 = 4;    // a source array of so many L2 
 inline constexpr int64_t kFarColumnsPerL2 = 2;  // as kFarTablePerL2, for the columns of tables
 inline constexpr int64_t kFarVectorsPerL2 = 9;  // on the `vectors` path (level v4, units of 4 and 8 bytes)
 // As kFarTablePerL2, for the targets of scatters. Unique rows of 128 bytes, 4 MiB into 4 MiB: 0.74 of the time without
-// prefetch; into 64 MiB 1.0 to 1.15 (Zen 5; not measured on a Xeon).
+// prefetch, into 64 MiB 1.0 to 1.15 (Zen 5); 4 MiB with prefetch 1.12, into 64 MiB without 0.96 to 1.02 (Xeon).
 inline constexpr int64_t kFarTargetsPerL2 = 16;
 // As kFarTargetsPerL2, for units up to 16 bytes that are copied. 4 Mi float32 into 4 MiB, one thread: 11.5 ms instead
 // of 20.8, zipf 9.4 instead of 12.2; a permutation of 16 MiB 16.1 instead of 21.4 (Xeon, L2 2 MiB). On Zen 4 it pays
@@ -112,11 +112,12 @@ inline constexpr int64_t kFarElementsPerL2 = 1;
 // size of the last-level cache that a processor reports is no guide, because hundreds of processors of other tenants
 // may share the cache. Only a size that the user sets (GS_LLC_BYTES) has an effect. A scatter of few rows into a large
 // target must read every line that it does not stream: rows of 128 bytes into 64 MiB take 0.58 of the time if 64 KiB
-// are streamed, 0.68 with 4 MiB; into 16 MiB 0.90, into 4 MiB 1.25 (Zen 5; on a Xeon only 128 MiB into 128 MiB were
-// measured, 0.79).
+// are streamed, 0.68 with 4 MiB; into 16 MiB 0.90, into 4 MiB 1.25 (Zen 5). Without streaming, 16 to 1024 MiB take 1.3
+// to 4.2; 4 MiB into 4 MiB with it 0.85 (Xeon).
 inline constexpr int64_t kStreamBytes = 16 * 1024 * 1024;
 // As kStreamBytes, in multiples of it, for rows from a source array of fewer bytes: 16 MiB of rows of 256 bytes from
-// 256 KiB take 0.53 of the time without streaming stores, 64 MiB 1.28 (Zen 5; not measured on a Xeon).
+// 256 KiB take 0.53 of the time without streaming stores, 64 MiB 1.28 (Zen 5); 16 MiB with them 1.15, 64 MiB without
+// them 2.0 to 2.2 (Xeon).
 inline constexpr int64_t kStreamLateFactor = 2;
 // In a table of at least stream_bytes, columns of at least stream_bytes / this get streaming stores: others follow.
 // Seen on a Xeon only: most tables take 0.6 to 0.95 of the time, one column in 64 chunks 1.16.
