@@ -99,9 +99,11 @@ class PandasFrame(Frame):
     def _few_taken(self, selected: SelectedRows) -> Any:
         if not selected.rows.missing:
             return self.source.take(selected.positions)
-        index = self.source.index
-        result = self.source.set_axis(pd.RangeIndex(len(index))).reindex(selected.positions)
-        result.index = taken_labels(index, selected)
+        # `reindex` of the whole source takes time in proportion to it: pandas makes an array of its labels.
+        present = ~selected.gaps
+        found = self.source.take(selected.positions[present]).set_axis(pd.Index(np.flatnonzero(present)))
+        result = found.reindex(pd.RangeIndex(len(present)))
+        result.index = taken_labels(self.source.index, selected)
         return result
 
     def _merged(self, selected: SelectedRows, other: Any) -> Any:
@@ -298,7 +300,10 @@ def taken_labels(index: Any, selected: SelectedRows) -> Any:
         empty = np.full(len(positions), -1)
         codes = [np.where(positions < 0, -1, code[positions]) if len(code) else empty for code in index.codes]
         return pd.MultiIndex(index.levels, codes, names=index.names, verify_integrity=False)
-    values = pd.api.extensions.take(values_of(index), positions, allow_fill=True)
+    # The labels of the rows alone: those of a RangeIndex are no array yet.
+    present = ~selected.gaps
+    spread = np.where(present, np.cumsum(present) - 1, -1)
+    values = pd.api.extensions.take(values_of(index.take(positions[present])), spread, allow_fill=True)
     return pd.Index(values, dtype=values.dtype, name=index.name, tupleize_cols=False)
 
 

@@ -1,0 +1,78 @@
+"""test_table_few_rows.py: three rows of a long column take no work in proportion to the column.
+
+Work is counted, not timed: the pages of memory that a call touches. It may touch those of the wanted rows, and those of
+a search among runs or chunks, whose number grows with the logarithm of the column.
+"""
+
+import os
+
+import pytest
+
+import child_process
+
+pytest.importorskip("pyarrow")
+pytestmark = pytest.mark.skipif(
+    not os.access("/proc/self/clear_refs", os.W_OK), reason="the kernel has no marks of accessed pages (clear_refs)"
+)
+
+# A bitmap of 2^20 rows has 32 pages, and is the least that a call in proportion to the column would touch more.
+MOST_PAGES = 24
+MOST_PAGES_OF_RUNS = MOST_PAGES + 3 * 10  # three searches among the ends of 2^19 runs, which fill at most 2^10 pages
+CONTAINERS = (
+    *(
+        f"pyarrow {name}"
+        for name in ("Array", "ChunkedArray", "RecordBatch", "Table", "Table of two columns in chunks")
+    ),
+    *("polars Series", "polars DataFrame", "pandas Series", "pandas DataFrame"),
+)
+COUNT = """
+import json, few_rows
+print(json.dumps(list(few_rows.count({container!r}, {only!r}))))
+"""
+SUPPORTED = """
+import json, numpy as np, touched_pages
+touched_pages.prepare()
+bitmap, target = np.full(1 << 17, 255, np.uint8), np.zeros(1 << 17, np.uint8)
+rows, near = np.array([5, 1 << 16, (1 << 17) - 3]), np.array([5, 9, 13])
+def least(call):
+    call()
+    return min(touched_pages.touched(call)[1] for _ in range(5))
+few = np.ones(16, np.uint8)
+print(json.dumps({
+    "three": least(lambda: bitmap[rows]) - least(lambda: few[near]),
+    "read": least(lambda: bitmap.sum()) - least(lambda: few.sum()),
+    "written": least(lambda: target.fill(1)) - least(lambda: few.fill(1)),
+}))
+"""
+
+
+def test_a_pass_over_a_bitmap_is_counted():
+    counted = child_process.run_json(SUPPORTED)
+    assert counted["three"] <= MOST_PAGES // 2
+    assert min(counted["read"], counted["written"]) >= MOST_PAGES + 4
+
+
+@pytest.mark.parametrize("container", ["pandas Series", "pandas DataFrame"])
+def test_a_missing_row_of_pandas(container):
+    pytest.importorskip("pandas")
+    counted = child_process.run_json(COUNT.format(container=container, only=("float64", "Categorical")))
+    assert [(name, call) for name, call, _ in counted] == [
+        (name, call) for name in ("float64", "Categorical") for call in ("gather", "nullify")
+    ]
+    assert all(pages <= MOST_PAGES for _, _, pages in counted), counted
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_three_rows_of_a_long_column(container):
+    pytest.importorskip(container.partition(" ")[0])
+    counted = child_process.run_json(COUNT.format(container=container, only=()), timeout=600)
+    assert len(counted) > 30
+    grown, failed = {}, {}
+    for name, call, pages in counted:
+        if isinstance(pages, str):
+            failed[name, call] = pages
+        elif pages > (MOST_PAGES_OF_RUNS if "run_end" in name else MOST_PAGES):
+            grown[name, call] = pages
+    assert not failed
+    assert not grown
