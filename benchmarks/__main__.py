@@ -35,6 +35,7 @@ from . import (
 from .cases import CASES, Case
 from .decision_sizes import CELLS
 from .harness import LIBRARIES
+from .more_cases import MORE
 from .sweeps import SECONDS, SWEEPS
 
 CASE_SECONDS = 10.0
@@ -50,6 +51,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--quick", action="store_true", help="tiny sizes, two rounds: checks results, times nothing")
     parser.add_argument(
         "--sweep", choices=SWEEPS, help="instead of the cases: over the size of the table or of the row"
+    )
+    parser.add_argument(
+        "--more", action="store_true", help="instead of the cases: more calls, each beside a peer or a plainer call"
     )
     parser.add_argument(
         "--seconds", type=float, help=f"of timing per case (default: {CASE_SECONDS:g}, in a sweep {SECONDS:g})"
@@ -99,6 +103,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--levels", action="store_true", help="our forms alone, with the instruction sets of older processors"
     )
+    parser.add_argument("--note", metavar="TEXT", help="what a reader of the result has to know about the run")
     parser.add_argument("--list", action="store_true", help="list the cases")
     return parser
 
@@ -109,12 +114,18 @@ def chosen(only: list[str] | None, cases: Sequence[Case]) -> list[Case]:
         return list(cases)
 
     def wanted(case: Case, word: str) -> bool:
-        return word in (case.number, case.number.rstrip("abc")) or (not word[0].isdigit() and word in case.name)
+        return word in (case.number, case.number.rstrip("abcdefg")) or (not word[0].isdigit() and word in case.name)
 
     unknown = [word for word in only if not any(wanted(case, word) for case in cases)]
     if unknown:
         raise SystemExit(f"no such case: {', '.join(unknown)} (--list shows them)")
     return [case for case in cases if any(wanted(case, word) for word in only)]
+
+
+def _cases(arguments: argparse.Namespace) -> Sequence[Case]:
+    if arguments.sweep and arguments.more:
+        raise SystemExit("--sweep and --more are runs of their own")
+    return SWEEPS[arguments.sweep] if arguments.sweep else MORE if arguments.more else CASES
 
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -127,7 +138,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         os.environ[variable] = str(arguments.threads)
     modules, missing = harness.available(arguments.peers)
     cases = []
-    for case in chosen(arguments.only, SWEEPS[arguments.sweep] if arguments.sweep else CASES):
+    for case in chosen(arguments.only, _cases(arguments)):
         if case.needs and case.needs not in modules:
             missing.append(f"{case.number} {case.name}: needs {case.needs}, left out")
         else:
@@ -150,6 +161,8 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         "threads": arguments.threads,
         "quick": arguments.quick,
         "sweep": arguments.sweep,
+        "more": arguments.more,
+        **({"note": arguments.note} if arguments.note else {}),
         "missing": missing,
         "cases": [],
     }
@@ -301,7 +314,7 @@ def main() -> int:
         print(cluster.table(result))
         return 0
     if arguments.list:
-        for case in SWEEPS[arguments.sweep] if arguments.sweep else CASES:
+        for case in _cases(arguments):
             print(f"{case.number:>4}  {case.name:<22} {case.about}")
         return 0
     if arguments.decisions or arguments.sizes or arguments.levels:
@@ -316,7 +329,7 @@ def main() -> int:
         plot.library()  # fails before the run, which takes minutes, if matplotlib is missing
     earlier = report.load(arguments.compare) if arguments.compare else None  # the run may overwrite it
     result = report.load(arguments.load) if arguments.load else run(arguments)
-    print(report.markdown(result))
+    print(report.more_markdown(result) if result.get("more") else report.markdown(result))
     if arguments.plot:
         plot.draw(result, arguments.plot)
     for page in arguments.write or []:

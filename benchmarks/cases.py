@@ -254,8 +254,8 @@ def _set_or_add(index: str, add: bool) -> Any:
     return build
 
 
-def _set_last(quick: bool) -> Workload:
-    high, wide, count = (128, 128, 32) if quick else (4096, 4096, 1024)
+def _set_last(quick: bool, shape: tuple[int, int, int] = (4096, 4096, 1024)) -> Workload:
+    high, wide, count = (128, 128, 32) if quick else shape
     sets = []
     for seed in range(SETS):
         rng = np.random.default_rng(seed)

@@ -166,9 +166,42 @@ def table_table(result: Entry) -> str:
     return "\n".join(lines) if len(lines) > 2 else ""
 
 
+def more_table(result: Entry) -> str:
+    """Of `--more`, for the arrays or each library of tables: our time, the best peer's, and that of the form beside."""
+    lines = [
+        "| case | | on | ours | best library | library / ours | numba / ours | beside | ours / beside | limit / ours "
+        "| best library's form |",
+        "|---|---|---|--:|--:|--:|--:|--:|--:|--:|---|",
+    ]
+    for case in result["cases"]:
+        forms = case["forms"]
+        beside = fastest(forms, role="beside")
+        libraries = sorted({form["library"] for form in forms if form["role"] == "ours"})
+        is_table = case["name"].startswith("table_")
+        for library in libraries if is_table else [""]:
+            own = library.removeprefix("gatherscatter, ")
+            mine = [form for form in forms if form["library"] == library] if is_table else forms
+            theirs = [form for form in forms if form["library"] == own] if is_table else forms
+            ours, peer = fastest(mine, role="ours"), fastest(theirs, role="peer")
+            near = fastest(mine, role="beside") or (None if case["name"].startswith("table_5_rows") else beside)
+            time, other, least = (None if form is None else form["median"] for form in (ours, peer, near))
+            cells = [f"{case['case']} {case['name']}", case["about"], own or "arrays", seconds_text(time)]
+            by_hand = fastest(theirs, role="by hand")
+            cells += [seconds_text(other), _ratio(other, time), _ratio(by_hand and by_hand["median"], time)]
+            cells += [seconds_text(least), _ratio(time, least), _ratio(limit_of(case)[0], time), _code(peer)]
+            lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def more_markdown(result: Entry) -> str:
+    """The whole report of a run of `--more`."""
+    notes = "\n".join(f"* {line}" for line in warnings(result))
+    return "\n\n".join(part for part in (head(result), more_table(result), notes) if part)
+
+
 def warnings(result: Entry) -> list[str]:
     """Reasons to doubt the numbers."""
-    machine, found = result["machine"], []
+    machine, found = result["machine"], [result["note"]] if result.get("note") else []
     if machine["load_average"] > 0.3:
         found.append(f"the machine was busy when the run began (load average {machine['load_average']:.2f})")
     if result["quick"]:
@@ -301,7 +334,7 @@ PARTS: dict[str, Callable[[Entry], str]] = {
     "tables": table_table,
     "tables_short": short_table_table,
 }
-OTHER_PARTS = ("scale", "memory", "files")  # of runs of their own
+OTHER_PARTS = ("scale", "memory", "files", "more")  # of runs of their own
 MARKED = re.compile(r"(<!-- benchmarks: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -309,6 +342,9 @@ def write(result: Entry, path: Path) -> None:
     """Replace the text in each `<!-- benchmarks: PART -->` ... `<!-- end -->` of a page by the generated part."""
     if "cases" not in result or result["quick"] or result.get("sweep"):
         raise SystemExit("--write wants a run of the cases at their full sizes")
+    if result.get("more"):
+        fill(path, {"more": more_markdown(result)})
+        return
     fill(path, {name: part(result) for name, part in PARTS.items()})
 
 

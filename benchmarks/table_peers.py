@@ -54,8 +54,11 @@ def _from_polars(frame: Any) -> Any:
 
 
 def _from_pandas(frame: Any) -> Any:
+    import pandas as pd
     import pyarrow as pa
 
+    if not isinstance(frame, pd.DataFrame):
+        return frame
     return pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
 
 

@@ -83,6 +83,43 @@ def test_every_form_of_every_case_is_right(suite):
 
 
 @needs_suite
+def test_every_form_of_more_cases_is_right(suite):
+    _, harness, _, _ = suite
+    from benchmarks.more_cases import MORE
+
+    modules, _ = harness.available(None)
+    modules.pop("jax", None)  # as above
+    for case in MORE:
+        if case.name.startswith("brain_") and "torch" not in modules:
+            continue  # NumPy has no bfloat16
+        work = case.build(True)
+        roles = {runner.role for runner in harness.runners_of(case, work, modules, None, 1)}  # also checks all results
+        assert roles - {"beside", "by hand"} == {"ours", "peer"}, case.name
+    numbers = [case.number for case in MORE]
+    assert len(set(numbers)) == len(numbers)
+    assert {int(re.match(r"\d+", number)[0]) for number in numbers} == {*range(40, 58)}
+
+
+@needs_suite
+def test_more_cases_have_a_table_of_their_own(suite, tmp_path):
+    pytest.importorskip("pandas", reason="pandas is not installed")
+    only = ["mean_apart", "small_put", "table_5_rows_100", "54e"]
+    result_file = tmp_path / "m.json"
+    done = _suite("--more", "--quick", "--note", "a shared machine", "--only", *only, "--json", result_file)
+    assert done.returncode == 0, done.stderr
+    for start in ("40b mean_apart", "50a small_put", "52a table_5_rows_100", "54e table_series_gather_100"):
+        assert f"| {start} |" in done.stdout
+    assert "* a shared machine" in done.stdout
+    result = json.loads(result_file.read_text())
+    assert result["more"] and result["note"] == "a shared machine"
+    page = tmp_path / "page.md"
+    page.write_text("<!-- benchmarks: more -->\n<!-- end -->\n<!-- benchmarks: cases -->\nold\n<!-- end -->\n")
+    suite[3].write(result | {"quick": False}, page)
+    text = page.read_text()
+    assert "| 50a small_put |" in text and "<!-- benchmarks: cases -->\nold\n" in text
+
+
+@needs_suite
 def test_every_form_of_jax_is_right(tmp_path):
     pytest.importorskip("jax", reason="jax is not installed")
     only = ["take_DRAM_f64", "rows_64B", "15", "17", "18", "19", "22", "23", "26", "27", "28", "24a"]
@@ -171,6 +208,8 @@ def test_pages_are_filled(suite, tmp_path):
     results.sort(key=lambda result: "cases" in result and not result.get("sweep"))
     page = tmp_path / "page.md"
     for result in results:
+        if result.get("more"):
+            continue  # it has a part of its own
         if result.get("sweep") or "cases" not in result:
             with pytest.raises(SystemExit, match="at their full sizes"):
                 report.write(result, page)
