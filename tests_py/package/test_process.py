@@ -224,24 +224,35 @@ while True:
     n = small.size if full == 0 else min(small.size, int(n * min(10, 1.5 / full)) + 1)
 """
 
+# A busy machine can delay any attempt, so that there are several; a call that looks for no interrupt gives 0.7 in each.
 KEYBOARD = """
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it for background processes
-sent = []
-def interrupt():
-    time.sleep(0.3 * full)
-    sent.append(time.perf_counter())
-    os.kill(os.getpid(), signal.SIGINT)
-thread = threading.Thread(target=interrupt)
-raised = None
-try:
-    thread.start()
-    call(n)
-    time.sleep(2)  # if the call ends too early, the time below is still correct
-except KeyboardInterrupt:
-    raised = time.perf_counter()
-thread.join()
+def delay():
+    global full
+    sent, ended = [], False
+    def interrupt():
+        time.sleep(0.3 * full)
+        sent.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+    thread = threading.Thread(target=interrupt)
+    start = time.perf_counter()
+    try:
+        thread.start()
+        call(n)
+        ended = time.perf_counter()
+        time.sleep(60)  # the interrupt comes here
+    except KeyboardInterrupt:
+        raised = time.perf_counter()
+    thread.join()
+    if ended and ended < sent[0]:  # the call was much faster than the one that was timed
+        full = ended - start
+        return 1
+    return (raised - sent[0]) / full
+delays = []
+while len(delays) < 5 and not (delays and delays[-1] < 0.5):
+    delays.append(delay())
 works = gs.take(np.arange(1 << 20), np.arange(1 << 20)[::-1])[0] == (1 << 20) - 1
-print(json.dumps({"full": full, "delay": raised - sent[0], "works": bool(works)}))
+print(json.dumps({"full": full, "delays": delays, "works": bool(works)}))
 """
 
 
@@ -250,7 +261,7 @@ print(json.dumps({"full": full, "delay": raised - sent[0], "works": bool(works)}
 def test_control_c_ends_a_long_call(case, threads):
     code = f"CASE, THREADS = {case!r}, {threads}\n" + INTERRUPT + KEYBOARD
     answer = child_process.run_json(code, env={})
-    assert answer["delay"] < 0.3 and answer["works"], answer
+    assert answer["delays"][-1] < 0.5 and answer["works"], answer
 
 
 def test_a_handler_that_returns_lets_the_call_go_on():
@@ -260,12 +271,16 @@ def test_a_handler_that_returns_lets_the_call_go_on():
         + """
 seen = []
 signal.signal(signal.SIGALRM, lambda *_: seen.append(time.perf_counter()))
-signal.setitimer(signal.ITIMER_REAL, 0.1 * full, 0.1 * full)
-start = time.perf_counter()
-result = call(n)
-end = time.perf_counter()
-signal.setitimer(signal.ITIMER_REAL, 0)
-print(json.dumps({"during": sum(start < t < end for t in seen), "sum": int(result.sum()), "shape": list(result.shape)}))
+for _ in range(10):  # a call may be much faster than the one that was timed
+    signal.setitimer(signal.ITIMER_REAL, 0.1 * full, 0.1 * full)
+    start = time.perf_counter()
+    result = call(n)
+    end = time.perf_counter()
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    during = sum(start < t < end for t in seen)
+    if during >= 2:
+        break
+print(json.dumps({"during": during, "sum": int(result.sum()), "shape": list(result.shape)}))
 """
     )
     answer = child_process.run_json(code, env={})
@@ -281,9 +296,15 @@ inner = []
 def handler(*_):
     inner.append(int(gs.take(np.arange(1 << 20), np.arange(1 << 20)[::-1])[0]))
 signal.signal(signal.SIGALRM, handler)
-signal.setitimer(signal.ITIMER_REAL, 0.3 * full)
-call(n)
-print(json.dumps(inner))
+during = 0
+for _ in range(10):  # a call may be much faster than the one that was timed
+    signal.setitimer(signal.ITIMER_REAL, 0.3 * full)
+    call(n)
+    during = len(inner)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    if during:
+        break
+print(json.dumps(inner[:during]))
 """
     )
     assert child_process.run_json(code, env={}) == [(1 << 20) - 1]
