@@ -117,6 +117,47 @@ Frame with_columns(const Frame& table, const std::vector<std::size_t>& columns) 
 
 namespace {
 
+// The records of a chunk of a table with an offset of 0: each column begins at its own offset. No record is null.
+Array from_first_row(const Array& records) {
+  Array moved = records;
+  moved.offset = 0;
+  moved.validity = {};
+  moved.nulls = 0;
+  for (Array& column : moved.children) {
+    if (records.offset != 0 && column.nulls != 0) column.nulls = -1;
+    column.offset += records.offset;
+    column.length = records.length;
+  }
+  return moved;
+}
+
+}  // namespace
+
+Frame with_replaced(const Frame& table, const std::vector<std::size_t>& columns, const Frame& part) {
+  const std::vector<Array>& parts = part.data.chunks;
+  const auto same_length = [](const Array& a, const Array& b) { return a.length == b.length; };
+  if (part.device != table.device ||
+      !std::equal(table.data.chunks.begin(), table.data.chunks.end(), parts.begin(), parts.end(), same_length)) {
+    throw InvalidArgument("the new columns differ from the table in their device or in their chunks");
+  }
+  Frame result = table;
+  Type type = *table.data.type;
+  for (std::size_t k = 0; k < columns.size(); ++k) {
+    type.children.at(columns[k]) = part.data.type->children.at(k);
+  }
+  result.data.type = std::make_shared<const Type>(std::move(type));
+  for (std::size_t chunk = 0; chunk < parts.size(); ++chunk) {
+    result.data.chunks[chunk] = from_first_row(table.data.chunks[chunk]);
+    Array found = from_first_row(parts[chunk]);
+    for (std::size_t k = 0; k < columns.size(); ++k) {
+      result.data.chunks[chunk].children.at(columns[k]) = std::move(found.children.at(k));
+    }
+  }
+  return result;
+}
+
+namespace {
+
 bool is_short(const Type& type, const Array& array) {
   if (type.width > kShortRow || type.list_size > kShortRow || array.reach > kShortRow) return false;
   if (type.dictionary != nullptr) return array.dictionary->length <= kShortRow;

@@ -32,6 +32,10 @@ Frame to_frame(Chunked data, std::optional<bool> is_table, int device = kHost);
 // The table with some of its columns, by their numbers and in their order. No buffer is copied.
 Frame with_columns(const Frame& table, const std::vector<std::size_t>& columns);
 
+// The table with the columns of these numbers replaced by those of `part`, in their order. No buffer is copied. Throws
+// InvalidArgument unless `part` lies on the same device and its chunks have the same lengths.
+Frame with_replaced(const Frame& table, const std::vector<std::size_t>& columns, const Frame& part);
+
 // The names of the two frames in error messages.
 struct Roles {
   std::string target = "the target";

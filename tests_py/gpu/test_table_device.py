@@ -166,8 +166,6 @@ def test_named_columns_alone():
     mask = np.arange(ROWS) % 5 == 0
     wanted = table.boolean_mask_scatter(source, target, mask, partial=True)
     same(runs(lambda: table.boolean_mask_scatter(OnGpu(source), OnGpu(target), mask, partial=True)), wanted)
-    with pytest.raises(errors.InvalidArgument, match="partial=True"):
-        table.scatter(OnGpu(source), rows, OnGpu(target))
 
 
 def test_masks():

@@ -93,10 +93,13 @@ def test_gathers_as_torch(data):
 def test_reductions_as_torch(data):
     one, reduce, include_self = Problem(data.draw, reach=0), data.draw(REDUCTIONS), data.draw(st.booleans())
     index, dim, words = torch.from_numpy(one.index), one.dim, {"reduce": reduce, "include_self": include_self}
+    x = one.values(one.shape)
+    if not include_self:
+        x += 0.25  # torch 2.13 counts an input that does not take part among equal values, and loses its share
     assert_as(
         lambda x, s: gs.scatter(x, dim, index, s, **words),
         lambda x, s: torch.scatter_reduce(x, dim, index, s, OF_TORCH[reduce], include_self=include_self),
-        [one.values(one.shape), one.values(index.shape)],
+        [x, one.values(index.shape)],
     )
 
 

@@ -62,7 +62,7 @@ def test_a_missing_row_of_pandas(container):
     assert all(pages <= MOST_PAGES for _, _, pages in counted), counted
 
 
-@pytest.mark.long
+@pytest.mark.full_contract  # a minute and more for each kind of table
 @pytest.mark.parametrize("container", CONTAINERS)
 def test_three_rows_of_a_long_column(container):
     pytest.importorskip(container.partition(" ")[0])

@@ -234,6 +234,8 @@ class ArrowFrame(Frame):
         return ArrowFrame(op, self.table.with_columns(places), False)
 
     def replaced(self, op: str, places: list[int], part: Any) -> Any:
+        if part.device == self.table.device and part.lengths == self.table.lengths:
+            return self.back(self.table.with_replaced(places, part))
         try:
             pa: Any = importlib.import_module("pyarrow")
         except ModuleNotFoundError:

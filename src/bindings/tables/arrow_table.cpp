@@ -44,6 +44,12 @@ void make_in_new(py::class_<ArrowTable>& cls) {
   PyType_Modified(type);
 }
 
+std::vector<std::size_t> numbers_in(const py::sequence& columns) {
+  std::vector<std::size_t> numbers;
+  for (const py::handle column : columns) numbers.push_back(column.cast<std::size_t>());
+  return numbers;
+}
+
 // A copy of a host table on a GPU; the table itself if it is on that device already.
 ArrowTable to_device(const ArrowTable& table, const std::string& op, int device) {
   if (table.frame().device == device) return ArrowTable(table);
@@ -243,11 +249,15 @@ void bind_table(py::module_& module) {
       .def(
           "with_columns",
           [](const ArrowTable& self, const py::sequence& columns) {
-            std::vector<std::size_t> numbers;
-            for (const py::handle column : columns) numbers.push_back(column.cast<std::size_t>());
-            return ArrowTable(table::with_columns(self.frame(), numbers));
+            return ArrowTable(table::with_columns(self.frame(), numbers_in(columns)));
           },
           py::arg("columns"))
+      .def(
+          "with_replaced",
+          [](const ArrowTable& self, const py::sequence& columns, const ArrowTable& part) {
+            return ArrowTable(table::with_replaced(self.frame(), numbers_in(columns), part.frame()));
+          },
+          py::arg("columns"), py::arg("part"))
       .def("to_device", &to_device, py::arg("op"), py::arg("device"))
       .def("__arrow_c_schema__", &ArrowTable::schema)
       .def(
