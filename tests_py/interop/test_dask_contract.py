@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import zlib
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -110,20 +106,3 @@ def test_enough_cases_are_served():
     for kind, names in SERVED.items():
         assert {case["operator"] for case in served(kind)} == set(names)
         assert len(served(kind)) > 100
-
-
-@pytest.mark.long
-def test_with_the_other_query_planning():
-    """All cases and chunkings once more; Dask reads the switch once, so a child process has the other setting."""
-    pytest.importorskip("dask.array._array_expr", reason="this Dask has no query planning for arrays")
-    here, planned = Path(__file__).parent, da.array_expr_enabled()
-    files = [str(here / "test_dask_contract.py"), str(here / "test_dask_chunkings.py")]
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-k", "not query_planning", *files],
-        env={**os.environ, "DASK_ARRAY__QUERY_PLANNING": str(not planned)},
-        capture_output=True,
-        text=True,
-        timeout=580,
-    )
-    assert done.returncode == 0, done.stdout[-5000:]
-    assert " passed" in done.stdout and " skipped" not in done.stdout

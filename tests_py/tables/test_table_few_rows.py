@@ -18,6 +18,8 @@ pytestmark = pytest.mark.skipif(
 # A bitmap of 2^20 rows has 32 pages, and is the least that a call in proportion to the column would touch more.
 MOST_PAGES = 24
 MOST_PAGES_OF_RUNS = MOST_PAGES + 3 * 10  # three searches among the ends of 2^19 runs, which fill at most 2^10 pages
+# polars hands over all categories with a column that has a Categorical inside; of a plain one the codes are taken.
+WHOLE_DICTIONARIES = ("List of Categorical", "Struct of Categorical")
 CONTAINERS = (
     *(
         f"pyarrow {name}"
@@ -72,6 +74,8 @@ def test_three_rows_of_a_long_column(container):
     for name, call, pages in counted:
         if isinstance(pages, str):
             failed[name, call] = pages
+        elif name in WHOLE_DICTIONARIES:
+            assert pages > MOST_PAGES, f"{name} is no exception any more"
         elif pages > (MOST_PAGES_OF_RUNS if "run_end" in name else MOST_PAGES):
             grown[name, call] = pages
     assert not failed
