@@ -99,7 +99,7 @@ def reports_of(call, threads=1):
     ("name", "threads"),
     [
         *((name, 1) for name in OPERATORS),
-        *((name, 2) for name in ("take", "put", "add", "table", "frame", "gather", "roll")),
+        *((name, 2) for name in ("take", "take out", "put", "add", "mean", "table", "frame", "gather", "roll")),
     ],
 )
 def test_values_increase_to_the_total(data, name, threads):
