@@ -151,3 +151,23 @@ def test_partial_is_a_bool():
     ):
         with pytest.raises(TypeError, match=r"partial is .*, expected a bool"):
             call()
+
+
+class Records:
+    """Records whose slice has an offset of its own, not of its columns, as Arrow's C interface allows."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __arrow_c_array__(self, requested_schema=None):
+        return self.array.__arrow_c_array__()
+
+
+def test_records_with_an_offset():
+    pa = pytest.importorskip("pyarrow")
+    columns = [pa.array([None, 1, 2, 3, 4]), pa.array(["v", "w", "x", None, "z"])]
+    target = Records(pa.StructArray.from_arrays(columns, names=["a", "b"]).slice(1, 3))
+    found = gs.table.scatter({"a": 9}, [0, -1], target, partial=True)
+    assert pa.record_batch(found).to_pydict() == {"a": [9, 2, 9], "b": ["w", "x", None]}
+    found = gs.table.scatter({"b": None}, [1], target, partial=True)
+    assert pa.record_batch(found).to_pydict() == {"a": [1, 2, 3], "b": ["w", None, None]}
