@@ -83,6 +83,7 @@ def test_every_form_of_every_case_is_right(suite):
 
 
 @needs_suite
+@pytest.mark.filterwarnings("ignore:index_reduce.. is in beta:UserWarning")  # the only call of torch for such a mean
 def test_every_form_of_more_cases_is_right(suite):
     _, harness, _, _ = suite
     from benchmarks.more_cases import MORE
