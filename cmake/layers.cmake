@@ -74,7 +74,9 @@ target_link_libraries(gs_backend PRIVATE gs_flags gs_headers_device PUBLIC gs_he
 
 # The meaning of a call: checks, repetition, overlap, duplicates, tiles, deferred checks. No Python.
 file(GLOB _call_sources CONFIGURE_DEPENDS src/calls/*.cpp)
-# The run time of these files does not depend on the size of a call, and small calls of plain arrays pass them by.
+# The run time of these files does not depend on the size of a call, and small calls of plain arrays pass them by, except
+# for one that moves their items.
+set_source_files_properties(src/calls/tile_points.cpp PROPERTIES COMPILE_OPTIONS -O3)
 add_library(gs_calls STATIC ${_call_sources})
 target_compile_options(gs_calls PRIVATE -Os)
 target_link_libraries(gs_calls PRIVATE gs_flags PUBLIC gs_headers_calls gs_plans gs_backend)

@@ -84,15 +84,6 @@ bool PlainArray::has_type(const ElementType& other) const {
   return reinterpret_cast<PyObject*>(PyArray_DESCR(reinterpret_cast<PyArrayObject*>(object))) == other.descr.ptr();
 }
 
-bool PlainArray::is_contiguous() const {
-  int64_t span = item;
-  for (int axis = rank - 1; axis >= 0; --axis) {
-    if (extent[axis] != 1 && stride[axis] != span) return false;
-    span *= extent[axis];
-  }
-  return true;
-}
-
 [[gnu::hot]] bool has_plain_values(PyObject* object) {
   if (PyArray_CheckExact(object)) return true;
   const dlpack::Torch& torch = dlpack::torch();
@@ -104,15 +95,6 @@ bool PlainArray::is_contiguous() const {
   array.object = object;
   if (PyArray_CheckExact(object)) return read_ndarray(object, role, array);
   return dlpack::torch().is_tensor(object) && read_tensor(object, role, array);
-}
-
-ByteRange range_of(const PlainArray& array) {
-  ByteRange range{array.data, array.data + array.item};
-  for (int axis = 0; axis < array.rank; ++axis) {
-    const int64_t span = (array.extent[axis] - 1) * array.stride[axis];
-    (span < 0 ? range.begin : range.end) += span;
-  }
-  return range;
 }
 
 }  // namespace gs

@@ -3,13 +3,12 @@
 // NumPy's header first
 #include <cstddef>
 #include <cstring>
-#include <type_traits>
 
 #include "backends/backend.h"
 #include "bindings/operators/literals.h"
 #include "bindings/operators/tile_lane.h"
-#include "bindings/operators/tile_points.h"
 #include "calls/overlap.h"
+#include "calls/tile_points.h"
 #include "host/file_mapping.h"
 
 namespace gs {
@@ -81,6 +80,13 @@ class TileIndices {
     }
     return true;
   }
+  // Gives the points the shape that the indices broadcast to. Returns false if there is none, or not of few points.
+  bool give_shape(int rank, TilePoints& points) const {
+    for (int axis = 0; axis < rank; ++axis) {
+      if (!points.enlarge(of[axis])) return false;
+    }
+    return points.end_shape();
+  }
   PlainArray of[PlainArray::kMaxRank];
 
  private:
@@ -133,18 +139,6 @@ bool is_writable(const PlainArray& array, const PlainArray& value) {
   return !overlaps_itself(view);
 }
 
-// Calls body with the size of an item: a constant for the frequent sizes, of which the compiler makes single moves.
-template <class Body>
-void with_size(int64_t item, const Body& body) {
-  switch (item) {
-    case 1: return body(std::integral_constant<std::size_t, 1>{});
-    case 2: return body(std::integral_constant<std::size_t, 2>{});
-    case 4: return body(std::integral_constant<std::size_t, 4>{});
-    case 8: return body(std::integral_constant<std::size_t, 8>{});
-    default: return body(static_cast<std::size_t>(item));
-  }
-}
-
 LaneResult gather(const PlainArray& array, const TilePoints& points, const PlainArray& padding) {
   PyArray_Descr* const descr = PyArray_DESCR(reinterpret_cast<PyArrayObject*>(array.object));
   Py_INCREF(descr);
@@ -153,22 +147,12 @@ LaneResult gather(const PlainArray& array, const TilePoints& points, const Plain
       PyArray_NewFromDescr(&PyArray_Type, descr, points.rank(), reinterpret_cast<const npy_intp*>(points.extent()),
                            nullptr, nullptr, 0, nullptr);
   if (result == nullptr) return LaneResult::of(nullptr);
-  auto* to = static_cast<std::byte*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(result)));
-  with_size(array.item, [&](auto size) {
-    points.visit(padding, [&](int64_t offset, const std::byte* pad) {
-      std::memcpy(to, offset == kNowhere ? pad : array.data + offset, size);
-      to += size;
-    });
-  });
+  points.gather(array, padding, static_cast<std::byte*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(result))));
   return LaneResult::of(result);
 }
 
 LaneResult scatter(const PlainArray& array, const TilePoints& points, const PlainArray& value) {
-  with_size(array.item, [&](auto size) {
-    points.visit(value, [&](int64_t offset, const std::byte* item) {
-      if (offset != kNowhere) std::memcpy(array.data + offset, item, size);
-    });
-  });
+  points.scatter(array, value);
   return LaneResult::of(Py_NewRef(array.object));
 }
 
@@ -184,7 +168,7 @@ LaneResult scatter(const PlainArray& array, const TilePoints& points, const Plai
   TilePoints points;
   if (!read_tile_call(form, raw, call) || !read_ndarray(call.array, Role::data, array) || array.rank == 0 ||
       array.item == 0 || array.item > kMostItem || !indices.read(call.indices, array.rank) ||
-      !points.set_shape(indices.of, array.rank)) {
+      !indices.give_shape(array.rank, points)) {
     return LaneResult::declined();
   }
   alignas(16) std::byte item[kMostItem];
