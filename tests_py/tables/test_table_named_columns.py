@@ -99,6 +99,14 @@ def test_errors_name_the_columns_and_the_step(make):
     target = make(COLUMNS)
     with pytest.raises(gs.errors.InvalidArgument, match=r"lacks \['k', 'name'\]; partial=True"):
         gs.table.scatter({"v": 0.0}, [1], target)
+    part = make({"v": [8.0, 9.0], "k": [80, 90]})
+    rows_of_some = r"the target has 3 columns, the source has 2; partial=True changes the named columns alone$"
+    with pytest.raises(gs.errors.InvalidArgument, match=rows_of_some):
+        gs.table.scatter(part, [3, 0], target)
+    with pytest.raises(gs.errors.InvalidArgument, match="has 2; partial=True"):
+        gs.table.boolean_mask_scatter(part, target, [True, False, True, False])
+    with pytest.raises(gs.errors.InvalidArgument, match=r"the source has 2$"):  # which has a column of its own
+        gs.table.scatter(make({"k": [8], "w": [9]}), [1], target)
     with pytest.raises(gs.errors.InvalidArgument, match=r"has \['w'\], which the target does not have"):
         gs.table.scatter({"w": 0.0}, [1], target, partial=True)
     with pytest.raises(gs.errors.InvalidArgument, match="names no column"):

@@ -63,6 +63,7 @@ LIBRARIES = {
 
 Roles: TypeAlias = tuple[str, str]  # names of a table and its partner in error messages
 ROLES = ("the target", "the source")
+_TAKES_PART, _PART = ("table.scatter", "table.boolean_mask_scatter"), "partial=True changes the named columns alone"
 Kind: TypeAlias = Callable[[str, Any, bool], Any]  # operator, object, whether to validate in full -> frame
 
 
@@ -162,7 +163,8 @@ class Frame(ABC):
             raise InvalidArgument(f"{op}: {own_role} is a {kinds[0]}, {other_role} is a {kinds[1]}")
         if self.width != other.width:
             width = counted(self.width, "column")
-            raise InvalidArgument(f"{op}: {own_role} has {width}, {other_role} has {other.width}")
+            step = f"; {_PART}" if op in _TAKES_PART and set() < set(other.names) < set(self.names) else ""
+            raise InvalidArgument(f"{op}: {own_role} has {width}, {other_role} has {other.width}{step}")
         if self.is_table and not self.has_names_of(other):
             at = next(i for i, (a, b) in enumerate(zip(self.names, other.names, strict=True)) if a != b)
             raise InvalidArgument(
@@ -408,7 +410,7 @@ def _scalars(op: str, role: str, frame: Any, source: Any) -> list[Any]:
             unknown = [name for name in source if name not in set(names)]
             parts = [f"lacks {lacking}"] * bool(lacking)
             parts += [f"has {unknown}, which the target does not have"] * bool(unknown)
-            step = "" if unknown else "; partial=True changes the named columns alone"
+            step = "" if unknown else f"; {_PART}"
             raise InvalidArgument(f"{op}: {role} {' and '.join(parts)}{step}")
         return [source[name] for name in names]
     if _is_array(source):
