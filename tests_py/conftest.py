@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+from typing import Any
 
 import pytest
 
@@ -29,7 +30,7 @@ LEFT_OUT_WITHOUT = {
 OPTIONS = {
     "large": ("--run-large", "tests that need several GiB of memory or of a fast disk"),
     "full_contract": ("--full-contract", "the product of the contract's factors (about an hour) instead of a sample"),
-    "every_sample": ("--every-sample", "the derivatives of all of torch's sample inputs instead of some"),
+    "every_sample": ("--every-sample", "all of torch's sample inputs instead of some, and every mode compiled"),
     "every_backend": ("--every-backend", "the whole contract once more on every backend and ISA level"),
 }
 
@@ -80,6 +81,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.stash[NOT_ASKED_FOR] = [mark for item in items if (mark := missing_option(item))]
     config.hook.pytest_deselected(items=[item for item in items if missing_option(item)])
     items[:] = [item for item in items if not missing_option(item)]
+
+
+# Of pytest -n, whose workers choose the tests, all of them the same ones.
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["not_asked_for"] = session.config.stash.get(NOT_ASKED_FOR, [])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    node.config.stash[NOT_ASKED_FOR] = getattr(node, "workeroutput", {}).get("not_asked_for", [])
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -255,6 +255,25 @@ def test_vmap_over_the_index(name, dims):
     assert torch.allclose(gradients, loop(torch.func.grad(lambda a, b: (function(a, b) ** 2).sum()), batch, dims))
 
 
+@pytest.mark.parametrize("name", INDEXED)
+@pytest.mark.parametrize("dims", [(0, None), (None, 0), (1, 1)])
+def test_a_batch_is_one_move(name, dims):
+    class Moves(pytest.importorskip("torch.utils._python_dispatch").TorchDispatchMode):
+        found = ()
+
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            if function.namespace == "gatherscatter":
+                self.found += (str(function),)
+            return function(*args, **(kwargs or {}))
+
+    function, shape, index_shape = INDEXED[name]
+    x, i = torch.rand(3, *shape), torch.randint(0, 3, (3, *index_shape))
+    batch = [t[0] if d is None else t.movedim(0, d) for t, d in zip((x, i), dims, strict=True)]
+    with Moves() as moves:
+        torch.func.vmap(function, dims)(*batch)
+    assert len(moves.found) == 1
+
+
 @pytest.mark.filterwarnings("ignore")  # torch warns about its own compilation of decompositions
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.name)
 def test_transforms_agree_with_backward(call):

@@ -81,6 +81,52 @@ def test_compiled_without_a_break(call, dynamic):
     compare(call.function, call, backend="aot_eager", dynamic=dynamic)
 
 
+# Every form with every rule and reduction. Those that list positions on the host break graphs, which is tested above.
+REDUCTIONS = [(reduce, own) for reduce in ("add", "mul", "min", "max", "mean") for own in (True, False)]
+MODES = [
+    call
+    for call in [
+        *torch_calls.gathers(torch),
+        *torch_calls.scatters(torch, None, True),
+        *(call for words in REDUCTIONS for call in torch_calls.scatters(torch, *words)),
+        *torch_calls.writes(torch),
+        torch_calls.TorchCall("roll along two axes", lambda a: gs.roll(a, (1, -2), axis=(0, 1)), ((4, 5),)),
+    ]
+    if not call.name.startswith(("place", "compress", "repeat"))
+]
+
+
+@pytest.mark.every_sample
+@pytest.mark.parametrize("call", MODES, ids=lambda call: call.name)
+def test_every_mode_compiled_without_a_break(call):
+    compare(call.function, call, backend="aot_eager", dynamic=False)
+
+
+@pytest.mark.every_sample
+@pytest.mark.parametrize("call", COMPILED, ids=lambda call: call.name)
+def test_every_operator_compiled_by_inductor(call):
+    compare(call.function, call)
+
+
+def test_one_graph_serves_larger_tensors():
+    testing = pytest.importorskip("torch._dynamo.testing")
+
+    def function(x, i):
+        return gs.scatter(gs.gather(x, i, axis=0).sin(), i % 3, x[: len(i)], reduce="add")
+
+    torch._dynamo.reset()
+    counter = testing.CompileCounterWithBackend("aot_eager")
+    compiled = torch.compile(function, fullgraph=True, dynamic=True, backend=counter)
+    for rows, columns, points in ((5, 3, 4), (9, 7, 6), (50, 40, 30)):  # equal extents would be one symbol
+        x = torch.rand(rows, columns, requires_grad=True)
+        i = torch.randint(0, rows, (points,))
+        expected, result = function(x, i), compiled(x, i)
+        assert torch.equal(result, expected)
+        gradients = (torch.autograd.grad(value.sum(), x)[0] for value in (result, expected))
+        assert torch.equal(*gradients)
+    assert counter.frame_count == 1
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("reduce", [None, "max"])
 def test_compiled_by_inductor(reduce):
@@ -92,9 +138,10 @@ def test_compiled_by_inductor(reduce):
     compare(function, torch_calls.TorchCall("", function, ((4, 3), (3, 3))), backend="inductor")
 
 
-def test_a_bad_index_raises_the_same_error():
+@pytest.mark.parametrize("backend", ["aot_eager", pytest.param("inductor", marks=pytest.mark.every_sample)])
+def test_a_bad_index_raises_the_same_error(backend):
     torch._dynamo.reset()
-    compiled = torch.compile(lambda x, i: gs.take(x, i) * 2, fullgraph=True, backend="aot_eager")
+    compiled = torch.compile(lambda x, i: gs.take(x, i) * 2, fullgraph=True, backend=backend)
     assert compiled(torch.arange(4.0), torch.tensor([3, 1])).tolist() == [6, 2]
     with pytest.raises(gs.OutOfBoundsError, match="index 9 is out of bounds for axis 0 with size 4") as caught:
         compiled(torch.arange(4.0), torch.tensor([3, 9]))
@@ -124,7 +171,25 @@ def test_export():
     x, i = torch.randn(3, 4), torch.tensor([2, 7, 2])
     program = torch.export.export(Model(), (x, i), dynamic_shapes={"x": {0: torch.export.Dim("n", min=2)}, "i": None})
     larger = torch.randn(9, 4)
-    assert torch.equal(program.module()(larger, i), gs.gather(larger, i, axis=0))
+    assert torch.equal(program.module()(larger, i), gs.gather(larger, i, axis=0, bounds="fill", fill_value=2.5))
+
+
+@pytest.mark.parametrize("reduce", [None, "add", "max"])
+def test_export_of_a_scatter(reduce):
+    class Model(torch.nn.Module):
+        def forward(self, x, i, s):
+            return gs.scatter(x, i, s, reduce=reduce, bounds="drop")
+
+    n, points = torch.export.Dim("n", min=2), torch.export.Dim("points", min=2)
+    program = torch.export.export(
+        Model(),
+        (torch.randn(3, 4), torch.tensor([2, 7, 2, 0, 1]), torch.randn(5, 4)),
+        dynamic_shapes={"x": {0: n}, "i": {0: points}, "s": {0: points}},
+    )
+    x, i, s = torch.randn(9, 4), torch.tensor([8, 7, 20, 7]), torch.randn(4, 4)
+    assert torch.equal(program.module()(x, i, s), gs.scatter(x, i, s, reduce=reduce, bounds="drop"))
+    with pytest.raises((AssertionError, RuntimeError)):  # torch's guard: a source of other rows than the index
+        program.module()(x, i, s[:3])
 
 
 INDEX, MASK = torch.tensor([2, 0, 2]), torch.tensor([True, False, True])
