@@ -105,7 +105,7 @@ LAYERS = {
     "_libraries": {"_version"},
     "_values": {"_libraries"},
     "_ops": {"_libraries", "_values", "_settings"},
-    "_numpy": {"_libraries", "_values", "_ops", "_settings"},
+    "_numpy": {"_libraries", "_values", "_ops"},
     "_settings": {"_libraries", "_values", "_version"},
     "_table": {"_libraries", "_ops", "_settings"},
     "table": {"_table", "_ops"},

@@ -18,7 +18,7 @@ from gatherscatter._numpy.rules import index_type, is_literal, prefers_numpy, sh
 from gatherscatter._numpy.take_general import axis_number, same_points_masked, take_from
 from gatherscatter._ops.keywords import HasShape, Nested
 from gatherscatter._ops.operator import operator
-from gatherscatter._settings.progress import Steps
+from gatherscatter._ops.progress_parts import Steps
 
 __all__ = ["repeat"]
 

@@ -18,7 +18,7 @@ from gatherscatter._numpy.rules import index_type, is_literal, memory_of, prefer
 from gatherscatter._numpy.take_general import NO_NUMBERS, finished_as, in_class_of, same_points_masked
 from gatherscatter._ops.keywords import HasShape, Nested
 from gatherscatter._ops.operator import operator
-from gatherscatter._settings.progress import Parts
+from gatherscatter._ops.progress_parts import Parts
 
 __all__ = ["roll"]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gatherscatter import _core
-from gatherscatter._settings.progress import Steps
+from gatherscatter._ops.progress_parts import Steps
 from gatherscatter._table import pandas_columns
 from gatherscatter._table.casts import cast_step
 from gatherscatter._table.frames import Frame, Kind, Roles, gathers

@@ -11,7 +11,7 @@ import numpy as np
 
 from gatherscatter import _core
 from gatherscatter._ops.gather import gather
-from gatherscatter._settings.progress import Steps
+from gatherscatter._ops.progress_parts import Steps
 from gatherscatter._table.file_pieces import Piece, reading
 from gatherscatter._table.frames import is_full
 from gatherscatter._table.maps import ValuesAndValidity
