@@ -211,13 +211,13 @@ REDUCTIONS = (
 )
 MASKS = (("44", "masked_set", "scatter in order"), ("45", "place", "place"), ("46", "compress", "compress"))
 SMALL = (
-    ("50a", "put", "few_put"),
-    ("50b", "scatter", "few_scatter"),
-    ("50c", "take_list", "few_list"),
-    ("50d", "gather_nd", "few_points"),
-    ("50e", "tile_gather", "few_tile"),
-    ("50f", "tile_scatter", "few_tile_scatter"),
-    ("50g", "put_along_axis", "few_along"),
+    ("49a", "put", "few_put"),
+    ("49b", "scatter", "few_scatter"),
+    ("49c", "take_list", "few_list"),
+    ("49d", "gather_nd", "few_points"),
+    ("49e", "tile_gather", "few_tile"),
+    ("49f", "tile_scatter", "few_tile_scatter"),
+    ("49g", "put_along_axis", "few_along"),
 )
 PANDAS = ("float64", "Int64", "category", "tz")
 
@@ -251,20 +251,20 @@ MORE = (
         for truth, word in ((False, "false"), (True, "true"))
     ),
     *(_array(number, f"small_{name}", kind, "16 items", _few, kind) for number, name, kind in SMALL),
-    _table("51a", "table_list_text", "keys", "1 Mi lists of 0 to 3 strings, 1 Mi int32", "nested", "list<string>"),
-    _table("51b", "table_map", "keys", "1 Mi maps of 0 to 3 strings to int32, 1 Mi int32", "nested", "map"),
+    _table("50a", "table_list_text", "keys", "1 Mi lists of 0 to 3 strings, 1 Mi int32", "nested", "list<string>"),
+    _table("50b", "table_map", "keys", "1 Mi maps of 0 to 3 strings to int32, 1 Mi int32", "nested", "map"),
     _table(
-        "51c",
+        "50c",
         "table_list_keys",
         "keys",
         "1 Mi lists of 0 to 3 words of a dictionary, 1 Mi int32",
         "nested",
         "list<dictionary>",
     ),
-    _table("52a", "table_5_rows_100", "few", "5 of 10 rows x 100 columns", "wide_few", 100),
-    _table("52b", "table_5_rows_1000", "few", "5 of 10 rows x 1,000 columns", "wide_few", 1000),
+    _table("51a", "table_5_rows_100", "few", "5 of 10 rows x 100 columns", "wide_few", 100),
+    _table("51b", "table_5_rows_1000", "few", "5 of 10 rows x 1,000 columns", "wide_few", 1000),
     _table(
-        "53a",
+        "52a",
         "table_categorical_3",
         "categories",
         "polars: 3 rows of 1 Mi; beside: a column of int32",
@@ -273,7 +273,7 @@ MORE = (
         needs="polars",
     ),
     _table(
-        "53b",
+        "52b",
         "table_categorical_all",
         "categories",
         "polars: 1 Mi rows of 1 Mi; beside: a column of int32",
@@ -283,7 +283,7 @@ MORE = (
     ),
     *(
         _table(
-            f"54{'abcd'[k]}",
+            f"53{'abcd'[k]}",
             f"table_series_gather_{dtype}",
             "series_gather",
             f"pandas: 100,000 of 100,000 {dtype}",
@@ -294,7 +294,7 @@ MORE = (
         for k, dtype in enumerate(PANDAS)
     ),
     _table(
-        "54e",
+        "53e",
         "table_series_gather_100",
         "series_gather",
         "pandas: 100 of 100,000 float64",
@@ -305,7 +305,7 @@ MORE = (
     ),
     *(
         _table(
-            f"55{'abcd'[k]}",
+            f"54{'abcd'[k]}",
             f"table_series_scatter_{dtype}",
             "series_scatter",
             f"pandas: 10,000 into 100,000 {dtype}",
@@ -316,13 +316,13 @@ MORE = (
         for k, dtype in enumerate(PANDAS)
     ),
     _array(
-        "56a", "fortran_1MiB", "last", "[512,512] f32 in Fortran order, index same in C order", _last_laid, 512, SETS
+        "55a", "fortran_1MiB", "last", "[512,512] f32 in Fortran order, index same in C order", _last_laid, 512, SETS
     ),
     _array(
-        "56b", "fortran_256MiB", "last", "[8192,8192] f32 in Fortran order, index same in C order", _last_laid, 8192, 2
+        "55b", "fortran_256MiB", "last", "[8192,8192] f32 in Fortran order, index same in C order", _last_laid, 8192, 2
     ),
     _array(
-        "57a",
+        "56a",
         "into_fortran_1MiB",
         "set_last_laid",
         "[512,512] f32 in Fortran order, index [512,128]",
@@ -330,7 +330,7 @@ MORE = (
         512,
     ),
     _array(
-        "57b",
+        "56b",
         "into_fortran_256MiB",
         "set_last_laid",
         "[8192,8192] f32 in Fortran order, index [8192,2048]",

@@ -25,7 +25,7 @@ def _suite(*arguments: str | Path, **environment: str) -> subprocess.CompletedPr
         env=os.environ | environment,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=550,
     )
 
 
@@ -98,17 +98,17 @@ def test_every_form_of_more_cases_is_right(suite):
         assert roles - {"beside", "by hand"} == {"ours", "peer"}, case.name
     numbers = [case.number for case in MORE]
     assert len(set(numbers)) == len(numbers)
-    assert {int(re.match(r"\d+", number)[0]) for number in numbers} == {*range(40, 58)}
+    assert {int(re.match(r"\d+", number)[0]) for number in numbers} == {*range(40, 57)}
 
 
 @needs_suite
 def test_more_cases_have_a_table_of_their_own(suite, tmp_path):
     pytest.importorskip("pandas", reason="pandas is not installed")
-    only = ["mean_apart", "small_put", "table_5_rows_100", "54e"]
+    only = ["mean_apart", "small_put", "table_5_rows_100", "53e"]
     result_file = tmp_path / "m.json"
     done = _suite("--more", "--quick", "--note", "a shared machine", "--only", *only, "--json", result_file)
     assert done.returncode == 0, done.stderr
-    for start in ("40b mean_apart", "50a small_put", "52a table_5_rows_100", "54e table_series_gather_100"):
+    for start in ("40b mean_apart", "49a small_put", "51a table_5_rows_100", "53e table_series_gather_100"):
         assert f"| {start} |" in done.stdout
     assert "* a shared machine" in done.stdout
     result = json.loads(result_file.read_text())
@@ -117,7 +117,7 @@ def test_more_cases_have_a_table_of_their_own(suite, tmp_path):
     page.write_text("<!-- benchmarks: more -->\n<!-- end -->\n<!-- benchmarks: cases -->\nold\n<!-- end -->\n")
     suite[3].write(result | {"quick": False}, page)
     text = page.read_text()
-    assert "| 50a small_put |" in text and "<!-- benchmarks: cases -->\nold\n" in text
+    assert "| 49a small_put |" in text and "<!-- benchmarks: cases -->\nold\n" in text
 
 
 @needs_suite
@@ -253,7 +253,7 @@ def test_every_form_of_the_gpu_suite_is_right():
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=550,
     )
     assert done.returncode == 0, done.stderr
     assert "| 27 gather_nd |" in done.stdout and "Incompatible" not in done.stdout

@@ -261,9 +261,9 @@ def test_operators_inside_of_the_callback(data):
 
 
 def test_frames_inside_of_the_callback_report_nothing(data, monkeypatch):
-    from gatherscatter._settings import progress
+    from gatherscatter._ops import progress_parts
 
-    monkeypatch.setattr(progress, "SILENT", 0.0)
+    monkeypatch.setattr(progress_parts, "SILENT", 0.0)
     frame, depth = pd.DataFrame({"a": np.zeros(100_000), "b": np.zeros(100_000)}), []
 
     def callback(done, total):
@@ -298,10 +298,10 @@ def test_a_signal_handler_does_not_begin_the_call_anew(data):
 
 
 def test_tables_in_files(tmp_path, monkeypatch):
-    from gatherscatter._settings import progress
+    from gatherscatter._ops import progress_parts
 
-    monkeypatch.setattr(progress, "SILENT", 0.0)
-    monkeypatch.setattr(progress, "BETWEEN", 0.0)
+    monkeypatch.setattr(progress_parts, "SILENT", 0.0)
+    monkeypatch.setattr(progress_parts, "BETWEEN", 0.0)
     table = pa.table({"x": np.arange(1000), "y": np.arange(1000.0)})
     pq.write_table(table, tmp_path / "x.parquet", row_group_size=100)
     others = threading.active_count()  # of libraries that other tests have used
