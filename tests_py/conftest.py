@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import os
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
 
@@ -57,30 +56,11 @@ else:
 
 NOT_ASKED_FOR = pytest.StashKey[list[str]]()
 
-# A test of these folders asks the same of the package whatever else is installed, or is skipped without it.
-SAME_EVERYWHERE = ("tests_py/arrays/", "tests_py/tables/")
-
-
-def passed_in(path: str) -> set[tuple[str, str]]:
-    """(module, name) of the tests that passed, by a file in JUnit's format: neither failed nor skipped."""
-    cases = ElementTree.parse(path).iter("testcase")
-    return {(case.get("classname", ""), case.get("name", "")) for case in cases if case.find("*") is None}
-
-
-def in_junit(item: pytest.Item) -> tuple[str, str]:
-    path, _, name = item.nodeid.partition("::")
-    return path.removesuffix(".py").replace("/", "."), name
-
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     for mark, (option, what) in OPTIONS.items():
         parser.addoption(option, dest=mark, action="store_true", help=f"run {what}")
     parser.addoption("--short", action="store_true", help=f"leave out the tests that are marked long: {LONG}")
-    parser.addoption(
-        "--passed-in",
-        metavar="FILE",
-        help=f"leave out the tests of {' and '.join(SAME_EVERYWHERE)} that passed in an earlier run, by its JUnit XML",
-    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -93,11 +73,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    before = passed_in(config.getoption("passed_in")) if config.getoption("passed_in") else set()
-
     def missing_option(item: pytest.Item) -> str | None:
-        if item.nodeid.startswith(SAME_EVERYWHERE) and in_junit(item) in before:
-            return "passed"
         if config.getoption("short") and item.get_closest_marker("long"):
             return "long"
         return next((m for m in OPTIONS if item.get_closest_marker(m) and not config.getoption(m)), None)
@@ -129,8 +105,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
             terminalreporter.line(f"{left.count(mark)} tests were not asked for ({option}): {what}")
     if "long" in left:
         terminalreporter.line(f"{left.count('long')} tests were left out (--short): {LONG}")
-    if "passed" in left:
-        terminalreporter.line(f"{left.count('passed')} tests passed already ({config.getoption('passed_in')})")
     reasons = [r.longrepr[2] for r in terminalreporter.stats.get("skipped", []) if isinstance(r.longrepr, tuple)]
     for reason in dict.fromkeys(reasons):
         terminalreporter.line(f"{reasons.count(reason)} tests: {reason}")

@@ -25,7 +25,7 @@ def _suite(*arguments: str | Path, **environment: str) -> subprocess.CompletedPr
         env=os.environ | environment,
         capture_output=True,
         text=True,
-        timeout=550,
+        timeout=300,
     )
 
 
@@ -253,7 +253,7 @@ def test_every_form_of_the_gpu_suite_is_right():
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=550,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr
     assert "| 27 gather_nd |" in done.stdout and "Incompatible" not in done.stdout
