@@ -124,7 +124,7 @@ Array from_first_row(const Array& records) {
   moved.validity = {};
   moved.nulls = 0;
   for (Array& column : moved.children) {
-    if (records.offset != 0 && column.nulls != 0) column.nulls = -1;
+    if (column.length != records.length && column.nulls != 0) column.nulls = -1;  // those of its other rows count too
     column.offset += records.offset;
     column.length = records.length;
   }

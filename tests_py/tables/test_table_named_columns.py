@@ -179,3 +179,14 @@ def test_records_with_an_offset():
     assert pa.record_batch(found).to_pydict() == {"a": [9, 2, 9], "b": ["w", "x", None]}
     found = gs.table.scatter({"b": None}, [1], target, partial=True)
     assert pa.record_batch(found).to_pydict() == {"a": [1, 2, 3], "b": ["w", None, None]}
+
+
+def test_records_that_end_before_their_columns():
+    pa = pytest.importorskip("pyarrow")
+    columns = [pa.array([0, 1, 2, 3, 4]), pa.array(["v", "w", "x", None, "z"])]
+    assert columns[1].null_count == 1  # asked for here, so that the count is exported
+    target = Records(pa.StructArray.from_arrays(columns, names=["a", "b"]).slice(0, 3))
+    found = pa.record_batch(gs.table.scatter({"a": 9}, [0, -1], target, partial=True))
+    found.validate(full=True)
+    assert found.to_pydict() == {"a": [9, 1, 9], "b": ["v", "w", "x"]}
+    assert found.column("b").null_count == 0
