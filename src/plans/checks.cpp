@@ -11,9 +11,7 @@ namespace {
 
 // The end of an error for an operand that has the first axes of `shape` instead of the last ones.
 std::string step_to_last_axes(const Dims& given, const Dims& shape) {
-  if (given.size() == 0 || given.size() >= shape.size() || !std::equal(given.begin(), given.end(), shape.begin())) {
-    return "";
-  }
+  if (given.size() >= shape.size() || !std::equal(given.begin(), given.end(), shape.begin())) return "";
   Dims wanted = given;
   while (wanted.size() < shape.size()) wanted.push_back(1);
   return "; shapes are aligned at the last axis: give it the shape " + to_string(wanted);

@@ -56,6 +56,25 @@ TEST_CASE("broadcasting goes one way", "[checks]") {
   REQUIRE_THROWS_AS(broadcast_strides(view_of({1, 1}), {1}, "mask"), ShapeError);
 }
 
+TEST_CASE("an operand with the first axes is told its shape, and no other operand is", "[checks]") {
+  const auto words_for = [](const Dims& given, const Dims& shape) {
+    try {
+      broadcast_strides(view_of(given), shape, "mask");
+    } catch (const ShapeError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const std::string step = "; shapes are aligned at the last axis: give it the shape ";
+  REQUIRE(words_for({3}, {3, 4}) == "mask of shape (3,) does not broadcast to the shape (3, 4)" + step + "(3, 1)");
+  REQUIRE(words_for({3}, {3, 4, 5}) ==
+          "mask of shape (3,) does not broadcast to the shape (3, 4, 5)" + step + "(3, 1, 1)");
+  REQUIRE(words_for({2, 3}, {2, 3, 4}).ends_with(step + "(2, 3, 1)"));
+  REQUIRE(words_for({2}, {3, 4}) == "mask of shape (2,) does not broadcast to the shape (3, 4)");
+  REQUIRE(words_for({3, 5}, {3, 4}) == "mask of shape (3, 5) does not broadcast to the shape (3, 4)");
+  REQUIRE(words_for({3, 4, 5}, {3, 4}) == "mask of shape (3, 4, 5) does not broadcast to the shape (3, 4)");
+}
+
 TEST_CASE("broadcasting together takes the longer of each axis", "[checks]") {
   REQUIRE(broadcast_shape({}, {3}, "a", "b") == Dims{3});
   REQUIRE(broadcast_shape({5, 1, 1}, {4, 1}, "a", "b") == Dims{5, 4, 1});
