@@ -33,6 +33,7 @@ COMPILED = [
             "gather_nd slices",
             "take flat",
             "a list as index",
+            "gather one row by number",
         ),
         *("take_along_axis broadcast", "tile_gather with padding", "gather with a fill value", "mindspore dim"),
         *("scatter dim, None", "scatter slices, add", "scatter_nd, max without self", "scatter slices, one row, None"),
@@ -72,7 +73,7 @@ def test_graphs_break_where_sizes_depend_on_values(name):
 
 
 def test_every_chosen_call_exists():
-    assert len(COMPILED) == 18
+    assert len(COMPILED) == 19
 
 
 @pytest.mark.parametrize("dynamic", [False, True])
@@ -125,6 +126,24 @@ def test_one_graph_serves_larger_tensors():
         gradients = (torch.autograd.grad(value.sum(), x)[0] for value in (result, expected))
         assert torch.equal(*gradients)
     assert counter.frame_count == 1
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_one_graph_serves_every_row_by_number(dynamic):
+    """A number that differs from call to call is a symbol of the graph."""
+    testing = pytest.importorskip("torch._dynamo.testing")
+    torch._dynamo.reset()
+    counter = testing.CompileCounterWithBackend("aot_eager")
+    compiled = torch.compile(lambda x, k: gs.gather(x, k, axis=0) * 2, fullgraph=True, dynamic=dynamic, backend=counter)
+    x = torch.rand(5, 3, requires_grad=True)
+    for k in (2, 3, 4):
+        result = compiled(x, k)
+        assert torch.equal(result, x[k] * 2)
+        (gradient,) = torch.autograd.grad(result.sum(), x)
+        assert gradient.sum(1).tolist() == [6 * (row == k) for row in range(5)]
+    with pytest.raises(gs.OutOfBoundsError, match="index 5 is out of bounds for axis 0 with size 5"):
+        compiled(x, 5)
+    assert counter.frame_count == (1 if dynamic else 2)
 
 
 @pytest.mark.long

@@ -79,6 +79,8 @@ def gathers(torch: Any) -> Iterator[TorchCall]:
     yield call("tile_gather of a scalar", lambda a: gs.tile_gather(a, ()), ((),))
     yield call("mindspore dim", lambda a: mindspore.gather(a, 0, along))
     yield call("mindspore slices", lambda a: mindspore.gather(a, rows % 4, 0))
+    yield call("gather one row by number", lambda a: gs.gather(a, 2, axis=0))
+    yield call("take one column by number", lambda a: gs.take(a, -1, axis=1))
     yield call("a list as index", lambda a: gs.gather(a, [1, 1, 0], axis=0))
     yield call("a NumPy index", lambda a: gs.take(a, np.array([[1, 1], [0, 3]], np.uint16), axis=0))
     yield call("roll", lambda a: gs.roll(a, 2, axis=0))
@@ -107,6 +109,7 @@ def scatters(torch: Any, reduce: str | None, include_self: bool) -> Iterator[Tor
         )
     yield call("scatter masked", lambda a, s: gs.scatter(a, 0, along, s, mask=mask, **words), (4, 5), (3, 4))
     yield call("scatter slices", lambda a, s: gs.scatter(a, rows, s, **words), (4, 3), (4, 3))
+    yield call("scatter one row by number", lambda a, s: gs.scatter(a, 1, s, axis=0, **words), (4, 3), (3,))
     yield call("scatter slices of axis 1", lambda a, s: gs.scatter(a, rows, s, axis=1, **words), (2, 3), (2, 4))
     yield call(
         "scatter slices with a batch",

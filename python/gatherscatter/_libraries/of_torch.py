@@ -37,6 +37,7 @@ __all__ = [
     "refuse_gradient",
     "resolved",
     "short_storage",
+    "stacked",
     "unnamed_dtype",
     "without_modes",
     "zero_item",
@@ -222,6 +223,17 @@ def without_modes() -> AbstractContextManager[Any]:
         return nullcontext()
     modes = sys.modules["torch.utils._python_dispatch"]
     return cast("AbstractContextManager[Any]", modes._disable_current_modes())
+
+
+def stacked(like: Any, items: list[Any], shape: tuple[int, ...]) -> Any:
+    """Tensors of rank 0 as one of that shape, which is a constant of the graph while torch traces."""
+    torch = namespace()
+    traces = torch._C._len_torch_dispatch_stack() > 0
+    if traces and any(map(is_recorded, items)):  # numbers that are arguments of the graph
+        return torch.stack([torch.ops.aten.lift_fresh_copy(item) for item in items]).reshape(shape)
+    with without_modes():
+        made = torch.stack(items).reshape(shape) if items else torch.empty(shape, dtype=like.dtype)
+    return torch.ops.aten.lift_fresh_copy(made) if traces else made
 
 
 def refuse_gradient(what: str, value: Any) -> None:

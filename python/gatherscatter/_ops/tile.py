@@ -13,6 +13,7 @@ from gatherscatter._libraries.adopt import must_have_values, plain_values
 from gatherscatter._libraries.nested import array_of_list
 from gatherscatter._libraries.of_python import exceeds_int64, fits_int64, integers_in
 from gatherscatter._libraries.recognise import dtype_name, hint
+from gatherscatter._libraries.torch_symbols import holds_symbol, is_integer_symbol, tensor_of
 from gatherscatter._ops.keywords import Bounds, ScatterBounds
 from gatherscatter._ops.operator import CallForm, operator
 from gatherscatter._values.implicit_cast import implicit_cast
@@ -262,8 +263,12 @@ def one_way_value(op: str, what: str, value: Any, array: Any, shape: Shape) -> A
 def _index_array(op: str, index: Any) -> Any:
     if isinstance(index, int) and not isinstance(index, bool):
         return np.asarray(index) if fits_int64(index) else integers_in(index)
+    if is_integer_symbol(index):
+        return tensor_of(index)
     if isinstance(index, list | tuple):
         array = array_of_list(op, "index", index)
+        if array.dtype == object and holds_symbol(index):
+            return tensor_of(index)
         if array.size == 0:
             return array.astype(np.intp)
         found = integers_in(index) if exceeds_int64(index, array) else None

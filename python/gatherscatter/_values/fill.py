@@ -14,6 +14,7 @@ from gatherscatter._libraries.devices import is_on_device, stand_in
 from gatherscatter._libraries.numbers import Numbers
 from gatherscatter._libraries.of_dlpack import as_numpy, import_dlpack
 from gatherscatter._libraries.recognise import has_interface, is_ndarray, no_array
+from gatherscatter._libraries.torch_symbols import is_integer_symbol, is_symbol, number_now, tensor_of
 from gatherscatter.errors import is_large, shown
 
 __all__ = ["array_like_of", "as_fill", "check_fill_is_used", "numbers_of"]
@@ -99,6 +100,11 @@ def as_fill(op: str, like: Any, fill_value: Any, what: str = "fill_value") -> An
         raise TypeError(f"{op}: {error}") from None
     try:
         if numbers is not None:
+            if is_symbol(fill_value):
+                item = _item_of_graph(like, numbers, fill_value)
+                if item is not None:
+                    return item
+                fill_value = number_now(fill_value)
             with of_torch.without_modes() if of_torch.is_tensor(like) else nullcontext():
                 return _number(numbers, fill_value, f"{op}: {what}")
         if type(fill_value) is int and fill_value == 0:
@@ -175,6 +181,23 @@ def _number(numbers: Numbers, fill_value: Any, what: str = "fill_value") -> Any:
     if not fits:
         raise _DoesNotFit
     return made
+
+
+def _item_of_graph(like: Any, numbers: Numbers, symbol: Any) -> Any:
+    """An item made of a number that a graph of torch takes as an argument; None if that depends on more than limits.
+
+    That the number is within the limits of the dtype becomes a condition of the graph.
+    """
+    is_integer = is_integer_symbol(symbol)
+    if not of_torch.is_tensor(like) or numbers.category is bool or (numbers.category is int and not is_integer):
+        return None
+    low, high = (-np.inf, np.inf) if numbers.low is None else (numbers.low, numbers.high)
+    if is_integer:
+        low, high = int(max(low, -(2**63))), int(min(high, 2**63 - 1))
+    if not low <= symbol <= high:
+        return None
+    wide = of_torch.namespace().int64 if is_integer else of_torch.namespace().float64
+    return tensor_of(symbol, wide, like.device).to(like.dtype)
 
 
 def _integral(numbers: Numbers, value: Any) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -125,11 +124,9 @@ def _array_of_list(op: str, like: Any, values: Any, what: str) -> Any:
         return result.reshape(shape)
     items = [_item(op, like, leaf, what) for leaf in leaves]
     if of_torch.is_tensor(like):
-        library, context = of_torch.namespace(), of_torch.without_modes()
-    else:
-        library, context = like.__array_namespace__(), nullcontext()
-    with context:
-        return library.reshape(library.stack(items), shape) if items else library.empty(shape, dtype=like.dtype)
+        return of_torch.stacked(like, items, shape)
+    library = like.__array_namespace__()
+    return library.reshape(library.stack(items), shape) if items else library.empty(shape, dtype=like.dtype)
 
 
 def _shape_and_leaves(op: str, like: Any, value: Any, what: str) -> tuple[tuple[int, ...], list[Any]]:
