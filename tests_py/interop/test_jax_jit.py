@@ -4,6 +4,8 @@ import os
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -185,6 +187,57 @@ def _add_rows(x, places, source):
 
 def _greatest_rows(x, places, source):
     return gs.scatter(x, places, source, reduce="max")
+
+
+# ---- effects
+
+# Calls of arrays (input, index) and a rule for bounds, forward and backward.
+UNDER_RULES = {
+    "gather": lambda x, i, rule: gs.gather(x, 1, i, bounds=rule),
+    "gather, slices": lambda x, i, rule: gs.gather(x, i, axis=0, bounds=rule),
+    "take": lambda x, i, rule: gs.take(x, i, bounds=rule),
+    "take_along_axis": lambda x, i, rule: gs.take_along_axis(x, i, 1, bounds=rule),
+    "gather_nd": lambda x, i, rule: gs.gather_nd(x, i, bounds=rule),
+    "scatter": lambda x, i, rule: gs.scatter(x, 1, i, VALUES, bounds=rule),
+    "scatter, add": lambda x, i, rule: gs.scatter(x, 1, i, VALUES, reduce="add", bounds=rule),
+    "scatter_nd": lambda x, i, rule: gs.scatter_nd(x, i, VALUES[:, 0], bounds=rule),
+}
+
+
+def effects_of(function, *arrays):
+    """The effects of a traced function, the foreign functions that XLA is to call, and how many have side effects."""
+    text = jax.jit(function).lower(*arrays).as_text()
+    foreign = set(re.findall(r"custom_call @(\w+)", text))
+    return jax.make_jaxpr(function)(*arrays).effects, foreign, text.count("has_side_effect = true")
+
+
+@pytest.mark.parametrize("rule", ["raise", "fill or drop", "clip", "wrap"])
+@pytest.mark.parametrize("name", UNDER_RULES)
+def test_no_rule_for_bounds_has_an_effect(name, rule):
+    """XLA may reorder and drop such calls, and nothing waits for them. That holds for "raise" too: its error is the
+    status with which the call of the handler ends.
+    """
+    call = UNDER_RULES[name]
+    rule = {"fill or drop": "drop" if name.startswith("scatter") else "fill"}.get(rule, rule)
+
+    def forward(x, i):
+        return call(x, i, rule)
+
+    backward = jax.grad(lambda x, i: (forward(x, i) ** 2).sum())
+    batch = np.stack([X, X]), np.stack([ALONG, ALONG])
+    for function, arrays in ((forward, (X, ALONG)), (backward, (X, ALONG)), (jax.vmap(forward), batch)):
+        assert effects_of(function, *arrays) == (set(), {"gatherscatter_move"}, 0)
+
+
+def test_effects_of_others_are_seen():
+    shape = jax.ShapeDtypeStruct(X.shape, X.dtype)
+    io_callback = pytest.importorskip("jax.experimental").io_callback
+    effects, foreign, _ = effects_of(lambda x: io_callback(np.sin, shape, x), X)
+    assert len(effects) == 1 and foreign and foreign != {"gatherscatter_move"}
+    _, foreign, _ = effects_of(lambda x: jax.pure_callback(np.sin, shape, x), X)
+    assert foreign and foreign != {"gatherscatter_move"}
+    effects, foreign, count = effects_of(lambda x: jax.ffi.ffi_call("some_name", shape, has_side_effect=True)(x), X)
+    assert len(effects) == 1 and foreign == {"some_name"} and count == 1
 
 
 # ---- errors

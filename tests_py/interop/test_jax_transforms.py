@@ -30,6 +30,7 @@ LINES = RNG.normal(size=(B, 5, 6)).astype(np.float32)
 BATCHED = {
     "gather": (lambda x, i: gs.gather(x, 1, i), (X, ALONG)),
     "slices": (lambda x, i: gs.gather(x, i, axis=0), (X, ROWS)),
+    "one row by number": (lambda x: gs.gather(x, 2, axis=0), (X,)),
     "inner slices": (lambda x, i: gs.take(x, i, axis=1), (X, ROWS)),
     "batch_dims": (lambda x, i: gs.gather(x, i, axis=1, batch_dims=1), (X, ALONG)),
     "flat": (lambda x, i: gs.take(x, i), (X, ROWS)),
@@ -46,6 +47,7 @@ BATCHED = {
     "add": (lambda x, i, s: gs.scatter(x, 1, i, s, reduce="add"), (X, ALONG, SOURCE)),
     "mean": (lambda x, i, s: gs.scatter(x, 1, i, s, reduce="mean", include_self=False), (X, ALONG, SOURCE)),
     "rows": (lambda x, i, s: gs.scatter(x, i, s, reduce="add"), (X, ROWS, LINES)),
+    "to one row by number": (lambda x, s: gs.scatter(x, 1, s, axis=0), (X, LINES[:, 0])),
     "scatter_nd": (lambda x, i, s: gs.scatter_nd(x, i, s, reduce="max"), (X, POINTS, LINES[:, :, 0])),
     "put": (lambda x, i, s: gs.jax.put_along_axis(x, i, s, 1), (X, ALONG, SOURCE)),
 }

@@ -48,6 +48,22 @@ def test_embedding_agrees_with_torchs(padding_idx, planned):
     ours.load_state_dict(theirs.state_dict())
 
 
+@pytest.mark.parametrize("padding_idx", [None, 3])
+@pytest.mark.parametrize("planned", [False, True])
+def test_a_backward_pass_is_one_sum(planned, padding_idx, monkeypatch):
+    """A GPU sorts the ids once for each sum, so once in a backward pass; the CPU sorts none."""
+    calls = []
+    for name in ("take_axis", "scatter_axis"):
+        move = getattr(gs._core, name)
+        monkeypatch.setattr(gs._core, name, lambda *a, n=name, move=move: calls.append(n) or move(*a))
+    table, ids = Embedding(50, 8, padding_idx), ids_of(7, 300)
+    plan = table.plan(ids) if planned else None
+    loss = table(ids, plan).square().sum()
+    calls.clear()
+    loss.backward()
+    assert calls == ["scatter_axis"]
+
+
 def test_embedding_of_vectors_that_exist():
     vectors = torch.arange(6.0).reshape(3, 2)
     frozen = Embedding.from_pretrained(vectors)
