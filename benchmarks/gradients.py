@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from . import training
+
 ROOT = Path(__file__).resolve().parents[1]
 ROUNDS = 9
 SAMPLE_SECONDS = 0.02
@@ -50,30 +52,7 @@ def cases(quick: bool) -> Iterator[Case]:
     def index(size: int, *shape: int) -> Any:
         return torch.randint(0, size, shape, generator=seed)
 
-    small, few = values(16), index(16, 16)
-    plain = small.detach()
-    yield Case(
-        "gather of 16, no gradient",
-        lambda: torch.gather(plain, 0, few),
-        lambda: gs.gather(plain, 0, few),
-        (),
-        None,
-        False,
-    )
-    weights = torch.ones(16)
-    yield Case(
-        "gather of 16", lambda: torch.gather(small, 0, few), lambda: gs.gather(small, 0, few), (small,), weights, False
-    )
-    sums = values(16)
-    yield Case(
-        "scatter add of 16",
-        lambda: torch.scatter_add(sums, 0, few, small),
-        lambda: gs.scatter(sums, 0, few, small, reduce="add"),
-        (sums, small),
-        weights,
-        False,
-    )
-
+    yield from _small_cases(values, index)
     rows, count = (1 << 20) // shrink, (1 << 17) // shrink
     zipf = np.minimum(np.random.default_rng(1).zipf(1.2, count), rows) - 1
     table, ids = values(rows, 128), torch.from_numpy(zipf.astype(np.int64))
@@ -110,6 +89,46 @@ def cases(quick: bool) -> Iterator[Case]:
         (target, source),
         torch.randn(slots, 64, generator=seed),
     )
+
+
+def _small_cases(values: Callable[..., Any], index: Callable[..., Any]) -> Iterator[Case]:
+    """Calls of 16 points, of which most of the time is not the move."""
+    import torch
+
+    import gatherscatter as gs
+
+    x, source, i = values(16), values(16), index(16, 16)
+    square, rows, order = values(4, 4), values(16, 16), torch.randperm(16)
+    points = index(4, 16, 2)
+    first, second = points.unbind(1)
+    plain = x.detach()
+    yield Case(
+        "gather of 16, no gradient", lambda: torch.gather(plain, 0, i), lambda: gs.gather(plain, 0, i), (), None, False
+    )
+    calls: dict[str, tuple[Callable[[], Any], Callable[[], Any], tuple[Any, ...]]] = {
+        "gather": (lambda: torch.gather(x, 0, i), lambda: gs.gather(x, 0, i), (x,)),
+        "index_select": (lambda: torch.index_select(x, 0, i), lambda: gs.take(x, i, axis=0), (x,)),
+        "take_along_dim": (lambda: torch.take_along_dim(x, i, 0), lambda: gs.take_along_axis(x, i, 0), (x,)),
+        "gather_nd": (lambda: square[first, second], lambda: gs.gather_nd(square, points), (square,)),
+        "embedding rows": (
+            lambda: torch.nn.functional.embedding(i, rows),
+            lambda: gs.take(rows, i, axis=0),
+            (rows,),
+        ),
+        # The index has no duplicates, for which torch's gradient of a plain scatter has no meaning.
+        "scatter": (
+            lambda: torch.scatter(x, 0, order, source),
+            lambda: gs.scatter(x, 0, order, source),
+            (x, source),
+        ),
+        "scatter add": (
+            lambda: torch.scatter_add(x, 0, i, source),
+            lambda: gs.scatter(x, 0, i, source, reduce="add"),
+            (x, source),
+        ),
+    }
+    for name, (theirs, ours, inputs) in calls.items():
+        yield Case(f"{name} of 16", theirs, ours, inputs, torch.ones_like(theirs()), False)
 
 
 def _run(call: Callable[[], Any], case: Case) -> Any:
@@ -156,11 +175,13 @@ def _peak(place: int, library: str, quick: bool) -> int:
 
 
 def measure(only: Iterable[str] | None, quick: bool) -> list[Entry]:
-    """One entry for each call: medians of seconds, of rounds in which torch and ours take turns, and peaks of bytes."""
-    words = None if only is None else tuple(only)
+    """One entry for each call and step: medians of seconds of rounds in which torch and ours take turns, and of large
+    calls the peaks of bytes.
+    """
+    words = ("",) if only is None else tuple(only)
     entries: list[Entry] = []
     for place, case in enumerate(cases(quick)):
-        if words is not None and not any(word in case.name for word in words):
+        if not any(word in case.name for word in words):
             continue
         _check(case)
         runs = [functools.partial(_run, call, case) for call in (case.theirs, case.ours)]
@@ -168,6 +189,10 @@ def measure(only: Iterable[str] | None, quick: bool) -> list[Entry]:
         if case.is_large:
             entry["peak_bytes"] = {name: _peak(place, name, quick) for name in ("torch", "gatherscatter")}
         entries.append(entry)
+    for step in training.steps(quick):
+        if any(word in step.name for word in words):
+            training.check(step)
+            entries.append(interleaved(step.name, "torch", step.theirs, step.ours, quick))
     return entries
 
 
