@@ -262,9 +262,8 @@ with open(PATH, "wb") as file:
     file.flush()
     os.fsync(file.fileno())
     os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-if GROUP:
-    with open(GROUP + "/cgroup.procs", "w") as file:
-        file.write(str(os.getpid()))
+with open(GROUP + "/cgroup.procs", "w") as file:
+    file.write(str(os.getpid()))
 x = gs.open(PATH, dtype="u8", shape=(size // item, item // 8), mode="r+")
 peak, stop = [0], threading.Event()
 def watch():
@@ -312,10 +311,11 @@ def memory_group(limit):
 @pytest.mark.large
 def test_a_file_of_20_gib_in_1_gib_of_memory(tmp_path):
     group = memory_group(1 << 30)
+    if group is None:
+        pytest.skip("making a control group with a limit of memory needs root")
     try:
         facts = child_process.run_json(f"PATH = {str(tmp_path / 'x')!r}\nGROUP = {group!r}\n{LIMITED}")
     finally:
-        if group:
-            os.rmdir(group)
+        os.rmdir(group)
     assert facts["good"]
     assert facts["beyond"] < 200 << 20, json.dumps(facts)

@@ -10,6 +10,7 @@ import sys
 import termios
 import threading
 import types
+from textwrap import dedent
 
 import numpy as np
 import pandas as pd
@@ -316,6 +317,36 @@ def test_tables_in_files(tmp_path, monkeypatch):
 
 def raising(done, total):
     raise Stop
+
+
+def test_calls_outside_of_a_block_do_nothing_for_it(tmp_path):
+    """In a process of its own, which has not imported tqdm. Other calls, not divided in Python, are C++ alone; that
+    short ones make no system call, such as one that sets a timer, is tested in test_system_calls.py."""
+    code = """
+        import contextvars, signal, sys, types
+        import numpy as np, pandas as pd, pyarrow as pa, pyarrow.parquet as pq, gatherscatter as gs
+        from gatherscatter import _core
+        from gatherscatter._ops import progress_parts
+        x = np.arange(1 << 17)
+        frame = pd.DataFrame({name: x for name in "abcd"})
+        pq.write_table(pa.table({"x": x}), PATH, row_group_size=10_000)
+
+        def run():
+            gs.table.gather(PATH, x)
+            gs.table.gather(frame, x)
+            gs.table.scatter(frame, x, frame)
+            gs.roll(x, 3)
+
+        asked = []
+        progress_parts.time = types.SimpleNamespace(monotonic=lambda: asked.append(None) or 0.0)
+        run()
+        assert not asked and _core.progress_blocks not in contextvars.copy_context()
+        assert signal.getitimer(signal.ITIMER_REAL) == (0, 0) and "tqdm" not in sys.modules
+        with gs.progress(print):
+            run()
+        assert len(asked) > 20  # the steps of a call in a block ask for the time
+        """
+    run(dedent(code).replace("PATH", repr(str(tmp_path / "x.parquet"))))
 
 
 def test_arguments(monkeypatch):

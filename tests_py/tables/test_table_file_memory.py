@@ -1,4 +1,4 @@
-"""test_table_file_memory.py: how many row groups of a table in files are decoded at a time, by threads and budget."""
+"""test_table_file_memory.py: how many row groups of a table in files are decoded at a time, and the peak of memory."""
 
 import threading
 
@@ -8,7 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import gatherscatter as gs
+from child_process import run_json
 from gatherscatter.errors import InvalidArgument
+
+MIB = 1 << 20
 
 
 def test_memory_budget(tmp_path):
@@ -59,3 +62,48 @@ def test_threads(tmp_path, monkeypatch, budget):
     with gs.thread_limit(3):
         assert gs.table.gather(tmp_path / "x.parquet", rows, memory_budget=budget).equals(table.take(rows))
     assert 1 <= most <= (3 if budget is None else 1)
+
+
+# ---- the peak of pyarrow's memory, for a file of which the decoded row groups take 96 MiB together
+
+GROUPS, ROWS, WIDTH = 24, 1 << 16, 8
+GROUP = 2 * WIDTH * ROWS * 8  # bytes of a row group in the file and decoded
+THREADS = 4
+
+SOURCES = {
+    "path": "PATH",
+    "ParquetFile": "pq.ParquetFile(PATH)",
+    "data set with a column that the file lacks": (
+        "ds.dataset(PATH, schema=pq.read_schema(PATH).append(pa.field('absent', pa.int8())))"
+    ),
+}
+
+IMPORTS = "import numpy as np, pyarrow as pa, pyarrow.dataset as ds, pyarrow.parquet as pq, gatherscatter as gs"
+PEAK = """
+rows = np.random.default_rng(1).integers(0, COUNT, 1 << 16)
+result = gs.table.gather(source, rows, memory_budget=BUDGET)
+assert (result["c0"].to_numpy() == rows).all()
+print(pa.default_memory_pool().max_memory())
+"""
+
+
+@pytest.fixture(scope="module")
+def many_groups(tmp_path_factory):
+    path = tmp_path_factory.mktemp("parquet") / "x.parquet"
+    numbers = np.arange(GROUPS * ROWS)
+    table = pa.table({f"c{column}": numbers for column in range(WIDTH)})
+    pq.write_table(table, path, row_group_size=ROWS, compression="none", use_dictionary=False)
+    return path
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("budget", [None, GROUP + MIB])
+@pytest.mark.parametrize("source", SOURCES)
+def test_peak(many_groups, source, budget):
+    values = f"PATH, COUNT, BUDGET = {str(many_groups)!r}, {GROUPS * ROWS}, {budget}"
+    code = f"{values}\n{IMPORTS}\nsource = {SOURCES[source]}\n{PEAK}"
+    peak = run_json(code, env={"GS_NUM_THREADS": str(THREADS)})
+    at_once = THREADS if budget is None else 1
+    # Threads of pyarrow may free the row group before late, and pages are decoded by copies of up to 1 MiB.
+    allowed = (at_once + 1) * (GROUP + MIB)
+    assert GROUP / 2 <= peak <= allowed, f"{peak / MIB:.1f} MiB, allowed are {allowed / MIB:.1f}"

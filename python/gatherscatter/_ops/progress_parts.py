@@ -69,7 +69,7 @@ class Steps:
         self.first = FIRST if after_map else 0  # thousandths before the first step
         self.count, self.done = count, 0
         self.callback: Callback | None = None
-        self.begun = self.last = time.monotonic()
+        self.begun = self.last = 0.0
         self.any = has_begun
 
     @contextmanager
@@ -79,6 +79,7 @@ class Steps:
         if self.callback is None:
             yield
             return
+        self.begun = self.last = time.monotonic()
         token = _core.progress_blocks.set((*_core.progress_blocks.get(), [None]))
         try:
             yield
@@ -90,8 +91,10 @@ class Steps:
     def next(self) -> None:
         """A step is done."""
         self.done += 1
+        if self.callback is None:
+            return
         now = time.monotonic()
-        if self.callback is None or now - (self.last if self.any else self.begun) < (BETWEEN if self.any else SILENT):
+        if now - (self.last if self.any else self.begun) < (BETWEEN if self.any else SILENT):
             return
         self.any, self.last = True, now
         done = self.first + self.done * (TOTAL - self.first) // max(self.count, 1)

@@ -23,7 +23,7 @@ class progress(Scope[Callback]):
     `thread_limit` does: other threads and asyncio tasks do not see it. The callback is called at the polls that ask for
     Ctrl-C, on the thread of the call, at most 20 times a second. An exception that it raises stops the call as Ctrl-C
     does, and is raised by the call; an `out`, or a target that is written in place, may be half written then. Of
-    several open blocks the one that was entered last holds. Without a block nothing is looked up before the poll.
+    several open blocks the one that was entered last holds. Without a block no timer is set.
 
     Parameters
     ----------
