@@ -3,6 +3,7 @@
 torch makes a number a constant of the first graph, and an argument of the second one, which then serves all numbers.
 """
 
+import numpy as np
 import pytest
 
 import gatherscatter as gs
@@ -34,7 +35,6 @@ CALLS = {
     "fill_value of take_along_axis": lambda x, k: gs.take_along_axis(x, INDEX, 0, bounds="fill", fill_value=k),
     "fill_value of float16": lambda x, k: gs.gather(x.half(), INDEX, axis=0, bounds="fill", fill_value=k),
     "fill_value of integers": lambda x, k: gs.gather(x.to(torch.int8), INDEX, axis=0, bounds="fill", fill_value=k),
-    "fill_value of complex numbers": lambda x, k: gs.gather(x + 0j, INDEX, axis=0, bounds="fill", fill_value=k),
     "padding_value": lambda x, k: gs.tile_gather(x, (INDEX,), padding_value=k),
     "src": lambda x, k: gs.scatter(x, INSIDE, k, axis=0),
     "src of integers": lambda x, k: gs.scatter(x.long(), INSIDE, k, axis=0),
@@ -44,6 +44,9 @@ CALLS = {
     "row": lambda x, k: gs.gather(x, k, axis=0),
     "index, a list": lambda x, k: gs.take(x, [k, 0], axis=0),
     "coordinates, a list": lambda x, k: gs.gather_nd(x.reshape(2, 3), [[0, k - 2], [1, 0]]),
+    "fill_value that is a float": lambda x, k: gs.gather(x, INDEX, axis=0, bounds="fill", fill_value=k / 2),
+    "padding_value that is a float": lambda x, k: gs.tile_gather(x, (INDEX,), padding_value=k / 2),
+    "src, a list with tensors": lambda x, k: gs.scatter(x, INSIDE, [x[1] + 7, k], axis=0),
     "index of put": written(lambda x, k: gs.put(x, k, 7.0)),
     "index of a tile": lambda x, k: gs.tile_gather(x.reshape(2, 3), (INSIDE.clamp(max=1), k - 2)),
     "index of a tile, a list": lambda x, k: gs.tile_gather(x, ([0, k],)),
@@ -51,7 +54,13 @@ CALLS = {
 # torch compiles these again for each number.
 CONSTANTS = {
     "axis": lambda x, k: gs.take(x.reshape(1, 6), torch.tensor([0]), axis=k % 2),
+    "fill_value of complex numbers": lambda x, k: gs.gather(x + 0j, INDEX, axis=0, bounds="fill", fill_value=k),
+    "fill_value of complex32": lambda x, k: gs.gather(
+        (x + 0j).to(torch.complex32), INDEX, axis=0, bounds="fill", fill_value=k
+    ).to(torch.complex64),  # torch cannot compare complex32
     "fill_value of bool": lambda x, k: gs.gather(x > 2, INDEX, axis=0, bounds="fill", fill_value=k % 2),
+    "fill_value that is a bool": lambda x, k: gs.gather(x, INDEX, axis=0, bounds="fill", fill_value=k > 3),
+    "mask that is a bool": lambda x, k: gs.tile_gather(x, (INDEX,), mask=k > 3),
     "integral float for integers": lambda x, k: gs.gather(x.long(), INDEX, axis=0, bounds="fill", fill_value=float(k)),
     "index and values of put": written(lambda x, k: gs.put(x, [0, k], [k, 2 * k])),
 }
@@ -88,17 +97,33 @@ def test_floats(k):
     [
         ("fill_value of integers", 300, "fill_value 300 does not fit dtype torch.int8"),
         ("fill_value of float16", 70_000, "fill_value 70000 does not fit dtype torch.float16"),
+        ("fill_value of complex32", 70_000, "fill_value 70000 does not fit dtype torch.complex32"),
         ("index, a list", 9, "index 9 is out of bounds for axis 0 with size 6"),
     ],
 )
 def test_a_number_that_does_not_fit(name, k, message):
-    call, _ = compiled(CALLS[name])
+    function = {**CALLS, **CONSTANTS}[name]
+    call, _ = compiled(function)
     x = torch.arange(6.0)
     for number in (2, 3):
         call(x, number)
     with pytest.raises(Exception, match=message):  # torch wraps errors of its compilation
         call(x, k)
-    assert torch.equal(call(x, 5), CALLS[name](x, 5))
+    assert torch.equal(call(x, 5), function(x, 5))
+
+
+@pytest.mark.parametrize("wrong", [None, "a", 0.5, 2**70])
+def test_an_index_that_is_wrong_beside_a_number(wrong):
+    call, _ = compiled(lambda x, k: gs.gather(x, [k, wrong], axis=0))
+    for number in (1, 2):
+        with pytest.raises(Exception, match="gather: index has "):
+            call(torch.arange(6.0), number)
+
+
+def test_an_array_of_numpy_refuses_a_number_of_a_graph():
+    make_fx = pytest.importorskip("torch.fx.experimental.proxy_tensor").make_fx
+    with pytest.raises(TypeError, match=r"index is of type torch\.SymInt, expected an array"):
+        make_fx(lambda x: gs.gather(np.arange(9), x.shape[0] - 1, axis=0), tracing_mode="symbolic")(torch.arange(6.0))
 
 
 def test_a_list_of_constants():

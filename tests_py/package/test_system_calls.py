@@ -6,7 +6,7 @@ from collections import Counter
 from system_calls import listed_calls
 
 POINTS = 64  # of a call, whose pages are looked at
-ROUNDS = 5
+ROUNDS = 8
 
 CODE = """
 import time

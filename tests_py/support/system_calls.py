@@ -1,10 +1,12 @@
 """system_calls.py: lists the system calls of a child process, which this process traces as a debugger does."""
 
+import contextlib
 import ctypes
 import os
 import platform
 import signal
 import sys
+import threading
 
 import pytest
 
@@ -12,7 +14,7 @@ import child_process
 
 # The calls that tests tell apart; all others are "other".
 NUMBERS = {
-    "x86_64": {27: "mincore", 110: "getppid", 257: "openat"},
+    "x86_64": {2: "openat", 27: "mincore", 110: "getppid", 257: "openat"},  # 2 is open
     "aarch64": {56: "openat", 173: "getppid", 232: "mincore"},
 }
 TRACE_ME, SYSCALL, SET_OPTIONS, GET_SYSCALL_INFO = 0, 24, 0x4200, 0x420E
@@ -20,6 +22,7 @@ MARKED_STOPS, KILL_AT_EXIT = 1, 1 << 20  # options
 AT_A_CALL = signal.SIGTRAP | 0x80
 ENTRY = 1
 REFUSED = 77
+LIMIT = 300
 
 # This code precedes that of the child.
 CHILD = f"""
@@ -41,12 +44,32 @@ def listed(call):
 def listed_calls(code, **settings):
     """The names of the system calls that the main thread of a child makes in each of its calls of listed().
 
-    Must be called on the main thread, because only the thread that has started a child may trace it.
+    A child that has not ended after LIMIT seconds is killed.
     """
     names = NUMBERS.get(platform.machine())
     if names is None:
         pytest.skip(f"the numbers of system calls of {platform.machine()} are not in NUMBERS")
     child = os.posix_spawn(sys.executable, [sys.executable, "-c", CHILD + code], child_process.settings(settings))
+    handle = os.pidfd_open(child)  # unlike its number, it never names another process
+    late = threading.Timer(LIMIT, _kill, (handle,))
+    late.start()
+    try:
+        return _traced(child, names)
+    finally:
+        late.cancel()
+        late.join()
+        _kill(handle)
+        os.close(handle)
+        with contextlib.suppress(ChildProcessError):  # its end is known already
+            os.waitpid(child, 0)
+
+
+def _kill(handle):
+    with contextlib.suppress(ProcessLookupError):
+        signal.pidfd_send_signal(handle, signal.SIGKILL)
+
+
+def _traced(child, names):
     status = os.waitpid(child, 0)[1]
     if os.WIFEXITED(status) and os.WEXITSTATUS(status) == REFUSED:
         pytest.skip("this process may not trace its children")

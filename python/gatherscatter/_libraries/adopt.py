@@ -21,7 +21,6 @@ from gatherscatter._libraries.of_python import (
     integers_in,
 )
 from gatherscatter._libraries.recognise import has_interface, is_ndarray, library_of, needs_step, no_array, pretends
-from gatherscatter._libraries.torch_symbols import holds_symbol, is_symbol, tensor_of
 from gatherscatter.errors import type_name
 
 Wrap = Callable[[Any], Any]
@@ -60,8 +59,6 @@ def adopt(op: str, role: str, obj: Any) -> tuple[Any, Wrap | None]:
         )
     if of_torch.is_tensor(obj):
         return of_torch.adopt(op, role, obj)
-    if role == "index" and is_symbol(obj):
-        return tensor_of(obj), None
     if isinstance(obj, LiteralArray | BigIntegers):
         return obj, None
     if library_of(obj, TABLES):
@@ -159,12 +156,10 @@ def _is_table(op: str, role: str, obj: Any) -> TypeError:
     return no_array(op, role, obj, "tables and their columns belong to gatherscatter.table (gs.table)")
 
 
-def _adopt_literal(op: str, role: str, obj: Any) -> Any:
+def _adopt_literal(op: str, role: str, obj: Any) -> np.ndarray[Any, Any] | BigIntegers:
     if role == "out" or (role == "input" and not isinstance(obj, np.generic)):
         raise no_array(op, role, obj)
     array = np.asarray(obj) if op in NUMPYS_OPERATORS else array_of_list(op, role, obj)
-    if role == "index" and array.dtype == object and holds_symbol(obj):
-        return tensor_of(obj)
     if role == "index" and array.size and op not in NUMPYS_OPERATORS and exceeds_int64(obj, array):
         found = integers_in(obj)
         return array if found is None else found

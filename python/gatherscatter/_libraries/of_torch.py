@@ -226,14 +226,15 @@ def without_modes() -> AbstractContextManager[Any]:
 
 
 def stacked(like: Any, items: list[Any], shape: tuple[int, ...]) -> Any:
-    """Tensors of rank 0 as one of that shape, which is a constant of the graph while torch traces."""
+    """Tensors of rank 0 as one of that shape. In a graph that records `like`, those with values become constants."""
     torch = namespace()
-    traces = torch._C._len_torch_dispatch_stack() > 0
-    if traces and any(map(is_recorded, items)):  # numbers that are arguments of the graph
-        return torch.stack([torch.ops.aten.lift_fresh_copy(item) for item in items]).reshape(shape)
+    in_graph = torch._C._len_torch_dispatch_stack() > 0 and is_recorded(like)
+    constant = torch.ops.aten.lift_fresh_copy if in_graph else lambda made: made
+    if in_graph and any(map(is_recorded, items)):
+        return torch.stack([item if is_recorded(item) else constant(item) for item in items]).reshape(shape)
     with without_modes():
         made = torch.stack(items).reshape(shape) if items else torch.empty(shape, dtype=like.dtype)
-    return torch.ops.aten.lift_fresh_copy(made) if traces else made
+    return constant(made)
 
 
 def refuse_gradient(what: str, value: Any) -> None:

@@ -6,9 +6,12 @@ torch is never imported here: a symbol can only come from a torch that is import
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["holds_symbol", "is_integer_symbol", "is_symbol", "number_now", "tensor_of"]
+from gatherscatter._libraries.of_python import fits_int64
+
+__all__ = ["is_integer_symbol", "is_symbol", "is_symbolic_index", "number_now", "tensor_of"]
 
 
 def is_symbol(value: Any) -> bool:
@@ -23,9 +26,12 @@ def is_integer_symbol(value: Any) -> bool:
     return torch is not None and isinstance(value, torch.SymInt)
 
 
-def holds_symbol(value: Any) -> bool:
-    """Whether a value is such a number, or a nested list that holds one."""
-    return any(map(holds_symbol, value)) if isinstance(value, list | tuple) else is_symbol(value)
+def is_symbolic_index(value: Any) -> bool:
+    """Whether an index is such an integer, or a nested list of integers some of which are."""
+    if not isinstance(value, list | tuple):
+        return is_integer_symbol(value)
+    found = [is_integer_symbol(leaf) for leaf in _leaves(value) if type(leaf) is not int or not fits_int64(leaf)]
+    return bool(found) and all(found)
 
 
 def number_now(symbol: Any) -> bool | int | float:
@@ -42,3 +48,11 @@ def tensor_of(value: Any, dtype: Any = None, device: Any = None) -> Any:
     if isinstance(value, list | tuple):
         return torch.stack([tensor_of(item, dtype, device) for item in value])
     return torch.full((), value, dtype=dtype, device=device)
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, list | tuple):
+        for item in value:
+            yield from _leaves(item)
+    else:
+        yield value

@@ -12,8 +12,9 @@ from gatherscatter import _core
 from gatherscatter._libraries.adopt import adopt, plain_values
 from gatherscatter._libraries.devices import is_on_device, reshaped, truth_of
 from gatherscatter._libraries.of_python import LiteralArray
-from gatherscatter._libraries.of_torch import is_recorded
+from gatherscatter._libraries.of_torch import is_recorded, is_tensor
 from gatherscatter._libraries.recognise import hint, is_masked_array, is_ndarray, library_of
+from gatherscatter._libraries.torch_symbols import is_symbolic_index, tensor_of
 from gatherscatter._numpy.rules import (
     NUMPYS_MODES,
     as_index_array,
@@ -81,6 +82,8 @@ def put_anything(
 
 def _put(a: Any, ind: Any, v: Any, bounds: ScatterBounds, negative: Negative, mask: Any) -> Any:
     base = _target("put", a)
+    if is_tensor(base) and is_symbolic_index(ind):
+        ind = tensor_of(ind)
     indices = with_shape("put", "index", cast_to_integers("put", ind, "safe"))
     shape = tuple(indices.shape)
     if 0 in base.shape and 0 not in shape and mask is None and bounds != "drop" and not is_on_device(indices):

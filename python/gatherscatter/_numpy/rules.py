@@ -155,11 +155,10 @@ def cast_to_integers(op: str, indices: Any, casting: Literal["safe", "same_kind"
         if is_literal(indices):
             array = np.asarray(indices)
             return array if array.dtype.kind in "iu" else np.asarray(indices, dtype=np.intp)
-        if not is_foreign(indices):
-            indices = adopt(op, "index", indices)[0]
         if is_foreign(indices):
             must_have_values(op, "index", indices)
             return indices
+        indices = adopt(op, "index", indices)[0]
     indices = memory_of(indices)
     return indices if indices.dtype.kind in "iu" else indices.astype(np.intp, casting=casting)
 

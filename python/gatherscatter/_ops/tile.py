@@ -12,8 +12,9 @@ from gatherscatter import _core
 from gatherscatter._libraries.adopt import must_have_values, plain_values
 from gatherscatter._libraries.nested import array_of_list
 from gatherscatter._libraries.of_python import exceeds_int64, fits_int64, integers_in
+from gatherscatter._libraries.of_torch import is_tensor
 from gatherscatter._libraries.recognise import dtype_name, hint
-from gatherscatter._libraries.torch_symbols import holds_symbol, is_integer_symbol, tensor_of
+from gatherscatter._libraries.torch_symbols import is_symbol, is_symbolic_index, number_now, tensor_of
 from gatherscatter._ops.keywords import Bounds, ScatterBounds
 from gatherscatter._ops.operator import CallForm, operator
 from gatherscatter._values.implicit_cast import implicit_cast
@@ -225,7 +226,7 @@ def index_tuple(op: str, array: Any, indices: Any) -> tuple[tuple[Any, ...], Sha
             f"{op}: {len(indices)} indices for an array of rank {rank}; each axis has one, and they broadcast: "
             "numpy.arange(n) takes a whole last axis beside indices[..., None]"
         )
-    points = tuple(_index_array(op, index) for index in indices)
+    points = tuple(_index_array(op, array, index) for index in indices)
     shape: Shape = ()
     for point in points:
         other = tuple(point.shape)
@@ -236,6 +237,8 @@ def index_tuple(op: str, array: Any, indices: Any) -> tuple[tuple[Any, ...], Sha
 
 def one_way_mask(op: str, mask: Any, shape: Shape) -> Any:
     """Check a mask and return it in the form that `_core` reads; None if no point is masked."""
+    if is_symbol(mask):
+        mask = number_now(mask)
     if mask is None or mask is True:
         return None
     if isinstance(mask, list | bool):
@@ -260,15 +263,13 @@ def one_way_value(op: str, what: str, value: Any, array: Any, shape: Shape) -> A
     return implicit_cast(op, what, value, array)
 
 
-def _index_array(op: str, index: Any) -> Any:
+def _index_array(op: str, like: Any, index: Any) -> Any:
     if isinstance(index, int) and not isinstance(index, bool):
         return np.asarray(index) if fits_int64(index) else integers_in(index)
-    if is_integer_symbol(index):
+    if is_tensor(like) and is_symbolic_index(index):
         return tensor_of(index)
     if isinstance(index, list | tuple):
         array = array_of_list(op, "index", index)
-        if array.dtype == object and holds_symbol(index):
-            return tensor_of(index)
         if array.size == 0:
             return array.astype(np.intp)
         found = integers_in(index) if exceeds_int64(index, array) else None

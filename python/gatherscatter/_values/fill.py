@@ -14,10 +14,10 @@ from gatherscatter._libraries.devices import is_on_device, stand_in
 from gatherscatter._libraries.numbers import Numbers
 from gatherscatter._libraries.of_dlpack import as_numpy, import_dlpack
 from gatherscatter._libraries.recognise import has_interface, is_ndarray, no_array
-from gatherscatter._libraries.torch_symbols import is_integer_symbol, is_symbol, number_now, tensor_of
+from gatherscatter._libraries.torch_symbols import is_symbol, number_now, tensor_of
 from gatherscatter.errors import is_large, shown
 
-__all__ = ["array_like_of", "as_fill", "check_fill_is_used", "numbers_of"]
+__all__ = ["array_like_of", "as_fill", "check_fill_is_used", "item_of_graph", "numbers_of"]
 
 
 class _DoesNotFit(Exception):
@@ -101,7 +101,7 @@ def as_fill(op: str, like: Any, fill_value: Any, what: str = "fill_value") -> An
     try:
         if numbers is not None:
             if is_symbol(fill_value):
-                item = _item_of_graph(like, numbers, fill_value)
+                item = item_of_graph(like, numbers, fill_value)
                 if item is not None:
                     return item
                 fill_value = number_now(fill_value)
@@ -183,21 +183,21 @@ def _number(numbers: Numbers, fill_value: Any, what: str = "fill_value") -> Any:
     return made
 
 
-def _item_of_graph(like: Any, numbers: Numbers, symbol: Any) -> Any:
+def item_of_graph(like: Any, numbers: Numbers | None, symbol: Any) -> Any:
     """An item made of a number that a graph of torch takes as an argument; None if that depends on more than limits.
 
     That the number is within the limits of the dtype becomes a condition of the graph.
     """
-    is_integer = is_integer_symbol(symbol)
-    if not of_torch.is_tensor(like) or numbers.category is bool or (numbers.category is int and not is_integer):
+    if not of_torch.is_tensor(like) or numbers is None or numbers.low is None:  # bool and complex have no limits
         return None
-    low, high = (-np.inf, np.inf) if numbers.low is None else (numbers.low, numbers.high)
-    if is_integer:
-        low, high = int(max(low, -(2**63))), int(min(high, 2**63 - 1))
-    if not low <= symbol <= high:
+    torch = of_torch.namespace()
+    if isinstance(symbol, torch.SymInt):
+        wide, low, high = torch.int64, int(max(numbers.low, -(2**63))), int(min(numbers.high, 2**63 - 1))
+    elif isinstance(symbol, torch.SymFloat) and numbers.category is float:
+        wide, low, high = torch.float64, numbers.low, numbers.high
+    else:
         return None
-    wide = of_torch.namespace().int64 if is_integer else of_torch.namespace().float64
-    return tensor_of(symbol, wide, like.device).to(like.dtype)
+    return tensor_of(symbol, wide, like.device).to(like.dtype) if low <= symbol <= high else None
 
 
 def _integral(numbers: Numbers, value: Any) -> int:

@@ -20,8 +20,8 @@ from gatherscatter._libraries.adopt import must_have_values
 from gatherscatter._libraries.devices import is_on_device
 from gatherscatter._libraries.of_jax import is_tracer
 from gatherscatter._libraries.recognise import dtype_name
-from gatherscatter._libraries.torch_symbols import is_integer_symbol, is_symbol, number_now
-from gatherscatter._values.fill import as_fill, numbers_of
+from gatherscatter._libraries.torch_symbols import is_symbol, number_now
+from gatherscatter._values.fill import as_fill, item_of_graph, numbers_of
 from gatherscatter.errors import TileTypeError, TileValueError, shown
 
 __all__ = ["implicit_cast"]
@@ -65,7 +65,8 @@ def implicit_cast(op: str, what: str, value: Any, array: Any) -> Any:
     if type(value) in _LITERALS:
         return _literal(op, what, value, array)
     if is_symbol(value):
-        return _number_of_graph(op, what, value, array)
+        item = item_of_graph(array, numbers_of(array), value)
+        return implicit_cast(op, what, number_now(value), array) if item is None else item
     if _is_typed(value):
         return _typed(op, what, value, array)
     return _other(op, what, value, array)
@@ -92,17 +93,6 @@ def _literal(op: str, what: str, value: Any, array: Any) -> Any:
     elif numbers.category is int and not numbers.low <= value <= numbers.high:
         raise TileValueError(f"{op}: {what} {shown(value)} is out of range of {dtype_name(array)}")
     return numbers.make(numbers.category(value))
-
-
-def _number_of_graph(op: str, what: str, value: Any, array: Any) -> Any:
-    """A literal that a graph of torch takes as an argument: that it is in range is a condition of the graph."""
-    numbers = numbers_of(array)
-    if not is_integer_symbol(value) or numbers is None or numbers.category is bool:
-        return implicit_cast(op, what, number_now(value), array)
-    try:
-        return as_fill(op, array, value, what)
-    except ValueError:
-        raise TileValueError(f"{op}: {what} {shown(value)} is out of range of {dtype_name(array)}") from None
 
 
 def _is_typed(value: Any) -> bool:
