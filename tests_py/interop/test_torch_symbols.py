@@ -126,6 +126,14 @@ def test_an_array_of_numpy_refuses_a_number_of_a_graph():
         make_fx(lambda x: gs.gather(np.arange(9), x.shape[0] - 1, axis=0), tracing_mode="symbolic")(torch.arange(6.0))
 
 
+@pytest.mark.parametrize("call", [lambda x, i: gs.tile_gather(x, (i,)), lambda x, i: gs.put(x, i, 1.0)])
+def test_an_index_that_contains_itself(call):
+    index = [0]
+    index.append(index)
+    with pytest.raises(ValueError, match="inhomogeneous"):
+        call(torch.arange(6.0), index)
+
+
 def test_a_list_of_constants():
     function = CALLS["src, a list"]
     call, _ = compiled(lambda x: function(x, 1.5))

@@ -30,7 +30,10 @@ def is_symbolic_index(value: Any) -> bool:
     """Whether an index is such an integer, or a nested list of integers some of which are."""
     if not isinstance(value, list | tuple):
         return is_integer_symbol(value)
-    found = [is_integer_symbol(leaf) for leaf in _leaves(value) if type(leaf) is not int or not fits_int64(leaf)]
+    try:
+        found = [is_integer_symbol(leaf) for leaf in _leaves(value) if type(leaf) is not int or not fits_int64(leaf)]
+    except RecursionError:  # a list that contains itself is refused where NumPy reads it
+        return False
     return bool(found) and all(found)
 
 
