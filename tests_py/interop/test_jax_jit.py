@@ -329,6 +329,19 @@ def test_what_cannot_be_traced_is_refused_by_name():
         jax.jit(lambda x: gs.plan(gs.take, x, np.array([0]))(x))(jnp.zeros(3))
 
 
+def test_a_list_of_values_may_hold_numbers_of_a_trace():
+    def both(x, k):
+        return gs.scatter(x, 0, np.array([0, 2]), [k, 2])
+
+    for x, k in ((jnp.zeros(3), 5), (jnp.zeros(3, jnp.int8), 2)):
+        np.testing.assert_array_equal(jax.jit(both)(x, k), jax.jit(lambda x, k: x.at[0].set(k).at[2].set(2))(x, k))
+    assert jax.grad(lambda k: both(jnp.zeros(3), k).sum())(5.0) == 1
+    with pytest.raises(TypeError, match="scatter: src is a JAX tracer"):
+        jax.jit(lambda k: both(np.zeros(3), k))(5.0)
+    with pytest.raises(ValueError, match="ragged list"):
+        jax.jit(lambda k: gs.scatter(jnp.zeros(3), 0, np.array([0, 2]), [k, [k]]))(5.0)
+
+
 def test_the_module_has_the_names_and_imports_no_jax():
     code = "import sys, gatherscatter as gs; print(gs.jax.gather is gs.gather, 'jax' in sys.modules)"
     assert child_process.run(code).split() == ["True", "False"]

@@ -1,4 +1,4 @@
-"""test_torch_symbols.py: Python numbers that differ from call to call of a compiled function.
+"""test_torch_symbols.py: Python numbers and sizes that differ from call to call of a compiled function.
 
 torch makes a number a constant of the first graph, and an argument of the second one, which then serves all numbers.
 """
@@ -150,3 +150,31 @@ def test_tiles_keep_their_rules(k):
     call(torch.arange(6.0), 1)
     with pytest.raises(Exception, match=f"cannot implicitly cast padding_value {k} to bool"):
         call(torch.arange(6.0), k)
+
+
+# Each takes a matrix of at least 3 rows and 3 columns.
+OF_ANY_SIZE = {
+    "roll": lambda x: gs.roll(x, 1),
+    "roll of rows": lambda x: gs.roll(x, -1, axis=0),
+    "roll of two axes": lambda x: gs.roll(x, (1, 2), axis=(0, 1)),
+    "put of repeated values": lambda x: written(lambda x, k: gs.put(x, k, [1.0, 2.0]))(x, torch.arange(x.shape[1])),
+    "putmask of repeated values": lambda x: written(lambda x, k: gs.putmask(x, x > k, [1.0, 2.0]))(x, 4),
+    "take_along_axis": lambda x: gs.take_along_axis(x, torch.tensor([[2], [0]]), 0),
+    "tile_gather": lambda x: gs.tile_gather(x, (INDEX, INDEX)),
+    "scatter": lambda x: gs.scatter(x, torch.tensor([2, 0, 2]), x[:3], reduce="mean"),
+}
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+@pytest.mark.parametrize("name", OF_ANY_SIZE)
+def test_sizes_that_change(name, requires_grad):
+    function = OF_ANY_SIZE[name]
+    call, counter = compiled(function)
+    for shape in ((3, 4), (5, 7), (9, 3)):
+        x = torch.arange(float(np.prod(shape))).reshape(shape).requires_grad_(requires_grad)
+        result, expected = call(x), function(x)
+        assert torch.equal(result, expected)
+        if requires_grad:
+            gradients = [torch.autograd.grad((each * expected.detach()).sum(), x)[0] for each in (result, expected)]
+            assert torch.equal(*gradients)
+    assert counter.frame_count == 2

@@ -111,6 +111,16 @@ def is_recorded(array: Any) -> bool:
     return of_torch.is_recorded(array) or of_jax.is_tracer(array)
 
 
+def refuse_recorded(op: str, role: str, array: Any) -> None:
+    """Raise an error for an argument of a call that torch or JAX records, where its values would have to be read."""
+    of_jax.refuse_tracer(op, role, array)
+    if of_torch.is_of_graph(array):
+        raise TypeError(
+            f"{op}: {role} is a tensor of a graph or transform of torch, whose values this call would have to read; "
+            "make the call outside, or pass values that are the same in every run"
+        )
+
+
 def is_container(obj: Any) -> bool:
     """Whether an object holds values that need a method call to become an array: a table, a file, a sparse matrix."""
     if hasattr(type(obj), "__dlpack__"):

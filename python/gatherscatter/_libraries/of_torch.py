@@ -26,6 +26,7 @@ __all__ = [
     "has_plain_memory",
     "imitates_tensor",
     "is_live",
+    "is_of_graph",
     "is_recorded",
     "is_tensor",
     "kind_of_tensor",
@@ -88,8 +89,8 @@ def unnamed_dtype(tensor: Any) -> str:
 
 def short_storage(tensor: Any) -> str:
     """Describe how far the elements of a tensor reach beyond its storage, which may have been shrunk; else ""."""
-    if not hasattr(tensor, "untyped_storage") or tensor.numel() == 0:
-        return ""
+    if not hasattr(tensor, "untyped_storage") or is_recorded(tensor) or tensor.numel() == 0:
+        return ""  # the storage of a recorded tensor holds nothing, and its size may be a symbol
     steps = zip(tensor.shape, tensor.stride(), strict=True)
     last = tensor.storage_offset() + sum((extent - 1) * step for extent, step in steps)
     needed, held = (last + 1) * tensor.element_size(), tensor.untyped_storage().nbytes()
@@ -207,13 +208,27 @@ def is_recorded(obj: Any) -> bool:
     return not plain or obj.device.type == "meta" or _is_wrapped(torch, obj)
 
 
+def is_of_graph(obj: Any) -> bool:
+    """Whether an object is a tensor of a graph that torch records, so that another run of it has other values.
+
+    It is recorded, or has values while make_fx records what is done with them.
+    """
+    if is_recorded(obj):
+        return True
+    proxies = sys.modules.get("torch.fx.experimental.proxy_tensor")
+    if proxies is None or not is_tensor(obj) or not namespace()._C._len_torch_dispatch_stack():
+        return False
+    mode = proxies.get_proxy_mode()
+    return mode is not None and bool(proxies.has_proxy_slot(obj, mode.tracer))
+
+
 def is_live(obj: Any) -> bool:
-    """Whether a tensor is more than its value: it is recorded, requires grad, or has a tangent."""
+    """Whether a tensor is more than its value: it is part of a graph, requires grad, or has a tangent."""
     if not is_tensor(obj):
         return False
     forward_mode = namespace().autograd.forward_ad
     is_dual = forward_mode._current_level >= 0 and forward_mode.unpack_dual(obj).tangent is not None
-    return is_dual or needs_gradient(obj) or is_recorded(obj)
+    return is_dual or needs_gradient(obj) or is_of_graph(obj)
 
 
 def without_modes() -> AbstractContextManager[Any]:
@@ -226,12 +241,12 @@ def without_modes() -> AbstractContextManager[Any]:
 
 
 def stacked(like: Any, items: list[Any], shape: tuple[int, ...]) -> Any:
-    """Tensors of rank 0 as one of that shape. In a graph that records `like`, those with values become constants."""
+    """Tensors of rank 0 as one of that shape. In a graph, those that do not belong to it become constants."""
     torch = namespace()
-    in_graph = torch._C._len_torch_dispatch_stack() > 0 and is_recorded(like)
+    in_graph = torch._C._len_torch_dispatch_stack() > 0 and any(map(is_of_graph, (like, *items)))
     constant = torch.ops.aten.lift_fresh_copy if in_graph else lambda made: made
-    if in_graph and any(map(is_recorded, items)):
-        return torch.stack([item if is_recorded(item) else constant(item) for item in items]).reshape(shape)
+    if in_graph and any(map(is_of_graph, items)):
+        return torch.stack([item if is_of_graph(item) else constant(item) for item in items]).reshape(shape)
     with without_modes():
         made = torch.stack(items).reshape(shape) if items else torch.empty(shape, dtype=like.dtype)
     return constant(made)

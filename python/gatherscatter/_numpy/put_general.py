@@ -9,12 +9,12 @@ from typing import Any, Literal
 import numpy as np
 
 from gatherscatter import _core
-from gatherscatter._libraries.adopt import adopt, plain_values
+from gatherscatter._libraries.adopt import plain_values, refuse_recorded
 from gatherscatter._libraries.devices import is_on_device, reshaped, truth_of
 from gatherscatter._libraries.of_python import LiteralArray
-from gatherscatter._libraries.of_torch import is_recorded, is_tensor
+from gatherscatter._libraries.of_torch import is_of_graph, is_tensor
 from gatherscatter._libraries.recognise import hint, is_masked_array, is_ndarray, library_of
-from gatherscatter._libraries.torch_symbols import is_symbolic_index, tensor_of
+from gatherscatter._libraries.torch_symbols import is_symbolic_index, positions, tensor_of
 from gatherscatter._numpy.rules import (
     NUMPYS_MODES,
     as_index_array,
@@ -285,7 +285,7 @@ def _with_repeated(op: str, values: Any, shape: tuple[int, ...], write: Callable
     )
 
     def run() -> None:
-        order = np.arange(count).reshape(shape)
+        order = positions(count, values).reshape(shape)
         repeated = _core.take_axis(op, values, order, None, 0, "wrap", "from_end", None, None, None).run()
         write(repeated).run()
 
@@ -298,12 +298,11 @@ def _truth(op: str, mask: Any, shape: tuple[int, ...]) -> Any:
         if math.prod(mask.shape) != math.prod(shape):
             raise ValueError(f"{op}: mask and data must be the same size")
         return reshaped(op, "mask", truth_of(op, "mask", mask), shape)
-    if is_recorded(mask) and op == "putmask":
+    if is_of_graph(mask) and op == "putmask":
         if math.prod(mask.shape) != math.prod(shape):
             raise ValueError(f"{op}: mask and data must be the same size")
         return mask.bool().reshape(shape)
-    if is_recorded(mask):
-        return adopt(op, "mask", mask)[0]  # raises: how many values it places depends on its own
+    refuse_recorded(op, "mask", mask)  # how many values are placed depends on its own
     # The mask is copied, because its true elements are counted before they are listed, and another thread may change
     # the mask in between.
     truth = np.array(np.asarray(mask), dtype=bool)

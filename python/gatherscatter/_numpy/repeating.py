@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gatherscatter import _core
+from gatherscatter._libraries.adopt import refuse_recorded
 from gatherscatter._libraries.devices import is_on_device
-from gatherscatter._libraries.of_jax import refuse_tracer
 from gatherscatter._libraries.recognise import is_masked_array
 from gatherscatter._numpy.rules import index_type, is_literal, prefers_numpy, shape_of, two_arrays
 from gatherscatter._numpy.take_general import axis_number, same_points_masked, take_from
@@ -119,6 +119,6 @@ def _index_of(n: int, counts: Any) -> npt.NDArray[Any]:
 def _counts(repeats: Any) -> Any:
     if is_on_device(repeats):
         raise TypeError("repeat: repeats lies on a GPU; pass host integers, because reading it would wait for the GPU")
-    refuse_tracer("repeat", "repeats", repeats)
+    refuse_recorded("repeat", "repeats", repeats)
     # NumPy reads counts twice, so an array is copied: another thread may change it in between.
     return repeats if is_literal(repeats) else np.asarray(repeats).copy()

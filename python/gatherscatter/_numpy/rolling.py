@@ -12,8 +12,10 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from gatherscatter import _core
 from gatherscatter._libraries import of_torch
+from gatherscatter._libraries.adopt import refuse_recorded
 from gatherscatter._libraries.of_jax import refuse_symbols
 from gatherscatter._libraries.recognise import is_masked_array, is_ndarray
+from gatherscatter._libraries.torch_symbols import is_symbol, positions
 from gatherscatter._numpy.rules import index_type, is_literal, memory_of, prefers_numpy, shape_of, two_arrays
 from gatherscatter._numpy.take_general import NO_NUMBERS, finished_as, in_class_of, same_points_masked
 from gatherscatter._ops.keywords import HasShape, Nested
@@ -111,10 +113,10 @@ def _roll_array(a: Any, shift: Any, axis: Any) -> _core.Call:
     last = rolled[-1] if rolled else 0
     by_copies = _is_copied(base, math.prod(shape[: last + 1]), math.prod(shape[last + 1 :]))
     if len(rolled) < 2:
-        index = _index_of(shape[last], offsets[last], by_copies)
+        index = _index_of(base, shape[last], offsets[last], by_copies)
         call = _core.take_axis("roll", base, index, last, 0, "raise", "from_end", None, None, None)
     else:
-        indices = (_index_of(shape[at], offsets[at], False) for at in range(last + 1))
+        indices = (_index_of(base, shape[at], offsets[at], False) for at in range(last + 1))
         spread = tuple(index.reshape((-1,) + (1,) * (last - at)) for at, index in enumerate(indices))
         call = _core.at_points("roll", base, spread, 0, "raise", "from_end", None, None, None)
     if by_copies:
@@ -128,7 +130,7 @@ def _roll_flat(a: Any, base: Any, shape: tuple[int, ...], offset: int) -> _core.
         return _roll_flat(base.reshape(1), base.reshape(1), (1,), 0).then(lambda one: in_class_of(a, one).reshape(()))
     size = math.prod(shape)
     by_copies = _is_copied(base, size, 1)
-    index = _index_of(size, offset, by_copies).reshape(shape)
+    index = _index_of(base, size, offset, by_copies).reshape(shape)
     call = _core.take_axis("roll", base, index, None, 0, "raise", "from_end", None, None, None)
     if by_copies:
         return call.run_by(lambda: in_class_of(a, _copied(base.reshape(-1), [offset]).reshape(shape)))
@@ -137,6 +139,7 @@ def _roll_flat(a: Any, base: Any, shape: tuple[int, ...], offset: int) -> _core.
 
 def _offsets(shift: Any, axis: Any, shape: tuple[int, ...]) -> list[int]:
     """By how many positions each axis is rolled, in [0, size); errors are those of NumPy."""
+    refuse_recorded("roll", "shift", shift)
     axes = normalize_axis_tuple(axis, len(shape), allow_duplicate=True)
     pairs = np.broadcast(shift, axes)
     if pairs.ndim > 1:
@@ -147,8 +150,10 @@ def _offsets(shift: Any, axis: Any, shape: tuple[int, ...]) -> list[int]:
     return [offset % (n or 1) for offset, n in zip(offsets, shape, strict=True)]
 
 
-def _index_of(n: int, offset: int, unread: bool) -> npt.NDArray[Any]:
+def _index_of(base: Any, n: int, offset: int, unread: bool) -> Any:
     """The positions of an axis of n items after a roll; without values if only a plan needs it, which reads none."""
+    if is_symbol(n):
+        return (positions(n, base) - offset) % n
     index: npt.NDArray[Any] = np.empty(n, index_type(n))
     if not unread:
         index[:offset] = np.arange(n - offset, n, dtype=index.dtype)
@@ -158,7 +163,8 @@ def _index_of(n: int, offset: int, unread: bool) -> npt.NDArray[Any]:
 
 def _is_copied(base: Any, points: int, row: int) -> bool:
     """Whether copies of blocks are faster than a take of this many points with rows of this many items."""
-    if points <= _MOST_POINTS or not (is_ndarray(base) or (of_torch.is_tensor(base) and _core.is_plain(base))):
+    # The numbers of a tensor without memory may be symbols, which are not compared.
+    if not (is_ndarray(base) or (of_torch.is_tensor(base) and _core.is_plain(base))) or points <= _MOST_POINTS:
         return False
     if of_torch.is_live(base):
         return False  # torch records one move, and no copies into parts of a result

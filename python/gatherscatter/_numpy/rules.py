@@ -9,12 +9,11 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from gatherscatter import _core
-from gatherscatter._libraries.adopt import adopt, must_have_values
+from gatherscatter._libraries.adopt import adopt, must_have_values, refuse_recorded
 from gatherscatter._libraries.columns import is_column, values_of
 from gatherscatter._libraries.device_adapter import DeviceAdapter
 from gatherscatter._libraries.devices import is_on_device, truth_of
 from gatherscatter._libraries.of_dlpack import as_numpy, import_dlpack
-from gatherscatter._libraries.of_jax import refuse_tracer
 from gatherscatter._libraries.recognise import has_interface, hint, is_ndarray
 from gatherscatter._ops.keywords import Mode, Negative
 from gatherscatter._ops.operator import BOUNDS_RULES, RuleWord
@@ -139,7 +138,7 @@ def true_positions(op: str, role: str, mask: Any) -> Any:
     """Flat positions of the true elements of an array; those of an array on a GPU lie on the GPU."""
     if is_on_device(mask):
         return _core.positions(op, truth_of(op, role, mask))
-    refuse_tracer(op, role, mask)
+    refuse_recorded(op, role, mask)
     # The mask is copied, because NumPy counts the true elements before it lists them, and another thread may change the
     # mask in between.
     return np.flatnonzero(np.array(mask, bool))

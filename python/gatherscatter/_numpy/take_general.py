@@ -11,8 +11,8 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from gatherscatter import _core
+from gatherscatter._libraries.adopt import refuse_recorded
 from gatherscatter._libraries.devices import is_on_device
-from gatherscatter._libraries.of_jax import refuse_tracer
 from gatherscatter._libraries.recognise import is_masked_array, is_ndarray
 from gatherscatter._numpy.rules import (
     NUMPYS_MODES,
@@ -84,7 +84,7 @@ def compress_anything(condition: Any, a: Any, axis: Any, out: Any) -> Any:
     if prefers_numpy(a, "compress") and not is_masked_array(a):
         return by_numpy("compress", np.compress, condition, a, axis=axis, **non_defaults(out=(out, None)))
     condition = with_shape("compress", "condition", condition)
-    refuse_tracer("compress", "condition", condition)
+    refuse_recorded("compress", "condition", condition)
     if not is_on_device(condition):
         condition = np.asarray(condition)
     if len(condition.shape) != 1:

@@ -14,7 +14,7 @@ from gatherscatter._libraries.nested import array_of_list
 from gatherscatter._libraries.of_python import exceeds_int64, fits_int64, integers_in
 from gatherscatter._libraries.of_torch import is_tensor
 from gatherscatter._libraries.recognise import dtype_name, hint
-from gatherscatter._libraries.torch_symbols import is_symbol, is_symbolic_index, number_now, tensor_of
+from gatherscatter._libraries.torch_symbols import is_symbol, is_symbolic_index, is_symbolic_mask, number_now, tensor_of
 from gatherscatter._ops.keywords import Bounds, ScatterBounds
 from gatherscatter._ops.operator import CallForm, operator
 from gatherscatter._values.implicit_cast import implicit_cast
@@ -242,7 +242,7 @@ def one_way_mask(op: str, mask: Any, shape: Shape) -> Any:
     if mask is None or mask is True:
         return None
     if isinstance(mask, list | bool):
-        mask = np.asarray(mask)
+        mask = tensor_of(mask) if is_symbolic_mask(mask) else np.asarray(mask)
     must_have_values(op, "mask", mask)
     mask = plain_values(op, "mask", mask)
     if not _has_kind(mask, "b", _MASK_DTYPE):

@@ -10,7 +10,7 @@ from gatherscatter import _core
 from gatherscatter._libraries.adopt import adopt
 from gatherscatter._libraries.of_python import BigIntegers, LiteralArray
 from gatherscatter._libraries.of_torch import is_recorded
-from gatherscatter._libraries.torch_symbols import is_symbolic_index, tensor_of
+from gatherscatter._libraries.torch_symbols import is_symbolic_index, is_symbolic_mask, tensor_of
 from gatherscatter._moves.geometry import Combine, Move
 from gatherscatter._torch import library, torch
 from gatherscatter._torch.functions import gather, gather_eagerly, is_eager, is_traced, scatter, scatter_eagerly
@@ -208,7 +208,7 @@ def as_tensor(op: str, role: str, value: Any, like: Any, traced: bool, refuse: A
         return torch.ops.aten.lift_fresh_copy(value) if traced and is_number and _mode_count() else value
     if isinstance(value, bool | int | float | complex) and like is not None:
         return torch.full((), value, dtype=like.dtype, device=like.device)
-    if traced and is_symbolic_index(value):
+    if traced and (is_symbolic_mask(value) if role == "mask" else is_symbolic_index(value)):
         return tensor_of(value)
     adopted = value if isinstance(value, np.ndarray) else adopt(op, role, value)[0]
     if isinstance(adopted, BigIntegers):

@@ -6,8 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter._libraries import of_torch
-from gatherscatter._libraries.adopt import has_values, is_recorded, is_table, must_have_values, plain_values
+from gatherscatter._libraries import of_jax, of_torch
+from gatherscatter._libraries.adopt import (
+    has_values,
+    is_recorded,
+    is_table,
+    must_have_values,
+    plain_values,
+    refuse_recorded,
+)
 from gatherscatter._libraries.devices import is_on_device
 from gatherscatter._libraries.of_python import LiteralArray
 from gatherscatter._libraries.recognise import has_interface
@@ -113,13 +120,15 @@ def _array_of_list(op: str, like: Any, values: Any, what: str) -> Any:
         shape, leaves = _shape_and_leaves(op, like, values, what)
     except RecursionError:
         raise ValueError(f"{op}: {what} is a list that is nested too deeply, or contains itself") from None
-    if isinstance(like.dtype, np.dtype):
+    is_recorded_by_jax = of_jax.is_array(like) and any(map(of_jax.is_tracer, leaves))
+    if isinstance(like.dtype, np.dtype) and not is_recorded_by_jax:
         if all(type(leaf) in _LITERALS for leaf in leaves):
             natural = np.array(leaves)
             if natural.dtype == like.dtype:
                 return natural.reshape(shape)
         result = np.empty(len(leaves), like.dtype)
         for i, leaf in enumerate(leaves):
+            refuse_recorded(op, what, leaf)
             result[i] = _item(op, result, leaf, what)
         return result.reshape(shape)
     items = [_item(op, like, leaf, what) for leaf in leaves]
