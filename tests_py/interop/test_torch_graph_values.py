@@ -3,6 +3,7 @@
 Another run of the graph has other numbers, so that none may become a constant, also while make_fx computes with values.
 """
 
+import numpy as np
 import pytest
 
 import gatherscatter as gs
@@ -55,6 +56,9 @@ CALLS = {
     "index of a tile": lambda x, k: gs.tile_gather(x, (k, indices())),
     "index of a tile, a list": lambda x, k: gs.tile_gather(x, ([0, k], [0, 1])),
     "mask, a list": lambda x, k: gs.gather(x, [0, 1], axis=0, mask=[k > 1, True]),
+    "rows, a list": lambda x, k: gs.take(x, [k + indices() // 2, [0, 2]]),
+    "mask, a list of rows": lambda x, k: gs.take(x, [[0, 1], [2, 3]], mask=[indices() > k, [True, False]]),
+    "index, a list with constants": lambda x, k: gs.take(x, [k, np.int64(1), True]),
     "mask of a tile, a list": lambda x, k: gs.tile_gather(x, ([0, 1], [0, 1]), mask=[k > 1, True]),
 }
 # How much these read depends on values, or they take no tensor.
@@ -88,6 +92,21 @@ def test_compiled(name):
         assert result.dtype == expected.dtype and torch.equal(result, expected)
 
 
+# The result is an array of NumPy, which no graph records.
+OF_NUMPY = {
+    "tile_gather: index": lambda x, k: gs.tile_gather(np.arange(5.0), (k + indices(),)),
+    "scatter: src": lambda x, k: gs.scatter(np.arange(5.0), 0, np.array([0, 1]), x[0, :2].double()),
+    "gather: mask": lambda x, k: gs.gather(np.arange(5.0), [0, 1], axis=0, mask=indices() > k),
+    "putmask: mask": lambda x, k: gs.putmask(np.arange(4.0), x[0] > k, 7.0),
+}
+
+
+@pytest.mark.parametrize("name", OF_NUMPY)
+def test_arrays_of_numpy_take_no_values_of_a_graph(name):
+    with pytest.raises(TypeError, match=f"{name} is a tensor of a graph or transform of torch"):
+        make_fx(OF_NUMPY[name], tracing_mode="real")(MATRIX.clone(), torch.tensor(1))
+
+
 @pytest.mark.parametrize("mode", ["real", "fake"])
 @pytest.mark.parametrize("name", REFUSED)
 def test_values_that_a_call_reads_are_refused(name, mode):
@@ -107,6 +126,9 @@ def test_vmap_refuses_what_a_call_reads():
         (lambda x, k: gs.take(x, [k.to(torch.uint64), 0]), "value out of a tracing tensor"),
         (lambda x, k: gs.gather(x, [0, 1], axis=0, mask=[k, True]), "value out of a tracing tensor"),
         (lambda x, k: gs.take(x, [MATRIX[0] + k, 0]), None),
+        (lambda x, k: gs.take(x, [k + indices(), 0]), "equal size"),
+        (lambda x, k: gs.gather(x.to(torch.int8), beyond(), axis=0, bounds="fill", fill_value=k * 200), "does not fit"),
+        (lambda x, k: gs.scatter(x.long(), indices(), k + 0.5, axis=0), "does not fit|dtype"),
     ],
 )
 def test_other_tensors_in_lists_are_errors(call, message):
@@ -132,3 +154,33 @@ def test_a_mode_of_the_caller_changes_nothing():
         assert gs.repeat(MATRIX, torch.tensor([0, 2, 1]), axis=0).shape == (3, 4)
         assert gs.take(MATRIX, [torch.tensor(1), 0]).tolist() == [1, 0]
         assert gs.roll(MATRIX, torch.tensor(1))[0, 0] == 11
+
+
+# A view has an address there that is only its offset in a storage without memory.
+VIEWS = {
+    "input": lambda x, k: gs.take(x[1:], [0, 1]),
+    "index": lambda x, k: gs.take(x, k[1:], axis=0),
+    "fill_value": lambda x, k: gs.gather(x, beyond(), axis=0, bounds="fill", fill_value=k[1]),
+    "src": lambda x, k: gs.scatter(x, indices()[1:], x[1:2], axis=0),
+    "values, a list": lambda x, k: gs.scatter(x[:, 1], 0, indices(), [k[1], 2]),
+    "index, a list": lambda x, k: gs.take(x, [k[1], 0]),
+    "mask of putmask": written(lambda x, k: gs.putmask(x, x[1:].repeat(2, 1)[1:] > 5, 7.0)),
+    "target": lambda x, k: written(lambda y, k: gs.put(y[1:], k[1:], 7.0))(x, k),
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_views_inside_of_functionalize(name):
+    function = VIEWS[name]
+    graph = make_fx(torch.func.functionalize(function))(MATRIX.clone(), torch.tensor([0, 1, 2]))
+    for k in ([0, 1, 2], [1, 2, 0]):
+        x = MATRIX + k[0]
+        assert torch.equal(graph(x, torch.tensor(k)), function(x, torch.tensor(k)))
+
+
+@pytest.mark.parametrize("columns", [4, 5, 7])
+@pytest.mark.parametrize("shift", [4, -9, 0])
+def test_a_shift_of_a_size_that_changes(shift, columns):
+    graph = make_fx(lambda x: gs.roll(x, (shift, 1), axis=(1, 0)), tracing_mode="symbolic")(MATRIX.clone())
+    x = torch.arange(3.0 * columns).reshape(3, columns)
+    assert torch.equal(graph(x), torch.roll(x, (shift, 1), (1, 0)))

@@ -216,7 +216,7 @@ def is_of_graph(obj: Any) -> bool:
     if is_recorded(obj):
         return True
     proxies = sys.modules.get("torch.fx.experimental.proxy_tensor")
-    if proxies is None or not is_tensor(obj) or not namespace()._C._len_torch_dispatch_stack():
+    if proxies is None or not is_tensor(obj):
         return False
     mode = proxies.get_proxy_mode()
     return mode is not None and bool(proxies.has_proxy_slot(obj, mode.tracer))

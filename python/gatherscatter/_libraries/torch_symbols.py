@@ -1,6 +1,6 @@
 """torch_symbols.py: numbers of a graph of torch, which differ from call to call, alone and in lists.
 
-A compiled graph takes a Python number as an argument once it has changed. A tensor of rank 0 is a number, too.
+A compiled graph takes a Python number as an argument once it has changed. Tensors of the graph hold numbers, too.
 
 torch is never imported here: a symbol can only come from a torch that is imported already.
 """
@@ -16,8 +16,7 @@ import numpy as np
 from gatherscatter._libraries.of_python import fits_int64
 from gatherscatter._libraries.of_torch import is_of_graph
 
-__all__ = ["is_symbol", "is_symbolic_index", "is_symbolic_mask", "number_now", "positions", "tensor_of"]
-
+__all__ = ["graph_index", "graph_mask", "is_symbol", "number_now", "positions", "tensor_of"]
 
 _INTEGERS = frozenset(f"torch.{name}" for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"))
 
@@ -31,26 +30,20 @@ def is_symbol(value: Any) -> bool:
     return _has_type(value, "SymInt", "SymFloat", "SymBool")
 
 
-def is_symbolic_index(value: Any) -> bool:
-    """Whether an index is such an integer, or a nested list of integers some of which are of a graph."""
+def graph_index(value: Any) -> Any:
+    """An index as a tensor of int64, if it is an integer of a graph, or a nested list some of which are; else None."""
     if not isinstance(value, list | tuple):
-        return _has_type(value, "SymInt")
-
-    def is_integer(leaf: Any) -> bool:
-        return _has_type(leaf, "SymInt") or (_is_item(leaf) and str(leaf.dtype) in _INTEGERS)
-
-    return _some_of_graph(value, lambda leaf: type(leaf) is int and fits_int64(leaf), is_integer)
+        return tensor_of(value) if _has_type(value, "SymInt") else None
+    return (
+        tensor_of(value, sys.modules["torch"].int64) if _some_of_graph(value, _is_integer, _is_graph_integer) else None
+    )
 
 
-def is_symbolic_mask(value: Any) -> bool:
-    """Whether a mask is a nested list of bools some of which are of a graph."""
-    if not isinstance(value, list | tuple):
-        return False
-
-    def is_bool(leaf: Any) -> bool:
-        return _has_type(leaf, "SymBool") or (_is_item(leaf) and str(leaf.dtype) == "torch.bool")
-
-    return _some_of_graph(value, lambda leaf: type(leaf) is bool, is_bool)
+def graph_mask(value: Any) -> Any:
+    """A mask as a tensor of bool, if it is a nested list of bools some of which are of a graph; else None."""
+    if not isinstance(value, list | tuple) or not _some_of_graph(value, _is_bool, _is_graph_bool):
+        return None
+    return tensor_of(value, sys.modules["torch"].bool)
 
 
 def number_now(symbol: Any) -> bool | int | float:
@@ -66,7 +59,7 @@ def tensor_of(value: Any, dtype: Any = None, device: Any = None) -> Any:
     if isinstance(value, list | tuple):
         return torch.stack([tensor_of(item, dtype, device) for item in value])
     if isinstance(value, torch.Tensor):
-        return value.to(dtype or (value.dtype if value.dtype is torch.bool else torch.int64))
+        return value.to(dtype)
     return torch.full((), number_now(value) if _has_type(value, "SymBool") else value, dtype=dtype, device=device)
 
 
@@ -77,16 +70,34 @@ def positions(count: Any, like: Any) -> Any:
     return np.arange(count)
 
 
-def _is_item(leaf: Any) -> bool:
-    return is_of_graph(leaf) and leaf.ndim == 0
+def _is_integer(leaf: Any) -> bool:
+    return isinstance(leaf, int | np.integer) and fits_int64(int(leaf))
+
+
+def _is_graph_integer(leaf: Any) -> bool:
+    return _has_type(leaf, "SymInt") or (is_of_graph(leaf) and str(leaf.dtype) in _INTEGERS)
+
+
+def _is_bool(leaf: Any) -> bool:
+    return isinstance(leaf, bool | np.bool_)
+
+
+def _is_graph_bool(leaf: Any) -> bool:
+    return _has_type(leaf, "SymBool") or (is_of_graph(leaf) and str(leaf.dtype) == "torch.bool")
 
 
 def _some_of_graph(value: Any, is_constant: Callable[[Any], bool], is_number: Callable[[Any], bool]) -> bool:
+    """Whether a nested list holds constants and numbers of a graph, and at least one of the latter."""
+    found = False
     try:
-        found = [is_number(leaf) for leaf in _leaves(value) if not is_constant(leaf)]
+        for leaf in _leaves(value):
+            if not is_constant(leaf):
+                if not is_number(leaf):
+                    return False
+                found = True
     except RecursionError:  # a list that contains itself is refused where NumPy reads it
         return False
-    return bool(found) and all(found)
+    return found
 
 
 def _leaves(value: Any) -> Iterator[Any]:

@@ -14,7 +14,7 @@ from gatherscatter._libraries.devices import is_on_device, reshaped, truth_of
 from gatherscatter._libraries.of_python import LiteralArray
 from gatherscatter._libraries.of_torch import is_of_graph, is_tensor
 from gatherscatter._libraries.recognise import hint, is_masked_array, is_ndarray, library_of
-from gatherscatter._libraries.torch_symbols import is_symbolic_index, positions, tensor_of
+from gatherscatter._libraries.torch_symbols import graph_index, positions
 from gatherscatter._numpy.rules import (
     NUMPYS_MODES,
     as_index_array,
@@ -82,8 +82,9 @@ def put_anything(
 
 def _put(a: Any, ind: Any, v: Any, bounds: ScatterBounds, negative: Negative, mask: Any) -> Any:
     base = _target("put", a)
-    if is_tensor(base) and is_symbolic_index(ind):
-        ind = tensor_of(ind)
+    if is_tensor(base):
+        made = graph_index(ind)
+        ind = ind if made is None else made
     indices = with_shape("put", "index", cast_to_integers("put", ind, "safe"))
     shape = tuple(indices.shape)
     if 0 in base.shape and 0 not in shape and mask is None and bounds != "drop" and not is_on_device(indices):
@@ -183,7 +184,7 @@ def putmask_anything(a: Any, mask: Any, values: Any) -> Any:
         raise TypeError(f"putmask: first argument must be an array{_step(a)}")
     base = _target("putmask", a)
     shape = tuple(base.shape)
-    truth = _truth("putmask", mask, shape)
+    truth = _truth("putmask", mask, base)
     values = _values("putmask", base, values, "values", "safe")
     if 0 in values.shape:
         return None
@@ -199,7 +200,7 @@ def place_anything(arr: Any, mask: Any, vals: Any) -> Any:
     if not (is_ndarray(arr) or is_foreign(arr)):
         raise TypeError(f"place() argument 1 must be numpy.ndarray, not {type_name(arr)}{_step(arr)}")
     base = _target("place", arr)
-    truth = _truth("place", mask, tuple(base.shape))
+    truth = _truth("place", mask, base)
     values = _values("place", base, vals, "vals", "safe")
     if is_ndarray(base) and 0 not in values.shape and truth.all():
         return _with_repeated("place", values, base.shape, lambda repeated: _place_all(base, truth, repeated))
@@ -292,13 +293,14 @@ def _with_repeated(op: str, values: Any, shape: tuple[int, ...], write: Callable
     return _core.steps(op, run, reason)
 
 
-def _truth(op: str, mask: Any, shape: tuple[int, ...]) -> Any:
+def _truth(op: str, mask: Any, base: Any) -> Any:
+    shape = tuple(base.shape)
     mask = with_shape(op, "mask", mask)
     if is_on_device(mask):
         if math.prod(mask.shape) != math.prod(shape):
             raise ValueError(f"{op}: mask and data must be the same size")
         return reshaped(op, "mask", truth_of(op, "mask", mask), shape)
-    if is_of_graph(mask) and op == "putmask":
+    if op == "putmask" and is_tensor(base) and is_of_graph(mask):
         if math.prod(mask.shape) != math.prod(shape):
             raise ValueError(f"{op}: mask and data must be the same size")
         return mask.bool().reshape(shape)

@@ -138,7 +138,7 @@ def _roll_flat(a: Any, base: Any, shape: tuple[int, ...], offset: int) -> _core.
 
 
 def _offsets(shift: Any, axis: Any, shape: tuple[int, ...]) -> list[int]:
-    """By how many positions each axis is rolled, in [0, size); errors are those of NumPy."""
+    """By how many positions each axis is rolled, in [0, size) if that is no symbol; errors are those of NumPy."""
     refuse_recorded("roll", "shift", shift)
     axes = normalize_axis_tuple(axis, len(shape), allow_duplicate=True)
     pairs = np.broadcast(shift, axes)
@@ -147,7 +147,7 @@ def _offsets(shift: Any, axis: Any, shape: tuple[int, ...]) -> list[int]:
     offsets = [0] * len(shape)
     for number, at in pairs:
         offsets[at] += int(number)
-    return [offset % (n or 1) for offset, n in zip(offsets, shape, strict=True)]
+    return [offset if is_symbol(n) else offset % (n or 1) for offset, n in zip(offsets, shape, strict=True)]
 
 
 def _index_of(base: Any, n: int, offset: int, unread: bool) -> Any:

@@ -14,7 +14,7 @@ from gatherscatter._libraries.nested import array_of_list
 from gatherscatter._libraries.of_python import exceeds_int64, fits_int64, integers_in
 from gatherscatter._libraries.of_torch import is_tensor
 from gatherscatter._libraries.recognise import dtype_name, hint
-from gatherscatter._libraries.torch_symbols import is_symbol, is_symbolic_index, is_symbolic_mask, number_now, tensor_of
+from gatherscatter._libraries.torch_symbols import graph_index, graph_mask, is_symbol, number_now
 from gatherscatter._ops.keywords import Bounds, ScatterBounds
 from gatherscatter._ops.operator import CallForm, operator
 from gatherscatter._values.implicit_cast import implicit_cast
@@ -113,7 +113,7 @@ def tile_gather(
     """
     check_hints("tile_gather", check_bounds, latency)
     points, shape = index_tuple("tile_gather", array, indices)
-    mask = one_way_mask("tile_gather", mask, shape)
+    mask = one_way_mask("tile_gather", array, mask, shape)
     padding = one_way_value("tile_gather", "padding_value", padding_value, array, shape)
     bounds: Bounds = "fill" if check_bounds else "raise"
     return _core.at_points("tile_gather", array, points, 0, bounds, "out_of_bounds", padding, mask, None)
@@ -186,7 +186,7 @@ def tile_scatter(
     """
     check_hints("tile_scatter", check_bounds, latency)
     points, shape = index_tuple("tile_scatter", array, indices)
-    mask = one_way_mask("tile_scatter", mask, shape)
+    mask = one_way_mask("tile_scatter", array, mask, shape)
     source = one_way_value("tile_scatter", "value", value, array, shape)
     if source is None:
         source = zero_item(array)
@@ -235,14 +235,15 @@ def index_tuple(op: str, array: Any, indices: Any) -> tuple[tuple[Any, ...], Sha
     return points, shape
 
 
-def one_way_mask(op: str, mask: Any, shape: Shape) -> Any:
+def one_way_mask(op: str, array: Any, mask: Any, shape: Shape) -> Any:
     """Check a mask and return it in the form that `_core` reads; None if no point is masked."""
     if is_symbol(mask):
         mask = number_now(mask)
     if mask is None or mask is True:
         return None
     if isinstance(mask, list | bool):
-        mask = tensor_of(mask) if is_symbolic_mask(mask) else np.asarray(mask)
+        made = graph_mask(mask) if is_tensor(array) else None
+        mask = np.asarray(mask) if made is None else made
     must_have_values(op, "mask", mask)
     mask = plain_values(op, "mask", mask)
     if not _has_kind(mask, "b", _MASK_DTYPE):
@@ -266,8 +267,9 @@ def one_way_value(op: str, what: str, value: Any, array: Any, shape: Shape) -> A
 def _index_array(op: str, like: Any, index: Any) -> Any:
     if isinstance(index, int) and not isinstance(index, bool):
         return np.asarray(index) if fits_int64(index) else integers_in(index)
-    if is_tensor(like) and is_symbolic_index(index):
-        return tensor_of(index)
+    made = graph_index(index) if is_tensor(like) else None
+    if made is not None:
+        return made
     if isinstance(index, list | tuple):
         array = array_of_list(op, "index", index)
         if array.size == 0:

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from gatherscatter import _core
-from gatherscatter._libraries.adopt import adopt
+from gatherscatter._libraries.adopt import adopt, refuse_recorded
 from gatherscatter._libraries.of_python import BigIntegers, LiteralArray
-from gatherscatter._libraries.of_torch import is_recorded
-from gatherscatter._libraries.torch_symbols import is_symbolic_index, is_symbolic_mask, tensor_of
+from gatherscatter._libraries.of_torch import is_of_graph, is_recorded
+from gatherscatter._libraries.torch_symbols import graph_index, graph_mask
 from gatherscatter._moves.geometry import Combine, Move
 from gatherscatter._torch import library, torch
 from gatherscatter._torch.functions import gather, gather_eagerly, is_eager, is_traced, scatter, scatter_eagerly
@@ -57,8 +57,13 @@ def route(
 
     All arguments after `call` are those of the call. `out` is the input for the operators that work in place.
     """
+    given = index if planner == "at_points" else () if index is None else (index,)
     if not isinstance(input, torch.Tensor):
-        return NotImplemented  # gradients do not pass through an array of another library: `_core` refuses them
+        # Gradients do not pass through an array of another library: `_core` refuses them. Values of a graph would pass.
+        for role, value in (("src", source), ("fill_value", fill), ("mask", mask), *(("index", one) for one in given)):
+            if is_of_graph(value) and not is_recorded(value):
+                refuse_recorded(op, role, value)
+        return NotImplemented
     if fill is None and out is None and planner not in ("at_points", "elementwise") and is_eager():
         plain = [each for each in (input, index, source, mask) if each is not None]
         if all(map(_is_plain_tensor, plain)) and not input.is_neg():  # the most frequent case, in a few steps
@@ -72,7 +77,6 @@ def route(
             if not source.is_neg() and source.dtype == input.dtype:
                 combine = Combine(reduce, include_self, duplicates)
                 return scatter_eagerly(call.run, move, combine, input, source, mask, index)
-    given = index if planner == "at_points" else () if index is None else (index,)
     tensors = [t for t in (input, source, fill, mask, out, *given) if isinstance(t, torch.Tensor)]
     if not all(map(is_strided, tensors)):
         return NotImplemented
@@ -208,8 +212,9 @@ def as_tensor(op: str, role: str, value: Any, like: Any, traced: bool, refuse: A
         return torch.ops.aten.lift_fresh_copy(value) if traced and is_number and _mode_count() else value
     if isinstance(value, bool | int | float | complex) and like is not None:
         return torch.full((), value, dtype=like.dtype, device=like.device)
-    if traced and (is_symbolic_mask(value) if role == "mask" else is_symbolic_index(value)):
-        return tensor_of(value)
+    made = (graph_mask(value) if role == "mask" else graph_index(value)) if traced else None
+    if made is not None:
+        return made
     adopted = value if isinstance(value, np.ndarray) else adopt(op, role, value)[0]
     if isinstance(adopted, BigIntegers):
         raise _wrong_dtype(f"{op}: {role} has integers beyond 64 bits, for which torch has no dtype", refuse)

@@ -88,6 +88,9 @@ def as_fill(op: str, like: Any, fill_value: Any, what: str = "fill_value") -> An
     if is_on_device(fill_value) and _is_item_of(like, fill_value) and is_on_device(like):
         return fill_value  # it is read on the GPU
     if of_torch.is_live(fill_value) and of_torch.is_tensor(like) and fill_value.ndim == 0:
+        if not of_torch.is_recorded(fill_value) and of_torch.is_of_graph(fill_value):
+            with of_torch.without_modes():
+                as_fill(op, like, fill_value.detach(), what)  # raises if the value of the first run does not fit
         return fill_value.to(like.dtype)  # its gradient is recorded, so it stays a tensor
     if of_jax.is_tracer(fill_value) and of_jax.is_array(like) and fill_value.ndim == 0:
         return fill_value.astype(like.dtype)

@@ -134,7 +134,7 @@ void borrow_torch(Role role, Operand& operand) {
     if (role == Role::out) throw ShapeError(problem);
     throw DTypeError(problem);
   }
-  if (tensor.data == nullptr) {
+  if (dlpack::torch().memory.is_unbacked(operand.object.ptr(), tensor)) {
     for (int axis = 0; axis <= tensor.ndim; ++axis) {
       if (axis == tensor.ndim)
         throw DTypeError(std::string(role_name(role)) + " is a tensor without memory (fake or meta)");

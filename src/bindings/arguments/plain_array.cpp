@@ -57,7 +57,7 @@ bool read_tensor(PyObject* object, Role role, PlainArray& array) {
   const bool is_signed = code == dlpack::kInt;
   const bool is_integer = is_signed || code == dlpack::kUInt;
   if (!(is_integer_or_bool(code) || code == dlpack::kFloat || code == dlpack::kBfloat) ||
-      tensor.device.type != dlpack::kCpu || tensor.data == nullptr || tensor.byte_offset != 0 ||
+      tensor.device.type != dlpack::kCpu || torch.memory.is_unbacked(object, tensor) || tensor.byte_offset != 0 ||
       tensor.dtype.lanes != 1) {
     return false;
   }

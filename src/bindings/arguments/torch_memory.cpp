@@ -76,6 +76,14 @@ const void* TorchMemory::tensor_in(PyObject* object) const {
   return *static_cast<void* const*>(tensor) == nullptr ? nullptr : tensor;
 }
 
+bool TorchMemory::is_unbacked(PyObject* object, const Tensor& header) const {
+  if (header.data == nullptr) return true;
+  const void* const tensor = tensor_in(object);
+  int64_t offset = 0;
+  if (tensor == nullptr || storage_offset_(tensor, &offset) != 0) return false;
+  return static_cast<uint64_t>(offset) * (header.dtype.bits / 8) == reinterpret_cast<uintptr_t>(header.data);
+}
+
 bool TorchMemory::is_integer(PyObject* object) const {
   const void* const tensor = tensor_in(object);
   int32_t dtype = -1;

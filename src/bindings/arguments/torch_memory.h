@@ -18,6 +18,9 @@ class TorchMemory {
   // Python code of the caller or of a torch mode. False also if the functions cannot decide.
   bool confirms(PyObject* object, DataType dtype, int64_t item, int rank, const int64_t* extent,
                 const int64_t* stride) const;
+  // Whether a tensor has no memory: it is fake, meta, or inside of functionalize, where the address of a view is its
+  // offset. Runs no Python code.
+  bool is_unbacked(PyObject* object, const Tensor& header) const;
   // Whether the items of a tensor are integers or bools, which have neither gradients nor lazy bits. Runs no Python
   // code. False also if the functions cannot decide.
   bool is_integer(PyObject* object) const;

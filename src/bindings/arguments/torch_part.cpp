@@ -36,7 +36,7 @@ bool torch_takes_part(PyObject* object) {
     return true;
   }
   const bool is_empty = std::find(header.shape, header.shape + header.ndim, 0) != header.shape + header.ndim;
-  if (header.data == nullptr && !is_empty) return true;  // fake or meta
+  if (!is_empty && torch.memory.is_unbacked(object, header)) return true;
   const uint8_t code = header.dtype.code;
   if (code == dlpack::kInt || code == dlpack::kUInt || code == dlpack::kBool) return false;
   return torch.in_forward_mode() || has_gradient(torch, object) || is_true(object, torch.is_neg) ||
