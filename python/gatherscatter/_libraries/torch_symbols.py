@@ -34,9 +34,9 @@ def graph_index(value: Any) -> Any:
     """An index as a tensor of int64, if it is an integer of a graph, or a nested list some of which are; else None."""
     if not isinstance(value, list | tuple):
         return tensor_of(value) if _has_type(value, "SymInt") else None
-    return (
-        tensor_of(value, sys.modules["torch"].int64) if _some_of_graph(value, _is_integer, _is_graph_integer) else None
-    )
+    if not _some_of_graph(value, _is_integer, _is_graph_integer):
+        return None
+    return tensor_of(value, sys.modules["torch"].int64)
 
 
 def graph_mask(value: Any) -> Any:
