@@ -12,8 +12,9 @@
 #include "bindings/arguments/torch_memory.h"
 
 namespace gs {
-struct ElementType;  // from_python.h
-}
+class Devices;       // backends/devices.h
+struct ElementType;  // bindings/arguments/from_python.h
+}  // namespace gs
 
 namespace gs::dlpack {
 
@@ -21,12 +22,14 @@ namespace py = pybind11;
 
 inline constexpr uintptr_t kLegacyStream = 1;  // CUDA's legacy default stream, as a handle that needs no context
 
-// Memory on a GPU. It is released in stream order, after the work of all consumers.
+// Memory on a GPU. It is released in stream order, after the work of all consumers, by the devices that allocated it:
+// tests offer others meanwhile.
 struct StreamMemory {
   StreamMemory(int number, uintptr_t handle, int64_t bytes);
   StreamMemory(const StreamMemory&) = delete;
   StreamMemory& operator=(const StreamMemory&) = delete;
   ~StreamMemory();
+  const Devices& devices;
   int device;
   uintptr_t stream;
   std::vector<uintptr_t> consumers;  // streams that the memory was exported to

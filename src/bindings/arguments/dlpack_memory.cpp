@@ -18,17 +18,17 @@ constexpr const char* kVersionedName = "dltensor_versioned";
 }  // namespace
 
 StreamMemory::StreamMemory(int number, uintptr_t handle, int64_t bytes)
-    : device(number), stream(handle), data(devices()->allocate(number, handle, bytes)) {}
+    : devices(*gs::devices()), device(number), stream(handle), data(devices.allocate(number, handle, bytes)) {}
 
 StreamMemory::~StreamMemory() {
   try {
     if (!consumers.empty()) {
-      const auto machine = devices()->machine(device, stream);
+      const auto machine = devices.machine(device, stream);
       for (const uintptr_t other : consumers) machine->wait_for(other);
     }
   } catch (...) {  // the device has failed, so no work runs on it any more
   }
-  devices()->release(device, stream, data);
+  devices.release(device, stream, data);
 }
 
 ExchangedArray::ExchangedArray(ExchangedArray&& other)
