@@ -56,6 +56,8 @@ def _missing(module: str, has_gpu: Callable[[Any], bool]) -> str | None:
 
 def _torch_there(array: np.ndarray) -> Any:
     """A tensor on the GPU with the strides of the array, if torch supports them."""
+    if min(array.strides, default=0) < 0 or not array.flags.writeable:
+        array = array.copy()
     tensor = to_torch(array)
     fresh = tensor.cuda()
     if fresh.stride() == tensor.stride() or 0 in tensor.stride():
@@ -80,11 +82,13 @@ def _is_view(array: np.ndarray) -> bool:
 
 def _torch_back(tensor: Any) -> np.ndarray:
     host = tensor.cpu().contiguous()
-    if host.dtype is torch.bfloat16:
-        import ml_dtypes
+    name = str(host.dtype).removeprefix("torch.")
+    via = TORCH_VIA.get(name)
+    if via is None:
+        return host.numpy()
+    import ml_dtypes
 
-        return host.view(torch.int16).numpy().view(ml_dtypes.bfloat16)
-    return host.numpy()
+    return host.view(getattr(torch, via)).numpy().view(getattr(ml_dtypes, name))
 
 
 # ---- the others
@@ -96,8 +100,12 @@ def _cupy_there(array: np.ndarray) -> Any:
 
 def _jax_there(array: np.ndarray) -> Any:
     jax = optional("jax")
-    with jax.enable_x64(True) if hasattr(jax, "enable_x64") else jax.experimental.enable_x64():
-        return jax.device_put(array, jax.devices("gpu")[0])
+    return jax.device_put(array, jax.devices("gpu")[0])
+
+
+def _jax_with_64_bits() -> Any:
+    jax = optional("jax")
+    return jax.enable_x64(True) if hasattr(jax, "enable_x64") else jax.experimental.enable_x64()
 
 
 LIBRARIES: dict[str, DeviceLibrary] = {
@@ -121,7 +129,7 @@ LIBRARIES: dict[str, DeviceLibrary] = {
         _torch_there,
         _torch_back,
         lambda array: type(array).__module__ == "torch" and array.device.type == "cuda",
-        lambda dtype: dtype.name in TORCH_VIA or str(dtype) in TORCH_VIA,
+        lambda dtype: dtype.isnative and dtype.name in TORCH_VIA,
         lambda: _missing("torch", lambda torch: torch.cuda.is_available()),
     ),
     "cupy": DeviceLibrary(
@@ -138,6 +146,7 @@ LIBRARIES: dict[str, DeviceLibrary] = {
         _plain,
         lambda: _missing("jax", lambda jax: len(jax.devices("gpu")) > 0),
         writable=False,
+        setting=_jax_with_64_bits,
     ),
 }
 EMULATED = [name for name in LIBRARIES if name.endswith("_emulated")]

@@ -92,7 +92,7 @@ def as_numpy(what: str, array: _core.DLPackArray) -> Any:
     """A NumPy array on the memory of a `DLPackArray`."""
     try:
         return np.from_dlpack(cast(Any, array))
-    except RuntimeError:
+    except (RuntimeError, BufferError):  # the latter since NumPy 2.5
         raise TypeError(f"{what} has dtype {array.dtype}, which NumPy does not have") from None
 
 
