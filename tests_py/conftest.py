@@ -70,6 +70,9 @@ def pytest_configure(config: pytest.Config) -> None:
     # Child processes of the tests import helpers too, and `pythonpath` serves this process only.
     folders = [*os.environ.get("PYTHONPATH", "").split(os.pathsep), *map(str, config.getini("pythonpath"))]
     os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(folder for folder in folders if folder))
+    # Python 3.12 and newer warn of a fork beside threads, which is what tests of forks are about, on stderr.
+    filters = [*os.environ.get("PYTHONWARNINGS", "").split(","), "ignore:This process:DeprecationWarning"]
+    os.environ["PYTHONWARNINGS"] = ",".join(dict.fromkeys(one for one in filters if one))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -80,22 +80,29 @@ ML_MISFITS = {
 
 RECORD = np.dtype([("a", "i1"), ("b", ">f4", (2,)), ("c", [("d", "S2"), ("e", "M8[s]")])])
 DAY = np.datetime64("2020-01-02")
+UNITLESS = np.timedelta64(5, "s").astype("m8")  # NumPy 2.5 warns of its constructor
 
 OTHERS_FIT = {
-    "M8[s]": [DAY, np.datetime64("NaT"), datetime.datetime(2020, 1, 2, 3), datetime.date(2020, 1, 2), np.array(DAY)],
+    "M8[s]": [
+        DAY,
+        np.datetime64("NaT", "s"),
+        datetime.datetime(2020, 1, 2, 3),
+        datetime.date(2020, 1, 2),
+        np.array(DAY),
+    ],
     "M8[D]": [np.datetime64("2020-01-02T00:00:00")],
     ">M8[s]": [DAY],
-    "m8[s]": [np.timedelta64(1, "D"), np.timedelta64(5), datetime.timedelta(seconds=3), np.timedelta64("NaT")],
+    "m8[s]": [np.timedelta64(1, "D"), UNITLESS, datetime.timedelta(seconds=3), np.timedelta64("NaT", "s")],
     "S3": [b"", b"abc", np.bytes_(b"x"), np.array(b"ab")],
     "U2": ["", "ab", "é", np.str_("x")],
     ">U2": ["ab"],
     "V4": [b"abcd", b"ab", np.void(b"abcd")],
 }
 OTHERS_MISFIT = {
-    "M8[s]": [1, True, 0.0, "2020", DAY.astype("M8[ms]") + np.timedelta64(1, "ms"), np.timedelta64(1), b""],
+    "M8[s]": [1, True, 0.0, "2020", DAY.astype("M8[ms]") + np.timedelta64(1, "ms"), UNITLESS, b""],
     "M8[D]": [np.datetime64("2020-01-02T00:00:01"), datetime.datetime(2020, 1, 2, 3)],
     "M8[ns]": [np.datetime64("9999-01-01"), datetime.date(9999, 1, 1)],
-    "m8[s]": [5, 0.5, np.timedelta64(1, "ms"), np.datetime64("NaT"), "1"],
+    "m8[s]": [5, 0.5, np.timedelta64(1, "ms"), np.datetime64("NaT", "s"), "1"],
     "S3": [b"abcd", "abc", 1, None.__class__],
     "U2": ["abc", b"ab", 1],
     "V4": [b"abcde", "ab", 1, np.void(b"abcde")],
@@ -158,7 +165,7 @@ def test_zero_is_zero_bytes_where_there_are_no_numbers(dtype):
     "value",
     [
         (7, (0.5, 2), (b"xy", np.datetime64("2020-01-01"))),
-        (7.0, 0.5, (b"x", np.datetime64("NaT"))),
+        (7.0, 0.5, (b"x", np.datetime64("NaT", "s"))),
         np.zeros((), RECORD),
         np.ones(1, "u1").repeat(RECORD.itemsize).view(RECORD)[0],
     ],

@@ -230,7 +230,9 @@ def test_plans_look_at_no_value():
 
 
 @pytest.mark.parametrize(
-    "index", [[1.0, 2**64], [True, 2**64], [None, 2**64], ["1", 2**64], [np.timedelta64(1), 2**64], [0.5]], ids=repr
+    "index",
+    [[1.0, 2**64], [True, 2**64], [None, 2**64], ["1", 2**64], [np.timedelta64(1, "s"), 2**64], [0.5]],
+    ids=repr,
 )
 def test_other_lists_are_no_integers(index):
     x = np.arange(3)

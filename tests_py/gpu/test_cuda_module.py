@@ -162,8 +162,7 @@ if child == 0:
     os._exit(0 if gs.show_config()["cuda"] == before and gs.trim() >= 0 else 1)
 print(json.dumps(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])))
 """
-    # Python 3.12 and newer warn of forks beside threads, which the driver of a GPU starts.
-    assert child_process.run_json(code, options=("-W", "ignore::DeprecationWarning")) == 0
+    assert child_process.run_json(code) == 0
 
 
 @needs_module

@@ -31,7 +31,7 @@ SCALARS = {
     "a NaN in a struct": (pl.Series([{"a": 1}]), {"a": Decimal("NaN")}),
     "a NaN in a list, for ints": (pl.Series([1]), [Decimal("NaN")]),
     "NA in a list": (pl.Series(["x"]), [pd.NA]),
-    "NaT in a list": (pl.Series([1.5]), [np.datetime64("NaT")]),
+    "NaT in a list": (pl.Series([1.5]), [np.datetime64("NaT", "s")]),
     "an object for a struct without fields": (pl.Series([{}], dtype=pl.Struct([])), object()),
     "years": (pl.Series([1]), np.timedelta64(1, "Y")),
     "years for an array": (pa.array([1]), np.timedelta64(1, "Y")),

@@ -52,7 +52,7 @@ ALL = {
     "decimals": DECIMALS,
     "lists": LISTS,
 }
-NAT = [pd.NaT, np.datetime64("NaT"), np.timedelta64("NaT")]
+NAT = [pd.NaT, np.datetime64("NaT", "s"), np.timedelta64("NaT", "s")]
 NULLS = {"None": None, "NA": pd.NA, "null": pa.scalar(None)}
 SAME = {
     "ints": [(2.0, 2), (np.float32(2), 2), (Decimal("2.0"), 2), (np.array(2), 2), (pa.scalar(2), 2)],
@@ -137,7 +137,7 @@ def test_no_time_is_a_missing_time():
 
 def test_objects_of_pandas_are_the_values_that_were_given():
     column = many([None, "x"], object)
-    for value in (np.nan, pd.NA, pd.NaT, None, np.float32(2), np.datetime64("NaT"), [1], {"a": 1}, NOON, object()):
+    for value in (np.nan, pd.NA, pd.NaT, None, np.float32(2), np.datetime64("NaT", "s"), [1], {"a": 1}, NOON, object()):
         for result in (table.scatter([value], [1], column), table.scatter([value], [1], column.to_frame())["x"]):
             assert result.iloc[1] is value
     assert table.scatter([pa.scalar("y")], [1], column).iloc[1] == "y"
