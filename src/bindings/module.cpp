@@ -108,6 +108,7 @@ PYBIND11_MODULE(_core, module) {
   module.attr("progress_blocks") = gs::progress_blocks();
   module.def("progress_has_begun", &gs::progress_has_begun);
   module.def("progress_is_hidden", &gs::progress_is_hidden);
-  module.def("progress_silence", &gs::progress_silence, py::arg("milliseconds"));
+  module.def("progress_silence", &gs::progress_silence);
+  module.def("set_progress_silence", &gs::set_progress_silence, py::arg("milliseconds"));
   module.def("trim", [] { return gs::host::trim(); });
 }

@@ -96,7 +96,6 @@ bool report_progress() {
   if (!reports.has_begun) {
     reports.has_begun = true;
     reports.begun = now;
-    return true;
   }
   if (now - reports.begun < std::chrono::milliseconds(silent_ms) || (reports.any && now - reports.last < kBetween))
     return true;
@@ -127,8 +126,12 @@ bool progress_has_begun() {
   return reports.any;
 }
 
-int64_t progress_silence(int64_t milliseconds) {
-  return silent_ms.exchange(milliseconds);
+int64_t progress_silence() {
+  return silent_ms;
+}
+
+void set_progress_silence(int64_t milliseconds) {
+  silent_ms = milliseconds;
 }
 
 py::object progress_blocks() {

@@ -30,8 +30,9 @@ bool progress_is_hidden();
 // Whether the map of the current operator on tables has reported, so that its rows have to report their end.
 bool progress_has_begun();
 
-// Sets after how many milliseconds a call begins to report, for tests, and returns the number before.
-int64_t progress_silence(int64_t milliseconds);
+// After how many milliseconds a call begins to report. Tests set it, to 0 for a report at the first poll.
+int64_t progress_silence();
+void set_progress_silence(int64_t milliseconds);
 
 // The context variable of the callbacks: a tuple with one list for each block that was entered, innermost last. The
 // list holds the callback while the block is open, or None to report nothing, and is empty afterwards.

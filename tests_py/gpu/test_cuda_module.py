@@ -180,11 +180,13 @@ except TypeError:
 
 
 @needs_module
-def test_memory_goes_back_to_the_module_that_allocated_it():
+def test_memory_belongs_to_the_module_that_allocated_it():
     the_module()  # offered again when the emulated GPU is left
     with played_gpu() as module:
         rows = gs.take(LIBRARIES["interface"](np.arange(6.0)), [2, 0])
         assert module.take_record()["live"] == 1
+    rows.__dlpack__(stream=0x77)  # which waits for the stream of the call
+    assert [(order[0], order[-1]) for order in module.take_record()["orders"]] == [("go_before", 0x77)]
     del rows
     assert module.take_record()["live"] == 0
 

@@ -29,17 +29,24 @@ class Stop(Exception):
 
 @pytest.fixture(scope="module")
 def arrays():
-    """A source beyond the caches and random indices: one thread needs more than 0.1 s for each operator."""
+    """A source beyond the caches and random indices: one thread is asked several times for each operator."""
     n = 1 << 24
     return np.zeros(n, np.float32), np.random.default_rng(0).integers(0, n, 4 * n, np.int32)
 
 
 @pytest.fixture
-def data(arrays):
-    """The arrays, for calls that report after 10 ms, so that these tests do not depend on the speed of a machine."""
-    before = _core.progress_silence(10)
-    yield arrays
-    _core.progress_silence(before)
+def prompt():
+    """Calls report as soon as they are asked, so that these tests do not depend on the speed of a machine."""
+    before = _core.progress_silence()
+    _core.set_progress_silence(0)
+    yield
+    _core.set_progress_silence(before)
+
+
+@pytest.fixture
+def data(arrays, prompt):
+    """The arrays, for calls that report at once."""
+    return arrays
 
 
 OPERATORS = {
@@ -124,9 +131,9 @@ def test_a_map_that_has_reported_is_followed_by_the_end(data):
     assert done and done == sorted(done) and done[-1] == 1000 and done.count(1000) == 1
 
 
-def test_short_calls_report_nothing():
-    index, out = np.arange(1 << 16), np.empty(1 << 16, np.int64)  # far below a second, on a busy machine too
-    assert reports_of(lambda: [gs.take(index, index, out=out) for _ in range(20)]) == []
+def test_calls_report_nothing_before_their_silence_is_over(data):
+    _core.set_progress_silence(3_600_000)  # the fixture restores it
+    assert reports_of(lambda: [OPERATORS[name](*data) for name in ("take", "frame", "roll")]) == []
 
 
 @pytest.mark.parametrize("name", OPERATORS)
@@ -261,10 +268,7 @@ def test_operators_inside_of_the_callback(data):
     assert len(expected) == len(data[1])
 
 
-def test_frames_inside_of_the_callback_report_nothing(data, monkeypatch):
-    from gatherscatter._ops import progress_parts
-
-    monkeypatch.setattr(progress_parts, "SILENT", 0.0)
+def test_frames_inside_of_the_callback_report_nothing(data):
     frame, depth = pd.DataFrame({"a": np.zeros(100_000), "b": np.zeros(100_000)}), []
 
     def callback(done, total):
@@ -298,10 +302,9 @@ def test_a_signal_handler_does_not_begin_the_call_anew(data):
     assert numbers == sorted(numbers) and numbers[-1] == 1000
 
 
-def test_tables_in_files(tmp_path, monkeypatch):
+def test_tables_in_files(tmp_path, prompt, monkeypatch):
     from gatherscatter._ops import progress_parts
 
-    monkeypatch.setattr(progress_parts, "SILENT", 0.0)
     monkeypatch.setattr(progress_parts, "BETWEEN", 0.0)
     table = pa.table({"x": np.arange(1000), "y": np.arange(1000.0)})
     pq.write_table(table, tmp_path / "x.parquet", row_group_size=100)
@@ -363,7 +366,7 @@ def test_arguments(monkeypatch):
 
 BAR = """
 import numpy as np, gatherscatter as gs
-gs._core.progress_silence(10)
+gs._core.set_progress_silence(0)
 x, i = np.zeros(1 << 24, np.float32), np.random.default_rng(0).integers(0, 1 << 24, 4 << 24, np.int32)
 with gs.thread_limit(1), gs.progress():
     gs.take(x, i)

@@ -61,8 +61,8 @@ def test_boolean_mask_scatter(case):
     if case["kind"] == "array":
         chosen = pa.array([bit is True for bit in bits], pa.bool_())
         theirs = pyarrow_says(pc.replace_with_mask, target.type, target, chosen, source)
-        if target.type == pa.bool_() and int(pa.__version__.split(".")[0]) < 26:
-            theirs = None  # pyarrow 25 replaces bits wrongly (seen with 25.0.1)
+        if target.type == pa.bool_() and (target.offset or source.offset) and int(pa.__version__.split(".")[0]) < 26:
+            theirs = None  # pyarrow 25 ignores the offset of bits (apache/arrow#51223); 26.0.1 does not
         assert theirs is None or theirs == want[0]
 
 

@@ -93,6 +93,8 @@ def as_numpy(what: str, array: _core.DLPackArray) -> Any:
     try:
         return np.from_dlpack(cast(Any, array))
     except (RuntimeError, BufferError):  # the latter since NumPy 2.5
+        if isinstance(array.dtype, np.dtype):  # a name where NumPy has no such dtype
+            raise
         raise TypeError(f"{what} has dtype {array.dtype}, which NumPy does not have") from None
 
 

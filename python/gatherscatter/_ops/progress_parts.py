@@ -15,8 +15,7 @@ Callback = Callable[[int, int], Any]
 
 TOTAL = 1000
 FIRST = 250  # thousandths of an operator on tables for its map, as in `_core`
-SILENT = 0.5  # seconds
-BETWEEN = 0.05
+BETWEEN = 0.05  # seconds
 
 
 def _callback_of_context() -> Callback | None:
@@ -94,7 +93,8 @@ class Steps:
         if self.callback is None:
             return
         now = time.monotonic()
-        if now - (self.last if self.any else self.begun) < (BETWEEN if self.any else SILENT):
+        silence = BETWEEN if self.any else _core.progress_silence() / 1000
+        if now - (self.last if self.any else self.begun) < silence:
             return
         self.any, self.last = True, now
         done = self.first + self.done * (TOTAL - self.first) // max(self.count, 1)

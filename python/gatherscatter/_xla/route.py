@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from gatherscatter import _core
 from gatherscatter._libraries.adopt import adopt
+from gatherscatter._libraries.of_dlpack import as_numpy
 from gatherscatter._libraries.of_jax import is_tracer
 from gatherscatter._libraries.of_python import BigIntegers, LiteralArray
 from gatherscatter._moves.geometry import Combine, Move
@@ -75,7 +76,7 @@ def _as_array(op: str, role: str, value: Any) -> Any:
         raise TypeError(f"{op}: {role} has integers beyond 64 bits, for which JAX has no dtype")
     array = adopted.array if isinstance(adopted, LiteralArray) else adopted
     if isinstance(array, _core.DLPackArray):
-        array = np.from_dlpack(cast(Any, array))
+        array = as_numpy(f"{op}: {role}", array)
     array = np.asarray(array)
     if array.dtype.kind not in "biufcV" or array.dtype.names is not None:
         raise TypeError(f"{op}: {role} has dtype {array.dtype}, for which JAX has no dtype")

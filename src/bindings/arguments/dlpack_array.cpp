@@ -74,7 +74,7 @@ void order_for_consumer(const ExchangedArray& array, py::handle stream) {
   if (number == 0 || number < -1) throw py::buffer_error("stream 0 is ambiguous: 1 is the default stream");
   const auto consumer = static_cast<uintptr_t>(number);
   if (consumer == memory->stream) return;
-  devices()->machine(memory->device, memory->stream)->go_before(consumer);
+  memory->devices.machine(memory->device, memory->stream)->go_before(consumer);
   memory->consumers.push_back(consumer);
 }
 
