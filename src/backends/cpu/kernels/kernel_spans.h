@@ -124,10 +124,12 @@ inline void find_pieces(const OffsetRows& rows, int count, GroupPieces& found) {
   const SpanPiece second = rows.second == 0 ? first : rows.pieces[1];
   const Address apart = address_of(second.bytes) - address_of(first.bytes);
   const auto more = static_cast<uint64_t>(second.reach - first.reach);
+  // In two loops with 64-bit numbers, which become vectors.
+  alignas(kLine) uint64_t is_second[kMost];
+  for (uint64_t k = 0; k < kMost; ++k) is_second[k] = 0 - ((rows.second >> k) & 1);
   for (int k = 0; k < kMost; ++k) {
-    const uint64_t is_second = 0 - ((rows.second >> k) & 1);
-    found.bytes[k] = address_of(first.bytes) + (is_second & apart);
-    found.reach[k] = static_cast<int64_t>(static_cast<uint64_t>(first.reach) + (is_second & more));
+    found.bytes[k] = address_of(first.bytes) + (is_second[k] & apart);
+    found.reach[k] = static_cast<int64_t>(static_cast<uint64_t>(first.reach) + (is_second[k] & more));
   }
 }
 
