@@ -265,6 +265,19 @@ def test_scatter_leaves_rows_out(round_, negative):
         gs.table.scatter([-1, "x", 0.5], [-1], partitioned(FRAME), negative="out_of_bounds").compute()
 
 
+@pytest.mark.parametrize("chunks", [(0,), (0, 0, 0)])
+def test_maps_and_masks_of_no_items_in_any_chunks(chunks):
+    """Dask does not rechunk an array without items."""
+    rows, mask = da.from_array(np.zeros(0, int), chunks=(chunks,)), da.from_array(np.zeros(0, bool), chunks=(chunks,))
+    empty = FRAME.iloc[:0]
+    for parts in ((50,), (20, 30), (0, 50, 0)):
+        values = partitioned(FRAME, parts)
+        same(gs.table.scatter(values, rows, values), FRAME)
+        same(gs.table.gather(values, rows), empty)
+    for parts in ((0,), (0, 0)):
+        same(gs.table.boolean_mask_scatter(partitioned(empty, parts), partitioned(empty, parts), mask), empty)
+
+
 @pytest.mark.parametrize("round_", range(5))
 def test_boolean_mask_scatter(round_):
     mask = RNG.random(50) < 0.4

@@ -42,4 +42,6 @@ def rechunked(op: str, role: str, array: Any, chunks: Any) -> Any:
     """A Dask array in other chunks. Its chunks are checked before, because Dask may drop masks as it joins them."""
     if array.chunks == chunks:
         return array
+    if array.ndim and not any(array.shape):  # Dask leaves such arrays in their chunks
+        return importlib.import_module("dask.array").zeros(array.shape, dtype=array.dtype, chunks=chunks)
     return array.map_blocks(partial(check_chunk, op, role), dtype=array.dtype, meta=meta_of(array)).rechunk(chunks)

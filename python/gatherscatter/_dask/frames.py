@@ -275,11 +275,7 @@ def mask_scatter_frame(source: Any, target: Any, mask: Any, some: bool = False) 
             raise DataTypeError(f"{op}: the mask has dtype {mask.dtype}, expected bool")
         if mask.shape != (sum(lengths),):
             raise InvalidArgument(f"{op}: the mask has shape {mask.shape}, the target {sum(lengths)} rows")
-        masks = (
-            list(rechunked(op, "the mask", mask, (lengths,)).to_delayed())
-            if sum(lengths)
-            else [np.empty(0, bool)] * len(lengths)
-        )
+        masks = list(rechunked(op, "the mask", mask, (lengths,)).to_delayed())
     else:
         values, valid = mask_of(op, mask)
         whole = np.zeros(sum(lengths), bool)
