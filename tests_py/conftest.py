@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import zlib
 from typing import Any
 
+import numpy as np
 import pytest
 
 LEFT_OUT_WITHOUT = {
@@ -84,6 +86,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.stash[NOT_ASKED_FOR] = [mark for item in items if (mark := missing_option(item))]
     config.hook.pytest_deselected(items=[item for item in items if missing_option(item)])
     items[:] = [item for item in items if not missing_option(item)]
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Begin the random numbers of a module anew, so that those of a test do not depend on the tests before it."""
+    module = getattr(item, "module", None)
+    if hasattr(module, "RNG"):
+        module.RNG = np.random.default_rng(zlib.crc32(item.nodeid.encode()))
 
 
 # Of pytest -n, whose workers choose the tests, all of them the same ones.

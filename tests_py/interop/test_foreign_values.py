@@ -62,9 +62,16 @@ def test_a_list_that_contains_itself_is_refused():
 
 @pytest.mark.parametrize(
     ("fields", "name"),
-    [({"bits": 128, "shape": (2,), "strides": (1,)}, "int128"), ({"code": 4}, "bfloat64"), ({"code": 6}, "bool64")],
+    [
+        ({"bits": 128, "shape": (2,), "strides": (1,)}, "int128"),
+        ({"code": 4}, "bfloat64"),
+        ({"code": 4, "bits": 16}, "bfloat16"),  # which ml_dtypes adds to NumPy, but not to numpy.from_dlpack
+        ({"code": 6}, "bool64"),
+    ],
 )
 def test_a_producer_of_a_dtype_that_numpy_has_not_is_refused(fields, name):
+    if name == "bfloat16":
+        pytest.importorskip("ml_dtypes")
     calls = {
         "the result": lambda producer: gs.gather(producer, 0, [0]),
         "take: input": lambda producer: gs.take(producer, [0], bounds="fill", fill_value=1),
@@ -79,6 +86,13 @@ def test_a_producer_of_a_dtype_that_numpy_has_not_is_refused(fields, name):
         with pytest.raises(TypeError, match=f"{where} has dtype {name}, which NumPy does not have"):
             call(producer)
         assert producer.settled()
+
+
+def test_a_jitted_call_refuses_it_too():
+    jax = pytest.importorskip("jax", reason="jax is not installed")
+    producer = Producer(np.zeros(4, np.int64), code=4, bits=16)
+    with pytest.raises(TypeError, match="gather: input has dtype bfloat16, which NumPy does not have"):
+        jax.jit(lambda i: gs.gather(producer, 0, i))(np.array([0]))
 
 
 def test_a_tensor_of_bits_is_no_number():

@@ -93,9 +93,16 @@ def as_numpy(what: str, array: _core.DLPackArray) -> Any:
     try:
         return np.from_dlpack(cast(Any, array))
     except (RuntimeError, BufferError):  # the latter since NumPy 2.5
-        if isinstance(array.dtype, np.dtype):  # a name where NumPy has no such dtype
+        if _is_built_in(array.dtype):
             raise
         raise TypeError(f"{what} has dtype {array.dtype}, which NumPy does not have") from None
+
+
+def _is_built_in(dtype: Any) -> bool:
+    """Whether `numpy.from_dlpack` imports a dtype. It does not import those that ml_dtypes adds, nor long doubles."""
+    if not isinstance(dtype, np.dtype) or dtype.isbuiltin != 1:
+        return False
+    return dtype.kind in "biufc" and dtype.itemsize <= (16 if dtype.kind == "c" else 8)
 
 
 def numbers(like: Any) -> Numbers:
