@@ -40,6 +40,7 @@ HostInfo read_host() {
   info.isa_supported = supported_level();
   info.isa = level_setting("GS_CPU", std::getenv("GS_CPU"), info.isa_supported);
   info.byte_tables = info.isa == "v4" && has_byte_permutations();
+  info.is_amd = is_amd();
   const int64_t l2 = cache_bytes(2);
   const int64_t l3 = cache_bytes(3);
   info.l2_bytes = bytes_of("GS_L2_BYTES", l2 > 0 ? l2 : kUsualL2);

@@ -169,6 +169,19 @@ std::string supported_level() {
 #endif
 }
 
+bool is_amd() {
+#if defined(__x86_64__)
+  unsigned highest = 0;
+  unsigned b = 0;
+  unsigned c = 0;
+  unsigned d = 0;
+  return __get_cpuid(0, &highest, &b, &c, &d) != 0 && b == signature_AMD_ebx && c == signature_AMD_ecx &&
+         d == signature_AMD_edx;
+#else
+  return false;
+#endif
+}
+
 bool has_byte_permutations() {
 #if defined(__x86_64__)
   unsigned a = 0;

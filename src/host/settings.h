@@ -21,6 +21,9 @@ std::string supported_level();
 // Whether a processor of level v4 supports AVX-512 VBMI.
 bool has_byte_permutations();
 
+// Whether AMD made the processor.
+bool is_amd();
+
 // The model of the first processor in the text of /proc/cpuinfo. The kernel gives Arm processors no name; their numbers
 // identify the model. "unknown" if there is neither.
 std::string processor_model(const std::string& cpuinfo);

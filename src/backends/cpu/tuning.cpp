@@ -37,7 +37,8 @@ Tuning host_tuning(const host::HostInfo& host) {
   tuning.far_vector_bytes =
       tuning.vectors ? bytes_from("GS_FAR_TABLE_BYTES", times(host.l2_bytes, kFarVectorsPerL2)) : tuning.far_bytes;
   tuning.far_target_bytes = bytes_from("GS_FAR_TABLE_BYTES", times(host.l2_bytes, kFarTargetsPerL2));
-  tuning.far_element_bytes = bytes_from("GS_FAR_TABLE_BYTES", times(host.l2_bytes, kFarElementsPerL2));
+  const int64_t far_elements = host.is_amd ? kFarElementsPerL2OfAmd : kFarElementsPerL2;
+  tuning.far_element_bytes = bytes_from("GS_FAR_TABLE_BYTES", times(host.l2_bytes, far_elements));
   // A size that the user sets for source arrays is right for columns too, unless there is one for columns.
   const bool far_is_set =
       std::getenv("GS_FAR_TABLE_BYTES") != nullptr || host::saved_tuning().find("GS_FAR_TABLE_BYTES") != nullptr;
