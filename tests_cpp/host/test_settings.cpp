@@ -24,6 +24,10 @@ std::string refusal(Read read) {
 
 }  // namespace
 
+TEST_CASE("the maker of the processor is that of /proc/cpuinfo") {
+  REQUIRE(is_amd() == (read_file("/proc/cpuinfo").find("AuthenticAMD") != std::string::npos));
+}
+
 TEST_CASE("thread and byte settings") {
   REQUIRE(threads_setting("GS_NUM_THREADS", nullptr, 5) == 5);
   REQUIRE(threads_setting("GS_NUM_THREADS", "1", 5) == 1);

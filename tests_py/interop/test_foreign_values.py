@@ -88,6 +88,15 @@ def test_a_producer_of_a_dtype_that_numpy_has_not_is_refused(fields, name):
         assert producer.settled()
 
 
+def test_another_error_of_numpys_import_keeps_its_words(monkeypatch):
+    def fail(array):
+        raise BufferError("no such device")
+
+    monkeypatch.setattr(np, "from_dlpack", fail)
+    with pytest.raises(BufferError, match="no such device"):
+        gs.put(X.copy(), Producer(np.zeros(1, np.int64)), 1.0)
+
+
 def test_a_jitted_call_refuses_it_too():
     jax = pytest.importorskip("jax", reason="jax is not installed")
     producer = Producer(np.zeros(4, np.int64), code=4, bits=16)
