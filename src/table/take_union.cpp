@@ -1,5 +1,6 @@
 // take_union.cpp: takes rows of sparse and dense unions.
 #include "core/error.h"
+#include "table/row_errors.h"
 #include "table/take.h"
 
 namespace gs::table {
@@ -22,14 +23,22 @@ int8_t id_of(const Type& type, std::size_t child) {
   refuse(type, "a field has no type id");
 }
 
+// A missing row is a null of the first field: a union has no validity of its own.
+std::byte missing_id(const Type& type) {
+  if (type.children.empty()) {
+    throw DataTypeError("'" + type.name + "' (" + type_name(type) + ") has no field that could hold a missing row");
+  }
+  return static_cast<std::byte>(id_of(type, 0));
+}
+
 }  // namespace
 
 void RowTaker::sparse_union(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const {
   const NewBuffer ids = allocate(picks.count);
   walk(picks, [&](int32_t piece, int64_t start, int64_t at, int64_t length) {
     const auto size = static_cast<std::size_t>(length);
-    if (piece == kMissing) {  // a missing row is a null of the first field
-      std::memset(ids.data + at, id_of(type, 0), size);
+    if (piece == kMissing) {
+      std::memset(ids.data + at, static_cast<int>(missing_id(type)), size);
     } else {
       std::memcpy(ids.data + at, pieces[piece].array->first.data + pieces[piece].offset + start, size);
     }
@@ -41,14 +50,13 @@ void RowTaker::sparse_union(const Type& type, const Pieces& pieces, const Picks&
 void RowTaker::dense_union(const Type& type, const Pieces& pieces, const Picks& picks, Array& out) const {
   if (picks.count > offset_limit()) throw OffsetOverflow{};
   const std::size_t children = type.children.size();
-  if (children == 0 && picks.count > 0) refuse(type, "the union has rows but no fields");
   const NewBuffer ids = allocate(picks.count);
   const NewBuffer offsets = allocate(bytes_of_values(picks.count, 4));
   std::vector<RangeList> rows(children);
   walk(picks, [&](int32_t piece, int64_t start, int64_t at, int64_t length) {
     for (int64_t i = at; i < at + length; ++i) {
-      if (piece == kMissing) {  // a missing row is a null of the first field
-        ids.data[i] = static_cast<std::byte>(id_of(type, 0));
+      if (piece == kMissing) {
+        ids.data[i] = missing_id(type);
         store(offsets.data, i, static_cast<int32_t>(rows[0].count()));
         rows[0].add(kMissing, 0, 1);
         continue;

@@ -10,7 +10,7 @@ import pytest
 import gatherscatter as gs
 import reference_table as reference
 from gatherscatter import table
-from gatherscatter.errors import IndexTypeError, InvalidArgument, LogicError, NullIndexError
+from gatherscatter.errors import DataTypeError, IndexTypeError, InvalidArgument, LogicError, NullIndexError
 from pairwise import Row, all_pairs
 from table_maps import INTEGERS, MAPS, held_against, indices_for, is_signed, map_of, name_of, rng_of
 from table_types import CHUNKS, LAYOUTS, ROWS, TYPES, How, build, in_chunks, random_chunks, random_slice
@@ -318,6 +318,15 @@ def test_missing_rows_of_a_union_of_required_children(make):
     result.validate(full=True)
     assert values(result)[0] == values(column)[3] and values(result)[1][1] is None
     assert [result.type.field(i).type for i in range(2)] == [pa.int8(), pa.string()]
+
+
+@pytest.mark.parametrize("make", [pa.sparse_union, pa.dense_union])
+@pytest.mark.parametrize("wrap", [lambda type: type, lambda type: pa.struct([type]), lambda type: pa.list_(type, 2)])
+def test_a_union_without_fields_has_no_missing_row(make, wrap):
+    source = pa.chunked_array([], wrap(make([])))
+    assert len(table.gather(source, [], "nullify")) == 0
+    with pytest.raises(DataTypeError, match=r"union<>.* has no field that could hold a missing row"):
+        table.gather(source, [0], "nullify")
 
 
 @pytest.mark.parametrize("wrap", [lambda field: pa.struct([field]), lambda field: pa.list_(field, 2)])
