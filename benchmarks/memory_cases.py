@@ -196,7 +196,9 @@ def _scatter(
 
 def _reduction(name: str, reduce: str, dtype: str, record: int, more: str = "", sparse: int = 0) -> Operator:
     code = f"gs.scatter(x, 0, i, v, reduce='{reduce}'{more})"
-    formula = f"{record} min(m, 2^23)" + (f"; {sparse} where m > {SPARSE} n" if sparse else "")
+    formula = (
+        (f"{record} " if record > 1 else "") + "min(m, 2^23)" + (f"; {sparse} where m > {SPARSE} n" if sparse else "")
+    )
     return _scatter(name, code, dtype, formula, _totals(record, sparse or record))
 
 
@@ -223,7 +225,7 @@ SCATTERS = (
     _reduction("scatter, mean, float32", "mean", "f4", 8),
     _reduction("scatter, mean, float64", "mean", "f8", 16),
     _reduction("scatter, mean, complex128", "mean", "c16", 24),
-    _reduction("scatter, add without the input", "add", "f4", 8, ", include_self=False"),
+    _reduction("scatter, add without the input", "add", "f4", 1, ", include_self=False"),
     _scatter("scatter, axis 0", "gs.scatter(x, 0, i, v)", set_up=_ALONG_0 + "; v = x + 1"),
     _scatter(
         "scatter, rows",

@@ -9,7 +9,7 @@
 #include "backends/cpu/parallel_scatter.h"
 #include "backends/cpu/plan_form.h"
 #include "backends/cpu/prepare.h"
-#include "backends/cpu/row_counts.h"
+#include "backends/cpu/slot_counts.h"
 #include "backends/cpu/tiling.h"
 #include "core/reductions.h"
 
@@ -37,12 +37,12 @@ Decision threads_decision(const Tuning& tuning, const Plan& plan, Direction dire
   return by("threads", std::to_string(threads), comparison);
 }
 
-// A reduction does not stream to its targets, and prefetches them only if they are rows with counts.
+// A reduction does not stream to its targets, and prefetches them only if they have counts or flags.
 constexpr const char* kReduces = "values are combined with their targets";
 
-bool counts_rows(const Plan& plan, const Tuning& tuning, const Combine& combine) {
-  if (combines_directly(combine) || !pays_to_count_rows(plan, tuning)) return false;
-  return appliers_of(kernels("baseline")).rows(combine).combine != nullptr;  // the same for every level
+bool counts_units(const Plan& plan, const Tuning& tuning, const Combine& combine) {
+  if (combines_directly(combine)) return false;
+  return pays_to_count(plan, tuning, appliers_of(kernels("baseline")).counted(combine));  // the same for every level
 }
 
 Decision prefetch_decision(const Tuning& tuning, const Plan& plan, const Job& job, bool combines) {
@@ -81,7 +81,7 @@ std::vector<Decision> decisions_of(const Tuning& tuning, const Plan& plan, Direc
   } else if (tiling && tiling->is_tiled) {
     all.push_back(without("packed tiles", "yes", "the last axis is not the fast one of every array"));
   } else {
-    const bool combines = reduces && !counts_rows(plan, tuning, combine);
+    const bool combines = reduces && !counts_units(plan, tuning, combine);
     all.push_back(prefetch_decision(tuning, plan, prepared.job, combines));
   }
   all.push_back(stream_decision(tuning, plan, prepared.job, reduces));

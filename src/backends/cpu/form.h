@@ -23,7 +23,7 @@ struct ScatterForm {
   bool owns_all = true;     // the thread writes every target, not a range of addresses
   bool in_pieces = false;   // threads share the bytes of each unit
   bool reduces = false;     // values are combined with their targets
-  bool has_totals = false;  // in running totals
+  bool has_totals = false;  // with running totals, or counts or flags of the targets
   bool has_kernel = true;   // the reduction has a kernel for elements
 };
 Form form_of_scatter(const Plan& plan, const Job& job, const ScatterForm& scatter);

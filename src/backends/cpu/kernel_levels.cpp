@@ -22,11 +22,11 @@ const char* level_of(Run run) {
 
 Appliers appliers_of([[maybe_unused]] Run run) {
 #ifdef GS_HAVE_X86_LEVELS
-  if (run == v3::run) return {v3::applier, v3::element_applier, v3::sweeper, v3::record_bytes, v3::counted_rows};
-  if (run == v4::run) return {v4::applier, v4::element_applier, v4::sweeper, v4::record_bytes, v4::counted_rows};
+  if (run == v3::run) return {v3::applier, v3::element_applier, v3::sweeper, v3::record_bytes, v3::counted_units};
+  if (run == v4::run) return {v4::applier, v4::element_applier, v4::sweeper, v4::record_bytes, v4::counted_units};
 #endif
   return {baseline::applier, baseline::element_applier, baseline::sweeper, baseline::record_bytes,
-          baseline::counted_rows};
+          baseline::counted_units};
 }
 
 CheckIndices check_of([[maybe_unused]] Run run) {

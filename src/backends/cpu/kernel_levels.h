@@ -20,7 +20,7 @@ struct Appliers {
   ApplyElements (*elements)(const Combine& combine, ApplyStep stage, Keep keep);
   Sweep (*sweep)(const Combine& combine, ApplyStep stage, Keep keep);
   int64_t (*record_bytes)(const Combine& combine, Keep keep);
-  CountedRows (*rows)(const Combine& combine);  // null steps where totals cannot be kept in the targets
+  CountedUnits (*counted)(const Combine& combine);  // null steps where totals cannot be kept in the targets
 };
 Appliers appliers_of(Run kernels);
 CheckIndices check_of(Run kernels);

@@ -2,7 +2,9 @@
 #include "backends/cpu/marked_targets.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <vector>
 
 #include "backends/cpu/form.h"
 #include "backends/cpu/partitioned_scatter.h"
@@ -44,6 +46,63 @@ Plan slot_plan(const Plan& plan) {
   return slots;
 }
 
+// Marks the points of a round, an equal share for each of the bitmaps.
+struct MarkWork {
+  Run run;
+  const std::vector<Job>* jobs;  // of each bitmap
+  int64_t begin;
+  int64_t end;
+  std::atomic<bool> bad = false;
+};
+
+bool mark_share(void* context, int64_t number) {
+  auto& work = *static_cast<MarkWork*>(context);
+  const auto shares = static_cast<int64_t>(work.jobs->size());
+  const int64_t share = (work.end - work.begin + shares - 1) / shares;
+  const int64_t first = std::min(work.begin + number * share, work.end);
+  const bool good = work.run((*work.jobs)[static_cast<std::size_t>(number)], first, std::min(first + share, work.end));
+  if (!good) work.bad.store(true, std::memory_order_relaxed);
+  return good;
+}
+
+// The bitmaps of all threads but one, and one word for each thread that shows whether it marked a slot twice.
+class Bitmaps {
+ public:
+  Bitmaps(std::size_t words, int threads) : words_(words), count_(static_cast<std::size_t>(threads)) {
+    const std::size_t bytes = ((count_ - 1) * words_ + count_ * kApart) * 8;
+    memory_ = static_cast<uint64_t*>(host::allocate(bytes));
+    std::memset(memory_, 0, bytes);
+  }
+  Bitmaps(const Bitmaps&) = delete;
+  Bitmaps& operator=(const Bitmaps&) = delete;
+  ~Bitmaps() { host::release(memory_); }
+
+  uint64_t* bits(std::size_t thread, uint64_t* of_first) const {
+    return thread == 0 ? of_first : memory_ + count_ * kApart + (thread - 1) * words_;
+  }
+  uint64_t* met(std::size_t thread) const { return memory_ + thread * kApart; }
+
+  // Adds all bitmaps to the first one. Returns whether a slot was marked twice.
+  bool join(uint64_t* all) const {
+    uint64_t met = 0;
+    for (std::size_t thread = 0; thread < count_; ++thread) met |= *this->met(thread);
+    for (std::size_t thread = 1; thread < count_; ++thread) {
+      const uint64_t* const more = bits(thread, nullptr);
+      for (std::size_t i = 0; i < words_; ++i) {
+        met |= all[i] & more[i];
+        all[i] |= more[i];
+      }
+    }
+    return met != 0;
+  }
+
+ private:
+  static constexpr std::size_t kApart = 8;  // words: a cache line for each thread
+  std::size_t words_;
+  std::size_t count_;
+  uint64_t* memory_;
+};
+
 struct CopyWork {
   Run run;
   const Job* job;
@@ -83,7 +142,8 @@ bool pays_to_mark(const Plan& plan, const Tuning& tuning) {
   return static_cast<int64_t>(bitmap_bytes(slots_of(plan))) * tuning.bitmap_share <= plan.bytes_moved();
 }
 
-MarkedTargets::MarkedTargets(const Plan& plan, const std::byte* indexed) : slots_(slots_of(plan)) {
+MarkedTargets::MarkedTargets(const Plan& plan, const std::byte* indexed)
+    : slots_(slots_of(plan)), points_(plan.space.count()) {
   marks_.bits = static_cast<uint64_t*>(host::allocate(bitmap_bytes(slots_)));
   std::memset(marks_.bits, 0, bitmap_bytes(slots_));
   marks_.first = reinterpret_cast<Address>(indexed) + static_cast<Address>(indexed_span(plan).low);
@@ -105,12 +165,46 @@ Outcome MarkedTargets::mark(Run run, const Tuning& tuning, const Plan& plan, con
   job.marks = marks_;
   job.stream = false;
   job.form = form_of_scatter(slots, job, {.owns_all = false});
+  if (pays_to_mark_apart(tuning, options.threads)) {
+    Partition partition;
+    partition.first = reinterpret_cast<Address>(job.indexed) + static_cast<Address>(indexed_span(slots).low);
+    partition.flat = flat_;
+    job.partition = &partition;
+    return mark_apart(run, tuning, job, options);
+  }
   PartitionedRun partitioned{run, &job, &slots, &tuning, {}, sample_targets(slots, buffers, options.threads)};
-  partitioned.step = JobStep::mark;
+  partitioned.step = JobStep::mark_listed;
   partitioned.flat = flat_;
   const Outcome outcome = run_partitioned(partitioned, options);
   repeats_ = partitioned.repeats;
   return outcome;
+}
+
+// Whether each thread has a bitmap of its own: few threads, and no more memory than lists would take. A scatter of 1 Mi
+// rows of 128 bytes by a permutation takes 0.94 of the time with lists (two threads, Zen 4).
+bool MarkedTargets::pays_to_mark_apart(const Tuning& tuning, int threads) const {
+  if (threads > kReadAllThreads) return false;
+  const auto more = static_cast<int64_t>(bitmap_bytes(slots_)) * (threads - 1);
+  return more <= std::min(points_, tuning.partition_points) * static_cast<int64_t>(sizeof(uint32_t));
+}
+
+Outcome MarkedTargets::mark_apart(Run run, const Tuning& tuning, const Job& job, const RunOptions& options) {
+  const Bitmaps bitmaps(bitmap_bytes(slots_) / 8, options.threads);
+  std::vector<Job> jobs(static_cast<std::size_t>(options.threads), job);
+  for (std::size_t thread = 0; thread < jobs.size(); ++thread) {
+    jobs[thread].step = JobStep::mark;
+    jobs[thread].marks = {bitmaps.bits(thread, marks_.bits), marks_.first, bitmaps.met(thread)};
+  }
+  MarkWork work{run, &jobs, 0, 0};
+  host::InterruptPoller poller(options.interrupted);
+  for (; work.begin < job.count; work.begin = work.end) {
+    work.end = std::min(work.begin + tuning.round_points, job.count);
+    host::run_task(options.threads, {options.threads, mark_share, &work});
+    if (work.bad.load()) return Outcome::bad_index;
+    if (work.end < job.count && !poller.proceed(work.end, job.count)) return Outcome::interrupted;
+  }
+  repeats_ = bitmaps.join(marks_.bits);
+  return Outcome::done;
 }
 
 Plan MarkedTargets::plan_of(const Plan& plan) const {

@@ -17,7 +17,7 @@
 #include "backends/cpu/packed_tiles.h"
 #include "backends/cpu/partitioned_scatter.h"
 #include "backends/cpu/records.h"
-#include "backends/cpu/row_counts.h"
+#include "backends/cpu/slot_counts.h"
 #include "core/reductions.h"
 #include "host/thread_pool.h"
 
@@ -38,7 +38,7 @@ struct Sum {
   Apply apply = nullptr;
   ApplyElements apply_elements = nullptr;
   Window totals;
-  const RowCounts* counts = nullptr;
+  const SlotCounts* counts = nullptr;
   int64_t counts_of_piece = 0;  // each piece of the units has counts of its own
   bool stream = true;
 };
@@ -74,9 +74,9 @@ void prepare_scatter(const Scatter& scatter, const Plan& plan, const Buffers& bu
   job.stream = job.stream && sum.stream;
   if (job.totals.record != nullptr) job.ahead = Ahead::none;  // the targets are read at the end only
   job.marks = scatter.marks;
-  job.form = form_of_scatter(
-      plan, job,
-      {owns_all, in_pieces, job.apply != nullptr, job.totals.record != nullptr, job.apply_elements != nullptr});
+  job.form = form_of_scatter(plan, job,
+                             {owns_all, in_pieces, job.apply != nullptr,
+                              job.totals.record != nullptr || job.counts != nullptr, job.apply_elements != nullptr});
 }
 
 bool run_range(const Scatter& scatter, const Sum& sum, const Plan& plan, const Buffers& buffers, const TaskPart& part,
@@ -86,7 +86,7 @@ bool run_range(const Scatter& scatter, const Sum& sum, const Plan& plan, const B
   const bool in_pieces = part.axis < 0 && part.end > 0;
   prepare_scatter(scatter, plan, buffers, sum, owns_all, in_pieces, prepared);
   Job& job = prepared.job;
-  RowCounts counts;
+  SlotCounts counts;
   job.own_low = std::max<Address>(part.own.low, 1);
   job.own_high = part.own.high;
   job.own_all = owns_all;
@@ -325,21 +325,22 @@ Outcome reduce_in_pieces(const Scatter& scatter, const Appliers& appliers, const
   return Outcome::done;
 }
 
-// Runs a reduction of rows whose totals are kept in the targets, with one count for each row.
-Outcome reduce_counted(const Scatter& scatter, const CountedRows& rows, const Combine& combine) {
+// Runs a reduction whose totals are kept in the targets, with one count or flag for each unit.
+Outcome reduce_counted(const Scatter& scatter, const CountedUnits& units, const Combine& combine) {
   const int64_t shares =
       scatter.threads == 1 ? 1 : std::max<int64_t>(static_cast<int64_t>(pieces(scatter, {}).size()), 1);
-  CountMemory memory(*scatter.plan, *scatter.tuning, *scatter.buffers, rows, combine, shares);
+  CountMemory memory(*scatter.plan, *scatter.tuning, *scatter.buffers, units, combine, shares);
   const std::vector<Address> samples = samples_of(scatter);
   host::InterruptPoller poller(scatter.options.interrupted);
   Sum sum;
   sum.stream = false;
   sum.counts_of_piece = memory.window();
+  if (slots_are_items(*scatter.plan)) sum.apply_elements = units.elements;
   host::ProgressParts windows((memory.slots() + memory.window() - 1) / std::max<int64_t>(memory.window(), 1));
   for (int64_t first = 0; first < memory.slots(); first += memory.window(), windows.next()) {
-    const RowCounts counts = memory.counts_from(first);
+    const SlotCounts counts = memory.counts_from(first);
     sum.counts = &counts;
-    for (const Apply apply : {rows.count, rows.combine}) {
+    for (const Apply apply : {units.count, units.combine}) {
       if (apply == nullptr) continue;
       sum.apply = apply;
       const Outcome outcome = run_own(scatter, memory.range_from(first), samples, sum);
@@ -398,13 +399,12 @@ Form form_of_parallel_scatter(Run run, const Plan& plan, const Tuning& tuning, c
   const ApplyStep step = form.has_totals ? ApplyStep::accumulate : ApplyStep::direct;
   const std::optional<Tiling> tiling = tiling_of_scatter(plan, tuning, combine, available);
   if (tiling && tiling->is_tiled) return Form::packed_tiles;
-  form.has_kernel = !form.reduces || appliers_of(run).elements(combine, step, keep) != nullptr;
+  const CountedUnits units = appliers_of(run).counted(combine);
+  const bool counts = form.has_totals && pays_to_count(plan, tuning, units);
+  form.has_kernel = !form.reduces || (counts ? units.elements != nullptr && slots_are_items(plan)
+                                             : appliers_of(run).elements(combine, step, keep) != nullptr);
   if (form.has_totals && !has_one_window(plan, tuning)) form.owns_all = false;  // a window is a range of the targets
   return form_of_scatter(plan, prepared.job, form);
-}
-
-bool may_meet(const Plan& plan, Direction direction) {
-  return direction == Direction::scatter && !plan.is_one_to_one();
 }
 
 Outcome scatter_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
@@ -436,8 +436,8 @@ Outcome reduce_with(Run run, const Tuning& tuning, const Plan& plan, const Buffe
   const Scatter scatter = scatter_of(run, tuning, plan, buffers, options);
   const Appliers appliers = appliers_of(run);
   if (!combines_directly(combine)) {
-    const CountedRows rows = appliers.rows(combine);
-    if (rows.combine != nullptr && pays_to_count_rows(plan, tuning)) return reduce_counted(scatter, rows, combine);
+    const CountedUnits units = appliers.counted(combine);
+    if (pays_to_count(plan, tuning, units)) return reduce_counted(scatter, units, combine);
     return reduce_in_pieces(scatter, appliers, combine);
   }
   Sum sum;

@@ -10,7 +10,9 @@
 namespace gs::cpu {
 
 // Whether there may be duplicates, so that threads must not take arbitrary ranges of points.
-bool may_meet(const Plan& plan, Direction direction);
+inline bool may_meet(const Plan& plan, Direction direction) {
+  return direction == Direction::scatter && !plan.is_one_to_one();
+}
 
 // Number of threads that would take part.
 int scatter_threads(const Plan& plan, const Tuning& tuning, int available);

@@ -56,7 +56,7 @@ struct RoundWork {
   int64_t begin;
   int64_t end;
   int64_t lists;                  // of a work chunk: indices are prefetched from list to list
-  std::atomic<bool> bad = false;  // an index is bad, or (step `mark`) a target was marked before
+  std::atomic<bool> bad = false;  // an index is bad, or (step `mark_listed`) a target was marked before
 };
 
 bool list_chunk(void* context, int64_t chunk) {
@@ -115,7 +115,7 @@ std::vector<Address> bounds_of_ranges(const std::vector<Address>& samples, Addre
 Outcome run_partitioned(PartitionedRun& partitioned, const RunOptions& options) {
   const Job& job = *partitioned.job;
   const Span span = indexed_span(*partitioned.plan);
-  const bool marks = partitioned.step == JobStep::mark;
+  const bool marks = partitioned.step == JobStep::mark_listed;
   const bool elements = job.form == Form::elements;
   const auto indexed = reinterpret_cast<Address>(job.indexed);
   const AddressRange targets{indexed + static_cast<Address>(span.low), indexed + static_cast<Address>(span.high)};

@@ -32,9 +32,9 @@ struct PartitionedRun {
   const Tuning* tuning;
   AddressRange own;                // points with other targets are left out
   std::vector<Address> samples;    // of sample_targets
-  JobStep step = JobStep::finish;  // `mark`: marks targets of one byte in `job->marks` and moves nothing
-  uint32_t* flat = nullptr;        // of `mark`: gets the slot of each point
-  bool repeats = false;            // result of `mark`: a target was marked twice
+  JobStep step = JobStep::finish;  // `mark_listed`: marks targets of one byte in `job->marks` and moves nothing
+  uint32_t* flat = nullptr;        // of marks: gets the slot of each point
+  bool repeats = false;            // of marks: a target was marked twice
 };
 
 // Points of one target are moved in flat order, by one thread.

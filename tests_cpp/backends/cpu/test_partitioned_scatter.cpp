@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 #include "backends/cpu/form.h"
 #include "backends/cpu/partitioned_scatter.h"
@@ -18,17 +19,21 @@ std::atomic<int64_t> points_read;
 
 // A kernel that counts the points whose indices it reads.
 bool counting_run(const cpu::Job& job, int64_t first, int64_t last) {
-  const bool reads = job.step == cpu::JobStep::move || job.step == cpu::JobStep::partition;
+  const bool reads = job.step != cpu::JobStep::finish && job.step != cpu::JobStep::mark_listed;
   if (reads && job.base == nullptr) points_read += last - first;
   return cpu::kernels("baseline")(job, first, last);
 }
 
 // The index array that another thread would change.
 std::vector<int64_t>* changed_index = nullptr;
+std::atomic<bool> is_changed;
 
-// A kernel that changes all indices after they were read for the first time.
+// A kernel that changes all indices after they were read for the marks.
 bool changing_run(const cpu::Job& job, int64_t first, int64_t last) {
-  if (job.step == cpu::JobStep::mark) std::fill(changed_index->begin(), changed_index->end(), 0);
+  const bool is_read = job.step == cpu::JobStep::mark_listed || (job.step == cpu::JobStep::move && job.base == nullptr);
+  if (is_read && !is_changed.exchange(true)) {
+    std::fill(changed_index->begin(), changed_index->end(), 0);
+  }
   return cpu::kernels("baseline")(job, first, last);
 }
 
@@ -114,7 +119,7 @@ TEST_CASE("indices are not read more often with more threads, but for the first 
 TEST_CASE("rows go where their marks are, even if the indices change meanwhile") {
   Random random(4);
   for (const bool repeats : {false, true}) {
-    for (const bool has_base : {false, true}) {
+    for (const auto& [has_base, threads] : {std::pair(false, 2), {true, 2}, {false, 4}, {true, 4}}) {
       Points points(20000, 128, 30000, 1, random);
       points.plan.finish();
       if (!repeats) std::iota(points.index.begin(), points.index.end(), 7);
@@ -129,10 +134,11 @@ TEST_CASE("rows go where their marks are, even if the indices change meanwhile")
       if (has_base) buffers.base = base.data();
       if (has_base) buffers.base_bytes = static_cast<int64_t>(base.size());
       changed_index = &points.index;
+      is_changed = false;
       cpu::Tuning tuning;
       const Outcome outcome =
-          cpu::move_with(changing_run, tuning, points.plan, buffers, Direction::scatter, {2, nullptr});
-      INFO("repeats " << repeats << ", base " << has_base);
+          cpu::move_with(changing_run, tuning, points.plan, buffers, Direction::scatter, {threads, nullptr});
+      INFO("repeats " << repeats << ", base " << has_base << ", " << threads << " threads");
       REQUIRE(outcome == Outcome::done);
       REQUIRE(points.index[100] == 0);
       REQUIRE((points.target == expected));

@@ -76,11 +76,12 @@ struct RowSteps {
   void (*divide)(std::byte* target, int64_t items, int64_t count);          // of a mean
 };
 
-// How many values each slot of a window of the targets has, for reductions of rows without their targets, and means. A
-// slot is a place where a unit may begin.
-struct RowCounts {
+// What is known of the values of each slot of a window of the targets, for reductions without their targets, and means
+// of rows. A slot is a place where a unit may begin.
+struct SlotCounts {
   uint32_t* values = nullptr;  // of a mean: all values of the slot
-  uint32_t* seen = nullptr;    // those that were combined until now
+  uint32_t* seen = nullptr;    // of a mean: those that were combined until now
+  uint8_t* begun = nullptr;    // else: whether the slot has a value, a byte each, since threads have slots of their own
   Address first = 0;           // of slot 0
   ExactDivision by_pitch;      // the distance of two slots
   RowSteps steps = {};
@@ -91,6 +92,7 @@ struct RowCounts {
 struct TargetMarks {
   uint64_t* bits = nullptr;
   Address first = 0;
+  uint64_t* met = nullptr;  // JobStep::mark: gets the bits that were marked before
 };
 
 // What a run of a job does with its points.
@@ -98,7 +100,9 @@ enum class JobStep : uint8_t {
   move,       // moves them
   partition,  // scatter: writes them to a list of the partition, ordered by the range of their targets
   finish,     // scatter: moves the listed points of the ranges [first, last)
-  mark,       // as `finish`, but marks the targets as slots of one byte; false: a slot was marked before
+  // Steps that move nothing. Targets are slots of one byte.
+  mark_listed,  // as `finish`, but marks the targets; false: one was marked before
+  mark,         // marks the targets of its points; *marks.met is not 0 if one was marked before
 };
 
 // The points of a scatter, divided by ranges of their targets, so that one thread writes all points of a target. The
@@ -116,8 +120,7 @@ struct Partition {
   uint32_t* start = nullptr;    // of each list: the places where the ranges begin, and where the last one ends
   std::byte* target = nullptr;  // list after list: slots of 32 bits (Form::elements) or addresses
   std::byte* value = nullptr;   // list after list: values (Form::elements) or addresses; null: none are listed
-  uint32_t* flat =
-      nullptr;  // JobStep::mark: the slot of each point of the job, kNowhereSlot for those that are nowhere
+  uint32_t* flat = nullptr;     // of marks: the slot of each point of the job, kNowhereSlot for those that are nowhere
   GS_INLINE uint32_t* starts(int64_t list) const { return start + list * (ranges + 1); }
 };
 inline constexpr int kMaxRanges = 64;
@@ -137,7 +140,8 @@ struct Elements {
   uint64_t along;  // bytes by which the target advances from one point to the next
   const std::byte* values;
   Window totals;
-  bool far;  // the targets are prefetched before the first of them is written
+  uint8_t* begun;  // SlotCounts::begun of the slot at `base`
+  bool far;        // the targets are prefetched before the first of them is written
   GS_INLINE Address target(uint64_t position, uint64_t point) const { return base + position * step + point * along; }
   GS_INLINE void next(int points, int64_t unit) {
     base += static_cast<uint64_t>(points) * along;
@@ -148,11 +152,12 @@ struct Elements {
 using ApplyElements = void (*)(const Elements& elements, const uint32_t* position, const uint32_t* point, int n);
 // What an Apply does: combines values with targets, adds values to running totals, or writes totals to targets.
 enum class ApplyStep : uint8_t { direct, accumulate, finish };
-// The two steps of a reduction with RowCounts: the first one, of means alone, counts the values of each slot.
-struct CountedRows {
+// The two steps of a reduction with SlotCounts: the first one, of means alone, counts the values of each slot.
+struct CountedUnits {
   Apply count;
   Apply combine;
   RowSteps steps;
+  ApplyElements elements;  // as `combine`, of single items, each of which is a slot; null for means
 };
 // What a record holds besides its total.
 enum class Keep : uint8_t {
@@ -216,7 +221,7 @@ struct Job {
   Apply apply;                   // null: values replace their targets
   ApplyElements apply_elements;  // as `apply`, on the fast path for elements
   Window totals;
-  const RowCounts* counts;     // of an Apply of CountedRows
+  const SlotCounts* counts;    // of CountedUnits
   TargetMarks marks;           // if `bits` is not null, targets are marked as well
   const Partition* partition;  // of all steps but `move`
   const std::byte* base;       // not null: nothing is scattered; the slots that are not marked are copied from here
@@ -245,7 +250,7 @@ Apply applier(const Combine& combine, ApplyStep stage, Keep keep);
 ApplyElements element_applier(const Combine& combine, ApplyStep stage, Keep keep);
 Sweep sweeper(const Combine& combine, ApplyStep stage, Keep keep);
 int64_t record_bytes(const Combine& combine, Keep keep);
-CountedRows counted_rows(const Combine& combine);
+CountedUnits counted_units(const Combine& combine);
 ColumnKernels columns();
 ShortGather short_gather(IndexType type, int64_t unit);
 const char* level();
@@ -257,7 +262,7 @@ Apply applier(const Combine& combine, ApplyStep stage, Keep keep);
 ApplyElements element_applier(const Combine& combine, ApplyStep stage, Keep keep);
 Sweep sweeper(const Combine& combine, ApplyStep stage, Keep keep);
 int64_t record_bytes(const Combine& combine, Keep keep);
-CountedRows counted_rows(const Combine& combine);
+CountedUnits counted_units(const Combine& combine);
 ColumnKernels columns();
 ShortGather short_gather(IndexType type, int64_t unit);
 const char* level();
@@ -269,7 +274,7 @@ Apply applier(const Combine& combine, ApplyStep stage, Keep keep);
 ApplyElements element_applier(const Combine& combine, ApplyStep stage, Keep keep);
 Sweep sweeper(const Combine& combine, ApplyStep stage, Keep keep);
 int64_t record_bytes(const Combine& combine, Keep keep);
-CountedRows counted_rows(const Combine& combine);
+CountedUnits counted_units(const Combine& combine);
 ColumnKernels columns();
 ShortGather short_gather(IndexType type, int64_t unit);
 const char* level();

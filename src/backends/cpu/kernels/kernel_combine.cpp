@@ -71,9 +71,9 @@ void divide_row(std::byte* target, int64_t items, int64_t count) {
   }
 }
 
-// ---- rows with one count for all their items
+// ---- units whose totals lie in their targets, with one count or flag for all their items
 
-uint64_t slot_of(const RowCounts& counts, Address target) {
+uint64_t slot_of(const SlotCounts& counts, Address target) {
   return counts.by_pitch(target - counts.first);
 }
 
@@ -82,8 +82,12 @@ GS_INLINE void prefetch_counted(const Job& job, const Address* target, int j, in
   if (job.ahead != Ahead::units || j + kRowTargetsAhead >= n) return;
   const Address later = target[j + kRowTargetsAhead];
   const uint64_t slot = slot_of(*job.counts, later);
-  __builtin_prefetch(job.counts->seen + slot, 1, 3);
-  if (job.counts->values != nullptr) __builtin_prefetch(job.counts->values + slot, 0, 3);
+  if (job.counts->begun != nullptr) {
+    __builtin_prefetch(job.counts->begun + slot, 1, 3);
+  } else {
+    __builtin_prefetch(job.counts->seen + slot, 1, 3);
+    __builtin_prefetch(job.counts->values + slot, 0, 3);
+  }
   if (job.unit > kLongestAhead) return;
   for (int64_t byte = 0; byte < job.unit; byte += 64) __builtin_prefetch(pointer_to(later) + byte, 1, 3);
 }
@@ -94,8 +98,20 @@ void count_rows(const Job& job, const Address* target, const Address*, int n) {
   for (int j = 0; j < n; ++j) ++values[slot_of(*job.counts, target[j])];
 }
 
+// The first value of a unit replaces it.
+void combine_begun(const Job& job, const Address* target, const Address* value, int n) {
+  const SlotCounts& counts = *job.counts;
+  const int64_t items = job.unit / job.item;
+  for (int j = 0; j < n; ++j) {
+    prefetch_counted(job, target, j, n);
+    uint8_t& begun = counts.begun[slot_of(counts, target[j])];
+    (begun != 0 ? counts.steps.combine : counts.steps.begin)(pointer_to(target[j]), pointer_to(value[j]), items);
+    begun = 1;
+  }
+}
+
 void combine_counted(const Job& job, const Address* target, const Address* value, int n) {
-  const RowCounts& counts = *job.counts;
+  const SlotCounts& counts = *job.counts;
   const int64_t items = job.unit / job.item;
   for (int j = 0; j < n; ++j) {
     prefetch_counted(job, target, j, n);
@@ -104,7 +120,7 @@ void combine_counted(const Job& job, const Address* target, const Address* value
     std::byte* const to = pointer_to(target[j]);
     const bool begins = seen == 0 && !counts.include_self;
     (begins ? counts.steps.begin : counts.steps.combine)(to, pointer_to(value[j]), items);
-    if (counts.values == nullptr || seen + 1 != counts.values[slot]) continue;
+    if (seen + 1 != counts.values[slot]) continue;
     // The last value of a mean: the row is divided while it is in a near cache.
     counts.steps.divide(to, items, int64_t{seen} + 1 + (counts.include_self ? 1 : 0));
   }
@@ -133,6 +149,45 @@ void combine_elements(const Elements& elements, const uint32_t* position, const 
         elements, n, [&](int j) { return elements.target(position[j], static_cast<uint64_t>(j)); }, each);
   }
   combine_each<T, kReduce>(elements, n, [&](int j) { return elements.target(position[j], point[j]); }, picked);
+}
+
+// flag == 1 ? a : b, by masks: the compiler would branch, and which one it is cannot be predicted.
+template <class T>
+GS_INLINE T selected(uint8_t flag, T a, T b) {
+  using SelectShort = std::conditional_t<sizeof(T) == 1, uint8_t, uint16_t>;
+  using SelectUnit =
+      std::conditional_t<sizeof(T) < 4, SelectShort, std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>;
+  SelectUnit from_a[sizeof(T) / sizeof(SelectUnit)];
+  SelectUnit from_b[sizeof(T) / sizeof(SelectUnit)];
+  __builtin_memcpy(from_a, &a, sizeof(T));
+  __builtin_memcpy(from_b, &b, sizeof(T));
+  const auto mask = static_cast<SelectUnit>(SelectUnit{0} - SelectUnit{flag});
+  for (std::size_t k = 0; k < sizeof(T) / sizeof(SelectUnit); ++k) {
+    from_a[k] = static_cast<SelectUnit>((from_a[k] & mask) | (from_b[k] & static_cast<SelectUnit>(~mask)));
+  }
+  __builtin_memcpy(&a, from_a, sizeof(T));
+  return a;
+}
+
+// As combine_begun.
+template <class T, Reduce kReduce>
+void begin_elements(const Elements& elements, const uint32_t* position, const uint32_t* point, int n) {
+  std::byte* const to = pointer_to(elements.base);
+  uint8_t* const flag = elements.begun;
+  const std::byte* const values = elements.values;
+  for (int j = 0; elements.far && j < n; ++j) {
+    __builtin_prefetch(to + uint64_t{position[j]} * sizeof(T), 1, 3);
+    __builtin_prefetch(flag + position[j], 1, 3);
+  }
+  for (int j = 0; j < n; ++j) {
+    const uint64_t k = point == nullptr ? static_cast<uint64_t>(j) : point[j];
+    std::byte* const target = to + uint64_t{position[j]} * sizeof(T);
+    uint8_t& begun = flag[position[j]];
+    const T value = load_number<T>(values + k * sizeof(T));
+    const T both = combined_in_target<kReduce>(load_number<T>(target), value);
+    store_number(target, selected(begun, both, narrow_number<T>(widen_number(value))));
+    begun = 1;
+  }
 }
 
 // A running total and the number of its values. The count has 32 bits where the sum has, so that twice as many records
@@ -364,14 +419,14 @@ Sweep sweeper(const Combine& combine, ApplyStep stage, Keep keep) {
   });
 }
 
-CountedRows counted_rows(const Combine& combine) {
-  return find<CountedRows>(combine, []<class T, Reduce kReduce>() -> CountedRows {
+CountedUnits counted_units(const Combine& combine) {
+  return find<CountedUnits>(combine, []<class T, Reduce kReduce>() -> CountedUnits {
     if constexpr (!kTotalInTarget<T, kReduce>) {
       return {};
     } else if constexpr (kReduce == Reduce::mean) {
-      return {count_rows, combine_counted, {combine_row<T, Reduce::add>, begin_row<T>, divide_row<T>}};
+      return {count_rows, combine_counted, {combine_row<T, Reduce::add>, begin_row<T>, divide_row<T>}, nullptr};
     } else {
-      return {nullptr, combine_counted, {combine_row<T, kReduce>, begin_row<T>, nullptr}};
+      return {nullptr, combine_begun, {combine_row<T, kReduce>, begin_row<T>, nullptr}, begin_elements<T, kReduce>};
     }
   });
 }

@@ -230,6 +230,12 @@ const std::byte* find_values(const Job& job, int64_t first, int n, std::byte* me
   return memory;
 }
 
+// Keeps the slots of marks that positions stand for.
+void keep_slots(const Job& job, const uint32_t* position, int n, uint32_t* flat) {
+  const auto step = static_cast<uint32_t>(job.index[0].step);
+  for (int k = 0; k < n; ++k) flat[k] = position[k] == kNowhere32 ? kNowhereSlot : position[k] * step;
+}
+
 bool list_elements(const Job& job, int64_t first, int64_t last) {
   const Partition& all = *job.partition;
   const int64_t number = (first - all.begin) / all.points;
@@ -238,12 +244,7 @@ bool list_elements(const Job& job, int64_t first, int64_t last) {
   ElementPoints points{memory.slot, nullptr, static_cast<int>(last - first)};
   if (!find_slots(job, first, last, memory.slot)) return false;
   pin_copy(memory.slot);
-  if (all.flat != nullptr) {
-    const auto step = static_cast<uint32_t>(job.index[0].step);
-    for (int k = 0; k < points.n; ++k) {
-      all.flat[first + k] = memory.slot[k] == kNowhere32 ? kNowhereSlot : memory.slot[k] * step;
-    }
-  }
+  if (all.flat != nullptr) keep_slots(job, memory.slot, points.n, all.flat + first);
   if (has_values) points.value = find_values(job, first, points.n, memory.value);
   auto* const targets = reinterpret_cast<uint32_t*>(all.target) + number * all.stride;
   std::byte* const values = has_values ? all.value + number * all.stride * job.unit : nullptr;
@@ -260,10 +261,8 @@ struct UnitList {
   uint8_t range[kMaxListUnits];
 };
 
-bool list_units(const Job& job, int64_t first, int64_t last) {
-  const Partition& all = *job.partition;
-  const int64_t number = (first - all.begin) / all.points;
-  UnitList list;
+// Finds the targets and values of the points [first, last). Returns false if the rule forbids an index.
+bool find_units(const Job& job, int64_t first, int64_t last, UnitList& list) {
   PlacementScratch scratch;
   PointBlock block;
   Walk walk;
@@ -280,9 +279,24 @@ bool list_units(const Job& job, int64_t first, int64_t last) {
     advance(job, walk, here);
     left -= here;
   }
-  for (int k = 0; all.flat != nullptr && k < n; ++k) {
-    all.flat[first + k] = list.target[k] == 0 ? kNowhereSlot : static_cast<uint32_t>(list.target[k] - all.first);
+  return true;
+}
+
+// Keeps the slots of marks that the targets of a list are.
+void keep_slots(const Job& job, const UnitList& list, int n, uint32_t* flat) {
+  const Address origin = job.partition->first;
+  for (int k = 0; k < n; ++k) {
+    flat[k] = list.target[k] == 0 ? kNowhereSlot : static_cast<uint32_t>(list.target[k] - origin);
   }
+}
+
+bool list_units(const Job& job, int64_t first, int64_t last) {
+  const Partition& all = *job.partition;
+  const int64_t number = (first - all.begin) / all.points;
+  UnitList list;
+  const auto n = static_cast<int>(last - first);
+  if (!find_units(job, first, last, list)) return false;
+  if (all.flat != nullptr) keep_slots(job, list, n, all.flat + first);
   uint32_t cursor[kMaxRanges + 2];
   find_ranges(list.target, n, all.bound, all.ranges + 1, list.range);
   find_starts(list.range, n, all.ranges, all.starts(number), cursor);
@@ -298,6 +312,44 @@ bool list_units(const Job& job, int64_t first, int64_t last) {
 
 bool list_points(const Job& job, int64_t first, int64_t last) {
   return job.form == Form::elements ? list_elements(job, first, last) : list_units(job, first, last);
+}
+
+// ---- marks without lists
+
+// Sets the bits of slots. Returns those that were set before.
+uint64_t mark_slots(uint64_t* bits, const uint32_t* slot, int n) {
+  uint64_t met = 0;
+  for (int k = 0; k < n; ++k) {
+    if (slot[k] == kNowhereSlot) continue;
+    uint64_t& word = bits[slot[k] / 64];
+    const uint64_t bit = uint64_t{1} << (slot[k] % 64);
+    met |= word & bit;
+    word |= bit;
+  }
+  return met;
+}
+
+// Marks the targets of the points [first, last) in a bitmap that no other thread has, and keeps their slots, if they
+// are wanted. Returns false if the rule forbids an index.
+bool mark_points(const Job& job, int64_t first, int64_t last) {
+  const bool elements = job.form == Form::elements;
+  UnitList list;
+  alignas(64) uint32_t position[kMaxListUnits + kSearchPoints];
+  alignas(64) uint32_t slot[kMaxListUnits];
+  for (; first < last; first += kMaxListUnits) {
+    const int n = last - first < kMaxListUnits ? static_cast<int>(last - first) : kMaxListUnits;
+    if (elements) {
+      if (!find_slots(job, first, first + n, position)) return false;
+      pin_copy(position);
+      keep_slots(job, position, n, slot);
+    } else {
+      if (!find_units(job, first, first + n, list)) return false;
+      keep_slots(job, list, n, slot);
+    }
+    *job.marks.met |= mark_slots(job.marks.bits, slot, n);
+    if (job.partition->flat != nullptr) __builtin_memcpy(job.partition->flat + first, slot, static_cast<size_t>(n) * 4);
+  }
+  return true;
 }
 
 // ---- one range
@@ -333,6 +385,7 @@ void finish_elements(const Job& job, int64_t range) {
   elements.step = static_cast<uint64_t>(job.index[0].step);
   elements.along = 0;
   elements.totals = job.totals;
+  elements.begun = begun_at(job, all.first);
   elements.far = job.ahead == Ahead::units;
   for_each_list(all, range, 4, job.unit, [&](int64_t first, int n) {
     elements.values = all.value + first * job.unit;
@@ -371,7 +424,7 @@ bool mark_range(const Partition& all, uint64_t* bits, int64_t range, uint64_t fi
 
 bool finish_range(const Job& job, int64_t range) {
   const bool elements = job.form == Form::elements;
-  if (job.step == JobStep::mark) {
+  if (job.step == JobStep::mark_listed) {
     const Partition& all = *job.partition;
     if (!elements) return mark_range<Address>(all, job.marks.bits, range, all.first, 1);
     return mark_range<uint32_t>(all, job.marks.bits, range, 0, static_cast<uint64_t>(job.index[0].step));
@@ -383,6 +436,7 @@ bool finish_range(const Job& job, int64_t range) {
 // Not inlined, so that the large private arrays of a list do not slow down small moves, which have the same caller.
 [[gnu::noinline]] bool run_step(const Job& job, int64_t first, int64_t last) {
   if (job.step == JobStep::partition) return list_points(job, first, last);
+  if (job.step == JobStep::mark) return mark_points(job, first, last);
   bool good = true;
   for (int64_t range = first; range < last; ++range) good = finish_range(job, range) && good;
   if (job.stream) finish_streaming();

@@ -160,6 +160,14 @@ Own own_positions(const Job& job, Address base, int64_t extent, uint64_t step) {
   return {low == 0 && high == extent, static_cast<uint32_t>(low), static_cast<uint32_t>(high - low)};
 }
 
+// SlotCounts::begun of the slot at `base`, which may lie below the window.
+uint8_t* begun_at(const Job& job, Address base) {
+  if (job.counts == nullptr) return nullptr;
+  const auto distance = static_cast<int64_t>(base - job.counts->first);
+  return reinterpret_cast<uint8_t*>(reinterpret_cast<Address>(job.counts->begun) +
+                                    static_cast<uint64_t>(distance / job.unit));
+}
+
 bool scatter_elements(const Job& job, int64_t first, int64_t last) {
   const JobIndex& index = job.index[0];
   const int inner = job.rank - 1;
@@ -186,6 +194,7 @@ bool scatter_elements(const Job& job, int64_t first, int64_t last) {
     const int64_t n = left < in_run ? left : in_run;
     const std::byte* source = index.data + offset_at(job, walk, kIndex);
     elements.base = address_of(job.indexed) + static_cast<uint64_t>(offset_at(job, walk, kIndexed));
+    elements.begun = begun_at(job, elements.base);
     elements.values = job.dense + offset_at(job, walk, kDense);
     if (one_value) {
       write_fill(repeated, kPoints * job.unit, elements.values, job.unit, 0);

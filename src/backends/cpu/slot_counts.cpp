@@ -1,5 +1,5 @@
-// row_counts.cpp: finds the slots of the rows of a reduction, and allocates and clears their counts.
-#include "backends/cpu/row_counts.h"
+// slot_counts.cpp: finds the slots of the units of a reduction, and allocates and clears their counts or flags.
+#include "backends/cpu/slot_counts.h"
 
 #include <algorithm>
 #include <cstring>
@@ -22,19 +22,28 @@ int64_t pitch_of(const Plan& plan) {
 
 }  // namespace
 
-bool pays_to_count_rows(const Plan& plan, const Tuning& tuning) {
-  return plan.unit_items() >= kCountedItems && plan.space.count() <= tuning.short_counts;
+bool pays_to_count(const Plan& plan, const Tuning& tuning, const CountedUnits& units) {
+  if (units.combine == nullptr) return false;
+  return units.count == nullptr || (plan.unit_items() >= kCountedItems && plan.space.count() <= tuning.short_counts);
 }
 
-RowCounts piece_of(const RowCounts& counts, int64_t byte, int64_t offset) {
-  RowCounts piece = counts;
+bool slots_are_items(const Plan& plan) {
+  return plan.unit == plan.item && pitch_of(plan) == plan.item;
+}
+
+SlotCounts piece_of(const SlotCounts& counts, int64_t byte, int64_t offset) {
+  SlotCounts piece = counts;
   piece.first += static_cast<Address>(byte);
-  piece.seen += offset;
-  if (piece.values != nullptr) piece.values += offset;
+  if (piece.begun != nullptr) {
+    piece.begun += offset;
+  } else {
+    piece.seen += offset;
+    piece.values += offset;
+  }
   return piece;
 }
 
-CountMemory::CountMemory(const Plan& plan, const Tuning& tuning, const Buffers& buffers, const CountedRows& rows,
+CountMemory::CountMemory(const Plan& plan, const Tuning& tuning, const Buffers& buffers, const CountedUnits& units,
                          const Combine& combine, int64_t pieces)
     : pitch_(pitch_of(plan)) {
   const Span span = indexed_span(plan);
@@ -43,21 +52,25 @@ CountMemory::CountMemory(const Plan& plan, const Tuning& tuning, const Buffers& 
   start_ = reinterpret_cast<Address>(buffers.indexed) + static_cast<Address>(span.low);
   any_target_ = plan.rule.bounds != Bounds::unchecked;
   const int64_t each = window_ * pieces;
-  const int64_t kinds = rows.count != nullptr ? 2 : 1;
-  bytes_ = each * kinds * static_cast<int64_t>(sizeof(uint32_t));
+  const bool counts = units.count != nullptr;
+  bytes_ = counts ? 2 * each * static_cast<int64_t>(sizeof(uint32_t)) : each;
   clean_ = slots_ / kSparseSlots > plan.space.count();
   memory_.emplace(bytes_, clean_);
-  counts_.seen = reinterpret_cast<uint32_t*>(memory_->data());
-  if (kinds == 2) counts_.values = counts_.seen + each;
+  if (counts) {
+    counts_.seen = reinterpret_cast<uint32_t*>(memory_->data());
+    counts_.values = counts_.seen + each;
+  } else {
+    counts_.begun = reinterpret_cast<uint8_t*>(memory_->data());
+  }
   counts_.by_pitch = ExactDivision(pitch_);
-  counts_.steps = rows.steps;
+  counts_.steps = units.steps;
   counts_.include_self = combine.include_self;
 }
 
-RowCounts CountMemory::counts_from(int64_t first) {
-  if (!clean_) std::memset(counts_.seen, 0, static_cast<std::size_t>(bytes_));
+SlotCounts CountMemory::counts_from(int64_t first) {
+  if (!clean_) std::memset(memory_->data(), 0, static_cast<std::size_t>(bytes_));
   clean_ = false;
-  RowCounts counts = counts_;
+  SlotCounts counts = counts_;
   counts.first = start_ + static_cast<Address>(first * pitch_);
   return counts;
 }

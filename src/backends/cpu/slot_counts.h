@@ -1,4 +1,5 @@
-// row_counts.h: the memory in which a reduction counts the values of each row, for one window of the rows at a time.
+// slot_counts.h: the memory in which a reduction counts the values of each unit, or keeps whether it has one, for one
+// window of the units at a time.
 #pragma once
 
 #include <optional>
@@ -11,16 +12,20 @@
 
 namespace gs::cpu {
 
-// Whether units are so long that one count for all their items costs little, and 32 bits count their values.
-bool pays_to_count_rows(const Plan& plan, const Tuning& tuning);
+// Whether the totals of the units are kept in their targets. Means need units that are so long that a count for all
+// their items costs little, and so few values that 32 bits count them; others a flag of one byte.
+bool pays_to_count(const Plan& plan, const Tuning& tuning, const CountedUnits& units);
+
+// Whether each unit is one item, and the items of the targets are the slots.
+bool slots_are_items(const Plan& plan);
 
 // The counts of the piece of each unit that begins at `byte`; they lie `offset` counts further.
-RowCounts piece_of(const RowCounts& counts, int64_t byte, int64_t offset);
+SlotCounts piece_of(const SlotCounts& counts, int64_t byte, int64_t offset);
 
 class CountMemory {
  public:
   // Throws std::bad_alloc. Threads may share the bytes of each unit, in so many pieces.
-  CountMemory(const Plan& plan, const Tuning& tuning, const Buffers& buffers, const CountedRows& rows,
+  CountMemory(const Plan& plan, const Tuning& tuning, const Buffers& buffers, const CountedUnits& units,
               const Combine& combine, int64_t pieces);
   CountMemory(const CountMemory&) = delete;
   CountMemory& operator=(const CountMemory&) = delete;
@@ -28,11 +33,11 @@ class CountMemory {
   int64_t slots() const { return slots_; }
   int64_t window() const { return window_; }  // slots in memory at a time
   // The window of the slots from `first` on, in which no slot has a value yet, and its addresses.
-  RowCounts counts_from(int64_t first);
+  SlotCounts counts_from(int64_t first);
   AddressRange range_from(int64_t first) const;
 
  private:
-  RowCounts counts_;
+  SlotCounts counts_;
   Address start_;
   int64_t pitch_, slots_, window_, bytes_;
   bool any_target_;  // whether the rule lets no point lie outside of all slots
