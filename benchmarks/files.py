@@ -8,6 +8,7 @@ file from front to back.
 from __future__ import annotations
 
 import copy
+import importlib.util
 import mmap
 import os
 import resource
@@ -33,6 +34,7 @@ RATE_READS = 20_000
 # Rows, and the part of the file in which they lie: of the last take, a third of the pages is wanted.
 TAKES = ((2_000, 1), (20_000, 1), (100_000, 4))
 SCATTERS = ((2_000, 1), (20_000, 1))
+TABLES = ((2_000, 1), (20_000, 1))
 HOW = f"Medians of {ROUNDS} rounds in which all forms take turns; the file is not in memory when a call begins."
 
 Call = Callable[[], object]
@@ -115,6 +117,28 @@ def _takes(gs: Any, rows: Rows, index: Any) -> dict[str, Call]:
         "MADV_RANDOM, np.take": lambda: with_advice(_random),
         "MADV_WILLNEED by hand, np.take": lambda: with_advice(_advise, index),
         f"preadv, {THREADS} threads": lambda: _preadv(rows, index),
+    }
+
+
+def _tables(gs: Any, rows: Rows, index: Any) -> dict[str, Call]:
+    """The same rows as a column of fixed-size binary that lies in the file, as in an Arrow file that is mapped."""
+    import pyarrow as pa
+
+    def column(advice: Callable[..., None] | None = None, *arguments: Any) -> Any:
+        x = rows.open()
+        if advice is not None:
+            advice(x, *arguments)
+        return pa.table({"row": pa.Array.from_buffers(pa.binary(ROW), rows.count, [None, pa.py_buffer(x)])})
+
+    def items(table: Any) -> Any:
+        return np.frombuffer(table["row"].combine_chunks().buffers()[1], np.uint8, len(table) * ROW)
+
+    numbers = pa.array(index)
+    return {
+        "gs.table.gather": lambda: items(gs.table.gather(column(), numbers)),
+        "pyarrow.Table.take": lambda: items(column().take(numbers)),
+        "MADV_RANDOM, pyarrow.Table.take": lambda: items(column(_random).take(numbers)),
+        "MADV_WILLNEED by hand, pyarrow.Table.take": lambda: items(column(_advise, index).take(numbers)),
     }
 
 
@@ -211,7 +235,11 @@ def measure(gs: Any, folder: Path | None, quick: bool) -> Entry:
         generator = np.random.default_rng(7)
         rows.drop()
         facts: Entry = {"file_bytes": rows.size, "row_bytes": ROW, "rounds": ROUNDS, "disk": _rates(rows), "files": []}
-        for counts, forms_of, verb in ((TAKES, _takes, "take"), (SCATTERS, _scatters, "scatter")):
+        cases = [(TAKES, _takes, "take"), (TABLES, _tables, "table gather"), (SCATTERS, _scatters, "scatter")]
+        if importlib.util.find_spec("pyarrow") is None:
+            print("pyarrow: not installed, left out", file=sys.stderr)
+            del cases[1]
+        for counts, forms_of, verb in cases:
             for count, divisor in counts:
                 part = rows.part(divisor)
                 index = generator.integers(0, part.count, count // 100 if quick else count)
