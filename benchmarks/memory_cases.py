@@ -100,6 +100,12 @@ def _rows(n: int, m: int, threads: int, l2: int) -> int:
     return m // 32 // 8 + lists + _divided(n // 32, m, threads, l2)
 
 
+def _unique_rows(n: int, m: int, threads: int, l2: int) -> int:
+    """A bit for each target; with threads the targets, and lists of them or further bitmaps, which take no more."""
+    lists = MARKED_POINT * (n // 32 + min(n // 32, ROUND)) if threads > 1 else 0
+    return m // 32 // 8 + lists
+
+
 def _each(points: float = 0, items: float = 0, more: Limit = _nothing) -> Limit:
     """So many bytes for each of n points and each of m items of the axis."""
 
@@ -237,8 +243,8 @@ SCATTERS = (
     _scatter(
         "scatter, unique rows",
         "gs.scatter(x, i, v, axis=0)",
-        formula="rows / 8, at most bytes moved / 16; with threads 4 a row as well",
-        limit=_rows,
+        formula="rows / 8, at most bytes moved / 16; with threads 4 a row as well, and 4 min(rows, 2^19)",
+        limit=_unique_rows,
         set_up=_ROWS.format(_UNIQUE).replace("v = np.ones((n // 32, 32), 'f4')", "v = np.ones((len(i), 32), 'f4')"),
     ),
     _scatter("scatter, rows, add", "gs.scatter(x, i, v, axis=0, reduce='add')", set_up=_DUPLICATES),

@@ -46,7 +46,8 @@ class Cpu final : public HostBackend {
 
   Outcome reduce(const Plan& plan, const Buffers& buffers, const Combine& combine,
                  const RunOptions& options) const override {
-    const Parts parts = combines_directly(combine) ? Parts::contiguous : Parts::one;  // totals cannot be divided
+    const Parts parts =
+        combines_directly(combine) ? Parts::contiguous : Parts::one;  // totals cannot be divided, nor flags
     return run_with_pages(plan, buffers, options, parts,
                           [&](const Plan& part, const Buffers& memory, const RunOptions& own) {
                             return reduce_with(run_, tuning_, part, memory, combine, own);

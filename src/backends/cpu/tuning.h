@@ -58,12 +58,12 @@ inline constexpr int64_t kListPoints = 2048;              // of them, points tha
 inline constexpr int64_t kRoundPoints = 1 << 20;          // points between two polls of Ctrl-C
 inline constexpr int64_t kRoundBytes = 64 * 1024 * 1024;  // bytes between them, for longer units
 inline constexpr int64_t kSparseSlots = 4;         // slots for each value; above, most running totals stay unused
-inline constexpr int64_t kTotalsWindow = 8 << 20;  // running totals, or counts of rows, in memory at a time
-inline constexpr int64_t kCountedItems = 8;        // rows of so many items have one count for all of them; an estimate
+inline constexpr int64_t kTotalsWindow = 8 << 20;  // running totals, counts or flags in memory at a time
+inline constexpr int64_t kCountedItems = 8;        // means: rows of so many items have one count each; an estimate
 // A search for duplicates marks all targets first if there are at most so many slots for each point; an estimate.
 inline constexpr int64_t kSparseMarks = 256;
-// Rows without the input: far targets and their counts are prefetched this many rows ahead. Maximum of 1 Mi rows of 128
-// bytes, two threads: 25 ms instead of 30 (Xeon); into 8 MiB it would take 1.12 of the time.
+// Rows without the input: far targets and their flags or counts are prefetched this many rows ahead. Maximum of 1 Mi
+// rows of 128 bytes, two threads: 25 ms instead of 30 (Xeon); into 8 MiB it would take 1.12 of the time.
 inline constexpr int kRowTargetsAhead = 8;
 inline constexpr int64_t kLongestAhead = 4096;  // bytes of such a row; longer ones the processor prefetches by itself
 

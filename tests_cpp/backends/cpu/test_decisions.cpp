@@ -1,5 +1,6 @@
 // test_decisions.cpp: explain lists the decisions by which calls run, with the thresholds in force.
 #include <string>
+#include <utility>
 
 #include "backends/cpu/decisions.h"
 #include "backends/cpu/plan_form.h"
@@ -82,6 +83,12 @@ TEST_CASE("prefetches and streaming stores are explained by bytes, or by what pr
   REQUIRE(find("prefetch", counted, tuning, Direction::scatter, {Reduce::mean, Number::f32, true}).chosen == "yes");
   REQUIRE(find("prefetch", counted, tuning, Direction::scatter, {Reduce::mean, Number::f16, true}).chosen == "no");
   REQUIRE(find("prefetch", counted, tuning, Direction::scatter, {Reduce::add, Number::f32, true}).reason != nullptr);
+  // Flags are kept for units of any length, counts for long ones.
+  for (const auto& [plan, mean] : {std::pair(elements, "no"), {counted, "yes"}}) {
+    REQUIRE(find("prefetch", plan, tuning, Direction::scatter, {Reduce::add, Number::f32, false}).chosen == "yes");
+    REQUIRE(find("prefetch", plan, tuning, Direction::scatter, {Reduce::mean, Number::f32, false}).chosen == mean);
+    REQUIRE(find("prefetch", plan, tuning, Direction::scatter, {Reduce::add, Number::f16, false}).chosen == "no");
+  }
 }
 
 TEST_CASE("a gather by column tiles is explained by the size of the source array") {

@@ -65,8 +65,9 @@ TEST_CASE("reductions give the same bytes on every level, with any number of thr
           spec.item = size_of(number);
           spec.items = variant % 3 == 0 ? random.from(2, 40) : 1;
           spec.type = static_cast<IndexType>(random.from(0, 7));
-          spec.rule.bounds = random.pick<Bounds>({Bounds::raise, Bounds::fill, Bounds::clip, Bounds::wrap});
-          spec.bad = spec.rule.bounds != Bounds::raise;
+          spec.rule.bounds =
+              random.pick<Bounds>({Bounds::raise, Bounds::fill, Bounds::clip, Bounds::wrap, Bounds::unchecked});
+          spec.bad = spec.rule.bounds != Bounds::raise && spec.rule.bounds != Bounds::unchecked;
           spec.masked = random.chance(30);
           spec.plain = random.chance(60);
           spec.arrays = random.chance(80) ? 1 : 2;

@@ -2,8 +2,10 @@
 // read, and how evenly the ranges divide the points.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <numeric>
+#include <thread>
 #include <utility>
 
 #include "backends/cpu/form.h"
@@ -34,6 +36,22 @@ bool changing_run(const cpu::Job& job, int64_t first, int64_t last) {
   if (is_read && !is_changed.exchange(true)) {
     std::fill(changed_index->begin(), changed_index->end(), 0);
   }
+  return cpu::kernels("baseline")(job, first, last);
+}
+
+// A kernel that counts the two ways to mark targets.
+std::atomic<int> bitmaps_marked;
+std::atomic<int> lists_marked;
+bool mark_counting_run(const cpu::Job& job, int64_t first, int64_t last) {
+  if (job.step == cpu::JobStep::mark) ++bitmaps_marked;
+  if (job.step == cpu::JobStep::mark_listed) ++lists_marked;
+  return cpu::kernels("baseline")(job, first, last);
+}
+
+// A kernel that takes longer than the time between two polls of Ctrl-C.
+std::atomic<int> polls;
+bool slow_run(const cpu::Job& job, int64_t first, int64_t last) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(11));
   return cpu::kernels("baseline")(job, first, last);
 }
 
@@ -143,6 +161,52 @@ TEST_CASE("rows go where their marks are, even if the indices change meanwhile")
       REQUIRE(points.index[100] == 0);
       REQUIRE((points.target == expected));
     }
+  }
+}
+
+TEST_CASE("targets are marked in bitmaps of threads or by lists, whichever takes less memory") {
+  Random random(5);
+  cpu::Tuning tuning;
+  tuning.bitmap_share = 0;
+  const auto marking = [&](int64_t slots, int threads) {
+    Points points(2000, 32, slots, 1, random);
+    points.plan.finish();
+    bitmaps_marked = lists_marked = 0;
+    const RunOptions options{threads, nullptr};
+    REQUIRE(cpu::move_with(mark_counting_run, tuning, points.plan, points.buffers(), Direction::scatter, options) ==
+            Outcome::done);
+    REQUIRE((bitmaps_marked > 0) != (lists_marked > 0));
+    return bitmaps_marked > 0;
+  };
+  tuning.serial_row_bytes = tuning.serial_near_bytes = 0;
+  tuning.min_chunk_bytes = 64;
+  tuning.min_slice_bytes = INT64_MAX;
+  // A list has 4 bytes for each of 2000 points, a further bitmap slots / 8 + 8.
+  REQUIRE(marking(8 * (8000 - 8), 2));
+  REQUIRE_FALSE(marking(8 * 8000, 2));
+  REQUIRE(marking(8 * (4000 - 8), 3));
+  REQUIRE_FALSE(marking(8 * 4000, 3));
+  REQUIRE_FALSE(marking(100, 4));
+}
+
+TEST_CASE("marks stop at Ctrl-C before a row moves") {
+  Random random(6);
+  Points points(20000, 128, 20000, 1, random);
+  std::iota(points.index.begin(), points.index.end(), 0);
+  points.plan.finish();
+  const Bytes before = points.target;
+  cpu::Tuning tuning;
+  tuning.round_points = 1000;
+  for (const int threads : {2, 4}) {
+    polls = 0;
+    tuning.partition_points = 1000;
+    // The thread that asks waits 10 ms between two questions, so that the kernel must take that long.
+    const RunOptions options{threads, [] { return ++polls > 0; }};
+    const Outcome outcome =
+        cpu::move_with(slow_run, tuning, points.plan, points.buffers(), Direction::scatter, options);
+    REQUIRE(outcome == Outcome::interrupted);
+    REQUIRE(polls > 0);
+    REQUIRE((points.target == before));
   }
 }
 

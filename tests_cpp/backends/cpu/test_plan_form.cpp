@@ -56,6 +56,11 @@ TEST_CASE("explain names the form of a plan for every level") {
     REQUIRE(name(take_plan(1 << 20), Direction::scatter) == prefix + "elements");
     REQUIRE(name(take_plan(1 << 20), Direction::scatter, {Reduce::add, Number::f32, true}) == prefix + "elements");
     REQUIRE(name(take_plan(1 << 20), Direction::scatter, {Reduce::mean, Number::f32, true}) == prefix + "elements");
+    REQUIRE(name(take_plan(1 << 20), Direction::scatter, {Reduce::add, Number::f32, false}) == prefix + "elements");
+    Plan between = take_plan(1 << 20);  // targets begin at every second byte
+    between.index[0].step = 6;
+    between.finish();
+    REQUIRE(name(between, Direction::scatter, {Reduce::add, Number::f32, false}) == prefix + "blocks");
   }
 }
 
