@@ -321,7 +321,9 @@ def test_missing_rows_of_a_union_of_required_children(make):
 
 
 @pytest.mark.parametrize("make", [pa.sparse_union, pa.dense_union])
-@pytest.mark.parametrize("wrap", [lambda type: type, lambda type: pa.struct([type]), lambda type: pa.list_(type, 2)])
+@pytest.mark.parametrize(
+    "wrap", [lambda type: type, lambda type: pa.struct([("u", type)]), lambda type: pa.list_(type, 2)]
+)
 def test_a_union_without_fields_has_no_missing_row(make, wrap):
     source = pa.chunked_array([], wrap(make([])))
     assert len(table.gather(source, [], "nullify")) == 0
