@@ -16,8 +16,7 @@ DIVIDED_POINT, FEW_THREADS, ROUND = 4 + 16, 3, 1 << 19
 CHECKED_POINT = 4
 MARKED_POINT = 4
 ROW_POINT = 8
-# Running totals of a reduction: so many exist at a time, and they have counts where targets outnumber values so often.
-WINDOW, SPARSE = 8 * MIB, 4
+SPARSE = 4  # running totals of a reduction have counts where targets outnumber values so often
 # A list that grows by doubling: its bytes an entry, while it is copied to twice its size.
 RANGE, NUMBER = 3 * 24, 3 * 8  # a range of rows of nested lists, a row number of table.segmented_gather
 
@@ -115,11 +114,16 @@ def _each(points: float = 0, items: float = 0, more: Limit = _nothing) -> Limit:
     return limit
 
 
+def _window(record: int) -> int:
+    """Targets that have records at a time. Those of one byte are flags, whose windows are longer."""
+    return 1 << (26 if record == 1 else 23)
+
+
 def _totals(record: int, sparse: int) -> Limit:
     """`record` bytes for each target of a window; `sparse` where only few of the targets get a value."""
 
     def limit(n: int, m: int, threads: int, l2: int) -> int:
-        return (sparse if m > SPARSE * n else record) * min(m, WINDOW) + _divided(n, m, threads, l2)
+        return (sparse if m > SPARSE * n else record) * min(m, _window(record)) + _divided(n, m, threads, l2)
 
     return limit
 
@@ -202,9 +206,8 @@ def _scatter(
 
 def _reduction(name: str, reduce: str, dtype: str, record: int, more: str = "", sparse: int = 0) -> Operator:
     code = f"gs.scatter(x, 0, i, v, reduce='{reduce}'{more})"
-    formula = (
-        (f"{record} " if record > 1 else "") + "min(m, 2^23)" + (f"; {sparse} where m > {SPARSE} n" if sparse else "")
-    )
+    window = f"min(m, 2^{_window(record).bit_length() - 1})"
+    formula = (f"{record} " if record > 1 else "") + window + (f"; {sparse} where m > {SPARSE} n" if sparse else "")
     return _scatter(name, code, dtype, formula, _totals(record, sparse or record))
 
 

@@ -62,7 +62,8 @@ target_link_libraries(gs_plans PRIVATE gs_flags PUBLIC gs_headers_plans gs_core)
 # The host: processors, settings, memory, threads.
 add_library(gs_host STATIC src/host/affinity.cpp src/host/file_mapping.cpp src/host/host_info.cpp
                            src/host/huge_pages.cpp src/host/memory_pool.cpp src/host/page_list.cpp
-                           src/host/saved_tuning.cpp src/host/settings.cpp src/host/thread_pool.cpp)
+                           src/host/saved_tuning.cpp src/host/settings.cpp src/host/thread_pool.cpp
+                           src/host/zero_pages.cpp)
 # These files read the host and its settings once, at import.
 set_source_files_properties(src/host/host_info.cpp src/host/saved_tuning.cpp src/host/settings.cpp
   PROPERTIES COMPILE_OPTIONS -Os)

@@ -2,6 +2,7 @@
 #include "core/plan.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace gs {
 namespace {
@@ -104,6 +105,17 @@ Span indexed_span(const Plan& plan) {
     for (const FoldAxis& fold : plan.fold) grow(fold.extent, fold.stride);
   }
   return span;
+}
+
+int64_t indexed_pitch(const Plan& plan) {
+  int64_t pitch = 0;
+  for (int axis = 0; axis < plan.space.rank(); ++axis) pitch = std::gcd(pitch, plan.space.stride(kIndexed, axis));
+  if (plan.fold.empty()) {
+    for (const IndexArray& index : plan.index) pitch = std::gcd(pitch, index.step);
+  } else {
+    for (const FoldAxis& fold : plan.fold) pitch = std::gcd(pitch, fold.stride);
+  }
+  return pitch;
 }
 
 namespace {

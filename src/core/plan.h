@@ -174,6 +174,10 @@ struct Span {
 };
 Span indexed_span(const Plan& plan);
 
+// The greatest common divisor of the distances of units on the indexed side, in bytes: from the lowest one on, they
+// begin at multiples of it. 0 if there is one place only.
+int64_t indexed_pitch(const Plan& plan);
+
 // The plan of the points [begin, end) along one axis of the space. Adjusts the addresses in `buffers` to it.
 Plan sliced(const Plan& plan, Buffers& buffers, int axis, int64_t begin, int64_t end);
 

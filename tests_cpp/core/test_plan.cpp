@@ -272,6 +272,23 @@ TEST_CASE("the span covers every item of the indexed side", "[plan]") {
   REQUIRE(span.high == 6 * 4 + 9 * 100 + 4);
 }
 
+TEST_CASE("units begin at multiples of the pitch of the indexed side", "[plan]") {
+  Plan plan = plan_of({3, 7}, {28, 4}, {-40, 16}, {0, 8}, 4);
+  plan.index[0] = {IndexType::i64, 0, 10, 100};
+  REQUIRE(indexed_pitch(plan) == 4);
+  plan.index[0].step = -80;
+  REQUIRE(indexed_pitch(plan) == 8);
+  plan.fold = {FoldAxis{5, 12}, FoldAxis{2, -240}};  // in place of the step
+  REQUIRE(indexed_pitch(plan) == 4);
+  plan.fold[0].stride = 48;
+  REQUIRE(indexed_pitch(plan) == 8);
+
+  Plan one_place = plan_of({3, 7}, {28, 4}, {0, 0}, {0, 8}, 4);
+  REQUIRE(indexed_pitch(one_place) == 4);
+  one_place.index[0].step = 0;
+  REQUIRE(indexed_pitch(one_place) == 0);
+}
+
 TEST_CASE("a position of the result names the position of its index", "[plan]") {
   Plan plan;
   plan.result_shape = {2, 3, 4};

@@ -275,16 +275,16 @@ Outcome reduce_in_windows(const Scatter& scatter, const Appliers& appliers, cons
   const Address start = reinterpret_cast<Address>(scatter.buffers->indexed) + static_cast<Address>(span.low);
   Sum sum;
   sum.stream = false;
-  std::optional<Records> records;
+  Records records(bytes, !dense);
   host::InterruptPoller poller(scatter.options.interrupted);
   host::ProgressParts windows((slots + window - 1) / std::max<int64_t>(window, 1));
   for (int64_t first = 0; first < slots; first += window, windows.next()) {
-    if (!dense || !records) records.emplace(bytes, !dense);
+    if (!dense && first > 0) records.clear();
     const int64_t here = std::min(window, slots - first);
     const int64_t reached = std::min(here + per_unit - 1, slots - first);
     const Address low = start + static_cast<Address>(first * plan.item);
     const Address high = low + static_cast<Address>(here * plan.item);
-    sum.totals = {records->data(), low, combine.include_self, dense};
+    sum.totals = {records.data(), low, combine.include_self, dense};
     if (dense)
       sweep_records(scatter.threads, appliers.sweep(combine, ApplyStep::accumulate, keep), sum.totals, reached, record,
                     plan.item);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 
 #include "backends/cpu/kernels/job.h"
@@ -10,6 +11,7 @@
 #include "core/combine.h"
 #include "core/plan.h"
 #include "host/memory_pool.h"
+#include "host/zero_pages.h"
 
 namespace gs::cpu {
 
@@ -28,9 +30,8 @@ void sweep_records(int threads, Sweep sweep, const Window& totals, int64_t slots
 // otherwise recycled memory, which is not initialised.
 class Records {
  public:
-  Records(int64_t bytes, bool zeroed) : recycled_(!zeroed) {
-    const auto size = static_cast<std::size_t>(bytes);
-    data_ = static_cast<std::byte*>(recycled_ ? host::allocate(size) : std::calloc(size, 1));
+  Records(int64_t bytes, bool zeroed) : recycled_(!zeroed), bytes_(static_cast<std::size_t>(bytes)) {
+    data_ = static_cast<std::byte*>(recycled_ ? host::allocate(bytes_) : std::calloc(bytes_, 1));
     if (data_ == nullptr) throw std::bad_alloc();
   }
   Records(const Records&) = delete;
@@ -43,9 +44,17 @@ class Records {
     }
   }
   std::byte* data() const { return data_; }
+  void clear() {
+    if (recycled_) {
+      std::memset(data_, 0, bytes_);
+    } else {
+      host::zero_pages(data_, bytes_);
+    }
+  }
 
  private:
   bool recycled_;
+  std::size_t bytes_;
   std::byte* data_;
 };
 

@@ -2,21 +2,12 @@
 #include "backends/cpu/slot_counts.h"
 
 #include <algorithm>
-#include <cstring>
-#include <numeric>
 
 namespace gs::cpu {
 namespace {
 
-// Units begin at multiples of so many bytes from the lowest target on.
 int64_t pitch_of(const Plan& plan) {
-  int64_t pitch = 0;
-  for (int axis = 0; axis < plan.space.rank(); ++axis) pitch = std::gcd(pitch, plan.space.stride(kIndexed, axis));
-  if (plan.fold.empty()) {
-    for (const IndexArray& index : plan.index) pitch = std::gcd(pitch, index.step);
-  } else {
-    for (const FoldAxis& fold : plan.fold) pitch = std::gcd(pitch, fold.stride);
-  }
+  const int64_t pitch = indexed_pitch(plan);
   return pitch == 0 ? plan.unit : pitch;
 }
 
@@ -48,14 +39,13 @@ CountMemory::CountMemory(const Plan& plan, const Tuning& tuning, const Buffers& 
     : pitch_(pitch_of(plan)) {
   const Span span = indexed_span(plan);
   slots_ = (span.high - plan.unit - span.low) / pitch_ + 1;
-  window_ = std::min(slots_, tuning.totals_window);
+  const bool counts = units.count != nullptr;
+  window_ = std::min(slots_, counts ? tuning.totals_window : tuning.flags_window);
   start_ = reinterpret_cast<Address>(buffers.indexed) + static_cast<Address>(span.low);
   any_target_ = plan.rule.bounds != Bounds::unchecked;
   const int64_t each = window_ * pieces;
-  const bool counts = units.count != nullptr;
-  bytes_ = counts ? 2 * each * static_cast<int64_t>(sizeof(uint32_t)) : each;
   clean_ = slots_ / kSparseSlots > plan.space.count();
-  memory_.emplace(bytes_, clean_);
+  memory_.emplace(counts ? 2 * each * static_cast<int64_t>(sizeof(uint32_t)) : each, clean_);
   if (counts) {
     counts_.seen = reinterpret_cast<uint32_t*>(memory_->data());
     counts_.values = counts_.seen + each;
@@ -68,7 +58,7 @@ CountMemory::CountMemory(const Plan& plan, const Tuning& tuning, const Buffers& 
 }
 
 SlotCounts CountMemory::counts_from(int64_t first) {
-  if (!clean_) std::memset(memory_->data(), 0, static_cast<std::size_t>(bytes_));
+  if (!clean_) memory_->clear();
   clean_ = false;
   SlotCounts counts = counts_;
   counts.first = start_ + static_cast<Address>(first * pitch_);

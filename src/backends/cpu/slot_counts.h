@@ -39,7 +39,7 @@ class CountMemory {
  private:
   SlotCounts counts_;
   Address start_;
-  int64_t pitch_, slots_, window_, bytes_;
+  int64_t pitch_, slots_, window_;
   bool any_target_;  // whether the rule lets no point lie outside of all slots
   bool clean_;       // whether all counts are 0
   std::optional<Records> memory_;

@@ -58,7 +58,8 @@ inline constexpr int64_t kListPoints = 2048;              // of them, points tha
 inline constexpr int64_t kRoundPoints = 1 << 20;          // points between two polls of Ctrl-C
 inline constexpr int64_t kRoundBytes = 64 * 1024 * 1024;  // bytes between them, for longer units
 inline constexpr int64_t kSparseSlots = 4;         // slots for each value; above, most running totals stay unused
-inline constexpr int64_t kTotalsWindow = 8 << 20;  // running totals, counts or flags in memory at a time
+inline constexpr int64_t kTotalsWindow = 8 << 20;  // running totals or counts in memory at a time
+inline constexpr int64_t kFlagsWindow = 64 << 20;  // flags of one byte, in less memory than those have
 inline constexpr int64_t kCountedItems = 8;        // means: rows of so many items have one count each; an estimate
 // A search for duplicates marks all targets first if there are at most so many slots for each point; an estimate.
 inline constexpr int64_t kSparseMarks = 256;
@@ -182,6 +183,7 @@ struct Tuning {
   int64_t walk_points = kWalkPoints;
   int64_t tile_bytes = kTileBytes;
   int64_t totals_window = kTotalsWindow;
+  int64_t flags_window = kFlagsWindow;
   int64_t bitmap_share = kBitmapShare;
   int64_t short_counts = UINT32_MAX;  // the most points that a 32-bit count of a mean holds
 };

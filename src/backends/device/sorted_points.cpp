@@ -2,8 +2,6 @@
 #include "backends/device/sorted_points.h"
 
 #include <bit>
-#include <cstdlib>
-#include <numeric>
 
 #include "backends/device/launch.h"
 
@@ -11,16 +9,10 @@ namespace gs::device {
 
 Slots slots_of(const Plan& plan) {
   const Span span = indexed_span(plan);
-  int64_t cell = 0;
-  for (int axis = 0; axis < plan.space.rank(); ++axis) cell = std::gcd(cell, plan.space.stride(kIndexed, axis));
-  if (plan.fold.empty()) {
-    for (const IndexArray& index : plan.index) cell = std::gcd(cell, index.step);
-  } else {
-    for (const FoldAxis& fold : plan.fold) cell = std::gcd(cell, fold.stride);
-  }
+  const int64_t cell = indexed_pitch(plan);
   Slots slots;
   slots.low = span.low;
-  slots.cell = cell == 0 ? 1 : std::abs(cell);  // 0: all strides and steps are 0, so there is one slot
+  slots.cell = cell == 0 ? 1 : cell;  // 0: all strides and steps are 0, so there is one slot
   slots.count = (span.high - span.low - plan.unit) / slots.cell + 1;
   slots.by_cell = Divider(slots.cell);
   return slots;

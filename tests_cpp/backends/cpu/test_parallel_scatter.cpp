@@ -86,6 +86,7 @@ TEST_CASE("reductions give the same bytes on every level, with any number of thr
             if (random.chance(30)) {
               const Span span = indexed_span(test.plan);
               setup.tuning.totals_window = (span.high - span.low) / test.plan.item / random.from(1, 9) + 1;
+              setup.tuning.flags_window = setup.tuning.totals_window;
             }
             if (random.chance(20)) setup.tuning.short_counts = 0;
             if (random.chance(30)) setup.tuning.round_points = random.from(100, 3000);
@@ -148,7 +149,7 @@ TEST_CASE("tiles of transposed values do not join items of different windows of 
               tuning.walk_points = 1;
               tuning.serial_points = tuning.serial_points_far = 1;
               tuning.min_chunk_points = 16;
-              tuning.totals_window = 1030;
+              tuning.totals_window = tuning.flags_window = 1030;
               RunOptions options;
               options.threads = threads;
               INFO(level << ", " << threads << " threads, " << points << " points, reduce "
