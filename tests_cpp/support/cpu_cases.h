@@ -242,10 +242,15 @@ inline Case make_case(const CaseSpec& spec, Random& random) {
   }
   result.indexed = make_array(span, random);
 
-  // Indices are written through the geometry, so an element that several points read has the value written last.
+  // Indices are written through the geometry, so an element that several points read has the value written last. Some
+  // masks have long runs, for kernels that look at a group of points at a time.
+  const int change = random.pick<int>({100, 100, 2});  // percent of the points
+  bool keeps = true;
   for_each_point(plan.space, [&](const std::vector<int64_t>& at) {
-    if (spec.masked)
-      result.mask.data()[at[kMask]] = static_cast<std::byte>(random.chance(60) ? random.from(1, 255) : 0);
+    if (spec.masked) {
+      if (random.chance(change)) keeps = random.chance(60);
+      result.mask.data()[at[kMask]] = static_cast<std::byte>(keeps ? random.from(1, 255) : 0);
+    }
     for (int a = 0; a < spec.arrays; ++a) {
       const IndexArray& index = plan.index[a];
       store(result.index_data(a) + at[static_cast<size_t>(kIndex + a)], index.type,

@@ -7,7 +7,7 @@ bool has_elements_form(const Plan& plan, const Job& job) {
   // A scatter may write one value along a whole run.
   const bool one_value = job.scatter && job.stride[(job.rank - 1) * job.operands + kDense] == 0;
   if (!is_element(job.unit) || !(job.packed || one_value) || job.short_runs || job.general) return false;
-  if (job.masked && (job.scatter || job.rule.bounds == Bounds::clip)) return false;
+  if (job.masked && !job.scatter && job.rule.bounds == Bounds::clip) return false;
   if (job.masked && job.stride[(job.rank - 1) * job.operands + kMask] != 1) return false;
   if (job.indices != 1 || job.folds != 0 || job.rule.bounds == Bounds::wrap) return false;
   if (job.nowhere != Nowhere::never && job.nowhere != (job.scatter ? Nowhere::skip : Nowhere::read_one)) return false;

@@ -183,20 +183,23 @@ bool find_slots(const Job& job, int64_t first, int64_t last, uint32_t* slot) {
   const PositionReader positions_of = position_reader(job.rule.bounds, index.type);
   const ElementAddressing lane = addressing_of(job);
   const bool has_values = job.packed && job.partition->value != nullptr;
+  GroupMask group;
   Walk walk;
   seek(job, walk, first);
   for (int64_t left = last - first; left > 0;) {
     const int64_t in_run = job.extent[inner] - walk.at[inner];
     const int64_t n = left < in_run ? left : in_run;
     const std::byte* source = index.data + offset_at(job, walk, kIndex);
+    const std::byte* mask = job.masked ? job.mask + offset_at(job, walk, kMask) : nullptr;
     const Address base = address_of(job.indexed) + static_cast<uint64_t>(offset_at(job, walk, kIndexed));
     const Address values = address_of(job.dense) + static_cast<uint64_t>(offset_at(job, walk, kDense));
     const auto ahead = static_cast<uint32_t>((base - job.partition->first) / static_cast<uint64_t>(index.step));
     for (int64_t k = 0; k < n; k += kGroup, slot += kGroup) {
       const int count = n - k < kGroup ? static_cast<int>(n - k) : kGroup;
+      const GroupMask* const kept = mask == nullptr ? nullptr : group.read_from(mask + k, count);
       prefetch_ahead(address_of(source + k * index_bytes), count * index_bytes);
       if (has_values) prefetch_unit(values + static_cast<uint64_t>(k * job.unit), count * job.unit);
-      if (!positions_of(lane, source + k * index_bytes, count, slot)) return false;
+      if (!positions_of(lane, source + k * index_bytes, kept, count, slot)) return false;
       if (ahead != 0) {
         for (int j = 0; j < count; ++j) slot[j] = slot[j] == kNowhere32 ? kNowhere32 : slot[j] + ahead;
       }

@@ -21,13 +21,38 @@ struct Picked {
   alignas(64) uint32_t point[kPoints + kLanes32];
 };
 
+// The mask of a group of points, read once: -1 for points that are kept, 0 for others.
+struct GroupMask {
+  int points = 0;  // that are kept
+  alignas(64) int8_t keep[kGroup];
+
+  const GroupMask* read_from(const std::byte* mask, int n) {
+    n == kGroup ? read_points(mask, FullElementGroup{}) : read_points(mask, n);
+    return this;
+  }
+
+ private:
+  template <class Count>
+  void read_points(const std::byte* mask, Count n) {
+    for (int k = 0; k < n; ++k) keep[k] = static_cast<int8_t>(-static_cast<int>(read<uint8_t>(mask + k) != 0));
+    pin_copy(keep);
+    uint8_t kept = 0;
+    for (int k = 0; k < n; ++k) kept = static_cast<uint8_t>(kept - keep[k]);
+    points = kept;
+  }
+};
+
 // Resolves the indices of a group of points to positions in private memory. Returns false if the rule forbids an index.
-template <class Index, Bounds kBounds, class Count>
-inline bool group_positions(const ElementAddressing& lane, const std::byte* source, Count n,
+// kMasked: `keep` is the mask of the group; positions of points that are not kept are nowhere, whatever their index.
+template <class Index, Bounds kBounds, bool kMasked, class Count>
+inline bool group_positions(const ElementAddressing& lane, const std::byte* source, const int8_t* keep, Count n,
                             uint32_t* __restrict position) {
   alignas(64) int64_t value[kGroup];
   for (int k = 0; k < n; ++k) value[k] = widen(read<Index>(source + k * static_cast<int64_t>(sizeof(Index))));
   pin_copy(value);
+  if constexpr (kMasked) {
+    for (int k = 0; k < n; ++k) value[k] &= int64_t{keep[k]};  // 0 is a position of every axis on this path
+  }
   int64_t outside = 0;
   for (int k = 0; k < n; ++k) {
     const int64_t place = from_end(value[k], lane.from_end);
@@ -39,19 +64,32 @@ inline bool group_positions(const ElementAddressing& lane, const std::byte* sour
       outside |= outside_mark(place, lane.extent);
       position[k] = static_cast<uint32_t>(place);
     }
+    if constexpr (kMasked) position[k] |= ~static_cast<uint32_t>(int32_t{keep[k]});
   }
   return outside >= 0 || !lane.checked;
 }
 
+template <class Index, Bounds kBounds, bool kMasked>
+bool full_or_part(const ElementAddressing& lane, const std::byte* source, const int8_t* keep, int n,
+                  uint32_t* position) {
+  if (n == kGroup) {
+    return group_positions<Index, kBounds, kMasked>(lane, source, keep, FullElementGroup{}, position);
+  }
+  return group_positions<Index, kBounds, kMasked>(lane, source, keep, n, position);
+}
+
+// `mask` may be null.
 template <class Index, Bounds kBounds>
-bool positions(const ElementAddressing& lane, const std::byte* source, int n, uint32_t* position) {
-  const bool good = n == kGroup ? group_positions<Index, kBounds>(lane, source, FullElementGroup{}, position)
-                                : group_positions<Index, kBounds>(lane, source, n, position);
+bool positions(const ElementAddressing& lane, const std::byte* source, const GroupMask* mask, int n,
+               uint32_t* position) {
+  const bool all = mask == nullptr || mask->points == n;
+  const bool good = all ? full_or_part<Index, kBounds, false>(lane, source, nullptr, n, position)
+                        : full_or_part<Index, kBounds, true>(lane, source, mask->keep, n, position);
   pin_copy(position);
   return good;
 }
 
-using PositionReader = bool (*)(const ElementAddressing&, const std::byte*, int, uint32_t*);
+using PositionReader = bool (*)(const ElementAddressing&, const std::byte*, const GroupMask*, int, uint32_t*);
 
 template <Bounds kBounds>
 PositionReader positions_for(IndexType type) {
@@ -180,7 +218,7 @@ bool scatter_elements(const Job& job, int64_t first, int64_t last) {
   elements.along = static_cast<uint64_t>(stride_of(job, kIndexed, inner));
   elements.totals = job.totals;
   elements.far = job.ahead == Ahead::units;
-  const bool drops = job.rule.bounds == Bounds::fill;
+  const bool drops = job.rule.bounds == Bounds::fill || job.masked;
   const bool one_value = !job.packed;  // a run scatters one value, which is repeated for the points of a block
   const int64_t value_step = one_value ? 0 : job.unit;
   alignas(64) std::byte repeated[kPoints * 16];
@@ -188,11 +226,13 @@ bool scatter_elements(const Job& job, int64_t first, int64_t last) {
   Walk walk;
   seek(job, walk, first);
   alignas(64) uint32_t position[kGroup];
+  GroupMask group;
   Picked picked;
   for (int64_t left = last - first; left > 0;) {
     const int64_t in_run = job.extent[inner] - walk.at[inner];
     const int64_t n = left < in_run ? left : in_run;
     const std::byte* source = index.data + offset_at(job, walk, kIndex);
+    const std::byte* mask = job.masked ? job.mask + offset_at(job, walk, kMask) : nullptr;
     elements.base = address_of(job.indexed) + static_cast<uint64_t>(offset_at(job, walk, kIndexed));
     elements.begun = begun_at(job, elements.base);
     elements.values = job.dense + offset_at(job, walk, kDense);
@@ -209,16 +249,19 @@ bool scatter_elements(const Job& job, int64_t first, int64_t last) {
     int m = 0;
     for (int64_t k = 0; k < n; k += kGroup) {
       const int count = n - k < kGroup ? static_cast<int>(n - k) : kGroup;
-      prefetch_ahead(address_of(source + k * index_bytes), count * index_bytes);
-      prefetch_ahead(address_of(elements.values + waiting * value_step), count * value_step);
       if (job.ahead == Ahead::runs) prefetch_share(next_base, job.run_span, k, kGroup, n);
-      if (!positions_of(lane, source + k * index_bytes, count, position)) return false;
-      if (!picks) {
-        apply(elements, position, nullptr, count);
-        elements.next(count, value_step);
-        continue;
+      const GroupMask* const kept = mask == nullptr ? nullptr : group.read_from(mask + k, count);
+      if (kept == nullptr || kept->points > 0) {  // else nothing but the mask is read
+        prefetch_ahead(address_of(source + k * index_bytes), count * index_bytes);
+        prefetch_ahead(address_of(elements.values + waiting * value_step), count * value_step);
+        if (!positions_of(lane, source + k * index_bytes, kept, count, position)) return false;
+        if (!picks) {
+          apply(elements, position, nullptr, count);
+          elements.next(count, value_step);
+          continue;
+        }
+        m = pick_positions(position, count, waiting, own.low, own.span, picked, m);
       }
-      m = pick_positions(position, count, waiting, own.low, own.span, picked, m);
       waiting += count;
       if (waiting + kGroup <= kPoints && k + kGroup < n) continue;
       apply(elements, picked.position, picked.point, m);
