@@ -130,3 +130,14 @@ def test_the_docstring_says_that_a_mean_counts_the_old_element(operator):
     arguments = (0, indices) if operator is gs.scatter else (indices,)
     assert operator(np.array([30.0]), *arguments, [1.0, 2.0], reduce="mean").tolist() == [11.0]
     assert operator(np.array([30.0]), *arguments, [1.0, 2.0], reduce="mean", include_self=False).tolist() == [1.5]
+
+
+def test_include_self_is_a_bool_of_python_or_numpy():
+    x, index, values = np.array([30.0]), [0, 0], [1.0, 2.0]
+    plan = gs.plan(gs.scatter, x, 0, index, values, reduce="mean", include_self=np.False_)
+    assert gs.scatter(x, 0, index, values, reduce="mean", include_self=np.False_).tolist() == [1.5]
+    assert gs.scatter(x, 0, index, values, reduce="mean", include_self=np.True_).tolist() == [11.0]
+    assert plan(x, index, values).tolist() == [1.5]
+    for wrong in (0, 1, None, "no", np.int64(0), np.array([False])):
+        with pytest.raises(TypeError, match=r"include_self is .*, expected a bool"):
+            gs.scatter(x, 0, index, values, reduce="mean", include_self=wrong)

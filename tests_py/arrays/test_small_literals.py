@@ -1,4 +1,4 @@
-"""test_small_literals.py: lists of integers, and numbers, in small calls give what the definition gives."""
+"""test_small_literals.py: lists of integers, numbers and scalars in small calls give what the definition gives."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 
 import gatherscatter as gs
+from gatherscatter import _core
+from gatherscatter._values.fill import as_fill
+from gatherscatter._values.source import as_source
 from small_arguments import definition, outcome
 
 LISTS: list[Any] = [
@@ -47,6 +50,13 @@ NUMBERS: list[Any] = [
     ),
     *(0.0, -0.0, 1.5, -2.0, 0.1, 3.5e38, 3.4028234e38, 1e-38, 1e-50, -1e300, float("inf"), float("nan")),
     *(True, False, None, "7", 1j, np.float64(2), np.int8(3), np.array(4), np.array([5.0])),
+]
+SCALARS: list[Any] = [
+    *(np.dtype(name).type(number) for name in "bhilqBHILQefdgFDG" for number in (0, 1, 7)),
+    *(np.int8(-1), np.int16(300), np.int64(-(2**63)), np.uint64(2**64 - 1), np.uint32(2**31), np.True_, np.False_),
+    *(np.float16("nan"), np.float32("inf"), np.float32(-0.0), np.float64(-0.0), np.float64(0.1), np.float64(1e300)),
+    *(np.float32(16777217), np.longdouble("1e400"), np.complex64(1j), np.datetime64("2020-01-01"), np.str_("7")),
+    *(np.timedelta64(3, "s"), np.bytes_(b"7")),
 ]
 DTYPES = [
     "i1",
@@ -106,7 +116,8 @@ def test_numbers(dtype: str) -> None:
     x = np.zeros(6, dtype)
     grid = np.zeros((4, 3), dtype)
     index, along, points = np.array([2, 0, -1]), np.array([[1, 2, 0]]), np.array([[1, 2], [3, 0]])
-    for number in NUMBERS:
+    scalars = [] if dtype == "g" else SCALARS  # long doubles have bytes without a meaning
+    for number in [*NUMBERS, *scalars]:
         for op, args in (
             (gs.scatter, (x, 0, index, number)),
             (gs.scatter, (x, index, number)),
@@ -130,6 +141,41 @@ def test_numbers(dtype: str) -> None:
             expected = outcome(definition(op), want, given, number, *axis)
             assert outcome(op, got, given, number, *axis) == expected, (op, number)
             assert got.tobytes() == want.tobytes(), (op, number)
+
+
+class Named(np.float32):
+    """A scalar whose class is not NumPy's."""
+
+    def item(self) -> Any:
+        raise RuntimeError("asked for its item")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_an_item_of_a_number_is_that_of_the_general_conversion(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.zeros(3, dtype)
+    numbers = [*NUMBERS, *([] if dtype == "g" else SCALARS), Named(1)]
+    items = [outcome(as_fill, "gather", x, number) for number in numbers]
+    sources = [outcome(as_source, "scatter", x, number) for number in numbers]
+    assert any(_core.item_of(x, number) is not None for number in numbers) == (
+        dtype not in ("g", ">i4", ">f8", "M8[s]", "S3")
+    )
+    monkeypatch.setattr(_core, "item_of", lambda like, number: None)
+    assert items == [outcome(as_fill, "gather", x, number) for number in numbers]
+    assert sources == [outcome(as_source, "scatter", x, number) for number in numbers]
+
+
+def test_only_numbers_of_arrays_of_numpy_have_items() -> None:
+    x = np.zeros(3, np.float32)
+    item = _core.item_of(x, 1.5)
+    assert type(item) is np.ndarray and item.dtype == x.dtype and item.shape == () and item.flags.owndata
+    assert _core.item_of(x, Named(1)) is None
+    for like in ([0.0], np.ma.array([0.0]), x.view(np.matrix), None, 3):
+        assert _core.item_of(like, 1.5) is None
+    for value in (None, "1", [1.0], np.zeros(()), x):
+        assert _core.item_of(x, value) is None
+    with pytest.raises(TypeError, match="item_of takes 2 arguments"):
+        _core.item_of(x)  # type: ignore[call-arg]
 
 
 def test_a_number_for_many_points_and_a_bad_index() -> None:

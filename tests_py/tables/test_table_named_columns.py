@@ -2,6 +2,7 @@
 
 import importlib
 
+import numpy as np
 import pytest
 
 import gatherscatter as gs
@@ -159,6 +160,9 @@ def test_partial_is_a_bool():
     ):
         with pytest.raises(TypeError, match=r"partial is .*, expected a bool"):
             call()
+    assert gs.table.scatter({"v": 0}, [0], target, partial=np.True_)["v"].to_pylist() == [0, 2]
+    with pytest.raises(ValueError, match="partial=True"):
+        gs.table.scatter({"v": 0}, [0], target, partial=np.False_)
 
 
 class Records:

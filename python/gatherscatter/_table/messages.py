@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from gatherscatter._libraries.of_python import as_int
 from gatherscatter.errors import InvalidArgument, shown
 
@@ -49,7 +51,7 @@ _OTHER_BOUNDS: dict[tuple[str, ...], str] = {
 
 def require_bool(op: str, parameter: str, given: object) -> None:
     """Raise TypeError for an argument that is not a bool."""
-    if type(given) is not bool:
+    if type(given) not in (bool, np.bool_):
         raise TypeError(f"{op}: {parameter} is {shown(given)}, expected a bool")
 
 

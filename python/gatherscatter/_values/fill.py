@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gatherscatter import _core
 from gatherscatter._libraries import of_dlpack, of_jax, of_numpy, of_torch
 from gatherscatter._libraries.adopt import has_values, is_recorded, is_table
 from gatherscatter._libraries.columns import is_scalar, scalar_of
@@ -81,6 +82,9 @@ def as_fill(op: str, like: Any, fill_value: Any, what: str = "fill_value") -> An
     """
     if fill_value is None:
         return None
+    item = _core.item_of(like, fill_value)
+    if item is not None:
+        return item
     if not hasattr(like, "dtype"):
         if not hasattr(like, "__dlpack__") and not has_interface(like):
             raise no_array(op, "input", like)

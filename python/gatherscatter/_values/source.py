@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gatherscatter import _core
 from gatherscatter._libraries import of_jax, of_torch
 from gatherscatter._libraries.adopt import (
     has_values,
@@ -60,12 +61,13 @@ def as_source(op: str, like: Any, source: Any, what: str = "src") -> Any:
         ...
     ValueError: scatter: src 300 does not fit dtype int8
     """
-    if getattr(source, "ndim", 0) or _is_array_without_rank(source):
+    if getattr(source, "ndim", 0):
         return source
-    if type(source) in _LITERALS and type(like) is np.ndarray:
-        natural = np.array(source)
-        if natural.dtype == like.dtype:  # NumPy gives the value this dtype, so it fits
-            return natural
+    item = _core.item_of(like, source)
+    if item is not None:
+        return item
+    if _is_array_without_rank(source):
+        return source
     source = plain_values(op, what, source)
     if getattr(source, "ndim", 0):
         return source

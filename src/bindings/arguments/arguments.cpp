@@ -90,12 +90,14 @@ void set_number(Request& request, const Operands& operands) {
   if (has_reduction(request.combine)) return;
   const char* const names[] = {"", "add", "mul", "min", "max", "mean"};
   const std::string dtype = operands.input.type.name();
+  const Reduce reduce = request.combine.reduce;
+  const bool is_ordered = reduce == Reduce::min || reduce == Reduce::max;
   const bool is_time = dtype.find("datetime64") != std::string::npos || dtype.find("timedelta64") != std::string::npos;
-  throw DTypeError(
-      "input has dtype " + dtype + ", which reduce='" + names[static_cast<int>(request.combine.reduce)] +
-      "' does not support: it takes bool, integers, floats of 8 to 64 bits with a sign and complex numbers (add, mul, "
-      "mean), all in the byte order of this machine" +
-      (is_time ? "; x.view('int64') of input and src is of integers" : ""));
+  throw DTypeError("input has dtype " + dtype + ", which reduce='" + names[static_cast<int>(reduce)] +
+                   "' does not support: it takes " + (reduce == Reduce::mean ? "" : "bool, ") + "integers" +
+                   (is_ordered ? " and " : ", ") + "floats of 8 to 64 bits with a sign" +
+                   (is_ordered ? "" : " and complex numbers") + ", all in the byte order of this machine" +
+                   (is_time ? "; x.view('int64') of input and src is of integers" : ""));
 }
 
 Views views_of(const Operands& operands) {

@@ -80,6 +80,11 @@ Match parse_match(PyObject* match) {
 
 bool parse_bool(PyObject* object, const char* what) {
   if (PyBool_Check(object)) return object == Py_True;
+  if (std::string_view(Py_TYPE(object)->tp_name) == "numpy.bool") {
+    const int truth = PyObject_IsTrue(object);
+    if (truth < 0) throw py::error_already_set();
+    return truth != 0;
+  }
   throw DTypeError(std::string(what) + " is " + shown(object) + ", expected a bool");
 }
 

@@ -11,6 +11,8 @@
 namespace gs {
 namespace {
 
+constexpr int64_t kMostItem = 32;  // bytes of a number
+
 enum class ItemKind : uint8_t { boolean, signed_integer, unsigned_integer, real, other };
 
 ItemKind kind_of(const PlainArray& array) {
@@ -69,10 +71,39 @@ bool write_number(PyObject* number, ItemKind kind, int64_t bytes, std::byte* ite
   return kind == ItemKind::real && write_real(PyFloat_AS_DOUBLE(number), bytes, item);
 }
 
+// Writes a scalar of NumPy, if it is a number of the dtype of the array.
+bool write_scalar(const PlainArray& array, PyObject* scalar, std::byte* item) {
+  if (array.library == Library::torch) return false;
+  const PyArray_Descr* const descr = PyArray_DESCR(reinterpret_cast<PyArrayObject*>(array.object));
+  const int type = descr->type_num;
+  if (!PyTypeNum_ISNUMBER(type)) return false;
+  if (type == NPY_LONGDOUBLE || type == NPY_CLONGDOUBLE) return false;  // they have bytes without a meaning
+  if (descr->typeobj != Py_TYPE(scalar) || !PyArray_ISNBO(descr->byteorder)) return false;
+  PyArray_ScalarAsCtype(scalar, item);
+  return true;
+}
+
+bool is_python_number(PyObject* object) {
+  return PyFloat_CheckExact(object) || PyLong_CheckExact(object) || PyBool_Check(object);
+}
+
+// The Python number that a scalar of NumPy stands for; null for all but bools, integers and floats of up to 64 bits.
+// Clears errors.
+py::object python_number(PyObject* scalar) {
+  const auto descr = py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyArray_DescrFromScalar(scalar)));
+  py::object number;
+  if (descr && reinterpret_cast<PyArray_Descr*>(descr.ptr())->typeobj == Py_TYPE(scalar)) {
+    number = py::reinterpret_steal<py::object>(PyObject_CallMethod(scalar, "item", nullptr));
+  }
+  if (number && is_python_number(number.ptr())) return number;
+  PyErr_Clear();
+  return {};
+}
+
 }  // namespace
 
 bool is_number(PyObject* object) {
-  return PyFloat_CheckExact(object) || PyLong_CheckExact(object) || PyBool_Check(object);
+  return is_python_number(object) || PyArray_IsScalar(object, Generic);
 }
 
 bool is_zero(PyObject* object) {
@@ -81,7 +112,25 @@ bool is_zero(PyObject* object) {
 }
 
 bool write_number_as(const PlainArray& array, PyObject* number, std::byte* item) {
+  if (!is_python_number(number)) return write_scalar(array, number, item);
   return write_number(number, kind_of(array), array.item, item);
+}
+
+PyObject* item_array(PyObject* like, PyObject* number) {
+  PlainArray array;
+  alignas(16) std::byte item[kMostItem];
+  if (!is_number(number) || !PyArray_CheckExact(like) || !read_plain(like, Role::data, array)) return nullptr;
+  if (array.item > kMostItem) return nullptr;
+  if (!write_number_as(array, number, item)) {
+    const py::object other = is_python_number(number) ? py::object() : python_number(number);
+    if (!other || !write_number_as(array, other.ptr(), item)) return nullptr;
+  }
+  PyArray_Descr* const descr = PyArray_DESCR(reinterpret_cast<PyArrayObject*>(like));
+  Py_INCREF(descr);
+  PyObject* const result = PyArray_NewFromDescr(&PyArray_Type, descr, 0, nullptr, nullptr, nullptr, 0, nullptr);
+  if (result == nullptr) return nullptr;
+  std::memcpy(PyArray_DATA(reinterpret_cast<PyArrayObject*>(result)), item, static_cast<std::size_t>(array.item));
+  return result;
 }
 
 bool IndexList::read(PyObject* object, PlainArray& index) {

@@ -21,7 +21,7 @@ class IndexList {
   int64_t values_[kMost];
 };
 
-// A Python number as the source of a scatter: an array of the dtype of the target, in which all items are the number.
+// A number as the source of a scatter: an array of the dtype of the target, in which all items are the number.
 class RepeatedNumber {
  public:
   RepeatedNumber() {}  // the items stay uninitialised
@@ -38,14 +38,19 @@ class RepeatedNumber {
   alignas(64) std::byte items_[kMost];
 };
 
-// Writes a Python number as an item of the dtype of an array. Returns false for a number that the dtype does not hold
-// in the same way under every rule for casts.
+// Writes a number as an item of the dtype of an array. Returns false for a number that the dtype does not hold in the
+// same way under every rule for casts, and for a scalar of NumPy of another dtype.
 bool write_number_as(const PlainArray& array, PyObject* number, std::byte* item);
+
+// A new array of NumPy of rank 0 that holds a number as an item of the dtype of `like`. Null without an error if `like`
+// is no array of NumPy, or if write_number_as returns false, for a scalar of NumPy also for its Python number.
+PyObject* item_array(PyObject* like, PyObject* number);
 
 // Whether an object is the integer 0, and not a bool.
 bool is_zero(PyObject* object);
 
-// Whether an object is a Python number: a bool, an int or a float, and not an object of a class derived from these.
+// Whether an object is a scalar of NumPy or a Python number: a bool, an int or a float, and not an object of a class
+// derived from these.
 bool is_number(PyObject* object);
 
 }  // namespace gs

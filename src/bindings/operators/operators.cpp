@@ -6,6 +6,7 @@
 
 #include "bindings/arguments/keywords.h"
 #include "bindings/operators/call_object.h"
+#include "bindings/operators/literals.h"
 #include "bindings/operators/methods.h"
 #include "bindings/python_errors.h"
 #include "core/error.h"
@@ -192,6 +193,13 @@ PyObject* scatter_masked_call(PyObject*, PyObject* const* a, Py_ssize_t count) {
   });
 }
 
+// item_of(like, number)
+PyObject* item_of(PyObject*, PyObject* const* a, Py_ssize_t count) {
+  if (count != 2) return PyErr_Format(PyExc_TypeError, "item_of takes 2 arguments (%zd given)", count);
+  PyObject* const item = item_array(a[0], a[1]);
+  return item != nullptr || PyErr_Occurred() ? item : Py_NewRef(Py_None);
+}
+
 PyMethodDef methods[] = {
     {"take_axis", as_method(take_axis_call), METH_FASTCALL,
      "take_axis(op, input, indices, axis, batch_dims, bounds, negative, fill, mask, out, /)\n--\n\n"
@@ -216,6 +224,9 @@ PyMethodDef methods[] = {
      "out, /)\n--\n\nA scatter to points."},
     {"scatter_masked", as_method(scatter_masked_call), METH_FASTCALL,
      "scatter_masked(op, input, mask, src, out, /)\n--\n\nAn elementwise scatter under a mask."},
+    {"item_of", as_method(item_of), METH_FASTCALL,
+     "item_of(like, number, /)\n--\n\n"
+     "An array of rank 0 that holds a number as an item of an array of NumPy; None if that takes more than a copy."},
     {nullptr, nullptr, 0, nullptr},
 };
 
