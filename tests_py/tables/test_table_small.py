@@ -262,7 +262,7 @@ def test_one_call_has_two_arguments(arguments):
         gather(*arguments)
 
 
-# ---- polars: few rows of wide frames
+# ---- polars: few rows of frames that are wide or have Categorical columns
 
 
 def wide(columns):
@@ -282,10 +282,11 @@ def wide(columns):
     return pl.DataFrame([kinds[c % len(kinds)].alias(f"c{c}") for c in range(columns)])
 
 
+@pytest.mark.parametrize("width", [of_polars.WIDE + 7, 6], ids=["wide", "with a Categorical"])
 @pytest.mark.parametrize("few", [0, 4096])
-def test_wide_frames_of_polars(few, monkeypatch):
+def test_frames_of_polars_that_it_exports_slowly(few, width, monkeypatch):
     monkeypatch.setattr(of_polars, "FEW", few)
-    frame = wide(of_polars.WIDE + 7)
+    frame = wide(width)
     chunked = pl.concat([frame[:1], frame[1:]], rechunk=False)
     for source in (frame, chunked, frame[1:], frame.clear()):
         if few and source.height:

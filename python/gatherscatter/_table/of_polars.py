@@ -115,7 +115,8 @@ class PolarsFrame(ArrowFrame):
 
 
 class DataFrameFrame(PolarsFrame):
-    """A DataFrame. Of a wide one, polars itself takes few rows: no column is exported for them."""
+    """A DataFrame. Of a wide one, and of one with Categorical columns, polars itself takes few rows: no column is
+    exported for them."""
 
     __slots__ = ("is_few",)
     form = True
@@ -143,8 +144,8 @@ class DataFrameFrame(PolarsFrame):
         return self.source.with_columns(part.get_columns())
 
     def expect(self, rows: int) -> None:
-        is_wide = self.source.width >= WIDE and type(self.source) is pl.DataFrame
-        self.is_few = is_wide and rows < FEW and not self.full
+        exports_slowly = (self.source.width >= WIDE or self.coded) and type(self.source) is pl.DataFrame
+        self.is_few = exports_slowly and rows < FEW and not self.full
 
     @property
     def lengths(self) -> tuple[int, ...]:
