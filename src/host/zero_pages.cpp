@@ -1,26 +1,27 @@
-// zero_pages.cpp: gives whole pages back to the system, on Linux.
+// zero_pages.cpp: maps anonymous private pages, on Linux.
 #include "host/zero_pages.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
-#include <cstdint>
+#include <algorithm>
 #include <cstring>
+#include <new>
 
 namespace gs::host {
 
-void zero_pages(void* memory, std::size_t bytes) noexcept {
-  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
-  const std::uintptr_t first = (begin + page - 1) / page * page;
-  const std::uintptr_t last = (begin + bytes) / page * page;
+ZeroPages::ZeroPages(std::size_t bytes) : bytes_(std::max<std::size_t>(bytes, 1)) {
+  void* const pages = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) throw std::bad_alloc();
+  data_ = static_cast<std::byte*>(pages);
+}
+
+ZeroPages::~ZeroPages() {
+  munmap(data_, bytes_);
+}
+
+void ZeroPages::clear() noexcept {
   // Pages that are locked in memory stay.
-  if (first >= last || madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED) != 0) {
-    std::memset(memory, 0, bytes);
-    return;
-  }
-  std::memset(memory, 0, first - begin);
-  std::memset(reinterpret_cast<void*>(last), 0, begin + bytes - last);
+  if (madvise(data_, bytes_, MADV_DONTNEED) != 0) std::memset(data_, 0, bytes_);
 }
 
 }  // namespace gs::host

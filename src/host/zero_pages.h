@@ -1,12 +1,24 @@
-// zero_pages.h: clears memory of which little was written, page by page.
+// zero_pages.h: memory of zeroed pages, of which those that are never touched cost nothing.
 #pragma once
 
 #include <cstddef>
 
 namespace gs::host {
 
-// Makes memory of malloc or calloc zero. Its whole pages go back to the system, which gives zeroed ones for those that
-// are touched again, so that the cost is that of the pages, not of the bytes.
-void zero_pages(void* memory, std::size_t bytes) noexcept;
+class ZeroPages {
+ public:
+  explicit ZeroPages(std::size_t bytes);  // throws std::bad_alloc
+  ZeroPages(const ZeroPages&) = delete;
+  ZeroPages& operator=(const ZeroPages&) = delete;
+  ~ZeroPages();
+
+  std::byte* data() const { return data_; }
+  // Makes all bytes zero again. Pages go back to the system, so that the cost is that of the touched ones.
+  void clear() noexcept;
+
+ private:
+  std::byte* data_;
+  std::size_t bytes_;
+};
 
 }  // namespace gs::host

@@ -69,8 +69,8 @@ ML_FITS = {
     "uint4": [15, 0],
 }
 ML_MISFITS = {
-    "bfloat16": [1e39, 1j, "1"],
-    "float8_e4m3fn": [500, INF, -INF, 1e30],
+    "bfloat16": [1e39, 1j, "1", 10**40, 10**400],
+    "float8_e4m3fn": [500, INF, -INF, 1e30, 2**70],
     "float8_e5m2": [1e9],
     "float8_e8m0fnu": [0, -1, INF],
     "float4_e2m1fn": [7, 100, INF, NAN],
@@ -145,6 +145,13 @@ def test_ml_dtypes_fits(dtype, value):
 def test_ml_dtypes_does_not_fit(dtype, value):
     with pytest.raises(ValueError, match="does not fit dtype"):
         as_fill("gather", np.zeros(2, getattr(pytest.importorskip("ml_dtypes"), dtype)), value)
+
+
+@pytest.mark.parametrize("value", [2**63, -(2**63) - 1, -(2**100), 2**127, np.uint64(2**64 - 1)])
+def test_integers_of_more_than_64_bits_fit_a_bfloat16(value):
+    bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
+    fill = as_fill("gather", np.zeros(2, bfloat16), value)
+    assert fill.shape == () and fill.dtype == bfloat16 and fill == bfloat16(float(value))
 
 
 def test_none_is_zero_bytes():

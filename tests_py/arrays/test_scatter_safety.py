@@ -379,6 +379,27 @@ def test_a_mask_that_changes_during_the_call(eager_switching):
     changing.run(call)
 
 
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("reduce", [None, "add"])
+def test_a_mask_that_changes_leaves_other_places_alone(reduce, threads, eager_switching):
+    changing, target = Changing(), np.zeros(1000, np.int64)
+    index, mask = np.full(changing.index.shape, 700), np.zeros(changing.index.shape, bool)
+
+    def change():
+        while not changing.stop:
+            mask[::3] = True
+            mask[:] = False
+            changing.turns += 1
+
+    def call():
+        with gs.thread_limit(threads):
+            gs.scatter(target, 0, index, 1, mask=mask, reduce=reduce, out=target)
+        assert np.flatnonzero(target).tolist() in ([], [700])
+
+    changing.change = change
+    changing.run(call)
+
+
 @pytest.mark.large
 @pytest.mark.parametrize("way", WAYS + MORE_WAYS)
 def test_an_index_that_changes_for_long(way, eager_switching):

@@ -56,7 +56,8 @@ SCALARS: list[Any] = [
     *(np.int8(-1), np.int16(300), np.int64(-(2**63)), np.uint64(2**64 - 1), np.uint32(2**31), np.True_, np.False_),
     *(np.float16("nan"), np.float32("inf"), np.float32(-0.0), np.float64(-0.0), np.float64(0.1), np.float64(1e300)),
     *(np.float32(16777217), np.longdouble("1e400"), np.complex64(1j), np.datetime64("2020-01-01"), np.str_("7")),
-    *(np.timedelta64(3, "s"), np.bytes_(b"7")),
+    *(np.timedelta64(3, unit) for unit in ("s", "ns", "Y", "as")),
+    *(np.timedelta64(7, "s").astype("m8"), np.datetime64(5, "ns"), np.datetime64(5, "fs"), np.bytes_(b"7")),
 ]
 DTYPES = [
     "i1",

@@ -175,7 +175,7 @@ def _number(numbers: Numbers, fill_value: Any, what: str = "fill_value") -> Any:
     if numbers.category is int:
         return numbers.make(_integral(numbers, value))
     try:
-        made = numbers.make(value)
+        made = _made(numbers, value)
     except OverflowError:  # an integer beyond the range of every float
         raise _DoesNotFit from None
     held = made.item()
@@ -188,6 +188,15 @@ def _number(numbers: Numbers, fill_value: Any, what: str = "fill_value") -> Any:
     if not fits:
         raise _DoesNotFit
     return made
+
+
+def _made(numbers: Numbers, value: Any) -> Any:
+    try:
+        return numbers.make(value)
+    except TypeError:  # ml_dtypes takes no integers of more than 64 bits with a sign
+        if type(value) is not int:
+            raise
+        return numbers.make(float(value))
 
 
 def item_of_graph(like: Any, numbers: Numbers | None, symbol: Any) -> Any:

@@ -2,9 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
-#include <new>
+#include <optional>
 
 #include "backends/cpu/kernels/job.h"
 #include "backends/cpu/tuning.h"
@@ -26,35 +25,36 @@ bool counts_are_long(const Plan& plan, const Tuning& tuning, const Combine& comb
 // Runs a sweep over the records of so many slots, on several threads. A record has `record` bytes, a target `item`.
 void sweep_records(int threads, Sweep sweep, const Window& totals, int64_t slots, int64_t record, int64_t item);
 
-// If few records will be used, the memory is zeroed pages of the system, which cost nothing until they are touched;
-// otherwise recycled memory, which is not initialised.
+// If few records will be used, long memory is zeroed pages, of which only those of used records are ever touched. Other
+// memory is recycled, and zero only if that is asked for.
 class Records {
  public:
-  Records(int64_t bytes, bool zeroed) : recycled_(!zeroed), bytes_(static_cast<std::size_t>(bytes)) {
-    data_ = static_cast<std::byte*>(recycled_ ? host::allocate(bytes_) : std::calloc(bytes_, 1));
-    if (data_ == nullptr) throw std::bad_alloc();
+  Records(int64_t bytes, bool zeroed) : bytes_(static_cast<std::size_t>(bytes)) {
+    if (zeroed && bytes_ >= kLeastPages) {
+      data_ = pages_.emplace(bytes_).data();
+      return;
+    }
+    data_ = static_cast<std::byte*>(host::allocate(bytes_));
+    if (zeroed) clear();
   }
   Records(const Records&) = delete;
   Records& operator=(const Records&) = delete;
   ~Records() {
-    if (recycled_) {
-      host::release(data_);
-    } else {
-      std::free(data_);
-    }
+    if (!pages_) host::release(data_);
   }
   std::byte* data() const { return data_; }
   void clear() {
-    if (recycled_) {
-      std::memset(data_, 0, bytes_);
+    if (pages_) {
+      pages_->clear();
     } else {
-      host::zero_pages(data_, bytes_);
+      std::memset(data_, 0, bytes_);
     }
   }
 
  private:
-  bool recycled_;
+  static constexpr std::size_t kLeastPages = 256 * 1024;  // bytes; mapping fewer costs more than clearing them
   std::size_t bytes_;
+  std::optional<host::ZeroPages> pages_;
   std::byte* data_;
 };
 

@@ -40,7 +40,7 @@ CountMemory::CountMemory(const Plan& plan, const Tuning& tuning, const Buffers& 
   const Span span = indexed_span(plan);
   slots_ = (span.high - plan.unit - span.low) / pitch_ + 1;
   const bool counts = units.count != nullptr;
-  window_ = std::min(slots_, counts ? tuning.totals_window : tuning.flags_window);
+  window_ = std::min(slots_, counts ? tuning.totals_window : std::max<int64_t>(tuning.flags_window / pieces, 1));
   start_ = reinterpret_cast<Address>(buffers.indexed) + static_cast<Address>(span.low);
   any_target_ = plan.rule.bounds != Bounds::unchecked;
   const int64_t each = window_ * pieces;

@@ -59,7 +59,7 @@ inline constexpr int64_t kRoundPoints = 1 << 20;          // points between two 
 inline constexpr int64_t kRoundBytes = 64 * 1024 * 1024;  // bytes between them, for longer units
 inline constexpr int64_t kSparseSlots = 4;         // slots for each value; above, most running totals stay unused
 inline constexpr int64_t kTotalsWindow = 8 << 20;  // running totals or counts in memory at a time
-inline constexpr int64_t kFlagsWindow = 64 << 20;  // flags of one byte, in less memory than those have
+inline constexpr int64_t kFlagsWindow = 64 << 20;  // flags of one byte, in as much memory as counts have
 inline constexpr int64_t kCountedItems = 8;        // means: rows of so many items have one count each; an estimate
 // A search for duplicates marks all targets first if there are at most so many slots for each point; an estimate.
 inline constexpr int64_t kSparseMarks = 256;

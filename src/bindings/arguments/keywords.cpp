@@ -1,11 +1,12 @@
 // keywords.cpp: parses the keywords of operators and formats the errors for unknown values.
-#include "bindings/arguments/keywords.h"
-
+#include "bindings/numpy_api.h"
+// NumPy's header first
 #include <array>
 #include <string>
 #include <string_view>
 
 #include "bindings/arguments/from_python.h"
+#include "bindings/arguments/keywords.h"
 #include "core/error.h"
 
 namespace gs {
@@ -80,11 +81,7 @@ Match parse_match(PyObject* match) {
 
 bool parse_bool(PyObject* object, const char* what) {
   if (PyBool_Check(object)) return object == Py_True;
-  if (std::string_view(Py_TYPE(object)->tp_name) == "numpy.bool") {
-    const int truth = PyObject_IsTrue(object);
-    if (truth < 0) throw py::error_already_set();
-    return truth != 0;
-  }
+  if (PyArray_IsScalar(object, Bool)) return PyObject_IsTrue(object) == 1;
   throw DTypeError(std::string(what) + " is " + shown(object) + ", expected a bool");
 }
 

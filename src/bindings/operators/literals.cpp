@@ -90,9 +90,11 @@ bool is_python_number(PyObject* object) {
 // The Python number that a scalar of NumPy stands for; null for all but bools, integers and floats of up to 64 bits.
 // Clears errors.
 py::object python_number(PyObject* scalar) {
-  const auto descr = py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyArray_DescrFromScalar(scalar)));
+  const auto owner = py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyArray_DescrFromScalar(scalar)));
+  const auto* const descr = reinterpret_cast<PyArray_Descr*>(owner.ptr());
   py::object number;
-  if (descr && reinterpret_cast<PyArray_Descr*>(descr.ptr())->typeobj == Py_TYPE(scalar)) {
+  // Dates and durations, whose item may be an integer, are no numbers.
+  if (descr != nullptr && descr->typeobj == Py_TYPE(scalar) && PyTypeNum_ISNUMBER(descr->type_num)) {
     number = py::reinterpret_steal<py::object>(PyObject_CallMethod(scalar, "item", nullptr));
   }
   if (number && is_python_number(number.ptr())) return number;

@@ -49,8 +49,8 @@ PyObject* item_array(PyObject* like, PyObject* number);
 // Whether an object is the integer 0, and not a bool.
 bool is_zero(PyObject* object);
 
-// Whether an object is a scalar of NumPy or a Python number: a bool, an int or a float, and not an object of a class
-// derived from these.
+// Whether an object is a Python number, a bool, an int or a float and no object of a class derived from these, or any
+// scalar of NumPy: write_number_as refuses those that are no numbers or of a class of their own.
 bool is_number(PyObject* object);
 
 }  // namespace gs

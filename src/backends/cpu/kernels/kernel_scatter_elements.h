@@ -78,10 +78,14 @@ bool full_or_part(const ElementAddressing& lane, const std::byte* source, const 
   return group_positions<Index, kBounds, kMasked>(lane, source, keep, n, position);
 }
 
-// `mask` may be null.
+// `mask` may be null. The indices of a group without points are not read.
 template <class Index, Bounds kBounds>
 bool positions(const ElementAddressing& lane, const std::byte* source, const GroupMask* mask, int n,
                uint32_t* position) {
+  if (mask != nullptr && mask->points == 0) {
+    for (int k = 0; k < n; ++k) position[k] = kNowhere32;
+    return true;
+  }
   const bool all = mask == nullptr || mask->points == n;
   const bool good = all ? full_or_part<Index, kBounds, false>(lane, source, nullptr, n, position)
                         : full_or_part<Index, kBounds, true>(lane, source, mask->keep, n, position);
