@@ -176,7 +176,7 @@ def test_only_numbers_of_arrays_of_numpy_have_items() -> None:
     for value in (None, "1", [1.0], np.zeros(()), x):
         assert _core.item_of(x, value) is None
     with pytest.raises(TypeError, match="item_of takes 2 arguments"):
-        _core.item_of(x)  # type: ignore[call-arg]
+        _core.item_of(x)  # type: ignore[call-arg]  # an argument too few is what the test is about
 
 
 def test_a_number_for_many_points_and_a_bad_index() -> None:
