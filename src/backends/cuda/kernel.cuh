@@ -6,11 +6,20 @@
 
 namespace gs::cuda {
 
-// The parameters stay in constant memory, where every thread reads them, so that no thread copies the body. The launch
-// bound asks for one block at a time, because otherwise ptxas limits itself to 64 registers so that more blocks fit,
-// and spills.
+// The blocks of a body's kernel that a multiprocessor shall run at a time. ptxas then keeps to the registers that so
+// many blocks leave each other. Without a bound it limits itself to 64 registers so that more blocks fit, and spills.
 template <class Body>
-__global__ void __launch_bounds__(device::kBlockThreads, 1) run(const __grid_constant__ Body body) {
+inline constexpr int kBlocksAtOnce = [] {
+  if constexpr (requires { Body::kBlocksAtOnce; }) {
+    return Body::kBlocksAtOnce;
+  } else {
+    return 1;
+  }
+}();
+
+// The parameters stay in constant memory, where every thread reads them, so that no thread copies the body.
+template <class Body>
+__global__ void __launch_bounds__(device::kBlockThreads, kBlocksAtOnce<Body>) run(const __grid_constant__ Body body) {
   const int64_t thread = int64_t{blockIdx.x} * device::kBlockThreads + threadIdx.x;
   const int64_t threads = int64_t{gridDim.x} * device::kBlockThreads;
   if constexpr (device::kByWarps<Body>) {

@@ -41,6 +41,9 @@ class Machine {
   virtual const char* name() const = 0;
   // The number of blocks of kBlockThreads threads that run at a time. In a longer grid the threads only stride less.
   virtual int64_t resident_blocks() const = 0;
+  // The number of warps that keep the machine busy, if each of them has some accesses in flight; 1: they run one after
+  // the other.
+  virtual int64_t busy_warps() const { return 1; }
 
   // Sets a function that a machine which works on the calling thread polls about every 10 ms. When the function returns
   // true, the machine throws Interrupted. May be null.

@@ -1,6 +1,8 @@
 // move.cpp: submits the launches of a move, by the form that choose_kernel.h chooses.
 #include "backends/device/move.h"
 
+#include <optional>
+
 #include "backends/device/choose_kernel.h"
 #include "backends/device/launch.h"
 #include "backends/device/sorted_points.h"
@@ -33,31 +35,44 @@ void move_elements(Machine& machine, const Plan& plan, const Buffers& buffers, S
   launch(machine, body, body.work);
 }
 
-// `winner`: the number of the last point, plus one, of every slot; null if every point has a target of its own.
 template <int kWord, class Winner>
-void move_units(Machine& machine, const PackedPlan& table, Direction direction, Status* status, const Winner* winner,
-                const Slots& slots) {
-  MoveUnits<kWord, Winner> body{table, direction, status};
-  body.words = table.unit / kWord;
-  body.by_words = Divider(body.words);
-  body.work = table.count * body.words;
-  body.winner = winner;
-  body.slots = slots;
-  constexpr int64_t kInFlight = MoveUnits<kWord, Winner>::kInFlight;
-  launch(machine, body, (body.work + kInFlight - 1) / kInFlight);
+void move_units(Machine& machine, MoveUnits<kWord, Winner>& body) {
+  body.divide(machine.busy_warps());
+  constexpr int64_t kParts = MoveUnits<kWord, Winner>::kParts;
+  launch(machine, body, (body.work + kParts - 1) / kParts);
 }
 
+// Marks of fewer bytes stay in the cache of the GPU, where a second look at the points costs more than it saves: about
+// half of the 60 MB of an H200, the only GPU that this was measured on.
+constexpr int64_t kCachedMarks = int64_t{1} << 25;
+
+// Most scatters have no duplicates. Where marks are many, that is found out first, by one bit for each slot; the
+// launches after that read the answer on the device, so nothing waits for it.
 template <class Winner>
 void scatter_winners(Machine& machine, const Plan& plan, const Buffers& buffers, Status* status) {
   const UploadedPlan table(machine, plan, buffers);
   const Slots slots = slots_of(plan);
   const int64_t bytes = slots.count * static_cast<int64_t>(sizeof(Winner));
+  const int64_t words = bytes > kCachedMarks ? (slots.count + 31) / 32 + 1 : 0;
+  std::optional<Temporary> bits;
+  uint32_t* repeats = nullptr;
+  if (words > 0) {
+    bits.emplace(machine, words * static_cast<int64_t>(sizeof(uint32_t)));
+    repeats = bits->as<uint32_t>();
+    machine.clear(repeats, words * static_cast<int64_t>(sizeof(uint32_t)));
+    launch(machine, FindSharedSlots{*table, slots, repeats + 1, repeats, status}, table->count);
+    status = nullptr;  // it has reported them
+  }
   const Temporary marks(machine, bytes);
   auto* winner = marks.as<Winner>();
   machine.clear(winner, bytes);
-  launch(machine, MarkWinners<Winner>{*table, slots, winner, status}, table->count);
+  launch(machine, MarkWinners<Winner>{*table, slots, winner, status, repeats}, table->count);
   with_word(common_word(plan, buffers), [&]<int kWord>() {
-    move_units<kWord, Winner>(machine, *table, Direction::scatter, nullptr, winner, slots);
+    MoveUnits<kWord, Winner> body{*table, Direction::scatter};
+    body.winner = winner;
+    body.slots = slots;
+    body.repeats = repeats;
+    move_units(machine, body);
   });
 }
 
@@ -99,7 +114,10 @@ void move(Machine& machine, const Plan& plan, const Buffers& buffers, Direction 
     case LaunchForm::units: break;
   }
   const UploadedPlan table(machine, plan, buffers);
-  with_word(word, [&]<int kWord>() { move_units<kWord, void>(machine, *table, direction, status, nullptr, {}); });
+  with_word(word, [&]<int kWord>() {
+    MoveUnits<kWord, void> body{*table, direction, status};
+    move_units(machine, body);
+  });
 }
 
 std::string kernel_name(const Plan& plan, Direction direction) {

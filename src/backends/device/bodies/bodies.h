@@ -30,11 +30,11 @@ struct BodyList {
 using MoveBodies =
     BodyList<MoveElements<1>, MoveElements<2>, MoveElements<4>, MoveElements<8>, MoveElements<16>, MoveUnits<1, void>,
              MoveUnits<2, void>, MoveUnits<4, void>, MoveUnits<8, void>, MoveUnits<16, void>, ScanOutside>;
-using ScatterBodies =
-    BodyList<MarkWinners<uint32_t>, MarkWinners<uint64_t>, MoveUnits<1, uint32_t>, MoveUnits<2, uint32_t>,
-             MoveUnits<4, uint32_t>, MoveUnits<8, uint32_t>, MoveUnits<16, uint32_t>, MoveUnits<1, uint64_t>,
-             MoveUnits<2, uint64_t>, MoveUnits<4, uint64_t>, MoveUnits<8, uint64_t>, MoveUnits<16, uint64_t>, MakeKeys,
-             WriteLast<1>, WriteLast<2>, WriteLast<4>, WriteLast<8>, WriteLast<16>, FindRepeats>;
+using ScatterBodies = BodyList<FindSharedSlots, MarkWinners<uint32_t>, MarkWinners<uint64_t>, MoveUnits<1, uint32_t>,
+                               MoveUnits<2, uint32_t>, MoveUnits<4, uint32_t>, MoveUnits<8, uint32_t>,
+                               MoveUnits<16, uint32_t>, MoveUnits<1, uint64_t>, MoveUnits<2, uint64_t>,
+                               MoveUnits<4, uint64_t>, MoveUnits<8, uint64_t>, MoveUnits<16, uint64_t>, MakeKeys,
+                               WriteLast<1>, WriteLast<2>, WriteLast<4>, WriteLast<8>, WriteLast<16>, FindRepeats>;
 template <class... T>
 using RunsOf = BodyList<CombineRuns<T>...>;
 using AtomicBodies = BodyList<CombineAtomically<int32_t>, CombineAtomically<int64_t>, CombineAtomically<uint32_t>,

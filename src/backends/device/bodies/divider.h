@@ -32,16 +32,18 @@ struct Divider {
 
   GS_HD int64_t divide(int64_t dividend) const {
     const auto n = static_cast<uint64_t>(dividend);
-    if (n < uint64_t{1} << 31) {
-      const auto low = static_cast<uint32_t>(n);
-      return (static_cast<uint32_t>((uint64_t{low} * short_magic) >> 32) + low) >> short_shift;
-    }
+    if (n < uint64_t{1} << 31) return divide_short(static_cast<uint32_t>(n));
 #ifdef __CUDA_ARCH__
     const uint64_t high = __umul64hi(n, magic);
 #else
     const auto high = static_cast<uint64_t>((static_cast<unsigned __int128>(n) * magic) >> 64);
 #endif
     return static_cast<int64_t>((high + n) >> shift);
+  }
+
+  // As `divide`, for a dividend below 2^31.
+  GS_HD uint32_t divide_short(uint32_t n) const {
+    return (static_cast<uint32_t>((uint64_t{n} * short_magic) >> 32) + n) >> short_shift;
   }
 };
 static_assert(sizeof(Divider) == 16);

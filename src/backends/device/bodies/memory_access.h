@@ -6,14 +6,9 @@
 #include <cstring>
 #include <type_traits>
 
+#include "backends/device/bodies/unroll.h"
 #include "core/hd.h"
 #include "core/index_type.h"
-
-#ifdef __CUDA_ARCH__
-#define GS_UNROLL _Pragma("unroll")
-#else
-#define GS_UNROLL
-#endif
 
 namespace gs::device {
 

@@ -1,7 +1,6 @@
 // row_bodies.h: the bodies that turn maps and masks into row numbers, by which columns are picked (column_bodies.h).
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -30,14 +29,6 @@ GS_HD inline Value load_value(const std::byte* at) {
 GS_HD inline bool bit_of(uint64_t bit_address) {
   const auto* const byte = reinterpret_cast<const std::byte*>(bit_address >> 3);
   return ((static_cast<unsigned>(*byte) >> (bit_address & 7)) & 1) != 0;
-}
-
-GS_HD inline int count_bits(uint32_t word) {
-#ifdef __CUDA_ARCH__
-  return __popc(word);
-#else
-  return std::popcount(word);
-#endif
 }
 
 inline constexpr uint64_t kMissingRow = ~uint64_t{0};

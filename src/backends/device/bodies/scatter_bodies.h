@@ -10,6 +10,33 @@
 
 namespace gs::device {
 
+// Finds out whether any two points have the same slot, by one bit for each slot. `seen` and `repeats` hold zeros before
+// the launch.
+struct FindSharedSlots {
+  static constexpr const char* kName = "find shared slots";
+  static constexpr uint64_t kVariant = 0;
+
+  PackedPlan table = {};
+  Slots slots = {};
+  uint32_t* seen = nullptr;
+  uint32_t* repeats = nullptr;  // becomes 1 if there are
+  Status* status = nullptr;
+
+  GS_HD void operator()(Thread thread) const {
+    for (int64_t flat = thread.number; flat < table.count; flat += thread.count) {
+      PointState spot = table.look(flat);
+      if (!table.settle(flat, spot)) {
+        if (status != nullptr) status->report(flat);
+        continue;
+      }
+      const int64_t slot = spot.indexed == kNowhere ? -1 : slots.at(spot.indexed);
+      if (slot < 0 || read_now(repeats) != 0) continue;
+      const uint32_t bit = uint32_t{1} << (slot % 32);
+      if ((atomic_or(seen + slot / 32, bit) & bit) != 0) atomic_or(repeats, 1);
+    }
+  }
+};
+
 // Stores at every slot the number of the slot's last point, plus one. `winner` holds zeros before the launch.
 template <class Winner>
 struct MarkWinners {
@@ -20,8 +47,10 @@ struct MarkWinners {
   Slots slots = {};
   Winner* winner = nullptr;
   Status* status = nullptr;
+  const uint32_t* repeats = nullptr;  // 0 there: every point has a slot of its own, and no winners are needed
 
   GS_HD void operator()(Thread thread) const {
+    if (repeats != nullptr && *repeats == 0) return;
     for (int64_t flat = thread.number; flat < table.count; flat += thread.count) {
       PointState spot = table.look(flat);
       if (!table.settle(flat, spot)) {

@@ -7,14 +7,30 @@
 // blocks.
 #pragma once
 
+#include <bit>
 #include <cstdint>
+#include <cstring>
 
+#include "backends/device/bodies/unroll.h"
 #include "core/hd.h"
 
 namespace gs::device {
 
 inline constexpr int kBlockThreads = 256;
 inline constexpr int kLanes = 32;
+
+GS_HD inline int count_bits(uint32_t word) {
+#ifdef __CUDA_ARCH__
+  return __popc(word);
+#else
+  return std::popcount(word);
+#endif
+}
+
+// The number of the lowest bit that is set; one is.
+GS_HD inline int lowest_bit(uint32_t word) {
+  return count_bits((word & (~word + 1)) - 1);
+}
 
 // One of `count` threads of a launch, numbered across blocks. Neighbouring lanes of a warp have neighbouring numbers.
 struct Thread {
@@ -82,6 +98,34 @@ class Warp {
   int64_t count_;
 };
 
+// One value for each lane of a warp, which all lanes can read. On a GPU all lanes have to call `of` together.
+template <class T>
+class Lanes {
+ public:
+#ifdef __CUDA_ARCH__
+  GS_HD T& own(int) { return value_; }
+  GS_HD T of(int lane) const {
+    constexpr int kShuffles = (sizeof(T) + 3) / 4;
+    uint32_t parts[kShuffles] = {};
+    std::memcpy(parts, &value_, sizeof(T));
+    GS_UNROLL
+    for (int i = 0; i < kShuffles; ++i) parts[i] = __shfl_sync(0xFFFFFFFFu, parts[i], lane);
+    T value;
+    std::memcpy(&value, parts, sizeof(T));
+    return value;
+  }
+
+ private:
+  T value_ = {};
+#else
+  T& own(int lane) { return value_[lane]; }
+  T of(int lane) const { return value_[lane]; }
+
+ private:
+  T value_[kLanes] = {};
+#endif
+};
+
 // These functions are atomic on a GPU. The reference backend runs the threads of a launch one after the other, so plain
 // accesses suffice there. Each function returns the previous value.
 GS_HD inline uint64_t atomic_max(uint64_t* target, uint64_t value) {
@@ -104,6 +148,16 @@ GS_HD inline uint32_t atomic_max(uint32_t* target, uint32_t value) {
 #endif
 }
 
+GS_HD inline uint32_t atomic_or(uint32_t* target, uint32_t bits) {
+#ifdef __CUDA_ARCH__
+  return atomicOr(target, bits);
+#else
+  const uint32_t before = *target;
+  *target = before | bits;
+  return before;
+#endif
+}
+
 GS_HD inline uint64_t atomic_add(uint64_t* target, uint64_t value) {
 #ifdef __CUDA_ARCH__
   return atomicAdd(reinterpret_cast<unsigned long long*>(target), static_cast<unsigned long long>(value));
@@ -112,6 +166,12 @@ GS_HD inline uint64_t atomic_add(uint64_t* target, uint64_t value) {
   *target = before + value;
   return before;
 #endif
+}
+
+// Reads what other threads of the launch may write meanwhile.
+template <class T>
+GS_HD inline T read_now(const T* at) {
+  return *const_cast<const volatile T*>(at);
 }
 
 // The bad points of a launch: their number, and the lowest of their flat positions. `lowest` holds ~flat, so that
@@ -126,7 +186,7 @@ struct Status {
     const uint64_t mark = ~static_cast<uint64_t>(flat);
 #ifdef __CUDA_ARCH__
     // A plain read comes first: once a position at least as low is stored, threads no longer contend for the word.
-    if (*const_cast<volatile uint64_t*>(&lowest) >= mark) {
+    if (read_now(&lowest) >= mark) {
       atomic_add(&count, 1);
       return;
     }

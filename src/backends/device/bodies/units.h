@@ -1,6 +1,7 @@
-// units.h: the body that moves whole units in words of 1 to 16 bytes; neighbouring threads move neighbouring words.
+// units.h: the body that moves whole units in words of 1 to 16 bytes; neighbouring lanes move neighbouring words.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
@@ -32,81 +33,143 @@ GS_HD Word<kWord> padding(const PackedPlan& table, int64_t flat, int64_t at_byte
   return word;
 }
 
-// Numbers the words of all units consecutively: the division of a word's number by the words of a unit gives the point.
-// So one unit of a gigabyte keeps as many threads busy as many small units, and the threads of a warp share the index
-// of their unit in one load. `Winner`: a scatter in which only the last point of a target writes (scatter_bodies.h);
-// with void every point writes.
+// Every lane resolves the points of some parts of units; then the lanes of the warp move the words of all these parts
+// together, neighbouring lanes neighbouring words. So an index is resolved once for each part, and a unit of a gigabyte
+// keeps as many warps busy as many small ones. `Winner`: a scatter in which only the last point of a target writes
+// (scatter_bodies.h); with void every point writes.
 template <int kWord, class Winner>
 struct MoveUnits {
   static constexpr bool kWins = !std::is_void_v<Winner>;
   static constexpr const char* kName = kWins ? "winners" : "units";
   static constexpr uint64_t kVariant = kWord + (kWins ? 100 * sizeof(std::conditional_t<kWins, Winner, int>) : 0);
-  static constexpr int kInFlight = kWord == 16 ? 2 : 4;  // words that a thread loads together
+  static constexpr int kGroups = 2;                  // parts that a lane resolves in one turn of its warp
+  static constexpr int kParts = kGroups * kLanes;    // parts of one turn
+  static constexpr int kSteps = kWord == 4 ? 2 : 1;  // words of each group that a lane loads together
+  static constexpr int kBlocksAtOnce = 4;
+  static constexpr int kMostWords = 64;  // of a part
 
   PackedPlan table = {};
   Direction direction = Direction::gather;
   Status* status = nullptr;  // null: the rule forbids nothing
   int64_t words = 0;         // words of one unit
-  int64_t work = 0;          // words of all units
-  Divider by_words = {};
+  int64_t parts = 0;         // parts of one unit
+  int64_t work = 0;          // parts of all units
+  int32_t part_words = 1;    // words of one part; the last part of a unit may have fewer
+  Divider by_parts = {};
+  Divider by_part_words = {};
   const Winner* winner = nullptr;
   Slots slots = {};
+  const uint32_t* repeats = nullptr;  // 0 there: every point has a slot of its own, and all of them write
 
-  GS_HD void operator()(Thread thread) const {
-    const bool gathers = direction == Direction::gather;
-    for (int64_t first = thread.number; first < work; first += kInFlight * thread.count) {
-      PointState spot[kInFlight] = {};
+  // Divides units into parts that are as long as it takes to resolve few indices, and as short as it takes to give
+  // work to `warps` warps.
+  void divide(int64_t warps) {
+    words = table.unit / kWord;
+    const int64_t share = table.count * words / (warps * kParts);
+    const int64_t wanted = std::clamp<int64_t>(share, 1, std::min<int64_t>(words, kMostWords));
+    parts = (words + wanted - 1) / wanted;
+    part_words = static_cast<int32_t>((words + parts - 1) / parts);
+    work = table.count * parts;
+    by_parts = Divider(parts);
+    by_part_words = Divider(part_words);
+  }
+
+  GS_HD void operator()(Warp warp) const {
+    for (int64_t first = warp.number() * kParts; first < work; first += warp.count() * kParts) move(warp, first);
+  }
+
+ private:
+  // The parts that the lanes resolved: where each begins, and how many words it has.
+  struct ResolvedParts {
+    Lanes<const std::byte*> from;  // null: padding
+    Lanes<std::byte*> to;
+    Lanes<int32_t> length;  // 0: there is nothing to move
+  };
+
+  GS_HD void move(Warp warp, int64_t first) const {
+    ResolvedParts group[kGroups];
+    warp.each([&](int lane) {
+      PointState spot[kGroups] = {};
       GS_UNROLL
-      for (int i = 0; i < kInFlight; ++i) {
-        const int64_t w = first + i * thread.count;
-        if (w < work) spot[i] = table.look(by_words.divide(w));
+      for (int g = 0; g < kGroups; ++g) {
+        const int64_t number = first + g * kLanes + lane;
+        if (number < work) spot[g] = table.look(by_parts.divide(number));
       }
-      Word<kWord> word[kInFlight] = {};
-      bool moves[kInFlight];
       GS_UNROLL
-      for (int i = 0; i < kInFlight; ++i) {
-        const int64_t w = first + i * thread.count;
-        moves[i] = w < work && find(w, spot[i]);
-        if (!moves[i]) continue;
-        const int64_t flat = by_words.divide(w);
-        const int64_t at = (w - flat * words) * kWord;
-        if (!gathers) {
-          word[i] = load_stream<kWord>(table.dense + spot[i].dense + at);
-        } else if (spot[i].indexed == kNowhere) {
-          word[i] = padding<kWord>(table, flat, at);
+      for (int g = 0; g < kGroups; ++g) resolve(first + g * kLanes + lane, spot[g], group[g], lane);
+    });
+    for (int32_t step = 0; step < part_words; step += kSteps) {
+      warp.each([&](int lane) { move_words(group, first, step * kLanes + lane); });
+    }
+  }
+
+  // Moves word `begin` of the words of every group, and those that are kLanes further on.
+  GS_HD void move_words(const ResolvedParts* group, int64_t first, int32_t begin) const {
+    const bool gathers = direction == Direction::gather;
+    Word<kWord> word[kSteps][kGroups] = {};
+    std::byte* to[kSteps][kGroups] = {};
+    GS_UNROLL
+    for (int s = 0; s < kSteps; ++s) {
+      const auto w = static_cast<uint32_t>(begin + s * kLanes);
+      const auto lane = static_cast<int32_t>(by_part_words.divide_short(w));
+      const int32_t in_part = static_cast<int32_t>(w) - lane * part_words;
+      GS_UNROLL
+      for (int g = 0; g < kGroups; ++g) {
+        const std::byte* const from = group[g].from.of(lane % kLanes);
+        std::byte* const target = group[g].to.of(lane % kLanes);
+        const int32_t length = group[g].length.of(lane % kLanes);
+        if (lane >= kLanes || in_part >= length) continue;
+        to[s][g] = target + in_part * kWord;
+        if (from == nullptr) {
+          word[s][g] = pad(first + g * kLanes + lane, in_part);
+        } else if (gathers) {
+          word[s][g] = load_shared<kWord>(from + in_part * kWord);
         } else {
-          word[i] = load_shared<kWord>(table.indexed + spot[i].indexed + at);
+          word[s][g] = load_stream<kWord>(from + in_part * kWord);
         }
       }
+    }
+    GS_UNROLL
+    for (int s = 0; s < kSteps; ++s) {
       GS_UNROLL
-      for (int i = 0; i < kInFlight; ++i) {
-        if (!moves[i]) continue;
-        const int64_t w = first + i * thread.count;
-        const int64_t at = (w - by_words.divide(w) * words) * kWord;
+      for (int g = 0; g < kGroups; ++g) {
+        if (to[s][g] == nullptr) continue;
         if (gathers) {
-          store_stream<kWord>(table.dense + spot[i].dense + at, word[i]);
+          store_stream<kWord>(to[s][g], word[s][g]);
         } else {
-          store_plain<kWord>(table.indexed + spot[i].indexed + at, word[i]);
+          store_plain<kWord>(to[s][g], word[s][g]);
         }
       }
     }
   }
 
- private:
-  // Resolves the point of word `w`. Returns true if the word is to be moved.
-  GS_HD bool find(int64_t w, PointState& spot) const {
-    const int64_t flat = by_words.divide(w);
+  GS_HD Word<kWord> pad(int64_t number, int32_t in_part) const {
+    const int64_t flat = by_parts.divide(number);
+    return padding<kWord>(table, flat, ((number - flat * parts) * part_words + in_part) * kWord);
+  }
+
+  GS_HD void resolve(int64_t number, PointState& spot, ResolvedParts& group, int lane) const {
+    if (number >= work) return;
+    const int64_t flat = by_parts.divide(number);
+    const int64_t begin = (number - flat * parts) * part_words;
     if (!table.settle(flat, spot)) {
-      if (status != nullptr && w == flat * words) status->report(flat);
-      return false;
+      if (status != nullptr && begin == 0) status->report(flat);
+      return;
     }
-    if (direction == Direction::gather) return true;
-    if (spot.indexed == kNowhere) return false;
+    std::byte* const dense = table.dense + spot.dense + begin * kWord;
+    std::byte* const indexed = spot.indexed == kNowhere ? nullptr : table.indexed + spot.indexed + begin * kWord;
+    const bool gathers = direction == Direction::gather;
+    if (!gathers && indexed == nullptr) return;
     if constexpr (kWins) {
       const int64_t slot = slots.at(spot.indexed);
-      return slot >= 0 && winner[slot] == static_cast<Winner>(flat + 1);
+      if (slot < 0) return;
+      const bool all_write = repeats != nullptr && *repeats == 0;
+      if (!all_write && winner[slot] != static_cast<Winner>(flat + 1)) return;
     }
-    return true;
+    const int64_t rest = words - begin;
+    group.from.own(lane) = gathers ? indexed : dense;
+    group.to.own(lane) = gathers ? dense : indexed;
+    group.length.own(lane) = rest < part_words ? static_cast<int32_t>(rest) : part_words;
   }
 };
 
