@@ -26,7 +26,8 @@ void launch(Machine& machine, const Body& body, int64_t items) {
             kByWarps<Body> ? kBlockThreads / kLanes : kBlockThreads);
 }
 
-// As `launch`, for a body of threads that is given by its number and has its parameters in common with other bodies.
+// As `launch`, for a body that is given by its number and has its parameters in common with other bodies. Every item
+// has a thread, or a lane of a warp.
 template <class Parameters>
 void launch_as(Machine& machine, int kernel, const Parameters& body, int64_t items) {
   static_assert(std::is_trivially_copyable_v<Parameters> && sizeof(Parameters) <= kMostBytes);
