@@ -1,4 +1,4 @@
-"""test_table_device.py: tables on the emulated GPU: all operators through the Arrow device interface, and releases."""
+"""test_table_device.py: tables on a GPU, emulated or real: all operators through the Arrow device interface, releases."""
 
 import contextlib
 import ctypes
@@ -14,17 +14,27 @@ import pytest
 import arrow_samples as samples
 import fake_cudf
 import gatherscatter as gs
+import real_memory
 from fake_cuda import DLPackOnly
 from fake_cudf import CPU, CUDA_HOST, MANAGED, Handmade, OnGpu, on_host
 from gatherscatter import _core, errors
+from optional import optional
 
 pytestmark = pytest.mark.long
 
 table = gs.table
 
 
-@pytest.fixture(autouse=True, scope="module")
-def played_gpu():
+@pytest.fixture(autouse=True, scope="module", params=["emulated", "real"])
+def gpu(request):
+    if request.param == "real":
+        cupy = optional("cupy")
+        why = "no cupy" if cupy is None else gs.cuda.why_not()
+        if why:
+            pytest.skip(f"tables on a GPU: {why}")
+        with real_memory.in_use(cupy):
+            yield
+        return
     from gatherscatter import _reference
 
     before, os.environ["GS_DEVICES"] = os.environ.get("GS_DEVICES"), "reference"
@@ -34,6 +44,9 @@ def played_gpu():
     if before is not None:
         os.environ["GS_DEVICES"] = before
 
+
+on_emulated_gpu = pytest.mark.parametrize("gpu", ["emulated"], indirect=True)
+on_real_gpu = pytest.mark.parametrize("gpu", ["real"], indirect=True)
 
 ROWS = 300
 
@@ -182,6 +195,7 @@ def test_masks():
     assert runs(lambda: table.filter(OnGpu(target), np.zeros(ROWS, bool))).num_rows == 0
 
 
+@on_emulated_gpu
 def test_maps_and_masks_on_the_gpu():
     source = batch()
     rows = np.array([4, -2, 0, 4], np.int32)
@@ -195,6 +209,34 @@ def test_maps_and_masks_on_the_gpu():
             table.gather(source, given)
     with pytest.raises(errors.InvalidArgument, match="lies on GPU 1, the table on GPU 0"):
         table.gather(OnGpu(source), DLPackOnly(rows, device=1))
+
+
+@on_real_gpu
+def test_maps_and_masks_of_cupy():
+    cupy = optional("cupy")
+    source = batch()
+    rows, mask = np.array([4, -2, 0, 4], np.int32), np.arange(ROWS) % 3 == 0
+    same(runs(lambda: table.gather(OnGpu(source), cupy.asarray(rows))), table.gather(source, rows))
+    same(runs(lambda: table.gather(OnGpu(source), OnGpu(pa.array(rows)))), table.gather(source, rows))
+    same(runs(lambda: table.filter(OnGpu(source), cupy.asarray(mask))), table.filter(source, mask))
+    same(runs(lambda: table.filter(OnGpu(source), OnGpu(pa.array(mask)))), table.filter(source, mask))
+
+
+def test_long_columns():
+    random, rows = np.random.default_rng(7), 70_000
+    text = np.array(["", "a", "twelve chars", "a text of some more characters than that"])
+    source = pa.record_batch(
+        {
+            "i64": pa.array(random.integers(-9, 9, rows), mask=random.random(rows) < 0.1),
+            "f32": random.random(rows, np.float32),
+            "text": pa.array(text[random.integers(0, 4, rows)]),
+        }
+    )
+    places = random.integers(-rows, rows, 3 * rows // 2)
+    assert runs(lambda: table.gather(OnGpu(source), places)).equals(table.gather(source, places))
+    places = random.integers(-rows, rows, rows)
+    wanted = table.scatter(source, places, source)
+    assert runs(lambda: table.scatter(OnGpu(source), places, OnGpu(source))).equals(wanted)
 
 
 def test_errors_are_those_of_the_host():
@@ -235,6 +277,7 @@ def test_types_without_kernels_are_refused():
         table.segmented_gather(OnGpu(lists), [[0]])
 
 
+@on_emulated_gpu
 def test_tables_that_lie_apart():
     source = plain(batch(10))
     with pytest.raises(errors.InvalidArgument, match="one table lies on GPU 1, the other on GPU 0"):
@@ -248,6 +291,7 @@ def test_tables_that_lie_apart():
     assert runs(lambda: table.gather(OnGpu(source, number=1), [0])).num_rows == 1
 
 
+@on_emulated_gpu
 @pytest.mark.parametrize(("kind", "device"), [(CPU, -1), (CUDA_HOST, 0), (MANAGED, 0)])
 def test_kinds_of_memory(kind, device):
     source = batch(10)
@@ -256,6 +300,7 @@ def test_kinds_of_memory(kind, device):
     same(on_host(result) if device == 0 else pa.record_batch(result), table.gather(source, [3, 1]))
 
 
+@on_emulated_gpu
 def test_an_event_is_waited_for():
     event = ctypes.c_void_p(1)
     source = OnGpu(batch(10), event=ctypes.addressof(event))
@@ -292,6 +337,7 @@ def test_everything_is_released_once(sample):
         assert source.settled() and source.exports
 
 
+@on_emulated_gpu
 def test_device_memory_is_released():
     from gatherscatter import _reference
 
@@ -309,6 +355,7 @@ def test_device_memory_is_released():
         assert _reference.take_record()["live"] == before
 
 
+@on_emulated_gpu
 def test_a_gather_of_numbers_waits_once_for_the_map_and_once_at_the_end():
     from gatherscatter import _reference
 
