@@ -15,7 +15,7 @@ BASE = 64 * KIB  # for each thread, of every call
 DIVIDED_POINT, FEW_THREADS, ROUND = 4 + 16, 3, 1 << 19
 CHECKED_POINT = 4
 MARKED_POINT = 4
-ROW_POINT = 8
+BITMAPS_POINT = 8
 SPARSE = 4  # running totals of a reduction have counts where targets outnumber values so often
 # A list that grows by doubling: its bytes an entry, while it is copied to twice its size.
 RANGE, NUMBER = 3 * 24, 3 * 8  # a range of rows of nested lists, a row number of table.segmented_gather
@@ -89,20 +89,19 @@ def _put(n: int, m: int, threads: int, l2: int) -> int:
     return _divided(n, m, threads, l2) + _checked(n, m, threads, l2)
 
 
+def _bitmaps(n: int, m: int, threads: int) -> int:
+    """A bit for each target and thread, in all at most so many bytes a point or one bitmap."""
+    return max(m // 8, min(threads * (m // 8), BITMAPS_POINT * n))
+
+
 def _marked(n: int, m: int, threads: int, l2: int) -> int:
-    """A bit for each target and the listed targets of a round, then those of a write."""
-    return m // 8 + max(MARKED_POINT * min(n, ROUND), _divided(n, m, threads, l2)) + _checked(n, m, threads, l2)
+    return max(_bitmaps(n, m, threads), _divided(n, m, threads, l2)) + _checked(n, m, threads, l2)
 
 
 def _rows(n: int, m: int, threads: int, l2: int) -> int:
-    lists = ROW_POINT * (n // 32) if threads > 1 else 0
-    return m // 32 // 8 + lists + _divided(n // 32, m, threads, l2)
-
-
-def _unique_rows(n: int, m: int, threads: int, l2: int) -> int:
-    """A bit for each target; with threads the targets, and lists of them or further bitmaps, which take no more."""
-    lists = MARKED_POINT * (n // 32 + min(n // 32, ROUND)) if threads > 1 else 0
-    return m // 32 // 8 + lists
+    """The bitmaps; with threads the targets of the rows as well."""
+    kept = MARKED_POINT * (n // 32) if threads > 1 else 0
+    return max(_bitmaps(n // 32, m // 32, threads) + kept, _divided(n // 32, m, threads, l2))
 
 
 def _each(points: float = 0, items: float = 0, more: Limit = _nothing) -> Limit:
@@ -222,7 +221,7 @@ SCATTERS = (
     _scatter(
         "scatter, error",
         "gs.scatter(x, 0, i, v, duplicates='error')",
-        formula=f"m / 8 + 4 min(n, 2^19) + {CHECKED}",
+        formula=f"m / 8 a thread, in all at most 8 n or m / 8; {CHECKED}",
         limit=_marked,
         set_up="x = np.zeros(rows, 'f4'); i = np.arange(rows)[:n]; v = np.ones(len(i), 'f4')",
     ),
@@ -239,15 +238,15 @@ SCATTERS = (
     _scatter(
         "scatter, rows",
         "gs.scatter(x, i, v, axis=0)",
-        formula="rows / 8, at most bytes moved / 16; with threads 8 a row as well",
+        formula="rows / 8 a thread, in all at most 8 a row or bytes moved / 16; with threads 4 a row as well",
         limit=_rows,
         set_up=_DUPLICATES,
     ),
     _scatter(
         "scatter, unique rows",
         "gs.scatter(x, i, v, axis=0)",
-        formula="rows / 8, at most bytes moved / 16; with threads 4 a row as well, and 4 min(rows, 2^19)",
-        limit=_unique_rows,
+        formula="rows / 8 a thread, in all at most 8 a row or bytes moved / 16; with threads 4 a row as well",
+        limit=_rows,
         set_up=_ROWS.format(_UNIQUE).replace("v = np.ones((n // 32, 32), 'f4')", "v = np.ones((len(i), 32), 'f4')"),
     ),
     _scatter("scatter, rows, add", "gs.scatter(x, i, v, axis=0, reduce='add')", set_up=_DUPLICATES),

@@ -4,10 +4,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <vector>
 
 #include "backends/cpu/form.h"
-#include "backends/cpu/partitioned_scatter.h"
 #include "host/memory_pool.h"
 #include "host/thread_pool.h"
 
@@ -46,62 +44,105 @@ Plan slot_plan(const Plan& plan) {
   return slots;
 }
 
-// Marks the points of a round, an equal share for each of the bitmaps.
-struct MarkWork {
-  Run run;
-  const std::vector<Job>* jobs;  // of each bitmap
-  int64_t begin;
-  int64_t end;
-  std::atomic<bool> bad = false;
-};
-
-bool mark_share(void* context, int64_t number) {
-  auto& work = *static_cast<MarkWork*>(context);
-  const auto shares = static_cast<int64_t>(work.jobs->size());
-  const int64_t share = (work.end - work.begin + shares - 1) / shares;
-  const int64_t first = std::min(work.begin + number * share, work.end);
-  const bool good = work.run((*work.jobs)[static_cast<std::size_t>(number)], first, std::min(first + share, work.end));
-  if (!good) work.bad.store(true, std::memory_order_relaxed);
-  return good;
-}
-
-// The bitmaps of all threads but one, and one word for each thread that shows whether it marked a slot twice.
+// One bitmap for each share of the points, and one word that shows whether it marked a slot twice. The first bitmap
+// becomes that of all targets.
 class Bitmaps {
  public:
-  Bitmaps(std::size_t words, int threads) : words_(words), count_(static_cast<std::size_t>(threads)) {
-    const std::size_t bytes = ((count_ - 1) * words_ + count_ * kApart) * 8;
-    memory_ = static_cast<uint64_t*>(host::allocate(bytes));
-    std::memset(memory_, 0, bytes);
+  Bitmaps(uint64_t* first, int64_t slots, int shares)
+      : words_(static_cast<int64_t>(bitmap_bytes(slots)) / 8), count_(shares), first_(first) {
+    memory_ = static_cast<uint64_t*>(
+        host::allocate(static_cast<std::size_t>((count_ - 1) * words_ + count_ * kApart) * sizeof(uint64_t)));
   }
   Bitmaps(const Bitmaps&) = delete;
   Bitmaps& operator=(const Bitmaps&) = delete;
   ~Bitmaps() { host::release(memory_); }
 
-  uint64_t* bits(std::size_t thread, uint64_t* of_first) const {
-    return thread == 0 ? of_first : memory_ + count_ * kApart + (thread - 1) * words_;
+  // The first bitmap is clear already.
+  void clear(int64_t share) const {
+    *met(share) = 0;
+    if (share > 0) std::memset(bits(share), 0, static_cast<std::size_t>(words_) * sizeof(uint64_t));
   }
-  uint64_t* met(std::size_t thread) const { return memory_ + thread * kApart; }
-
-  // Adds all bitmaps to the first one. Returns whether a slot was marked twice.
-  bool join(uint64_t* all) const {
+  int64_t words() const { return words_; }
+  uint64_t* bits(int64_t share) const { return share == 0 ? first_ : memory_ + count_ * kApart + (share - 1) * words_; }
+  uint64_t* met(int64_t share) const { return memory_ + share * kApart; }
+  bool any_met() const {
     uint64_t met = 0;
-    for (std::size_t thread = 0; thread < count_; ++thread) met |= *this->met(thread);
-    for (std::size_t thread = 1; thread < count_; ++thread) {
-      const uint64_t* const more = bits(thread, nullptr);
-      for (std::size_t i = 0; i < words_; ++i) {
-        met |= all[i] & more[i];
-        all[i] |= more[i];
+    for (int64_t share = 0; share < count_; ++share) met |= *this->met(share);
+    return met != 0;
+  }
+
+  // Adds to the words [first, last) of each bitmap those of the later shares. Returns whether two shares marked one
+  // slot.
+  bool add_later(int64_t first, int64_t last) const {
+    uint64_t met = 0;
+    for (int64_t share = count_ - 2; share >= 0; --share) {
+      uint64_t* const own = bits(share);
+      const uint64_t* const later = bits(share + 1);
+      for (int64_t i = first; i < last; ++i) {
+        met |= own[i] & later[i];
+        own[i] |= later[i];
       }
     }
     return met != 0;
   }
 
  private:
-  static constexpr std::size_t kApart = 8;  // words: a cache line for each thread
-  std::size_t words_;
-  std::size_t count_;
+  static constexpr int64_t kApart = 8;  // words: a cache line for each share
+  int64_t words_;
+  int64_t count_;
+  uint64_t* first_;
   uint64_t* memory_;
 };
+
+// The points are marked in shares, each from its last point to its first, round after round. So the points that meet no
+// mark are the last ones of their targets within the share.
+struct MarkWork {
+  Run run;
+  const Job* job;
+  const Bitmaps* bitmaps;
+  uint32_t* flat;
+  Address first;  // of slot 0
+  int64_t share;  // points of a share; the last ones may have fewer
+  int64_t begin;  // of a round, counted from the first point of each share
+  int64_t end;
+  std::atomic<bool> bad = false;
+  std::atomic<bool> shares_meet = false;
+};
+
+bool mark_share(void* context, int64_t share) {
+  auto& work = *static_cast<MarkWork*>(context);
+  if (work.end == work.share) work.bitmaps->clear(share);
+  Job job = *work.job;
+  job.marks = {work.bitmaps->bits(share), work.first, work.bitmaps->met(share), work.flat};
+  const int64_t first = share * work.share + work.begin;
+  const int64_t last = std::min(share * work.share + work.end, job.count);
+  if (first >= last || work.run(job, first, last)) return true;
+  work.bad.store(true, std::memory_order_relaxed);
+  return false;
+}
+
+bool join_chunk(void* context, int64_t chunk) {
+  auto& work = *static_cast<MarkWork*>(context);
+  const int64_t first = chunk * kJoinedWords;
+  const int64_t last = std::min(first + kJoinedWords, work.bitmaps->words());
+  if (work.bitmaps->add_later(first, last)) work.shares_meet.store(true, std::memory_order_relaxed);
+  return true;
+}
+
+// Drops points whose targets later shares have marked; without a branch, which would be unpredictable.
+bool drop_chunk(void* context, int64_t chunk) {
+  const auto& work = *static_cast<MarkWork*>(context);
+  const int64_t share = chunk / kChunksPerThread;
+  const int64_t step = (work.share + kChunksPerThread - 1) / kChunksPerThread;
+  const int64_t first = share * work.share + chunk % kChunksPerThread * step;
+  const int64_t last = std::min({first + step, (share + 1) * work.share, work.job->count});
+  const uint64_t* const later = work.bitmaps->bits(share + 1);
+  for (int64_t i = first; i < last; ++i) {
+    const uint32_t slot = work.flat[i] == kNowhereSlot ? 0 : work.flat[i];
+    work.flat[i] |= 0 - static_cast<uint32_t>(later[slot / 64] >> (slot % 64) & 1);
+  }
+  return true;
+}
 
 struct CopyWork {
   Run run;
@@ -132,6 +173,12 @@ Outcome copy_slots(Run run, const Tuning& tuning, const Buffers& buffers, int64_
   return host::run_task(options.threads, task) ? Outcome::done : Outcome::interrupted;
 }
 
+// How many threads mark, each in a bitmap of its own: bitmaps are cleared and joined, which must cost little.
+int mark_shares(int64_t points, int64_t slots, int threads) {
+  const int64_t most = points * kMarkBytes / static_cast<int64_t>(bitmap_bytes(slots));
+  return static_cast<int>(std::clamp<int64_t>(most, 1, threads));
+}
+
 }  // namespace
 
 bool pays_to_mark(const Plan& plan, const Tuning& tuning) {
@@ -157,59 +204,37 @@ MarkedTargets::~MarkedTargets() {
 Outcome MarkedTargets::mark(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
                             const RunOptions& options, KeepTargets keep) {
   if (keep == KeepTargets::yes)
-    flat_ = static_cast<uint32_t*>(host::allocate(static_cast<std::size_t>(plan.space.count()) * sizeof(uint32_t)));
+    flat_ = static_cast<uint32_t*>(host::allocate(static_cast<std::size_t>(points_) * sizeof(uint32_t)));
   const Plan slots = slot_plan(plan);
   Prepared prepared;
   prepare(slots, buffers, Direction::scatter, tuning, prepared);
   Job& job = prepared.job;
-  job.marks = marks_;
+  job.step = JobStep::mark;
   job.stream = false;
   job.form = form_of_scatter(slots, job, {.owns_all = false});
-  if (pays_to_mark_apart(tuning, options.threads)) {
-    Partition partition;
-    partition.first = reinterpret_cast<Address>(job.indexed) + static_cast<Address>(indexed_span(slots).low);
-    partition.flat = flat_;
-    job.partition = &partition;
-    return mark_apart(run, tuning, job, options);
-  }
-  PartitionedRun partitioned{run, &job, &slots, &tuning, {}, sample_targets(slots, buffers, options.threads)};
-  partitioned.step = JobStep::mark_listed;
-  partitioned.flat = flat_;
-  const Outcome outcome = run_partitioned(partitioned, options);
-  repeats_ = partitioned.repeats;
-  return outcome;
-}
-
-// Whether each thread has a bitmap of its own: few threads, and no more memory than lists would take. A scatter of 1 Mi
-// rows of 128 bytes by a permutation takes 0.94 of what it takes with lists (two threads, Zen 4).
-bool MarkedTargets::pays_to_mark_apart(const Tuning& tuning, int threads) const {
-  if (threads > kReadAllThreads) return false;
-  const auto more = static_cast<int64_t>(bitmap_bytes(slots_)) * (threads - 1);
-  return more <= std::min(points_, tuning.partition_points) * static_cast<int64_t>(sizeof(uint32_t));
-}
-
-Outcome MarkedTargets::mark_apart(Run run, const Tuning& tuning, const Job& job, const RunOptions& options) {
-  const Bitmaps bitmaps(bitmap_bytes(slots_) / 8, options.threads);
-  std::vector<Job> jobs(static_cast<std::size_t>(options.threads), job);
-  for (std::size_t thread = 0; thread < jobs.size(); ++thread) {
-    jobs[thread].step = JobStep::mark;
-    jobs[thread].marks = {bitmaps.bits(thread, marks_.bits), marks_.first, bitmaps.met(thread)};
-  }
-  MarkWork work{run, &jobs, 0, 0};
+  const int shares = mark_shares(points_, slots_, options.threads);
+  const Bitmaps bitmaps(marks_.bits, slots_, shares);
+  MarkWork work{run, &job, &bitmaps, flat_, 0, (points_ + shares - 1) / shares, 0, 0};
+  work.first = reinterpret_cast<Address>(job.indexed) + static_cast<Address>(indexed_span(slots).low);
+  const int64_t round = std::max<int64_t>(tuning.round_points / shares, 1);
   host::InterruptPoller poller(options.interrupted);
-  for (; work.begin < job.count; work.begin = work.end) {
-    work.end = std::min(work.begin + tuning.round_points, job.count);
-    host::run_task(options.threads, {options.threads, mark_share, &work});
+  for (work.end = work.share; work.end > 0; work.end = work.begin) {
+    work.begin = std::max<int64_t>(work.end - round, 0);
+    host::run_task(shares, {shares, mark_share, &work});
     if (work.bad.load()) return Outcome::bad_index;
-    if (work.end < job.count && !poller.proceed(work.end, job.count)) return Outcome::interrupted;
+    if (work.begin > 0 && !poller.proceed(work.share - work.begin, work.share)) return Outcome::interrupted;
   }
-  repeats_ = bitmaps.join(marks_.bits);
+  host::run_task(shares, {(bitmaps.words() + kJoinedWords - 1) / kJoinedWords, join_chunk, &work});
+  repeats_ = work.shares_meet.load() || bitmaps.any_met();
+  if (work.shares_meet.load() && flat_ != nullptr) {
+    host::run_task(shares, {(shares - 1) * kChunksPerThread, drop_chunk, &work});
+  }
   return Outcome::done;
 }
 
 Plan MarkedTargets::plan_of(const Plan& plan) const {
   Plan moved = plan;
-  const bool drops = plan.masked || plan.rule.fills();
+  const bool drops = plan.masked || plan.rule.fills() || repeats_;
   moved.rule = {drops ? Bounds::fill : Bounds::raise, Negative::out_of_bounds};
   moved.masked = false;
   moved.fold.resize(0);

@@ -39,13 +39,10 @@ class MarkedTargets {
                       const RunOptions& options) const;
 
  private:
-  bool pays_to_mark_apart(const Tuning& tuning, int threads) const;
-  Outcome mark_apart(Run run, const Tuning& tuning, const Job& job, const RunOptions& options);
-
   int64_t slots_;
   int64_t points_;
   TargetMarks marks_;
-  uint32_t* flat_ = nullptr;  // the slot of each point
+  uint32_t* flat_ = nullptr;  // the slot of each point; kNowhereSlot where a later point has the same one
   bool repeats_ = false;
 };
 

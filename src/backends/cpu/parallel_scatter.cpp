@@ -227,7 +227,7 @@ Outcome run_by_ranges(const Scatter& scatter, AddressRange own, const std::vecto
   }
   Prepared prepared;
   prepare_scatter(scatter, *scatter.plan, *scatter.buffers, sum, false, false, prepared);
-  PartitionedRun partitioned{scatter.run, &prepared.job, scatter.plan, scatter.tuning, own, samples};
+  const PartitionedRun partitioned{scatter.run, &prepared.job, scatter.plan, scatter.tuning, own, samples};
   return run_partitioned(partitioned, {scatter.threads, scatter.options.interrupted});
 }
 
@@ -351,7 +351,7 @@ Outcome reduce_counted(const Scatter& scatter, const CountedUnits& units, const 
   return Outcome::done;
 }
 
-// Marks the targets first. Rows are then read in order if no two of them have one target, which is the usual case.
+// Marks the targets first. The rows that win their targets are then read in order: no two of them meet.
 Outcome scatter_marked(const Scatter& scatter, MarkedTargets& marked) {
   const RunOptions options{scatter.threads, scatter.options.interrupted};
   const Outcome outcome =
@@ -362,7 +362,7 @@ Outcome scatter_marked(const Scatter& scatter, MarkedTargets& marked) {
   Scatter moved = scatter;
   moved.plan = &plan;
   moved.buffers = &buffers;
-  return marked.has_repeats() ? run_direct(moved, {}) : run_apart(moved);
+  return run_apart(moved);
 }
 
 Scatter scatter_of(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers, const RunOptions& options) {

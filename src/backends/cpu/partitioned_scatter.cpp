@@ -24,7 +24,7 @@ int64_t lines(int64_t bytes) {
 class Rounds {
  public:
   // A round has at most so many points.
-  Rounds(Partition& partition, const Job& job, bool values, int64_t most, int64_t list_points) {
+  Rounds(Partition& partition, const Job& job, int64_t most, int64_t list_points) {
     const bool elements = job.form == Form::elements;
     const int64_t fitting =
         elements ? std::min(kMaxListPoints, kMaxListBytes / static_cast<int>(job.unit)) : kMaxListUnits;
@@ -32,12 +32,12 @@ class Rounds {
     partition.stride = (partition.points + kListSlack + 15) / 16 * 16;
     lists_ = (std::min(most, job.count) + partition.points - 1) / partition.points;
     const int64_t target_bytes = lines(lists_ * partition.stride * (elements ? 4 : 8));
-    const int64_t value_bytes = values ? lines(lists_ * partition.stride * (elements ? job.unit : 8)) : 0;
+    const int64_t value_bytes = lines(lists_ * partition.stride * (elements ? job.unit : 8));
     const int64_t start_bytes = lists_ * (partition.ranges + 1) * 4;
     memory_ = static_cast<std::byte*>(
         host::allocate(static_cast<std::size_t>(target_bytes + value_bytes + start_bytes + 64)));
     partition.target = memory_;
-    partition.value = values ? memory_ + target_bytes : nullptr;
+    partition.value = memory_ + target_bytes;
     partition.start = reinterpret_cast<uint32_t*>(memory_ + target_bytes + value_bytes);
   }
   Rounds(const Rounds&) = delete;
@@ -55,8 +55,8 @@ struct RoundWork {
   const Job* job;
   int64_t begin;
   int64_t end;
-  int64_t lists;                  // of a work chunk: indices are prefetched from list to list
-  std::atomic<bool> bad = false;  // an index is bad, or (step `mark_listed`) a target was marked before
+  int64_t lists;  // of a work chunk: indices are prefetched from list to list
+  std::atomic<bool> bad = false;
 };
 
 bool list_chunk(void* context, int64_t chunk) {
@@ -73,9 +73,7 @@ bool list_chunk(void* context, int64_t chunk) {
 
 bool finish_chunk(void* context, int64_t range) {
   auto& work = *static_cast<RoundWork*>(context);
-  const bool good = work.run(*work.job, range, range + 1);
-  if (!good) work.bad.store(true, std::memory_order_relaxed);
-  return true;
+  return work.run(*work.job, range, range + 1);
 }
 
 }  // namespace
@@ -112,18 +110,15 @@ std::vector<Address> bounds_of_ranges(const std::vector<Address>& samples, Addre
   return bounds;
 }
 
-Outcome run_partitioned(PartitionedRun& partitioned, const RunOptions& options) {
+Outcome run_partitioned(const PartitionedRun& partitioned, const RunOptions& options) {
   const Job& job = *partitioned.job;
   const Span span = indexed_span(*partitioned.plan);
-  const bool marks = partitioned.step == JobStep::mark_listed;
   const bool elements = job.form == Form::elements;
   const auto indexed = reinterpret_cast<Address>(job.indexed);
   const AddressRange targets{indexed + static_cast<Address>(span.low), indexed + static_cast<Address>(span.high)};
   const AddressRange own{std::max(partitioned.own.low, targets.low), std::min(partitioned.own.high, targets.high)};
   const Address step = elements ? static_cast<Address>(job.index[0].step) : 1;
-  // Each word of a bitmap belongs to one thread.
-  const std::vector<Address> bounds =
-      bounds_of_ranges(partitioned.samples, own, options.threads, targets.low, marks ? 64 : step);
+  const std::vector<Address> bounds = bounds_of_ranges(partitioned.samples, own, options.threads, targets.low, step);
   uint32_t slot_bound[kMaxRanges + 1] = {};
   for (std::size_t i = 0; elements && i < bounds.size(); ++i) {
     slot_bound[i] = static_cast<uint32_t>((bounds[i] - targets.low + step - 1) / step);
@@ -133,16 +128,15 @@ Outcome run_partitioned(PartitionedRun& partitioned, const RunOptions& options) 
   partition.bound = bounds.data();
   partition.slot_bound = slot_bound;
   partition.first = targets.low;
-  partition.flat = partitioned.flat;
 
   const int64_t by_bytes = kRoundBytes / std::max<int64_t>(job.unit, 1);
   const int64_t most = std::max<int64_t>(std::min(partitioned.tuning->partition_points, by_bytes), 1);
-  const Rounds rounds(partition, job, !marks, most, partitioned.tuning->list_points);
+  const Rounds rounds(partition, job, most, partitioned.tuning->list_points);
   Job listing = job;
   listing.step = JobStep::partition;
   listing.partition = &partition;
   Job finishing = listing;
-  finishing.step = partitioned.step;
+  finishing.step = JobStep::finish;
   host::InterruptPoller poller(options.interrupted);
   for (int64_t begin = 0; begin < job.count; begin += rounds.lists() * partition.points) {
     const int64_t end = std::min(begin + rounds.lists() * partition.points, job.count);
@@ -154,7 +148,6 @@ Outcome run_partitioned(PartitionedRun& partitioned, const RunOptions& options) 
     if (work.bad.load()) return Outcome::bad_index;
     work.job = &finishing;
     host::run_task(options.threads, {partition.ranges, finish_chunk, &work});
-    if (work.bad.load()) partitioned.repeats = true;  // no other step reports anything
     if (end < job.count && !poller.proceed(end, job.count)) return Outcome::interrupted;
   }
   return Outcome::done;

@@ -30,14 +30,11 @@ struct PartitionedRun {
   const Job* job;
   const Plan* plan;
   const Tuning* tuning;
-  AddressRange own;                // points with other targets are left out
-  std::vector<Address> samples;    // of sample_targets
-  JobStep step = JobStep::finish;  // `mark_listed`: marks targets of one byte in `job->marks` and moves nothing
-  uint32_t* flat = nullptr;        // of marks: gets the slot of each point
-  bool repeats = false;            // of marks: a target was marked twice
+  AddressRange own;              // points with other targets are left out
+  std::vector<Address> samples;  // of sample_targets
 };
 
 // Points of one target are moved in flat order, by one thread.
-Outcome run_partitioned(PartitionedRun& partitioned, const RunOptions& options);
+Outcome run_partitioned(const PartitionedRun& partitioned, const RunOptions& options);
 
 }  // namespace gs::cpu

@@ -85,7 +85,9 @@ bool has_whole_lines(const Plan& plan, const std::byte* indexed) {
 }
 
 int block_size(const Job& job) {
-  if (job.scatter) return is_element(job.unit) ? kMaxBlock : job.stream && job.whole_lines ? kStreamedBlock : kBlock;
+  if (job.scatter && is_element(job.unit)) return kMaxBlock;
+  // Where points may be nowhere, values are prefetched within a block only, so that longer blocks pay.
+  if (job.scatter) return job.stream && job.whole_lines && job.nowhere == Nowhere::never ? kStreamedBlock : kBlock;
   if (is_element(job.unit)) return job.ahead == Ahead::points ? kBlockAhead : kBlock;
   return kRowBlock;
 }

@@ -48,9 +48,12 @@ inline constexpr int64_t kMaxElement = 16;  // bytes; shorter units are not wort
 // Up to so many threads each read all points and move those of their own targets: dividing the points would cost more,
 // 4.4 instead of 3.6 ms for 4 Mi float32 into 4 MiB on two threads and 6.7 instead of 7.2 ms on four (Zen 5, level v4).
 inline constexpr int kReadAllThreads = 3;
+// Most bytes of the bitmaps in which threads mark targets, for each point; an estimate.
+inline constexpr int64_t kMarkBytes = 8;
 inline constexpr int kVectorRanges = 6;                   // level v4: more ranges are ordered in two steps
 inline constexpr int kSamplesPerRange = 128;              // sampled targets for each range, to balance the ranges ..
 inline constexpr int64_t kPointsPerSample = 256;          // .. or less, because a sample reads memory out of order
+inline constexpr int64_t kJoinedWords = 4096;             // words of bitmaps in a work chunk; an estimate
 inline constexpr int64_t kBitmapShare = 16;               // copies with a base: least bytes moved for a byte of bitmap
 inline constexpr int64_t kPartitionPoints = 1 << 19;      // points that are divided by targets before any is moved
 inline constexpr int64_t kListSharesPerThread = 4;        // work chunks of lists, so that uneven threads even out

@@ -10,7 +10,8 @@ using namespace gs::test;
 
 namespace {
 
-// Rows into an array of `slots` rows that begins `shift` bytes after a cache line. With `twice` one target is repeated.
+// Rows into an array of `slots` rows that begins `shift` bytes after a cache line. With `twice` one target or many are
+// repeated.
 struct Rows {
   Rows(int64_t unit, int64_t slots, int64_t n, int64_t shift, IndexType type, bool twice, Random& random)
       : shift_(shift) {
@@ -31,7 +32,7 @@ struct Rows {
     std::vector<int64_t> places(static_cast<std::size_t>(slots));
     std::iota(places.begin(), places.end(), 0);
     std::shuffle(places.begin(), places.end(), std::mt19937(static_cast<unsigned>(random.from(0, 1 << 30))));
-    if (twice) {
+    for (int64_t times = !twice ? 0 : random.chance(50) ? 1 : n; times > 0; --times) {
       const int64_t later = random.from(1, n - 1);
       places[static_cast<std::size_t>(later)] = places[static_cast<std::size_t>(random.from(0, later - 1))];
     }

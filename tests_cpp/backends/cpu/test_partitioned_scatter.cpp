@@ -21,8 +21,7 @@ std::atomic<int64_t> points_read;
 
 // A kernel that counts the points whose indices it reads.
 bool counting_run(const cpu::Job& job, int64_t first, int64_t last) {
-  const bool reads = job.step != cpu::JobStep::finish && job.step != cpu::JobStep::mark_listed;
-  if (reads && job.base == nullptr) points_read += last - first;
+  if (job.step != cpu::JobStep::finish && job.base == nullptr) points_read += last - first;
   return cpu::kernels("baseline")(job, first, last);
 }
 
@@ -32,19 +31,26 @@ std::atomic<bool> is_changed;
 
 // A kernel that changes all indices after they were read for the marks.
 bool changing_run(const cpu::Job& job, int64_t first, int64_t last) {
-  const bool is_read = job.step == cpu::JobStep::mark_listed || (job.step == cpu::JobStep::move && job.base == nullptr);
-  if (is_read && !is_changed.exchange(true)) {
+  if (job.step == cpu::JobStep::move && job.base == nullptr && !is_changed.exchange(true)) {
     std::fill(changed_index->begin(), changed_index->end(), 0);
   }
   return cpu::kernels("baseline")(job, first, last);
 }
 
-// A kernel that counts the two ways to mark targets.
-std::atomic<int> bitmaps_marked;
-std::atomic<int> lists_marked;
+// A kernel that counts the runs that mark targets.
+std::atomic<int> shares_marked;
 bool mark_counting_run(const cpu::Job& job, int64_t first, int64_t last) {
-  if (job.step == cpu::JobStep::mark) ++bitmaps_marked;
-  if (job.step == cpu::JobStep::mark_listed) ++lists_marked;
+  shares_marked += job.step == cpu::JobStep::mark;
+  return cpu::kernels("baseline")(job, first, last);
+}
+
+// A kernel that counts the rows that move, as it finds them in the kept targets.
+std::atomic<int64_t> rows_moved;
+bool row_counting_run(const cpu::Job& job, int64_t first, int64_t last) {
+  if (job.step == cpu::JobStep::move) {
+    const auto* const slot = reinterpret_cast<const uint32_t*>(job.index[0].data);
+    rows_moved += std::count_if(slot + first, slot + last, [](uint32_t one) { return one != cpu::kNowhereSlot; });
+  }
   return cpu::kernels("baseline")(job, first, last);
 }
 
@@ -128,8 +134,8 @@ TEST_CASE("indices are not read more often with more threads, but for the first 
       const int most = threads <= cpu::kReadAllThreads ? threads : 1;
       for (const Combine& combine : {set, add, mean}) REQUIRE(reads(elements, combine, threads) == most);
       REQUIRE(reads(rows, add, threads) == most);
-      REQUIRE(reads(rows, set, threads) <= most + 1);  // the first lists show that targets occur again
-      REQUIRE(reads(apart, set, threads) <= 2);        // once to see that no target occurs again
+      REQUIRE(reads(rows, set, threads) <= 2);  // once to see which rows win their targets
+      REQUIRE(reads(apart, set, threads) <= 2);
     }
   }
 }
@@ -164,29 +170,56 @@ TEST_CASE("rows go where their marks are, even if the indices change meanwhile")
   }
 }
 
-TEST_CASE("targets are marked in bitmaps of threads or by lists, whichever takes less memory") {
+TEST_CASE("of rows that meet only the last one of each target moves, whatever the number of threads") {
+  Random random(7);
+  for (const int arrays : {1, 2}) {
+    for (const int64_t round : {int64_t{1000}, cpu::kRoundPoints}) {
+      Points points(20000, 128, 7000, arrays, random);
+      points.plan.finish();
+      Bytes expected = points.target;
+      for (std::size_t k = 0; k < points.index.size(); ++k) {
+        std::memcpy(&expected[static_cast<std::size_t>(points.index[k]) * 128], &points.values[k * 128], 128);
+      }
+      std::vector<int64_t> targets = points.index;
+      std::sort(targets.begin(), targets.end());
+      const int64_t distinct = std::unique(targets.begin(), targets.end()) - targets.begin();
+      cpu::Tuning tuning;
+      tuning.round_points = round;
+      for (const int threads : {2, 3, 16, 64}) {
+        INFO(arrays << " index arrays, rounds of " << round << ", " << threads << " threads");
+        std::fill(points.target.begin(), points.target.end(), std::byte{});
+        rows_moved = 0;
+        REQUIRE(cpu::move_with(row_counting_run, tuning, points.plan, points.buffers(), Direction::scatter,
+                               {threads, nullptr}) == Outcome::done);
+        REQUIRE(rows_moved == distinct);
+        REQUIRE((points.target == expected));
+      }
+    }
+  }
+}
+
+TEST_CASE("so many threads mark targets that their bitmaps are short beside the points") {
   Random random(5);
   cpu::Tuning tuning;
   tuning.bitmap_share = 0;
   const auto marking = [&](int64_t slots, int threads) {
     Points points(2000, 32, slots, 1, random);
     points.plan.finish();
-    bitmaps_marked = lists_marked = 0;
+    shares_marked = 0;
     const RunOptions options{threads, nullptr};
     REQUIRE(cpu::move_with(mark_counting_run, tuning, points.plan, points.buffers(), Direction::scatter, options) ==
             Outcome::done);
-    REQUIRE((bitmaps_marked > 0) != (lists_marked > 0));
-    return bitmaps_marked > 0;
+    return shares_marked.load();
   };
   tuning.serial_row_bytes = tuning.serial_near_bytes = 0;
   tuning.min_chunk_bytes = 64;
   tuning.min_slice_bytes = INT64_MAX;
-  // A list has 4 bytes for each of 2000 points, a further bitmap slots / 8 + 8.
-  REQUIRE(marking(8 * (8000 - 8), 2));
-  REQUIRE_FALSE(marking(8 * 8000, 2));
-  REQUIRE(marking(8 * (4000 - 8), 3));
-  REQUIRE_FALSE(marking(8 * 4000, 3));
-  REQUIRE_FALSE(marking(100, 4));
+  // 2000 points have 8 bytes each, a bitmap slots / 8 + 8.
+  REQUIRE(marking(8 * (8000 - 8), 2) == 2);
+  REQUIRE(marking(8 * 8000, 2) == 1);
+  REQUIRE(marking(8 * (4000 - 8), 16) == 4);
+  REQUIRE(marking(8 * 4000, 16) == 3);
+  REQUIRE(marking(100, 16) == 16);
 }
 
 TEST_CASE("marks stop at Ctrl-C before a row moves") {
@@ -199,7 +232,6 @@ TEST_CASE("marks stop at Ctrl-C before a row moves") {
   tuning.round_points = 1000;
   for (const int threads : {2, 4}) {
     polls = 0;
-    tuning.partition_points = 1000;
     // The thread that asks waits 10 ms between two questions, so that the kernel must take that long.
     const RunOptions options{threads, [] { return ++polls > 0; }};
     const Outcome outcome =

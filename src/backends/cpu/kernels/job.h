@@ -92,7 +92,9 @@ struct SlotCounts {
 struct TargetMarks {
   uint64_t* bits = nullptr;
   Address first = 0;
-  uint64_t* met = nullptr;  // JobStep::mark: gets the bits that were marked before
+  // JobStep::mark only:
+  uint64_t* met = nullptr;   // gets the bits that were marked before
+  uint32_t* flat = nullptr;  // not null: gets the slot of each point; kNowhereSlot: none, or a later point has it
 };
 
 // What a run of a job does with its points.
@@ -100,9 +102,7 @@ enum class JobStep : uint8_t {
   move,       // moves them
   partition,  // scatter: writes them to a list of the partition, ordered by the range of their targets
   finish,     // scatter: moves the listed points of the ranges [first, last)
-  // Steps that move nothing. Targets are slots of one byte.
-  mark_listed,  // as `finish`, but marks the targets; false: one was marked before
-  mark,         // marks the targets of its points; *marks.met is not 0 if one was marked before
+  mark,       // marks the targets of its points, slots of one byte, from the last point to the first; moves nothing
 };
 
 // The points of a scatter, divided by ranges of their targets, so that one thread writes all points of a target. The
@@ -119,8 +119,7 @@ struct Partition {
   int64_t lists = 0;
   uint32_t* start = nullptr;    // of each list: the places where the ranges begin, and where the last one ends
   std::byte* target = nullptr;  // list after list: slots of 32 bits (Form::elements) or addresses
-  std::byte* value = nullptr;   // list after list: values (Form::elements) or addresses; null: none are listed
-  uint32_t* flat = nullptr;     // of marks: the slot of each point of the job, kNowhereSlot for those that are nowhere
+  std::byte* value = nullptr;   // list after list: values (Form::elements) or addresses
   GS_INLINE uint32_t* starts(int64_t list) const { return start + list * (ranges + 1); }
 };
 inline constexpr int kMaxRanges = 64;
@@ -223,7 +222,7 @@ struct Job {
   Window totals;
   const SlotCounts* counts;    // of CountedUnits
   TargetMarks marks;           // if `bits` is not null, targets are marked as well
-  const Partition* partition;  // of all steps but `move`
+  const Partition* partition;  // of the steps `partition` and `finish`
   const std::byte* base;       // not null: nothing is scattered; the slots that are not marked are copied from here
 };
 

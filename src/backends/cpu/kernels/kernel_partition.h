@@ -108,7 +108,7 @@ uint32_t select_ranges(const ElementPoints& points, const uint32_t* bound, int r
       const __m512i slot = _mm512_loadu_si512(points.slot + k);
       const __mmask16 own = _mm512_mask_cmplt_epu32_mask(live, _mm512_sub_epi32(slot, low), span);
       _mm512_storeu_si512(targets + at, _mm512_maskz_compress_epi32(own, slot));
-      if constexpr (kUnit > 0) append_values<kUnit>(values + uint64_t{at} * kUnit, points.value + k * kUnit, own, live);
+      append_values<kUnit>(values + uint64_t{at} * kUnit, points.value + k * kUnit, own, live);
       at += static_cast<uint32_t>(__builtin_popcount(own));
     }
   }
@@ -155,17 +155,15 @@ void order_elements(const ElementPoints& points, const uint32_t* bound, int rang
   for (int k = 0; k < points.n; ++k) {
     const uint64_t at = cursor[range[k]]++;
     targets[at] = points.slot[k];
-    if constexpr (kUnit > 0) __builtin_memcpy(values + at * kUnit, points.value + k * kUnit, kUnit);
+    __builtin_memcpy(values + at * kUnit, points.value + k * kUnit, kUnit);
   }
 }
 #endif
 
 using OrderElements = void (*)(const ElementPoints&, const uint32_t*, int, uint32_t*, uint32_t*, std::byte*);
 
-// `unit` 0: the list holds no values.
 OrderElements order_for(int64_t unit) {
   switch (unit) {
-    case 0: return order_elements<0>;
     case 1: return order_elements<1>;
     case 2: return order_elements<2>;
     case 4: return order_elements<4>;
@@ -176,13 +174,13 @@ OrderElements order_for(int64_t unit) {
 
 // Resolves the indices of the points [first, last) to slots, and prefetches their values meanwhile. Returns false if
 // the rule forbids an index.
-bool find_slots(const Job& job, int64_t first, int64_t last, uint32_t* slot) {
+bool find_slots(const Job& job, int64_t first, int64_t last, Address first_slot, uint32_t* slot) {
   const JobIndex& index = job.index[0];
   const int inner = job.rank - 1;
   const int64_t index_bytes = index_size(index.type);
   const PositionReader positions_of = position_reader(job.rule.bounds, index.type);
   const ElementAddressing lane = addressing_of(job);
-  const bool has_values = job.packed && job.partition->value != nullptr;
+  const bool fetches_values = job.packed && job.step == JobStep::partition;
   GroupMask group;
   Walk walk;
   seek(job, walk, first);
@@ -193,12 +191,12 @@ bool find_slots(const Job& job, int64_t first, int64_t last, uint32_t* slot) {
     const std::byte* mask = job.masked ? job.mask + offset_at(job, walk, kMask) : nullptr;
     const Address base = address_of(job.indexed) + static_cast<uint64_t>(offset_at(job, walk, kIndexed));
     const Address values = address_of(job.dense) + static_cast<uint64_t>(offset_at(job, walk, kDense));
-    const auto ahead = static_cast<uint32_t>((base - job.partition->first) / static_cast<uint64_t>(index.step));
+    const auto ahead = static_cast<uint32_t>((base - first_slot) / static_cast<uint64_t>(index.step));
     for (int64_t k = 0; k < n; k += kGroup, slot += kGroup) {
       const int count = n - k < kGroup ? static_cast<int>(n - k) : kGroup;
       const GroupMask* const kept = mask == nullptr ? nullptr : group.read_from(mask + k, count);
       prefetch_ahead(address_of(source + k * index_bytes), count * index_bytes);
-      if (has_values) prefetch_unit(values + static_cast<uint64_t>(k * job.unit), count * job.unit);
+      if (fetches_values) prefetch_unit(values + static_cast<uint64_t>(k * job.unit), count * job.unit);
       if (!positions_of(lane, source + k * index_bytes, kept, count, slot)) return false;
       if (ahead != 0) {
         for (int j = 0; j < count; ++j) slot[j] = slot[j] == kNowhere32 ? kNowhere32 : slot[j] + ahead;
@@ -233,25 +231,17 @@ const std::byte* find_values(const Job& job, int64_t first, int n, std::byte* me
   return memory;
 }
 
-// Keeps the slots of marks that positions stand for.
-void keep_slots(const Job& job, const uint32_t* position, int n, uint32_t* flat) {
-  const auto step = static_cast<uint32_t>(job.index[0].step);
-  for (int k = 0; k < n; ++k) flat[k] = position[k] == kNowhere32 ? kNowhereSlot : position[k] * step;
-}
-
 bool list_elements(const Job& job, int64_t first, int64_t last) {
   const Partition& all = *job.partition;
   const int64_t number = (first - all.begin) / all.points;
-  const bool has_values = all.value != nullptr;
   ElementMemory memory;
   ElementPoints points{memory.slot, nullptr, static_cast<int>(last - first)};
-  if (!find_slots(job, first, last, memory.slot)) return false;
+  if (!find_slots(job, first, last, all.first, memory.slot)) return false;
   pin_copy(memory.slot);
-  if (all.flat != nullptr) keep_slots(job, memory.slot, points.n, all.flat + first);
-  if (has_values) points.value = find_values(job, first, points.n, memory.value);
+  points.value = find_values(job, first, points.n, memory.value);
   auto* const targets = reinterpret_cast<uint32_t*>(all.target) + number * all.stride;
-  std::byte* const values = has_values ? all.value + number * all.stride * job.unit : nullptr;
-  const OrderElements order = order_for(has_values ? job.unit : 0);
+  std::byte* const values = all.value + number * all.stride * job.unit;
+  const OrderElements order = order_for(job.unit);
   order(points, all.slot_bound, all.ranges, all.starts(number), targets, values);
   return true;
 }
@@ -285,21 +275,12 @@ bool find_units(const Job& job, int64_t first, int64_t last, UnitList& list) {
   return true;
 }
 
-// Keeps the slots of marks that the targets of a list are.
-void keep_slots(const Job& job, const UnitList& list, int n, uint32_t* flat) {
-  const Address origin = job.partition->first;
-  for (int k = 0; k < n; ++k) {
-    flat[k] = list.target[k] == 0 ? kNowhereSlot : static_cast<uint32_t>(list.target[k] - origin);
-  }
-}
-
 bool list_units(const Job& job, int64_t first, int64_t last) {
   const Partition& all = *job.partition;
   const int64_t number = (first - all.begin) / all.points;
   UnitList list;
   const auto n = static_cast<int>(last - first);
   if (!find_units(job, first, last, list)) return false;
-  if (all.flat != nullptr) keep_slots(job, list, n, all.flat + first);
   uint32_t cursor[kMaxRanges + 2];
   find_ranges(list.target, n, all.bound, all.ranges + 1, list.range);
   find_starts(list.range, n, all.ranges, all.starts(number), cursor);
@@ -308,7 +289,7 @@ bool list_units(const Job& job, int64_t first, int64_t last) {
   for (int k = 0; k < n; ++k) {
     const uint32_t at = cursor[list.range[k]]++;
     targets[at] = list.target[k];
-    if (all.value != nullptr) values[at] = list.value[k];
+    values[at] = list.value[k];
   }
   return true;
 }
@@ -317,40 +298,55 @@ bool list_points(const Job& job, int64_t first, int64_t last) {
   return job.form == Form::elements ? list_elements(job, first, last) : list_units(job, first, last);
 }
 
-// ---- marks without lists
+// ---- marks
 
-// Sets the bits of slots. Returns those that were set before.
-uint64_t mark_slots(uint64_t* bits, const uint32_t* slot, int n) {
-  uint64_t met = 0;
+// Finds the slots of the points [first, last), at most kMaxListUnits. Returns false if the rule forbids an index.
+bool find_marks(const Job& job, int64_t first, int64_t last, uint32_t* slot) {
+  const auto n = static_cast<int>(last - first);
+  if (job.form == Form::elements) {
+    alignas(64) uint32_t position[kMaxListUnits + kSearchPoints];
+    if (!find_slots(job, first, last, job.marks.first, position)) return false;
+    pin_copy(position);
+    const auto step = static_cast<uint32_t>(job.index[0].step);
+    for (int k = 0; k < n; ++k) slot[k] = position[k] == kNowhere32 ? kNowhereSlot : position[k] * step;
+    return true;
+  }
+  UnitList list;
+  if (!find_units(job, first, last, list)) return false;
   for (int k = 0; k < n; ++k) {
+    slot[k] = list.target[k] == 0 ? kNowhereSlot : static_cast<uint32_t>(list.target[k] - job.marks.first);
+  }
+  return true;
+}
+
+// Sets the bits of slots, that of the last one first. Slots whose bit was set before become kNowhereSlot; without a
+// branch, which would be unpredictable. Returns the bits that were set before.
+uint64_t mark_slots(uint64_t* bits, uint32_t* slot, int n) {
+  uint64_t met = 0;
+  for (int k = n; k-- > 0;) {
+    if (k >= kTargetsAhead) prefetch_near(address_of(bits + slot[k - kTargetsAhead] / 64));
     if (slot[k] == kNowhereSlot) continue;
     uint64_t& word = bits[slot[k] / 64];
     const uint64_t bit = uint64_t{1} << (slot[k] % 64);
-    met |= word & bit;
+    const uint64_t before = word & bit;
     word |= bit;
+    met |= before;
+    slot[k] |= 0 - static_cast<uint32_t>(before != 0);
   }
   return met;
 }
 
-// Marks the targets of the points [first, last) in a bitmap that no other thread has, and keeps their slots, if they
-// are wanted. Returns false if the rule forbids an index.
+// Marks the targets of the points [first, last) in a bitmap that no other thread has. From the last point on, so that
+// the points that meet no mark are those that win. Returns false if the rule forbids an index.
 bool mark_points(const Job& job, int64_t first, int64_t last) {
-  const bool elements = job.form == Form::elements;
-  UnitList list;
-  alignas(64) uint32_t position[kMaxListUnits + kSearchPoints];
   alignas(64) uint32_t slot[kMaxListUnits];
-  for (; first < last; first += kMaxListUnits) {
-    const int n = last - first < kMaxListUnits ? static_cast<int>(last - first) : kMaxListUnits;
-    if (elements) {
-      if (!find_slots(job, first, first + n, position)) return false;
-      pin_copy(position);
-      keep_slots(job, position, n, slot);
-    } else {
-      if (!find_units(job, first, first + n, list)) return false;
-      keep_slots(job, list, n, slot);
-    }
+  while (first < last) {
+    const int64_t begin = last - first < kMaxListUnits ? first : last - kMaxListUnits;
+    const auto n = static_cast<int>(last - begin);
+    if (!find_marks(job, begin, last, slot)) return false;
     *job.marks.met |= mark_slots(job.marks.bits, slot, n);
-    if (job.partition->flat != nullptr) __builtin_memcpy(job.partition->flat + first, slot, static_cast<size_t>(n) * 4);
+    if (job.marks.flat != nullptr) __builtin_memcpy(job.marks.flat + begin, slot, static_cast<size_t>(n) * 4);
+    last = begin;
   }
   return true;
 }
@@ -369,7 +365,7 @@ GS_INLINE void for_each_list(const Partition& all, int64_t range, int64_t target
     const int64_t n = start[1] - start[0];
     if (n == 0) return;
     prefetch_unit(address_of(all.target + first * target_bytes), n * target_bytes);
-    if (all.value != nullptr) prefetch_unit(address_of(all.value + first * value_bytes), n * value_bytes);
+    prefetch_unit(address_of(all.value + first * value_bytes), n * value_bytes);
   };
   prefetch_list(0);
   for (int64_t number = 0; number < all.lists; ++number) {
@@ -409,41 +405,17 @@ void finish_units(const Job& job, int64_t range) {
   });
 }
 
-// Marks the slots of a range: (target - first) * step. Returns false if one was marked before.
-template <class Target>
-bool mark_range(const Partition& all, uint64_t* bits, int64_t range, uint64_t first_target, uint64_t step) {
-  const auto* const targets = reinterpret_cast<const Target*>(all.target);
-  uint64_t met = 0;
-  for_each_list(all, range, static_cast<int64_t>(sizeof(Target)), 0, [&](int64_t first, int n) {
-    for (int k = 0; k < n; ++k) {
-      const uint64_t slot = (targets[first + k] - first_target) * step;
-      const uint64_t bit = uint64_t{1} << (slot % 64);
-      met |= bits[slot / 64] & bit;
-      bits[slot / 64] |= bit;
-    }
-  });
-  return met == 0;
-}
-
-bool finish_range(const Job& job, int64_t range) {
-  const bool elements = job.form == Form::elements;
-  if (job.step == JobStep::mark_listed) {
-    const Partition& all = *job.partition;
-    if (!elements) return mark_range<Address>(all, job.marks.bits, range, all.first, 1);
-    return mark_range<uint32_t>(all, job.marks.bits, range, 0, static_cast<uint64_t>(job.index[0].step));
-  }
-  elements ? finish_elements(job, range) : finish_units(job, range);
-  return true;
+void finish_range(const Job& job, int64_t range) {
+  job.form == Form::elements ? finish_elements(job, range) : finish_units(job, range);
 }
 
 // Not inlined, so that the large private arrays of a list do not slow down small moves, which have the same caller.
 [[gnu::noinline]] bool run_step(const Job& job, int64_t first, int64_t last) {
   if (job.step == JobStep::partition) return list_points(job, first, last);
   if (job.step == JobStep::mark) return mark_points(job, first, last);
-  bool good = true;
-  for (int64_t range = first; range < last; ++range) good = finish_range(job, range) && good;
+  for (int64_t range = first; range < last; ++range) finish_range(job, range);
   if (job.stream) finish_streaming();
-  return good;
+  return true;
 }
 
 }  // namespace
