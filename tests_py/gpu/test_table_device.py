@@ -1,4 +1,4 @@
-"""test_table_device.py: tables on a GPU, emulated or real: all operators through the Arrow device interface, releases."""
+"""test_table_device.py: tables on a GPU, emulated or real: all operators, the Arrow device interface, releases."""
 
 import contextlib
 import ctypes
