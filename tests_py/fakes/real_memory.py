@@ -20,12 +20,12 @@ class RealMemory:
     def __init__(self, cupy: Any) -> None:
         self._cupy = cupy
         self._driver = ctypes.CDLL("libcuda.so.1")
-        self._there: dict[int, tuple[np.ndarray, Any]] = {}
+        self._there: dict[tuple[int, int], tuple[np.ndarray, Any]] = {}
         self._here: list[np.ndarray] = []
 
     def device_address(self, array: np.ndarray) -> int:
         """The address of a copy on the GPU; one copy is made of an array."""
-        address = array.ctypes.data
+        address = array.ctypes.data, array.nbytes
         if address not in self._there:
             copy = self._cupy.asarray(array if array.size else np.zeros(1, np.uint8))
             self._there[address] = (array, copy)

@@ -296,6 +296,18 @@ def test_nothing_is_allocated_and_only_raise_waits():
     }
 
 
+# On a GPU a part of a row has several words from 135,168 times as many words on (132 multiprocessors).
+@pytest.mark.parametrize("items", [5, 33, 256, 259, 2048])
+@pytest.mark.parametrize("dtype", ["uint8", "float32"])
+def test_smoke_parts_of_rows(items, dtype):
+    count = (24 << 20 if HAS_GPU else 24 << 10) // items
+    _, x = random((count, items), dtype)
+    _, i = places((count,), count)
+    same(gs.gather(x, i, axis=0), x[i].cpu())
+    at = torch.randperm(count).to(DEVICE)
+    same(gs.scatter(torch.zeros_like(x), at, x, axis=0)[at], x.cpu())
+
+
 @needs_gpu
 @pytest.mark.parametrize("bounds", ["deferred", "fill", "unchecked"])
 def test_graphs_replay_on_new_values(bounds):

@@ -175,7 +175,7 @@ Outcome copy_slots(Run run, const Tuning& tuning, const Buffers& buffers, int64_
 
 // How many threads mark, each in a bitmap of its own: bitmaps are cleared and joined, which must cost little.
 int mark_shares(int64_t points, int64_t slots, int threads) {
-  const int64_t most = points * kMarkBytes / static_cast<int64_t>(bitmap_bytes(slots));
+  const int64_t most = points / std::max<int64_t>(static_cast<int64_t>(bitmap_bytes(slots)) / kMarkBytes, 1);
   return static_cast<int>(std::clamp<int64_t>(most, 1, threads));
 }
 

@@ -21,6 +21,7 @@ class CudaMachine final : public device::Machine {
   // No limit here: `launch` limits the grid by kernel, because a kernel's registers decide how many of its blocks run
   // at a time.
   int64_t resident_blocks() const override { return std::numeric_limits<int32_t>::max(); }
+  // An estimate.
   int64_t busy_warps() const override { return int64_t{16} * resources_.processors; }
   void launch(int kernel, int64_t blocks, const void* body, std::size_t bytes) override;
   std::byte* allocate(int64_t bytes) override;

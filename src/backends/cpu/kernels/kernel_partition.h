@@ -319,8 +319,8 @@ bool find_marks(const Job& job, int64_t first, int64_t last, uint32_t* slot) {
   return true;
 }
 
-// Sets the bits of slots, that of the last one first. Slots whose bit was set before become kNowhereSlot; without a
-// branch, which would be unpredictable. Returns the bits that were set before.
+// Sets the bits of slots, that of the last one first. Slots whose bit was set before become kNowhereSlot; whether
+// it was is no branch, because that would be unpredictable. Returns the bits that were set before.
 uint64_t mark_slots(uint64_t* bits, uint32_t* slot, int n) {
   uint64_t met = 0;
   for (int k = n; k-- > 0;) {

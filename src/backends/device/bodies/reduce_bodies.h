@@ -1,5 +1,5 @@
-// reduce_bodies.h: the bodies of scatters that combine: one thread takes all values of a target in ascending order, or
-// atomics combine them where the result does not depend on the order.
+// reduce_bodies.h: the bodies of scatters that combine: all values of a target are taken in ascending order, or atomics
+// combine them where the result does not depend on the order.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,8 @@ template <class T>
 struct CombineRuns : Combination {
   static constexpr const char* kName = "runs";
   static constexpr uint64_t kVariant = sizeof(T);
-  // Values that a lane loads together: when it combines a run alone, with its warp, or an item of a long unit.
+  // Values that a lane loads together: when it combines a run alone, with its warp, or an item of a long unit. These
+  // are as many as ptxas has registers for; the length of a long run is an estimate.
   static constexpr int kAhead = 4;
   static constexpr int kAheadOfRun = sizeof(Wide<T>) <= 4 ? 6 : 4;
   static constexpr int kAheadOfItem = sizeof(T) <= 4 ? 16 : 8;

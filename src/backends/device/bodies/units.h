@@ -37,6 +37,7 @@ GS_HD Word<kWord> padding(const PackedPlan& table, int64_t flat, int64_t at_byte
 // together, neighbouring lanes neighbouring words. So an index is resolved once for each part, and a unit of a gigabyte
 // keeps as many warps busy as many small ones. `Winner`: a scatter in which only the last point of a target writes
 // (scatter_bodies.h); with void every point writes.
+// The numbers were the best of two to four on an H200.
 template <int kWord, class Winner>
 struct MoveUnits {
   static constexpr bool kWins = !std::is_void_v<Winner>;
