@@ -42,8 +42,8 @@ void move_units(Machine& machine, MoveUnits<kWord, Winner>& body) {
   launch(machine, body, (body.work + kParts - 1) / kParts);
 }
 
-// Marks of fewer bytes stay in the cache of the GPU, where a second look at the points costs more than it saves: about
-// half of the 60 MB of an H200, the only GPU that this was measured on.
+// Marks of fewer bytes mostly stay in the cache of the GPU, where a second look at the points would cost more than it
+// saves. An estimate: about half of the 60 MB of an H200.
 constexpr int64_t kCachedMarks = int64_t{1} << 25;
 
 // Most scatters have no duplicates. Where marks are many, that is found out first, by one bit for each slot; the
