@@ -126,11 +126,18 @@ def same_as_on_the_host(library, old, index, values, reduce):
         assert library.back(found).tobytes() == gs.scatter(old, index, values, **words).tobytes()
 
 
-@pytest.mark.parametrize("dtype", ["float16", "int16", "int64", "float64", "complex64", "complex128", "bool"])
-@pytest.mark.parametrize("reduce", ["add", "mean", "mul", "min"])
+ORDERED = ["float16", "int16", "int64", "float64"]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "reduce"),
+    [
+        *((dtype, reduce) for dtype in ORDERED for reduce in ("add", "mean", "mul", "min")),
+        *((dtype, reduce) for dtype in ("complex64", "complex128") for reduce in ("add", "mean", "mul")),
+        *(("bool", reduce) for reduce in ("add", "mul", "min")),
+    ],
+)
 def test_long_runs_of_dtypes(library, dtype, reduce):
-    if (dtype, reduce) in {("complex64", "min"), ("complex128", "min"), ("bool", "mean")}:
-        pytest.skip("there is no such reduction")
     index = np.repeat([2, 0, 1], [500, 1, 90])
     values = RNG.integers(-99, 99, len(index)).astype(dtype)
     same_as_on_the_host(library, np.ones(4, dtype), index, values, reduce)
