@@ -11,7 +11,7 @@ from gatherscatter._libraries.adopt import adopt, refuse_recorded
 from gatherscatter._libraries.of_python import BigIntegers, LiteralArray
 from gatherscatter._libraries.of_torch import is_of_graph, is_recorded
 from gatherscatter._libraries.torch_symbols import graph_index, graph_mask
-from gatherscatter._moves.geometry import Combine, Move
+from gatherscatter._moves.geometry import Combine, Move, scatter_call
 from gatherscatter._torch import library, torch
 from gatherscatter._torch.functions import gather, gather_eagerly, is_eager, is_traced, scatter, scatter_eagerly
 
@@ -30,6 +30,7 @@ _forward_ad = torch.autograd.forward_ad
 # Calls of at most so many indices and elements run by torch's functions: chosen, the crossing was not measured. torch
 # adds narrower floats by other roundings.
 _FEW, _SMALL, _WIDE = 1024, 16 * 1024, (torch.float32, torch.float64)
+_UNIQUE = Combine(None, True, "error")
 _SHARED = frozenset(np.dtype(code).name for code in "?bBhHiIlLqQefdFD")  # the dtypes that NumPy and torch share
 
 
@@ -70,12 +71,11 @@ def route(
             move = Move(op, planner, axis, batch_dims, match, "fill" if bounds == "drop" else bounds, negative)
             if not scatters:
                 return gather_eagerly(call.run, move, input, mask, None, index)
-            if reduce == "add" and include_self and mask is None and bounds == "raise":
-                result = _small_sum(planner, axis, batch_dims, input, index, source)
-                if result is not None:
-                    return result
             if not source.is_neg() and source.dtype == input.dtype:
                 combine = Combine(reduce, include_self, duplicates)
+                result = _scatter_small(move, combine, input, index, source) if mask is None else None
+                if result is not None:
+                    return result
                 return scatter_eagerly(call.run, move, combine, input, source, mask, index)
     tensors = [t for t in (input, source, fill, mask, out, *given) if isinstance(t, torch.Tensor)]
     if not all(map(is_strided, tensors)):
@@ -138,18 +138,25 @@ def route(
     return out
 
 
-def _small_sum(planner: str, axis: int | None, batch_dims: int, input: Any, index: Any, source: Any) -> Any:
-    """The sum by torch's own function, which records it in less time; None if it has another meaning, or is large."""
-    if axis is None or batch_dims or not 0 < index.numel() <= _FEW or input.numel() > _SMALL:
+def _scatter_small(move: Move, combine: Combine, input: Any, index: Any, source: Any) -> Any:
+    """A scatter by torch's own function, which records it in less time; None if it has another meaning, or is large.
+
+    Where two points write one element, torch has no right gradient; such a call is None, too.
+    """
+    adds = combine.reduce == "add" and combine.include_self and input.dtype in _WIDE
+    if not (adds or combine.reduce is None) or move.bounds != "raise" or move.axis is None or move.batch_dims:
         return None
-    if input.dtype not in _WIDE or not input.is_cpu or not input.ndim:
+    if not 0 < index.numel() <= _FEW or input.numel() > _SMALL or not input.is_cpu or not input.ndim:
         return None
-    if index.ndim != 1 if planner == "take_axis" else index.shape != source.shape or index.ndim != input.ndim:
+    is_rows = move.planner == "take_axis"
+    if index.ndim != 1 if is_rows else index.shape != source.shape or index.ndim != input.ndim:
         return None
-    add = torch.index_add if planner == "take_axis" else torch.scatter_add
     try:
-        return add(input, axis, index, source)
-    except (RuntimeError, IndexError):  # such as for a negative index, which it does not take
+        if adds:
+            return (torch.index_add if is_rows else torch.scatter_add)(input, move.axis, index, source)
+        scatter_call(move, _UNIQUE, input.detach(), (index,), source.detach(), None).run()
+        return (torch.index_copy if is_rows else torch.scatter)(input, move.axis, index, source)
+    except (RuntimeError, IndexError, TypeError, ValueError):  # such as for a negative index, which it does not take
         return None
 
 

@@ -94,7 +94,7 @@ LaneResult run_in_general(const LaneCall& call, PyObject* op, const PlannedGathe
   }
   const bool is_exact = is_exact_array(call.input) && is_exact_array(call.index);
   if (has_out || !is_exact) return LaneResult::declined();
-  if (torch_takes_part(call.input) || torch_takes_part(call.index)) return run_in_torch_lane(call);
+  if (torch_takes_part(call.input) || torch_takes_part(call.index)) return gather_in_torch_lane(call);
   return run_in_general(call, op, nullptr);
 }
 
@@ -172,7 +172,7 @@ bool read_source(PyObject* object, const PlainArray& target, const PlainArray& p
       return run_in_general(call, op, nullptr);
     }
   }
-  return needs_no_conversion(call) ? run_in_general(call, op, nullptr) : LaneResult::declined();
+  return needs_no_conversion(call) ? run_in_general(call, op, nullptr) : scatter_in_torch_lane(call);
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ LaneResult PlanObject::run_by_torch_lane(const LaneCall& call) const {
   }
   LaneCall own = call;
   own.key = {Direction::gather, request.planner, request.match, request.rule, request.axis.value_or(CallKey::kNoAxis)};
-  return run_in_torch_lane(own);
+  return gather_in_torch_lane(own);
 }
 
 namespace {
