@@ -35,6 +35,11 @@ def test_the_distribution_for_gpus_has_the_same_version():
         assert line in other.splitlines(), key
 
 
+def test_gs_cuda_is_a_variable_of_the_environment():
+    """As docs/packages.md says: GS_CUDA=ON pip install . builds the module for GPUs."""
+    assert '\nGS_CUDA = {env = "GS_CUDA", default = "AUTO"}\n' in PYPROJECT
+
+
 @pytest.mark.skipif(not (ROOT / "cmake").exists(), reason="tests run outside the repository: no cmake/ here")
 def test_a_core_of_another_version_is_not_linked(tmp_path):
     beside_python = Path(sys.executable).with_name("cmake")

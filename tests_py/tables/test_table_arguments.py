@@ -261,10 +261,30 @@ def test_missing_and_unknown_keys_of_a_dict_are_named():
 def test_a_list_as_one_value():
     lists = pa.array([[1], [2]])
     with pytest.raises(
-        InvalidArgument, match=r"has 2 scalars, the target has 1 column; write one value that is itself a list as \[\["
+        InvalidArgument,
+        match=r"has 2 scalars, the target has 1 column; values .* one value that is itself a list as \[\[",
     ):
         table.scatter([1, 2], [0], lists)
     assert table.scatter([[1, 2]], [0], lists).to_pylist() == [[1, 2], [2]]
+
+
+@pytest.mark.parametrize("make", [pa.table, pl.DataFrame, pd.DataFrame])
+def test_values_of_several_rows_are_a_table(make):
+    target = make({"v": [1.0, 2.0, 3.0], "n": [1, 2, 3]})
+    for source in (
+        {"v": [8.0, 7.0], "n": [1, 2]},
+        {"v": np.array([8.0, 7.0]), "n": 1},
+        {"v": pd.Series([8.0, 7.0]), "n": 1},
+        [[8.0, 7.0], [1, 2]],
+        [{"v": 8.0, "n": 1}],
+        [(8.0, 1), (7.0, 2), (6.0, 3)],
+    ):
+        with pytest.raises((DataTypeError, InvalidArgument), match="values of several rows are a table"):
+            table.scatter(source, [1, 2], target)
+        with pytest.raises((DataTypeError, InvalidArgument), match="values of several rows are a table"):
+            table.boolean_mask_scatter(source, target, [False, True, True])
+    with pytest.raises(InvalidArgument, match="values of several rows are an array or a column"):
+        table.scatter([8.0, 7.0], [1, 2], target["v"])
 
 
 def test_arrays_calls_point_here():

@@ -76,6 +76,13 @@ def test_the_error_for_another_type_names_the_cast():
         step = str(caught.value).split("; ")[-1].removesuffix(" casts it")
         result = table.scatter(eval(step, {"source": narrow["a"], "target": wide["a"]}), [2, 0], wide["a"])
         assert list(map(int, result.to_numpy())) == [2, 2, 1]
+        whole = make({"b": ["x", "y"], "c": [True, False], "a": np.array([1, 2], "i8")})
+        part = make({"a": np.array([3], "i4"), "b": ["z"]})
+        with pytest.raises(DataTypeError, match=r"; source\.(cast|astype)\(target.+\) casts it") as caught:
+            table.scatter(part, [1], whole, partial=True)
+        step = str(caught.value).split("; ")[-1].removesuffix(" casts it")
+        result = table.scatter(eval(step, {"source": part, "target": whole}), [1], whole, partial=True)
+        assert pa.table(result).to_pydict() == {"b": ["x", "z"], "c": [True, False], "a": [1, 3]}
     categories = pd.Series(["x"], dtype="category")
     with pytest.raises(DataTypeError, match="is of category in the target") as caught:
         table.scatter(pd.Series(["y"]), [0], categories)

@@ -13,7 +13,7 @@ import numpy as np
 
 from gatherscatter import _core
 from gatherscatter._table.messages import called
-from gatherscatter.errors import DataTypeError, shown
+from gatherscatter.errors import DataTypeError, is_large, shown
 
 __all__ = [
     "as_number",
@@ -301,6 +301,8 @@ def refusal(op: str, name: object, dtype: object, value: Any, hint: str = "") ->
     what = type(value).__name__
     if is_scalar(value):
         value, what = _in_python(value), f"a pyarrow scalar of {value.type}"
+    elif isinstance(value, (list, tuple)) or is_large(value):
+        hint = "; one value goes to all rows of a column, and values of several rows are a table"
     return DataTypeError(
         f"{op}: {called(name)} is of type {dtype}, which does not hold {shown(value)} ({what}) without a change{hint}"
     )

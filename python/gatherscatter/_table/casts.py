@@ -66,12 +66,22 @@ def _cleared(pa: Any, chunk: Any) -> Any:
 
 
 def cast_step(target: Any, source: Any, roles: tuple[str, str]) -> str:
-    """The end of an error about differing types: the cast of the source to the types of the target, in its library."""
+    """The end of an error about differing types: the cast of the source to the types of the target, in its library.
+
+    `target` and `source` are frames; the target's may be a part of the table that the caller has.
+    """
     mine, theirs = (role.removeprefix("the ") for role in roles)
+    part = {
+        "pyarrow": f"{mine}.select({theirs}.column_names)",
+        "polars": f"{mine}.select({theirs}.columns)",
+        "pandas": f"{mine}[{theirs}.columns]",
+    }
     for library, method in (("pyarrow", "cast"), ("polars", "cast"), ("pandas", "astype")):
-        if library_of(target, (library,)) and library_of(source, (library,)):
+        if library_of(target.source, (library,)) and library_of(source.source, (library,)):
             names = ("schema", "type", "dtypes", "dtype") if library != "pandas" else ("dtypes", "dtype")
-            is_table = hasattr(type(source), "columns")
-            kind = next(name for name in names if hasattr(target, name) and (name in ("schema", "dtypes")) == is_table)
-            return f"; {theirs}.{method}({mine}.{kind}) casts it"
+            is_table = hasattr(type(source.source), "columns")
+            kind = next(
+                name for name in names if hasattr(target.source, name) and (name in ("schema", "dtypes")) == is_table
+            )
+            return f"; {theirs}.{method}({part[library] if hasattr(target, 'whole') else mine}.{kind}) casts it"
     return ""

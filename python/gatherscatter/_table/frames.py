@@ -14,7 +14,8 @@ from gatherscatter._table import arrow_scalars
 from gatherscatter._table.casts import cast_step, in_layouts_of
 from gatherscatter._table.column_names import places_of, refuse_columns
 from gatherscatter._table.messages import counted
-from gatherscatter._table.near_tables import step_to_a_table, step_to_read
+from gatherscatter._table.near_tables import no_table, step_to_a_table
+from gatherscatter._table.row_scalars import PART, scalars_of
 from gatherscatter.errors import DataTypeError, InvalidArgument, shown, type_name
 
 __all__ = [
@@ -32,23 +33,6 @@ __all__ = [
     "rows_of",
 ]
 
-ACCEPTED = (
-    "a table or column of pyarrow, polars, pandas or DuckDB, or an object with __arrow_c_stream__ or __arrow_c_array__"
-)
-FOR_ARRAYS = {
-    "table.gather": "gather",
-    "table.scatter": "scatter",
-    "table.boolean_mask_scatter": "place",
-    "table.filter": "compress",
-}
-# The role of the table, which is often given in another place, and the order of the arguments.
-ORDERS = {
-    "table.gather": ("source", "source, gather_map"),
-    "table.scatter": ("target", "source, scatter_map, target"),
-    "table.boolean_mask_scatter": ("target", "input, target, boolean_mask"),
-    "table.filter": ("source", "source, boolean_mask"),
-}
-SCALARS = {bool, int, float, str, bytes}
 # A module is imported when the first object of its library is given, so that library is imported already.
 LIBRARIES = {
     "pyarrow": "of_pyarrow",
@@ -63,16 +47,17 @@ LIBRARIES = {
 
 Roles: TypeAlias = tuple[str, str]  # names of a table and its partner in error messages
 ROLES = ("the target", "the source")
-_TAKES_PART, _PART = ("table.scatter", "table.boolean_mask_scatter"), "partial=True changes the named columns alone"
+_TAKES_PART = ("table.scatter", "table.boolean_mask_scatter")
 Kind: TypeAlias = Callable[[str, Any, bool], Any]  # operator, object, whether to validate in full -> frame
 
 
 class Frame(ABC):
     """A table or column: its size, the selection of its rows, and results of the caller's kind."""
 
-    __slots__ = ("source",)
+    __slots__ = ("source", "whole")
     lazy: ClassVar[bool] = False
     source: Any
+    whole: Any  # of a part: the frame with all columns of the caller's table; else not set
 
     @classmethod
     def of_columns(cls, op: str, source: Any, full: bool, columns: Any) -> Any:
@@ -163,7 +148,7 @@ class Frame(ABC):
             raise InvalidArgument(f"{op}: {own_role} is a {kinds[0]}, {other_role} is a {kinds[1]}")
         if self.width != other.width:
             width = counted(self.width, "column")
-            step = f"; {_PART}" if op in _TAKES_PART and set() < set(other.names) < set(self.names) else ""
+            step = f"; {PART}" if op in _TAKES_PART and set() < set(other.names) < set(self.names) else ""
             raise InvalidArgument(f"{op}: {own_role} has {width}, {other_role} has {other.width}{step}")
         if self.is_table and not self.has_names_of(other):
             at = next(i for i, (a, b) in enumerate(zip(self.names, other.names, strict=True)) if a != b)
@@ -278,7 +263,7 @@ class ArrowFrame(Frame):
                 other.table = cast
                 check(cast, op, *roles)
                 return
-            step = cast_step(self.source, other.source, roles)
+            step = cast_step(self, other, roles)
             if not step and "polars" in (_library(type(self.source)), _library(type(other.source))):
                 step = "; polars keeps text and bytes as views: cast one side first" if "_view" in str(error) else ""
             raise DataTypeError(f"{error}{step}") from None
@@ -317,7 +302,7 @@ def frame_of(op: str, role: str, source: Any, validate: str, columns: Any = None
     """
     kind: Any = _kinds.get(type(source)) or kind_of(source)
     if kind is None:
-        raise _no_table(op, role, source)
+        raise no_table(op, role, source)
     full = validate != "basic" and is_full(op, validate)
     return kind(op, source, full) if columns is None else kind.of_columns(op, source, full, columns)
 
@@ -335,7 +320,7 @@ def partner_of(op: str, roles: Roles, frame: Any, source: Any, validate: str) ->
     role = roles[1].removeprefix("the ")
     kind = _kinds.get(type(source)) or kind_of(source)
     if kind is None:
-        raise _no_table(op, role, source)
+        raise no_table(op, role, source)
     if hasattr(kind, "native"):  # a wrapper, whose own kind decides
         return partner_of(op, roles, frame, kind.native(source), validate)
     if getattr(kind, "lazy", False):
@@ -353,12 +338,12 @@ def rows_of(op: str, role: str, frame: Any, source: Any, validate: str) -> tuple
     if (_kinds.get(type(source)) or kind_of(source)) is not None:
         return partner_of(op, (ROLES[0], f"the {role}"), frame, source, validate), False
     if type(source).__module__ != "builtins" and step_to_a_table(source):
-        raise _no_table(op, role, source)
+        raise no_table(op, role, source)
     if isinstance(source, np.ndarray) and source.ndim:
         if frame.is_table:
             raise TypeError(f"{op}: {role} is an array, the target is a table: give a table, or scalars in a list")
         return frame.of_array(op, role, source), False
-    return frame.one_row(op, _scalars(op, role, frame, source)), True
+    return frame.one_row(op, scalars_of(op, role, frame, source)), True
 
 
 def is_known(source: Any) -> bool:
@@ -397,54 +382,8 @@ def _exports_arrow(source: Any) -> bool:
     return any(hasattr(source, f"__arrow_c_{protocol}__") for protocol in ("stream", "array", "device_array"))
 
 
-def _scalars(op: str, role: str, frame: Any, source: Any) -> list[Any]:
-    """One value for each column, from a sequence, from a dict by column name, or from one value for a single column."""
-    names, width = frame.names, frame.width
-    if isinstance(source, dict):
-        if width and not names:
-            raise InvalidArgument(f"{op}: {role} is a dict, but the target's column has no name: give [value]")
-        if len(set(names)) < width:
-            raise InvalidArgument(f"{op}: {role} is a dict, but names of columns occur twice: give a list")
-        if source.keys() != set(names):
-            lacking = [name for name in names if name not in source]
-            unknown = [name for name in source if name not in set(names)]
-            parts = [f"lacks {lacking}"] * bool(lacking)
-            parts += [f"has {unknown}, which the target does not have"] * bool(unknown)
-            step = "" if unknown else f"; {_PART}"
-            raise InvalidArgument(f"{op}: {role} {' and '.join(parts)}{step}")
-        return [source[name] for name in names]
-    if _is_array(source):
-        raise _no_table(op, role, source)
-    values = list(source) if isinstance(source, (list, tuple)) else [source]
-    if len(values) != width:
-        is_list = width == 1 and isinstance(source, (list, tuple))
-        nested = "; write one value that is itself a list as [[..]]" if is_list else ""
-        has = f"{role} has {counted(len(values), 'scalar')}, the target has {counted(width, 'column')}"
-        raise InvalidArgument(f"{op}: {has}{nested}")
-    return values
-
-
-def _is_array(source: Any) -> bool:
-    if isinstance(source, np.generic) or type(source).__module__.partition(".")[0] == "pyarrow":  # these are scalars
-        return False
-    return hasattr(source, "__dlpack__") and not isinstance(source, np.ndarray)  # an ndarray has no axes here: a scalar
-
-
 def is_full(op: str, validate: object) -> bool:
     """Whether ``validate="full"`` is given, for a value other than "basic"; raise ValueError for all others."""
     if validate != "full":
         raise ValueError(f'{op}: validate is {shown(validate)}, expected "basic" or "full"')
     return True
-
-
-def _no_table(op: str, role: str, source: Any) -> TypeError:
-    arrays = isinstance(source, (list, tuple, np.ndarray, np.generic)) or hasattr(source, "__dlpack__")
-    hint = f"; arrays are served by gatherscatter.{FOR_ARRAYS[op]}" if arrays and op in FOR_ARRAYS else ""
-    if op in ORDERS and role == ORDERS[op][0]:
-        hint = f"; the order is {op}({ORDERS[op][1]}){hint}"
-    if op == "table.copy_if_else" and (type(source) in SCALARS or isinstance(source, list)):
-        table, mask = ("lhs", "~mask") if role == "rhs" else ("rhs", "mask")
-        hint = f"; table.boolean_mask_scatter(scalars, {table}, {mask}) writes scalars"
-    else:
-        hint = step_to_a_table(source) or step_to_read(source) or hint
-    return TypeError(f"{op}: {role} is of type {type_name(source)}, expected {ACCEPTED}{hint}")

@@ -45,4 +45,6 @@ def written_columns(op: str, role: str, frame: Any, source: Any, validate: str, 
     if twice:
         raise InvalidArgument(f"{op}: {role} names {twice}, which occur twice")
     places = [names.index(name) for name in wanted]
-    return frame.replaced(op, places, write(frame.of_places(op, places)))
+    part = frame.of_places(op, places)
+    part.whole = frame
+    return frame.replaced(op, places, write(part))

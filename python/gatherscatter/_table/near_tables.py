@@ -1,13 +1,15 @@
-"""near_tables.py: objects of table libraries that are no tables, such as groups and expressions, and the next step."""
+"""near_tables.py: the error for an object that is no table, such as an array or a group, with the next step."""
 
 from __future__ import annotations
 
 from os import PathLike
 from typing import Any
 
-from gatherscatter.errors import name_of
+import numpy as np
 
-__all__ = ["step_to_a_table", "step_to_read"]
+from gatherscatter.errors import name_of, type_name
+
+__all__ = ["no_table", "step_to_a_table", "step_to_read"]
 
 # Package, name of a class, and the call that gives a table, a column or a map.
 _STEPS = (
@@ -25,6 +27,24 @@ _STEPS = (
     ("narwhals", "LazyGroupBy", "x.agg(...) gives a LazyFrame"),
 )
 
+_ACCEPTED = (
+    "a table or column of pyarrow, polars, pandas or DuckDB, or an object with __arrow_c_stream__ or __arrow_c_array__"
+)
+_FOR_ARRAYS = {
+    "table.gather": "gather",
+    "table.scatter": "scatter",
+    "table.boolean_mask_scatter": "place",
+    "table.filter": "compress",
+}
+# The role of the table, which is often given in another place, and the order of the arguments.
+_ORDERS = {
+    "table.gather": ("source", "source, gather_map"),
+    "table.scatter": ("target", "source, scatter_map, target"),
+    "table.boolean_mask_scatter": ("target", "input, target, boolean_mask"),
+    "table.filter": ("source", "source, boolean_mask"),
+}
+_SCALARS = {bool, int, float, str, bytes}
+
 
 def step_to_a_table(obj: Any) -> str:
     """The end of an error message for an object that is no table, with the call that gives one; else ""."""
@@ -41,3 +61,17 @@ def step_to_read(obj: Any) -> str:
     if not isinstance(obj, str | PathLike):
         return ""
     return "; pyarrow.parquet.read_table(path) reads a file, and only table.gather takes rows out of files"
+
+
+def no_table(op: str, role: str, source: Any) -> TypeError:
+    """The error for an object that is no table, with the call that takes it, or that makes a table of it."""
+    arrays = isinstance(source, (list, tuple, np.ndarray, np.generic)) or hasattr(source, "__dlpack__")
+    hint = f"; arrays are served by gatherscatter.{_FOR_ARRAYS[op]}" if arrays and op in _FOR_ARRAYS else ""
+    if op in _ORDERS and role == _ORDERS[op][0]:
+        hint = f"; the order is {op}({_ORDERS[op][1]}){hint}"
+    if op == "table.copy_if_else" and (type(source) in _SCALARS or isinstance(source, list)):
+        table, mask = ("lhs", "~mask") if role == "rhs" else ("rhs", "mask")
+        hint = f"; table.boolean_mask_scatter(scalars, {table}, {mask}) writes scalars"
+    else:
+        hint = step_to_a_table(source) or step_to_read(source) or hint
+    return TypeError(f"{op}: {role} is of type {type_name(source)}, expected {_ACCEPTED}{hint}")

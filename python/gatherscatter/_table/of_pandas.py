@@ -152,9 +152,7 @@ class PandasFrame(Frame):
             problem = difference(dtypes[at], compared, roles)
             if problem:
                 # A cast to categories would make missing values of all others.
-                step = (
-                    "" if isinstance(dtypes[at], pd.CategoricalDtype) else cast_step(self.source, other.source, roles)
-                )
+                step = "" if isinstance(dtypes[at], pd.CategoricalDtype) else cast_step(self, other, roles)
                 raise DataTypeError(f"{op}: {called(self.names[at])} {problem}{step}")
             self.recodes = op, roles
 

@@ -99,7 +99,7 @@ class PolarsFrame(ArrowFrame):
                 if a.dtype != b.dtype:
                     raise DataTypeError(
                         f"{op}: {called(a.name)} is of {a.dtype} in {roles[0]}, {b.dtype} in {roles[1]}"
-                        f"{cast_step(self.source, other.source, roles)}"
+                        f"{cast_step(self, other, roles)}"
                     )
         super().check_types(op, other, roles)
 
