@@ -127,7 +127,8 @@ def test_small_scatters_that_write_no_element_twice(form, dtype):
 
     small, by_torch = derivatives(call(order), x, source)
     large, by_us = derivatives(call(order - x.shape[axis]), x, source)
-    assert (by_torch in OURS, by_us) == (False, "_ScatterBackward")
+    # torch changes the bytes of a NaN of a narrower type
+    assert by_us == "_ScatterBackward" and (by_torch == "ScatterBackward0") == (dtype != torch.float16)
     assert all(map(torch.equal, small, large))
     repeats = order.clone()
     repeats[-1] = repeats[0]
@@ -178,3 +179,98 @@ def test_what_was_made_in_inference_mode_takes_part_in_small_calls():
     assert torch.equal(x.grad, torch.tensor([0.0, 1, 0, 1], dtype=torch.float64))
     gs.gather_nd(x, order[:, None]).sum().backward()
     assert torch.equal(x.grad, torch.tensor([1.0, 1, 1, 1], dtype=torch.float64))
+
+
+@pytest.mark.parametrize("words", [{}, {"reduce": "add"}])
+@pytest.mark.parametrize("records", ["target", "source"])
+def test_a_broadcast_index_writes_all_rows(records, words):
+    """A plan of take_along_axis is one of a scatter, too; torch's scatter does not broadcast."""
+    x, index, source = random(3, 4), torch.tensor([[1]]), random(1, 1)
+    plan = gs.plan(gs.take_along_axis, x, index, 1)
+    expected = plan.scatter(x, index, source, **words)
+    (x if records == "target" else source).requires_grad_()
+    result = plan.scatter(x, index, source, **words)
+    assert torch.equal(result, expected) and not torch.equal(result[2], x[2])
+    result.sum().backward()
+    if records == "source":
+        assert source.grad.item() == 3
+    else:
+        assert x.grad.sum() == (12 if words else 9)
+
+
+def test_narrow_values_that_broadcast_are_not_written_in_part():
+    x, source = random(4, 3).requires_grad_(), random(2, 1)
+    for spelled in (lambda i: gs.scatter(x, i, source), lambda i: gs.scatter(x, indices=i, src=source, axis=0)):
+        result = spelled(torch.tensor([2, 0]))
+        assert torch.equal(result, x.index_copy(0, torch.tensor([2, 0]), source.expand(2, 3)))
+
+
+CALLS = {
+    "points": lambda x, i: gs.gather_nd(x, i[:, None]),
+    "rows": lambda x, i: gs.take(x, i, axis=0),
+    "rows written": lambda x, i: gs.scatter(x, i, torch.ones(3, 4)),
+    "columns written by keywords": lambda x, i: gs.scatter(x, indices=i, src=torch.ones(6, 3), axis=1),
+    "elements written": lambda x, i: gs.scatter(x, 0, i[:, None], torch.ones(3, 1)),
+}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_checkpoints_and_hooks(call):
+    """A checkpoint ends its recomputation by an exception, which a hook of the last saved tensor raises."""
+    x, index = torch.randn(6, 4, generator=generator()).requires_grad_(), torch.tensor([0, 3, 2])
+    call(x, index).square().sum().backward()
+    expected, x.grad = x.grad, None
+    result = torch.utils.checkpoint.checkpoint(call, x, index, use_reentrant=False)
+    result.square().sum().backward()
+    assert torch.equal(x.grad, expected)
+
+    asked = []
+
+    class Refused(Exception):
+        pass
+
+    def pack(tensor):
+        asked.append(tensor)
+        raise Refused
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor), pytest.raises(Refused):
+        call(x, index)
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize("by_keyword", [False, True])
+def test_written_values_may_change_before_the_backward_pass(by_keyword):
+    for x, source in ((random(4, 3), random(2, 3)), (random(4), random(2))):
+        source.requires_grad_()
+        index = torch.tensor([2, 0])
+        result = gs.scatter(x, indices=index, src=source, axis=0) if by_keyword else gs.scatter(x, index, source)
+        with torch.no_grad():
+            source.mul_(2)
+        result.sum().backward()
+        assert torch.equal(source.grad, torch.ones_like(source))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+@pytest.mark.parametrize("by_keyword", [False, True])
+def test_the_bytes_of_a_nan_are_kept(dtype, by_keyword):
+    kind = {2: torch.int16, 4: torch.int32, 8: torch.int64}[dtype.itemsize]
+    infinity = torch.tensor(float("inf"), dtype=dtype).view(kind).item()
+    nans = torch.tensor([infinity + 1, infinity + 3, infinity + 2], dtype=kind).view(dtype)
+    order = torch.tensor([0, 2])
+    x = torch.cat([nans, nans]).requires_grad_()
+    result = gs.scatter(x, dim=0, index=order, src=nans[:2]) if by_keyword else gs.scatter(x, 0, order, nans[:2])
+    expected = gs.scatter(x.detach(), 0, order, nans[:2])
+    assert torch.equal(result.detach().view(kind), expected.view(kind))
+
+
+def test_no_operand_lies_on_the_meta_device_alone():
+    index, source = torch.tensor([1, 2]), random(2, 3)
+    for x in (random(4, 3), random(4, 3).requires_grad_()):
+        for call, role in (
+            (lambda x: gs.scatter(x, index, source.to("meta")), "src"),
+            (lambda x: gs.scatter(x, index.to("meta"), source), "index"),
+            (lambda x: gs.take(x, index.to("meta"), axis=0), "index"),
+            (lambda x: gs.gather(x, 0, index[:, None], mask=torch.ones(2, 1, dtype=bool, device="meta")), "mask"),
+        ):
+            with pytest.raises(TypeError, match=rf"^\w+: {role} is on the meta device.* input is on cpu"):
+                call(x)

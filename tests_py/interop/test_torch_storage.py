@@ -234,6 +234,20 @@ def complexes():
 def put():
     return [torch.zeros(n), torch.arange(n), torch.ones(n)], lambda x, i, v: gs.put(x, i, v)
 
+def some(count, dtype=torch.float32):  # of more memory, which the system takes back when it is freed
+    return torch.zeros(n, dtype=dtype)[:count]
+
+def points():
+    i = some(64, torch.int64)[:, None]
+    return [some(64).requires_grad_(), i], lambda x, i: gs.gather_nd(x, i)
+def elements():
+    return [some(64).requires_grad_(), some(1, torch.int64), some(1)], lambda x, i, s: gs.scatter(x, 0, i, s)
+def rows():
+    s = some(64).view(1, 64).requires_grad_()
+    return [some(64).view(1, 64), some(1, torch.int64), s], lambda x, i, s: gs.scatter(x, i, s)
+def taken():
+    return [some(64).requires_grad_(), some(64, torch.int64)], lambda x, i: gs.take(x, i)
+
 def attempt(make, place, at):
     given, call = make()
     mode = Empties(at, given[place])
@@ -245,7 +259,7 @@ def attempt(make, place, at):
         return [type(error).__name__, mode.asked]
 
 answers = []
-for make in (integers, floats, complexes, put):
+for make in (integers, floats, complexes, put, points, elements, rows, taken):
     for place in range(len(make()[0])):
         for at in range(1, 40):
             reader, writer = os.pipe()
@@ -268,7 +282,10 @@ print(json.dumps(answers))
 @pytest.mark.parametrize("slow", [False, True])
 def test_no_torch_mode_runs_between_the_check_of_memory_and_its_use(slow):
     answers = json.loads(child_process.run(MODES.format(slow=slow)).splitlines()[-1])
-    assert {answer[0] for answer in answers} == {"integers", "floats", "complexes", "put"}
+    assert {answer[0] for answer in answers} == {
+        *("integers", "floats", "complexes", "put"),
+        *("points", "elements", "rows", "taken"),
+    }
     assert not [answer for answer in answers if answer[3] not in ("returned", "BufferError", "TypeError")]
 
 

@@ -27,6 +27,7 @@ __all__ = [
 _Function: Any = torch.autograd.Function
 _forward_ad = torch.autograd.forward_ad
 _mode_count = torch._C._len_torch_dispatch_stack
+_function_modes = torch._C._len_torch_function_stack
 _transforms_active = torch._C._are_functorch_transforms_active
 _no_dispatch = torch._C._disabled_torch_dispatch_impl
 _functorch = torch._C._functorch
@@ -122,7 +123,7 @@ MOVES = Primitives(gather, accumulate, scatter, arrays)
 
 def is_eager() -> bool:
     """Whether no mode and no transform sees what tensors do."""
-    return not (_mode_count() or _transforms_active() or _forward_ad._current_level >= 0)
+    return not (_mode_count() or _function_modes() or _transforms_active() or _forward_ad._current_level >= 0)
 
 
 def _for_each_member(body: Any, gradient: Any) -> tuple[Any, ...]:

@@ -99,6 +99,12 @@ def route(
         input, mask, fill, source = (_unwrapped(each) for each in (input, mask, fill, source))
         given = tuple(map(_unwrapped, given))
     traced = is_traced(*tensors)
+    if traced and not _mode_count() and not input.is_meta:  # torch would return memory that nothing was written to
+        for role, value in (("src", source), ("fill_value", fill), ("mask", mask), *(("index", one) for one in given)):
+            if isinstance(value, torch.Tensor) and value.is_meta:
+                raise TypeError(
+                    f"{op}: {role} is on the meta device, which has no values, and input is on {input.device}"
+                )
     if traced and not _mode_count() and hasattr(input, "fake_mode"):
         with input.fake_mode:  # in which the constants of the call become fake, too
             return call.run()
@@ -143,19 +149,32 @@ def _scatter_small(move: Move, combine: Combine, input: Any, index: Any, source:
 
     Where two points write one element, torch has no right gradient; such a call is None, too.
     """
-    adds = combine.reduce == "add" and combine.include_self and input.dtype in _WIDE
+    adds = combine.reduce == "add" and combine.include_self
     if not (adds or combine.reduce is None) or move.bounds != "raise" or move.axis is None or move.batch_dims:
         return None
-    if not 0 < index.numel() <= _FEW or input.numel() > _SMALL or not input.is_cpu or not input.ndim:
+    if not 0 < index.numel() <= _FEW or input.numel() > _SMALL or input.dtype not in _WIDE or not input.ndim:
         return None
     is_rows = move.planner == "take_axis"
-    if index.ndim != 1 if is_rows else index.shape != source.shape or index.ndim != input.ndim:
+    if is_rows:
+        rows = list(input.shape)
+        if index.ndim != 1 or not -input.ndim <= move.axis < input.ndim:
+            return None
+        rows[move.axis] = len(index)
+        if list(source.shape) != rows:
+            return None
+    elif move.match != "prefix" or index.shape != source.shape or index.ndim != input.ndim:
+        return None
+    if not all(each.device.type == "cpu" for each in (input, index, source)):
         return None
     try:
         if adds:
             return (torch.index_add if is_rows else torch.scatter_add)(input, move.axis, index, source)
         scatter_call(move, _UNIQUE, input.detach(), (index,), source.detach(), None).run()
-        return (torch.index_copy if is_rows else torch.scatter)(input, move.axis, index, source)
+        if is_rows:  # torch.index_copy would keep the source for the backward pass, and refuse one that changed
+            line = [1] * source.ndim
+            line[move.axis] = -1
+            index = index.view(line).expand(source.shape)
+        return torch.scatter(input, move.axis, index, source)
     except (RuntimeError, IndexError, TypeError, ValueError):  # such as for a negative index, which it does not take
         return None
 

@@ -24,24 +24,24 @@ struct Functions {
   PyObject* take = nullptr;
   PyObject* unbind = nullptr;
   PyObject* scatter = nullptr;
-  PyObject* index_copy = nullptr;
+  PyObject* count_function_modes = nullptr;
 };
 
 const Functions& functions() {
   static Functions found;  // guarded by the GIL
   if (found.gather != nullptr) return found;
-  PyObject* const module = PyDict_GetItemString(PyImport_GetModuleDict(), "torch");
-  const auto function = [&](const char* name) {
+  const auto function = [](const char* module_name, const char* name) {
+    PyObject* const module = PyDict_GetItemString(PyImport_GetModuleDict(), module_name);
     PyObject* const attribute = module == nullptr ? nullptr : PyObject_GetAttrString(module, name);
     if (attribute == nullptr) PyErr_Clear();
     return attribute;  // never released
   };
-  found.index_copy = function("index_copy");
-  found.scatter = function("scatter");
-  found.unbind = function("unbind");
-  found.take = function("take");
-  found.index_select = function("index_select");
-  found.gather = function("gather");
+  found.count_function_modes = function("torch._C", "_len_torch_function_stack");
+  found.scatter = function("torch", "scatter");
+  found.unbind = function("torch", "unbind");
+  found.take = function("torch", "take");
+  found.index_select = function("torch", "index_select");
+  found.gather = function("torch", "gather");
   return found;
 }
 
@@ -58,9 +58,18 @@ bool has_answered(PyObject* answer, PyObject* expected) {
   return answer == expected;
 }
 
+// Whether code of Python sees each function of torch, and may change tensors between two of them. True also if torch
+// does not tell.
+bool in_function_mode() {
+  PyObject* const count = functions().count_function_modes;
+  const auto modes = py::reinterpret_steal<py::object>(count == nullptr ? nullptr : PyObject_CallNoArgs(count));
+  if (!modes) PyErr_Clear();
+  return !modes || PyObject_IsTrue(modes.ptr()) != 0;
+}
+
 // Whether torch records operations of a tensor in this thread, and nothing else of torch sees them.
 bool records_only_gradients(const dlpack::Torch& torch) {
-  return torch.in_grad_mode() && !torch.in_forward_mode() && !torch.in_dispatch_mode();
+  return torch.in_grad_mode() && !torch.in_forward_mode() && !torch.in_dispatch_mode() && !in_function_mode();
 }
 
 // False also if the C functions cannot decide.
@@ -101,9 +110,10 @@ bool has_repeats(const PlainArray& index, int64_t count, int axis, int64_t exten
   for (int d = axis + 1; d < index.rank; ++d) inner *= index.extent[d];
   std::bitset<kElements> seen;
   for (int64_t i = 0; i < count; ++i) {
-    const int64_t line = i / (inner * index.extent[axis]) * inner + i % inner;
-    const auto slot = static_cast<uint64_t>(line * extent + index_at(index, i));
-    if (slot >= kElements || seen[slot]) return true;  // another thread may write to the index meanwhile
+    const int64_t value = index_at(index, i);
+    if (value < 0 || value >= extent) return true;  // another thread may write to the index meanwhile
+    const auto slot = static_cast<std::size_t>((i / (inner * index.extent[axis]) * inner + i % inner) * extent + value);
+    if (seen[slot]) return true;
     seen[slot] = true;
   }
   return false;
@@ -132,6 +142,18 @@ PyObject* function_for(const CallKey& key, const PlainArray& input, const PlainA
   return fits ? functions().gather : nullptr;
 }
 
+// The index of rows as one of their elements. Of the functions of torch that write rows, all keep the rows for the
+// backward pass, which may not be changed then; the one that writes elements keeps the index alone.
+py::object for_elements(const py::object& index, const PlainArray& source, int axis) {
+  py::tuple line(source.rank);
+  py::tuple shape(source.rank);
+  for (int d = 0; d < source.rank; ++d) {
+    line[static_cast<std::size_t>(d)] = py::int_(d == axis ? source.extent[d] : 1);
+    shape[static_cast<std::size_t>(d)] = py::int_(source.extent[d]);
+  }
+  return source.rank == 1 ? index : index.attr("view")(line).attr("expand")(shape);
+}
+
 PyObject* called(PyObject* function, PyObject* tensor, int64_t axis, PyObject* index, PyObject* source = nullptr) {
   const auto number = py::reinterpret_steal<py::object>(PyLong_FromLongLong(axis));
   PyObject* const arguments[] = {tensor, number.ptr(), index, source};
@@ -158,9 +180,11 @@ PyObject* gathered_points(PyObject* input, PyObject* index) {
   return of_axes ? PyObject_GetItem(input, of_axes.ptr()) : nullptr;
 }
 
-// The answer of torch. The definition of the operator raises an error again, in our words.
+// The answer of torch. The definition of the operator runs a call again that torch refuses, and raises the error in our
+// words. All others are of hooks, which the call runs: one of them ends the recomputation of a checkpoint.
 LaneResult answered(PyObject* result) {
-  if (result != nullptr || !PyErr_ExceptionMatches(PyExc_Exception)) return LaneResult::of(result);
+  PyObject* const error = result == nullptr ? PyErr_Occurred() : nullptr;
+  if (error != PyExc_RuntimeError && error != PyExc_IndexError) return LaneResult::of(result);
   PyErr_Clear();
   return LaneResult::declined();
 }
@@ -184,13 +208,14 @@ LaneResult gather_in_torch_lane(const LaneCall& call) {
   }
   PlainArray input;
   PlainArray index;
-  if (!read_plain(call.index, Role::index, index) || !read_plain(call.input, Role::data, input) ||
-      !requires_grad(torch, call.input) || !has_no_negative_bit(torch, call.input)) {
+  if (!requires_grad(torch, call.input) || !has_no_negative_bit(torch, call.input) ||
+      !read_plain(call.index, Role::index, index) || !read_plain(call.input, Role::data, input)) {
     return LaneResult::declined();
   }
   const int64_t count = count_of(index);
   const int64_t elements = count_of(input);
-  if (!has_wide_floats(input) || input.rank == 0 || elements > kElements || !is_small_index(index, count)) {
+  if (!has_wide_floats(input) || input.rank == 0 || elements == 0 || elements > kElements ||
+      !is_small_index(index, count)) {
     return LaneResult::declined();
   }
   if (call.key.planner == Planner::at_points) {
@@ -219,15 +244,18 @@ LaneResult scatter_in_torch_lane(const LaneCall& call) {
   PlainArray target;
   PlainArray index;
   PlainArray source;
-  if (!read_plain(call.index, Role::index, index) || !read_plain(call.input, Role::data, target) ||
-      !read_plain(call.source, Role::source, source) || target.dtype.code != dlpack::kFloat ||
-      !(requires_grad(torch, call.input) || requires_grad(torch, call.source)) ||
-      !has_no_negative_bit(torch, call.input) || !has_no_negative_bit(torch, call.source)) {
+  // torch changes the bytes of narrow NaNs.
+  if (!(requires_grad(torch, call.input) || requires_grad(torch, call.source)) ||
+      !has_no_negative_bit(torch, call.input) || !has_no_negative_bit(torch, call.source) ||
+      !read_plain(call.index, Role::index, index) || !read_plain(call.input, Role::data, target) ||
+      !read_plain(call.source, Role::source, source) || !has_wide_floats(target)) {
     return LaneResult::declined();
   }
   const int64_t count = count_of(index);
   const int axis = call.key.axis == CallKey::kNoAxis ? -1 : axis_of(call.key, target);
-  if (axis < 0 || count_of(target) > kElements || !is_small_index(index, count) || !source.same_type(target)) {
+  const int64_t elements = count_of(target);
+  if (axis < 0 || elements == 0 || elements > kElements || !is_small_index(index, count) || !source.same_type(target) ||
+      functions().scatter == nullptr) {
     return LaneResult::declined();
   }
   const bool is_rows = call.key.planner == Planner::take_axis;  // else along an axis
@@ -237,12 +265,13 @@ LaneResult scatter_in_torch_lane(const LaneCall& call) {
       source.extent[axis] != index.extent[of_points]) {
     return LaneResult::declined();
   }
-  PyObject* const function = is_rows ? functions().index_copy : functions().scatter;
   const int64_t extent = target.extent[axis];
-  if (function == nullptr || !is_in_bounds(index, count, &extent, 1) || has_repeats(index, count, of_points, extent)) {
+  if (!is_in_bounds(index, count, &extent, 1) || has_repeats(index, count, of_points, extent)) {
     return LaneResult::declined();
   }
-  return answered(called(function, call.input, axis, call.index, call.source));
+  const auto given = py::reinterpret_borrow<py::object>(call.index);
+  const py::object of_elements = is_rows ? for_elements(given, source, axis) : given;
+  return answered(called(functions().scatter, call.input, axis, of_elements.ptr(), call.source));
 }
 
 }  // namespace gs
