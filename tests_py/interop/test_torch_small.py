@@ -274,3 +274,16 @@ def test_no_operand_lies_on_the_meta_device_alone():
         ):
             with pytest.raises(TypeError, match=rf"^\w+: {role} is on the meta device.* input is on cpu"):
                 call(x)
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.trace:DeprecationWarning")
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_a_trace_records_the_operator(call):
+    """Not the functions of torch that run a small call, whose rules differ for a negative or repeated index."""
+    x, index = random(6, 4).float().requires_grad_(), torch.tensor([0, 3, 2])
+    traced = torch.jit.trace(call, (x, index), check_trace=False)
+    assert "gatherscatter::" in str(traced.graph) and "aten::scatter" not in str(traced.graph)
+    for other in (index, torch.tensor([-1, 0, -1])):
+        assert torch.equal(traced(x * 2, other), call(x * 2, other))
+    with pytest.raises(RuntimeError, match="9 is out of bounds"):
+        traced(x, torch.tensor([0, 9, 2]))

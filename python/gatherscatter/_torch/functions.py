@@ -28,6 +28,7 @@ _Function: Any = torch.autograd.Function
 _forward_ad = torch.autograd.forward_ad
 _mode_count = torch._C._len_torch_dispatch_stack
 _function_modes = torch._C._len_torch_function_stack
+_trace = torch._C._get_tracing_state  # of torch.jit.trace, which cannot record a Function of Python
 _transforms_active = torch._C._are_functorch_transforms_active
 _no_dispatch = torch._C._disabled_torch_dispatch_impl
 _functorch = torch._C._functorch
@@ -36,8 +37,8 @@ _PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
 def is_traced(*tensors: Any) -> bool:
-    """Whether the operation itself has to be recorded: a mode sees it, or a tensor is fake, meta or a wrapper."""
-    if _mode_count() or _is_functionalized():
+    """Whether the operation itself has to be recorded: by a mode or a trace, or for a fake, meta or wrapped tensor."""
+    if _mode_count() or _is_functionalized() or _trace() is not None:
         return True
     for tensor in tensors:
         if tensor is None:
@@ -122,8 +123,10 @@ MOVES = Primitives(gather, accumulate, scatter, arrays)
 
 
 def is_eager() -> bool:
-    """Whether no mode and no transform sees what tensors do."""
-    return not (_mode_count() or _function_modes() or _transforms_active() or _forward_ad._current_level >= 0)
+    """Whether no mode, transform or trace sees what tensors do."""
+    if _mode_count() or _function_modes() or _transforms_active():
+        return False
+    return _forward_ad._current_level < 0 and _trace() is None
 
 
 def _for_each_member(body: Any, gradient: Any) -> tuple[Any, ...]:

@@ -25,6 +25,7 @@ struct Functions {
   PyObject* unbind = nullptr;
   PyObject* scatter = nullptr;
   PyObject* count_function_modes = nullptr;
+  PyObject* trace = nullptr;
 };
 
 const Functions& functions() {
@@ -37,6 +38,7 @@ const Functions& functions() {
     return attribute;  // never released
   };
   found.count_function_modes = function("torch._C", "_len_torch_function_stack");
+  found.trace = function("torch._C", "_get_tracing_state");
   found.scatter = function("torch", "scatter");
   found.unbind = function("torch", "unbind");
   found.take = function("torch", "take");
@@ -58,18 +60,19 @@ bool has_answered(PyObject* answer, PyObject* expected) {
   return answer == expected;
 }
 
-// Whether code of Python sees each function of torch, and may change tensors between two of them. True also if torch
-// does not tell.
-bool in_function_mode() {
-  PyObject* const count = functions().count_function_modes;
-  const auto modes = py::reinterpret_steal<py::object>(count == nullptr ? nullptr : PyObject_CallNoArgs(count));
-  if (!modes) PyErr_Clear();
-  return !modes || PyObject_IsTrue(modes.ptr()) != 0;
+// Whether a function of torch answers with an object that is not true. False also in a version without the function.
+bool denies(PyObject* function) {
+  const auto answer = py::reinterpret_steal<py::object>(function == nullptr ? nullptr : PyObject_CallNoArgs(function));
+  if (!answer) PyErr_Clear();
+  return answer && PyObject_IsTrue(answer.ptr()) == 0;
 }
 
-// Whether torch records operations of a tensor in this thread, and nothing else of torch sees them.
+// Whether torch records operations of a tensor in this thread, and nothing else of torch sees them. A function mode
+// runs Python code, which may change tensors between two functions of torch; a trace would record these, not the
+// operator.
 bool records_only_gradients(const dlpack::Torch& torch) {
-  return torch.in_grad_mode() && !torch.in_forward_mode() && !torch.in_dispatch_mode() && !in_function_mode();
+  return torch.in_grad_mode() && !torch.in_forward_mode() && !torch.in_dispatch_mode() &&
+         denies(functions().count_function_modes) && denies(functions().trace);
 }
 
 // False also if the C functions cannot decide.
