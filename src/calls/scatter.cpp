@@ -15,14 +15,6 @@
 namespace gs {
 namespace {
 
-bool is_packed(const ArrayView& view) {
-  const Dims strides = contiguous_strides(view.extent, view.item);
-  for (int axis = 0; axis < view.rank(); ++axis) {
-    if (view.extent[axis] > 1 && view.stride[axis] != strides[axis]) return false;
-  }
-  return true;
-}
-
 // The arrays of one run: `base` is copied to `target` first; null if the target holds its values already.
 struct Destination {
   const ArrayView* base;

@@ -29,4 +29,12 @@ int64_t bytes_of(const ArrayView& view) {
   return checked_mul(checked_count(view.extent), view.item);
 }
 
+bool is_packed(const ArrayView& view) {
+  const Dims strides = contiguous_strides(view.extent, view.item);
+  for (int axis = 0; axis < view.rank(); ++axis) {
+    if (view.extent[axis] > 1 && view.stride[axis] != strides[axis]) return false;
+  }
+  return true;
+}
+
 }  // namespace gs

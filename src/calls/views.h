@@ -23,5 +23,6 @@ Buffers buffers_of(const Request& request, const Views& views, std::byte* dense,
 
 ArrayView contiguous_view(std::byte* data, const Dims& extent, int64_t item);
 int64_t bytes_of(const ArrayView& view);
+bool is_packed(const ArrayView& view);  // whether the items lie side by side, in C order
 
 }  // namespace gs

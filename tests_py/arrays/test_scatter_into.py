@@ -222,3 +222,28 @@ def test_units_longer_than_a_window_of_totals():
     rows = np.zeros((2, 9 << 20), np.float16)
     result = gs.scatter_nd(rows, [[1], [1]], np.float16(1.5), reduce="add")
     assert (result[1] == 3).all() and not result[0].any()
+
+
+@pytest.mark.parametrize("items", [1, 15, 16 * 4096, 16 * 4096 + 1, 3 << 20])
+@pytest.mark.parametrize("dtype", ["u1", "f2", "f8", "c16", "S3", [("a", "u1"), ("b", "f4")]])
+def test_one_value_for_the_whole_target(dtype, items):
+    """Large targets are filled by rows of 4 KiB and a rest, where the value fits a row a whole number of times."""
+    count = -(-items // np.dtype(dtype).itemsize)
+    value = np.frombuffer(bytes(range(1, 33)), np.dtype(dtype), 1)[0]
+    base = np.broadcast_to(np.asarray(value), (count,))
+    points = np.array([0, count - 1, count // 2])
+    source = np.zeros(3, dtype)
+    expected = np.full(count, value, np.dtype(dtype))
+    expected[points] = source
+    assert gs.scatter(base, 0, points, source).tobytes() == expected.tobytes()
+    if dtype in ("u1", "f8"):
+        ones = np.ones(3, dtype)
+        expected = np.full(count, value)
+        np.add.at(expected, points, ones)
+        assert gs.scatter(base, 0, points, ones, reduce="add").tobytes() == expected.tobytes()
+    wide = np.broadcast_to(np.asarray(value), (2, count))
+    out = np.zeros((2, count), dtype)[:, ::-1]
+    gs.scatter(wide, 1, points[None], source[None], out=out)
+    again = np.full((2, count), value, np.dtype(dtype))
+    again[0, points] = source
+    assert out.tobytes() == again.tobytes()
