@@ -19,7 +19,7 @@ target_compile_options(gs_flags INTERFACE
   "$<$<COMPILE_LANGUAGE:CUDA>:${_nvcc_errors};-Xcompiler=${_host_flags}>")
 if(GS_SANITIZE)
   set(_sanitized -fsanitize=${GS_SANITIZE} -fno-omit-frame-pointer -g1)
-  if(NOT GS_FUZZ)  # instrumented code compiles in a third of the time without the optimizations of loops
+  if(NOT GS_FUZZ)  # without the optimizations of loops, instrumented code compiles in 0.3 to 0.6 of the time
     list(APPEND _sanitized -O1)
   endif()
   target_compile_options(gs_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${_sanitized}>")

@@ -247,7 +247,7 @@ LaneResult scatter_in_torch_lane(const LaneCall& call) {
   PlainArray target;
   PlainArray index;
   PlainArray source;
-  // torch changes the bytes of narrow NaNs.
+  // Narrow floats are declined because torch changes the bytes of their NaNs.
   if (!(requires_grad(torch, call.input) || requires_grad(torch, call.source)) ||
       !has_no_negative_bit(torch, call.input) || !has_no_negative_bit(torch, call.source) ||
       !read_plain(call.index, Role::index, index) || !read_plain(call.input, Role::data, target) ||
