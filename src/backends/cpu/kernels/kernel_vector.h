@@ -19,33 +19,51 @@ namespace {
 
 inline constexpr bool kHasVectors = true;
 
+// The lines of sixteen units, as numbers; -1 for those that are nowhere.
+template <int kUnit>
+inline __m512i lines_of(const VectorGroup& group, int64_t i, __mmask16 inside) {
+  const auto start = static_cast<int>(address_of(group.table) % kLine / kUnit);
+  const __m512i unit = _mm512_add_epi32(_mm512_load_si512(group.at + i), _mm512_set1_epi32(start));
+  return _mm512_mask_srli_epi32(_mm512_set1_epi32(-1), inside, unit, kUnit == 4 ? 4 : 3);
+}
+
 // Lists the lines that a group reads, for prefetches. Neighbouring points on one line give one entry. Contiguous units
-// give none, because the processor prefetches them itself.
+// give none, because the processor prefetches them itself. Where the first units lie on lines of their own, so probably
+// do the others, and the list would cost more than it saves: 16 Mi random takes of 4 bytes from 256 MiB took 1.10 of
+// the time with it (Zen 5, one thread).
 template <int kUnit>
 inline void list_lines(VectorGroup& group) {
-  constexpr int kShift = kUnit == 4 ? 4 : 3;
   group.lines = 0;
+  group.is_apart = false;
   if (group.in_order) return;
+  if (group.all_inside && group.n == kGroup) {
+    const __m512i line = lines_of<kUnit>(group, 0, 0xFFFF);
+    group.is_apart = _mm512_cmpeq_epi32_mask(line, _mm512_alignr_epi32(line, line, 15)) == 0;
+    if (group.is_apart) return;
+  }
   __m512i before = _mm512_set1_epi32(-1);
-  const auto start = static_cast<int>(address_of(group.table) % kLine / kUnit);
   for (int64_t i = 0; i < group.n; i += kVectorStep) {
-    const __mmask16 inside = group.inside[i / kVectorStep];
-    const __m512i position = _mm512_load_si512(group.at + i);
-    const __m512i line = _mm512_mask_srli_epi32(_mm512_set1_epi32(-1), inside,
-                                                _mm512_add_epi32(position, _mm512_set1_epi32(start)), kShift);
+    const __mmask16 inside = group.all_inside ? 0xFFFF : group.inside[i / kVectorStep];
+    const __m512i line = lines_of<kUnit>(group, i, inside);
     const __mmask16 other = _mm512_mask_cmpneq_epi32_mask(inside, line, _mm512_alignr_epi32(line, before, 15));
-    _mm512_storeu_si512(group.wanted + group.lines, _mm512_maskz_compress_epi32(other, position));
+    _mm512_storeu_si512(group.wanted + group.lines,
+                        _mm512_maskz_compress_epi32(other, _mm512_load_si512(group.at + i)));
     group.lines += __builtin_popcount(other);
     before = line;
   }
   pin_copy(group.wanted);
 }
 
-// Prefetches sixteen of the listed lines, from `first` on.
+// Prefetches the lines of sixteen points, or sixteen of the listed lines, from `first` on.
 template <int kUnit>
 GS_INLINE void fetch_lines(const VectorGroup& group, int64_t first) {
+  const auto fetch = [&](uint32_t unit) { prefetch(address_of(group.table) + uint64_t{unit} * kUnit); };
+  if (group.is_apart) {
+    for (int64_t j = first; j < first + kVectorStep; ++j) fetch(group.at[j]);
+    return;
+  }
   const int64_t end = first + kVectorStep < group.lines ? first + kVectorStep : group.lines;
-  for (int64_t j = first; j < end; ++j) prefetch(address_of(group.table) + uint64_t{group.wanted[j]} * kUnit);
+  for (int64_t j = first; j < end; ++j) fetch(group.wanted[j]);
 }
 
 // Loads 16 bytes of units, one unit after the other into its lane.

@@ -122,15 +122,16 @@ GS_INLINE void store_line(std::byte* target, __m512i value, bool stream) {
 
 // A group of points whose positions are resolved, as numbers of units in the source array.
 struct VectorGroup {
-  alignas(64) uint32_t at[kGroup];  // 0 for a point that is nowhere, because unit 0 may be read
-  __mmask16 inside[kGroup / kVectorStep];
+  alignas(64) uint32_t at[kGroup];         // 0 for a point that is nowhere, because unit 0 may be read
+  __mmask16 inside[kGroup / kVectorStep];  // set unless all_inside
   bool all_inside = false;
   bool in_order = false;  // the units are contiguous
   bool stream = false;
   int64_t n = 0;
   const std::byte* table = nullptr;
   std::byte* target = nullptr;
-  alignas(64) uint32_t wanted[kGroup + kVectorStep];  // one unit of each line that is to be prefetched
+  bool is_apart = false;                              // every unit is prefetched
+  alignas(64) uint32_t wanted[kGroup + kVectorStep];  // otherwise: one unit of each line that is to be prefetched
   int lines = 0;
 };
 
@@ -175,16 +176,15 @@ GS_INLINE bool place_whole(const VectorAddressing& lanes, const VectorRun& run, 
   const std::byte* const source = run.index + k * static_cast<int64_t>(sizeof(Index));
   Along along = along_from(lanes, k);
   __mmask16 any = 0;
+  __mmask16 outside[kGroup / kVectorStep];
   for (int64_t i = 0; i < n; i += kVectorStep) {
-    __mmask16 outside = 0;
     const std::byte* const at = source + i * static_cast<int64_t>(sizeof(Index));
-    _mm512_store_si512(group.at + i, place_16<Index>(lanes, at, 0xFFFF, along, outside));
-    group.inside[i / kVectorStep] = static_cast<__mmask16>(~outside);
-    any |= outside;
+    _mm512_store_si512(group.at + i, place_16<Index>(lanes, at, 0xFFFF, along, outside[i / kVectorStep]));
+    any |= outside[i / kVectorStep];
   }
   for (int64_t i = 0; any != 0 && i < n; i += kVectorStep) {
-    const auto outside = static_cast<__mmask16>(~group.inside[i / kVectorStep]);
-    _mm512_mask_store_epi32(group.at + i, outside, _mm512_setzero_si512());
+    group.inside[i / kVectorStep] = static_cast<__mmask16>(~outside[i / kVectorStep]);
+    _mm512_mask_store_epi32(group.at + i, outside[i / kVectorStep], _mm512_setzero_si512());
   }
   pin_copy(group.at);
   group.all_inside = any == 0;
