@@ -11,8 +11,9 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-# Both imports need the path above.
+# These imports need the path above.
 import reference_pages  # noqa: E402
+from sphinx.util import logging  # noqa: E402
 
 import gatherscatter  # noqa: E402
 
@@ -88,8 +89,17 @@ def without_file(app, what, name, obj, options, lines):
         lines[:] = reference_pages.without_file(lines)
 
 
+def check_times(app, env):
+    """Warn of notebooks that ran for a minute or longer."""
+    for name, facts in getattr(env, "nb_metadata", {}).items():
+        seconds = (facts.get("exec_data") or {}).get("runtime") or 0
+        if seconds >= 60:
+            logging.getLogger(__name__).warning("%s: the notebook ran for %.0f s, expected less than 60", name, seconds)
+
+
 def setup(app):
     """Write the pages of the reference; Sphinx looks for pages after this."""
     reference_pages.write(HERE / "reference")
     app.connect("autodoc-process-docstring", without_file, priority=100)  # before numpydoc
     app.connect("source-read", name_outside)
+    app.connect("env-updated", check_times)

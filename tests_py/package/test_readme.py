@@ -15,7 +15,7 @@ PAGES = [ROOT / "README.md", *sorted(path for path in DOCS.rglob("*.md") if DOCS
 BLOCK = re.compile(r"^```(pycon|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)")
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-OPTIONAL = ("torch", "jax", "ml_dtypes", "dask")
+OPTIONAL = ("torch", "jax", "ml_dtypes", "xarray", "dask")
 NEEDED_BY = {"gatherscatter.dask": "dask.array", "gatherscatter.jax": "jax"}  # modules whose examples need a library
 
 
@@ -40,7 +40,7 @@ def blocks(page):
 
 def library_of(code):
     """The optional library that a block imports, or ""."""
-    return next((name for name in OPTIONAL if re.search(rf"\bimport {name}\b", code)), "")
+    return next((name for name in OPTIONAL if re.search(rf"\bimport (.*, )?{name}\b", code)), "")
 
 
 def run(page, wanted):

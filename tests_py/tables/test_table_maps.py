@@ -164,6 +164,49 @@ def test_texts_say_what_came():
         table.filter(SOURCE, [True, np.nan, False, True])
 
 
+CASTS = {
+    "numpy": (np.array, r"index.astype\('int64'\)", r"mask.astype\(bool\)"),
+    "pandas": (pd.Series, r'map.astype\("Int64"\)', r"mask.astype\(bool\)"),
+    "pandas, nullable": (lambda v: pd.Series(v).convert_dtypes(), None, r"mask.astype\(bool\)"),
+    "polars": (pl.Series, r"map.cast\(pl.Int64\)", r"mask.cast\(pl.Boolean\)"),
+    "pyarrow": (pa.array, r"map.cast\('int64'\)", r"mask.cast\('bool'\)"),
+    "torch": (torch.tensor, r"map.long\(\)", r"mask.bool\(\)"),
+    "jax": (jnp.array, r"map.astype\(int\)", r"mask.astype\(bool\)"),
+}
+
+
+@pytest.mark.parametrize("library", CASTS)
+def test_numbers_of_another_dtype_name_the_cast(library):
+    make, to_map, to_mask = CASTS[library]
+    if to_map is not None:
+        with pytest.raises(IndexTypeError, match=f"{to_map} (has|casts)"):
+            table.gather(SOURCE, make([0.5, 1.0]))
+    with pytest.raises(DataTypeError, match=f"mask is of dtype .*, expected bools; {to_mask} casts it"):
+        table.filter(SOURCE, make([1, 0, 1, 0]))
+
+
+def test_a_table_is_neither_a_map_nor_a_mask():
+    narwhals = pytest.importorskip("narwhals", reason="narwhals is not installed")
+    for wrap in (pd.DataFrame, pl.DataFrame, pa.table, lambda columns: narwhals.from_native(pd.DataFrame(columns))):
+        with pytest.raises(IndexTypeError, match=r"the map is a .*, expected integers; one column of it may be a map"):
+            table.gather(SOURCE, wrap({"row": [1, 0]}))
+        with pytest.raises(DataTypeError, match=r"the mask is a .*, expected bools; one column of it may be a mask"):
+            table.filter(SOURCE, wrap({"keep": [True, False, True, False]}))
+
+
+def test_a_data_array_is_a_map_and_a_mask():
+    xarray = pytest.importorskip("xarray", reason="xarray is not installed")
+    rows, keep = (xarray.DataArray(np.array(each), dims="row") for each in ([3, 0], [True, False, False, True]))
+    assert table.gather(SOURCE, rows).to_pylist() == [13, 10]
+    assert table.filter(FRAME, keep)["v"].tolist() == [10, 13]
+    assert table.scatter(SOURCE[:2], rows, SOURCE).to_pylist() == [11, 11, 12, 10]
+    with pytest.raises(IndexTypeError, match="astype"):
+        table.gather(SOURCE, rows.astype(float))
+    pytest.importorskip("dask.array", reason="Dask is not installed")
+    with pytest.raises(TypeError, match=r"x\.compute\(\)"):
+        table.gather(SOURCE, rows.chunk(1))
+
+
 def test_negative_rows_are_those_of_signed_types():
     assert table.gather(SOURCE, np.array([-1, -4], np.int8)).to_pylist() == [13, 10]
     assert table.gather(SOURCE, [-1, 5], "nullify").to_pylist() == [13, None]

@@ -59,6 +59,18 @@ def test_what_is_no_table_is_refused_with_the_next_step(kind, place):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("place", sorted({*PLACES} - {"source", "planned"}))
+@pytest.mark.parametrize("kind", ["dataset", "ParquetFile"])
+def test_files_that_are_open_are_read_by_gather_alone(tmp_path, kind, place):
+    parquet = importlib.import_module("pyarrow.parquet")
+    parquet.write_table(pa.table({"k": [1]}), tmp_path / "a.parquet")
+    dataset = importlib.import_module("pyarrow.dataset")
+    with parquet.ParquetFile(tmp_path / "a.parquet") as file:
+        given, step = (file, r"x\.read") if kind == "ParquetFile" else (dataset.dataset(tmp_path), r"x\.to_table")
+        with pytest.raises(TypeError, match=rf"{step}\(\) reads the files?, and only table.gather"):
+            PLACES[place](given)
+
+
 def test_the_steps_give_what_they_say():
     groups = FRAME.groupby("k")
     assert gs.table.gather(groups.obj, groups.indices[1])["v"].tolist() == [0.5, 2.5]

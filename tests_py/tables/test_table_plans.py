@@ -60,6 +60,7 @@ def test_the_facts_and_the_texts(kind):
     assert facts["map"] == "numpy.ndarray of 2" and facts["threads"] >= 1
     assert "table.gather" in text and "moved by" in text and str(facts["schema"][-1][1]) in text
     assert html.count("<details>") == 1 and facts["moved_by"].partition(",")[0] in html
+    assert "result rows" in html and "None" not in html.partition("<details>")[0]
 
 
 def test_each_function_has_plans():

@@ -30,6 +30,15 @@ __all__ = [
 # Result of a reader: integers (or bools), and which of them are not null; None if the values hold this themselves.
 ValuesAndValidity = tuple[Any, Any]
 BOOLS = {bool, np.bool_}
+_FLOATS = ("float", "double", "halffloat")
+_NUMBERS = (*_FLOATS, "int", "uint")
+# By library: the casts to integers and to bools.
+_CASTS = {
+    "narwhals": ("cast(nw.Int64)", "cast(nw.Boolean)"),
+    "polars": ("cast(pl.Int64)", "cast(pl.Boolean)"),
+    "pyarrow": ("cast('int64')", "cast('bool')"),
+    "torch": ("long()", "bool()"),
+}
 LABELS = "; the row numbers of labels are df.index.get_indexer(labels)"
 
 
@@ -187,6 +196,8 @@ def _array(op: str, given: Any, bools: bool) -> ValuesAndValidity:
     kind = given.dtype.kind
     if kind == "O" or (kind == "b" and not bools):
         raise _of_dtype(op, given.dtype, bools)
+    if bools and kind in "iuf":
+        raise _of_dtype(op, given.dtype, bools, _cast(given, bools))
     return given, None
 
 
@@ -208,6 +219,8 @@ def _column(op: str, given: Any, bools: bool) -> ValuesAndValidity:
         return np.zeros(len(given), bool if bools else np.int64), np.zeros(len(given), bool)
     if kind in ("bool", "boolean") and not bools:
         raise _of_dtype(op, kind, bools)
+    if kind.startswith(_NUMBERS if bools else _FLOATS):
+        raise _of_dtype(op, kind, bools, _cast(given, bools))
     return given, None
 
 
@@ -256,20 +269,34 @@ def _pandas(op: str, given: Any, bools: bool) -> ValuesAndValidity:
     if hasattr(dtype, "pyarrow_dtype"):
         return _column(op, values.__arrow_array__(), bools)
     if getattr(dtype, "kind", "O") not in ("b" if bools else "iu") or not hasattr(dtype, "numpy_dtype"):
-        raise _of_dtype(op, dtype, bools)
+        raise _of_dtype(op, dtype, bools, _cast(given, bools) if bools and getattr(dtype, "kind", "O") in "iuf" else "")
     return values.to_numpy(dtype=dtype.numpy_dtype, na_value=False if bools else 0), np.asarray(~given.isna())
 
 
+def _labelled(op: str, given: Any, bools: bool) -> ValuesAndValidity:
+    """The array inside of a DataArray of xarray."""
+    values = given.data
+    return (_readers.get(type(values)) or _reader_of(values) or _column)(op, values, bools)
+
+
 def _frame(op: str, given: Any, bools: bool) -> ValuesAndValidity:
-    raise _wrong(op, f"the {'mask' if bools else 'map'} is a DataFrame", bools)
+    name = "mask" if bools else "map"
+    raise _wrong(op, f"the {name} is a {type(given).__name__}", bools, f"; one column of it may be a {name}")
 
 
-def _of_dtype(op: str, dtype: Any, bools: bool) -> Exception:
-    return _wrong(op, f"the {'mask' if bools else 'map'} is of dtype {dtype}", bools)
+def _cast(given: Any, bools: bool) -> str:
+    """The end of an error for numbers of another dtype: the cast in the words of their library."""
+    library = type(given).__module__.partition(".")[0]
+    to_map, to_mask = _CASTS.get(library, ("astype(int)", "astype(bool)"))
+    return f"; mask.{to_mask} casts it" if bools else f"; map.{to_map} casts it"
 
 
-def _wrong(op: str, found: str, bools: bool) -> Exception:
-    hint = "; in a list None is null" if found.endswith("object") else ""
+def _of_dtype(op: str, dtype: Any, bools: bool, step: str = "") -> Exception:
+    return _wrong(op, f"the {'mask' if bools else 'map'} is of dtype {dtype}", bools, step)
+
+
+def _wrong(op: str, found: str, bools: bool, step: str = "") -> Exception:
+    hint = "; in a list None is null" if found.endswith("object") else step
     if bools:
         return DataTypeError(f"{op}: {found}, expected bools{hint}")
     if found.endswith((" str", " string", " object")):
@@ -288,7 +315,7 @@ _readers: dict[type, Callable[[str, Any, bool], ValuesAndValidity] | None] = {
 }
 # Libraries whose readers are cached by type: these types are not deleted, and all instances of a type have the same
 # protocols. An object of another library is examined in each call, because its attributes may be its own.
-_KEPT = {"cupy", "jaxlib", "pandas", "polars", "pyarrow", "torch"}
+_KEPT = {"cupy", "jaxlib", "pandas", "polars", "pyarrow", "torch", "xarray"}
 # Readers by module and class name, for libraries that may not be installed.
 _BY_NAME = {
     ("pandas", "Series"): _pandas,
@@ -296,7 +323,12 @@ _BY_NAME = {
     ("pandas", "Index"): _pandas,
     ("pandas", "ExtensionArray"): _pandas,
     ("pyarrow", "IntegerArray"): _arrow_integers,
+    ("pyarrow", "Table"): _frame,
+    ("pyarrow", "RecordBatch"): _frame,
     ("polars", "Series"): _polars_integers,
+    ("polars", "DataFrame"): _frame,
+    ("narwhals", "DataFrame"): _frame,
+    ("xarray", "DataArray"): _labelled,
     ("_duckdb", "DuckDBPyRelation"): _relation,
     ("duckdb", "DuckDBPyRelation"): _relation,
 }

@@ -11,6 +11,8 @@ from gatherscatter.errors import name_of, type_name
 
 __all__ = ["no_table", "step_to_a_table", "step_to_read"]
 
+_ONLY_GATHER = ", and only table.gather takes rows out of files"
+
 # Package, name of a class, and the call that gives a table, a column or a map.
 _STEPS = (
     ("pandas", "DataFrameGroupBy", "x.obj is the table, and x.indices[key] the map of the rows of one group"),
@@ -21,6 +23,8 @@ _STEPS = (
     ("pyarrow", "TableGroupBy", "x.aggregate(...) gives a table"),
     ("pyarrow", "Expression", "dataset.to_table(filter=x) gives a table"),
     ("pyarrow", "Scanner", "x.to_table() gives a table"),
+    ("pyarrow", "Dataset", f"x.to_table() reads the files{_ONLY_GATHER}"),
+    ("pyarrow", "ParquetFile", f"x.read() reads the file{_ONLY_GATHER}"),
     ("duckdb", "Expression", "relation.select(x) gives a relation"),
     ("narwhals", "Expr", "df.select(x) gives a table"),
     ("narwhals", "GroupBy", "x.agg(...) gives a table"),
@@ -60,7 +64,7 @@ def step_to_read(obj: Any) -> str:
     """The end of an error message for the path of a file where only tables in memory are taken; else ""."""
     if not isinstance(obj, str | PathLike):
         return ""
-    return "; pyarrow.parquet.read_table(path) reads a file, and only table.gather takes rows out of files"
+    return f"; pyarrow.parquet.read_table(path) reads a file{_ONLY_GATHER}"
 
 
 def no_table(op: str, role: str, source: Any) -> TypeError:

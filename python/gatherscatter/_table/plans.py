@@ -86,8 +86,11 @@ class TablePlan(Plan[Any]):
 
     def _repr_html_(self) -> str:
         facts = self._facts
+        keys = ("table", "rows", "map", "mask", "result_rows", "threads")
         shown: dict[str, Any] = {
-            key: facts[key] for key in ("table", "rows", "map", "mask", "result_rows", "threads") if key in facts
+            key.replace("_", " "): "known when it runs" if facts[key] is None else facts[key]
+            for key in keys
+            if key in facts
         }
         shown["columns"] = "unknown" if self._schema is None else len(self._schema)
         return as_html(f"Plan of {facts['op']}", shown, f"moved by {facts['moved_by']}", facts["schema"] or ())
