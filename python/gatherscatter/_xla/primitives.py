@@ -21,24 +21,45 @@ def gather(move: Move, input: Any, indices: Sequence[Any], mask: Any = None, fil
     """The gather of arrays of JAX."""
     given = [each for each in (mask, fill) if each is not None]
     flags = {"has_mask": mask is not None, "has_fill": fill is not None}
-    return _gather.bind(input, *indices, *given, move=move, count=len(indices), **flags)
+    return _gather.bind(*_alike(input, *indices, *given), move=move, count=len(indices), **flags)
 
 
 def accumulate(move: Move, values: Any, indices: Sequence[Any], mask: Any, shape: Shape) -> Any:
     """The sums of the values of a gather at the elements that it read: the adjoint of the gather."""
     given = [] if mask is None else [mask]
     flags = {"has_mask": mask is not None}
-    return _accumulate.bind(values, *indices, *given, move=move, shape=tuple(shape), count=len(indices), **flags)
+    operands = _alike(values, *indices, *given)
+    return _accumulate.bind(*operands, move=move, shape=tuple(shape), count=len(indices), **flags)
 
 
 def scatter(move: Move, combine: Combine, input: Any, indices: Sequence[Any], source: Any, mask: Any = None) -> Any:
     """The scatter of arrays of JAX, into a new one."""
     given = [] if mask is None else [mask]
     flags = {"has_mask": mask is not None}
-    return _scatter.bind(input, source, *indices, *given, move=move, combine=combine, count=len(indices), **flags)
+    operands = _alike(input, source, *indices, *given)
+    return _scatter.bind(*operands, move=move, combine=combine, count=len(indices), **flags)
 
 
 MOVES = Primitives(gather, accumulate, scatter, arrays)
+
+
+def _varies_over(aval: Any) -> Any:
+    """The axes of the mesh over which an array differs inside of `jax.shard_map`; none in a JAX without such types."""
+    facts = getattr(aval, "manual_axis_type", None)
+    return getattr(aval, "vma", frozenset()) if facts is None else facts.varying
+
+
+def _alike(*operands: Any) -> Sequence[Any]:
+    """The operands, each of which differs over all axes of the mesh over which one of them does.
+
+    The gradient of an operand that was the same on all devices is then the sum over them.
+    """
+    axes = [_varies_over(jax.typeof(each)) if hasattr(jax, "typeof") else frozenset() for each in operands]
+    every = frozenset().union(*axes)
+    return [
+        each if own == every else jax.lax.pcast(each, tuple(sorted(every - own, key=str)), to="varying")
+        for each, own in zip(operands, axes, strict=True)
+    ]
 
 
 def _primitive(name: str, shape_of: Callable[..., Any]) -> Any:
@@ -61,7 +82,10 @@ def _rest(operands: Sequence[Any], count: int, has_mask: bool) -> tuple[Sequence
 
 
 def _result(shape: Shape, array: Any) -> Any:
-    return jax.core.ShapedArray(tuple(shape), array.dtype, weak_type=array.weak_type)
+    if not _varies_over(array):
+        return jax.core.ShapedArray(tuple(shape), array.dtype, weak_type=array.weak_type)
+    spec = jax.sharding.PartitionSpec(*[None] * len(shape))
+    return array.update(shape=tuple(shape), sharding=jax.sharding.NamedSharding(array.sharding.mesh, spec))
 
 
 def _is_zero(tangent: Any) -> bool:
