@@ -1,4 +1,5 @@
-"""test_torch_opinfo_modes.py: torch's sample inputs with our functions, backward, forward over backward, and vmapped.
+"""test_torch_opinfo_modes.py: torch's sample inputs with our functions in every mode: forward, backward, forward over
+backward, and vmapped.
 
 The normal run takes some samples of each function and dtype, and --every-sample all of them.
 """
@@ -107,6 +108,21 @@ def gradients(function: Any, tensors: list[Any], create_graph: bool = False) -> 
         result, leaves, weights_of(result), create_graph=create_graph, allow_unused=True, materialize_grads=True
     )
     return found
+
+
+@SOME
+@pytest.mark.parametrize(("name", "dtype"), CASES)
+def test_forward(written, name, dtype, most):
+    """The functions that test_torch_opinfo.py leaves out are compared here only."""
+    compared = 0
+    for function in functions(written, name, dtype, most):
+        if function.writes_twice():  # which value is kept is not defined in torch
+            continue
+        torch.testing.assert_close(
+            function(*function.tensors()), function.of_torch(*function.tensors()), equal_nan=True
+        )
+        compared += 1
+    assert compared > 0
 
 
 @SOME
