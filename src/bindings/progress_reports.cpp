@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 
+#include "host/interrupt_poller.h"
 #include "host/progress.h"
 
 namespace gs {
@@ -132,6 +133,7 @@ int64_t progress_silence() {
 
 void set_progress_silence(int64_t milliseconds) {
   silent_ms = milliseconds;
+  host::InterruptPoller::interval = std::min(milliseconds, host::InterruptPoller::kInterval);
 }
 
 py::object progress_blocks() {

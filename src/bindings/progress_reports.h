@@ -30,7 +30,8 @@ bool progress_is_hidden();
 // Whether the map of the current operator on tables has reported, so that its rows have to report their end.
 bool progress_has_begun();
 
-// After how many milliseconds a call begins to report. Tests set it, to 0 for a report at the first poll.
+// After how many milliseconds a call begins to report. Tests set it, to 0 for a poll between any two work chunks and a
+// report at the first one, so that no machine is too fast for them.
 int64_t progress_silence();
 void set_progress_silence(int64_t milliseconds);
 

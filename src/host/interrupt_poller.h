@@ -1,6 +1,7 @@
 // interrupt_poller.h: polls, on the calling thread, whether a run must stop.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 
@@ -12,9 +13,13 @@ class InterruptPoller {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // A poll of Python takes the GIL, so that it is made at most every 10 ms. A null function never stops the run.
-  explicit InterruptPoller(bool (*interrupted)(), Clock::duration every = std::chrono::milliseconds(10))
-      : interrupted_(interrupted), every_(every) {}
+  // The least milliseconds between two polls, because a poll of Python takes the GIL. Tests shorten them.
+  static constexpr int64_t kInterval = 10;
+  static inline std::atomic<int64_t> interval = kInterval;
+
+  // A null function never stops the run.
+  explicit InterruptPoller(bool (*interrupted)()) : InterruptPoller(interrupted, std::chrono::milliseconds(interval)) {}
+  InterruptPoller(bool (*interrupted)(), Clock::duration every) : interrupted_(interrupted), every_(every) {}
 
   // Whether the run goes on. Once it is stopped it stays stopped: the function need not report an interrupt twice. If
   // `count` is given, `done` of it is the progress of what the run works on.
