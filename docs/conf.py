@@ -8,12 +8,13 @@ import re
 import sys
 from pathlib import Path
 
+from sphinx.util import logging
+
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-# These imports need the path above.
+# Both imports need the path above.
 import reference_pages  # noqa: E402
-from sphinx.util import logging  # noqa: E402
 
 import gatherscatter  # noqa: E402
 
