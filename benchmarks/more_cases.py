@@ -138,6 +138,27 @@ def _set_last_laid(quick: bool, side: int) -> Workload:
     return replace(work, out=buffers.filled(work.source.T, "float32").T)
 
 
+def _first(quick: bool, add: bool) -> Workload:
+    """A scatter along the first axis, no target twice in a column."""
+    side = 128 if quick else 4096
+    sets = []
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        # Odd multiples plus an offset, modulo a power of two.
+        step, start = 2 * rng.integers(0, side // 2, side) + 1, rng.integers(0, side, side)
+        index = buffers.filled((step * np.arange(side)[:, None] + start) % side, "int64")
+        sets.append({"i": index, "b": buffers.filled(rng.random((side, side)), "float32")})
+    column = np.arange(side)
+
+    def expected(i: np.ndarray, b: np.ndarray) -> np.ndarray:
+        result = source.copy() if add else np.empty_like(source)
+        result[i, column] = result[i, column] + b if add else b
+        return result
+
+    source = buffers.filled(np.random.default_rng(9).random((side, side)), "float32")
+    return replace(_values(source, sets, expected), constants={"column": column})
+
+
 # ---- small calls
 
 
@@ -337,4 +358,6 @@ MORE = (
         _set_last_laid,
         8192,
     ),
+    _array("57a", "set_first", "set_first", "[4096,4096] f32, index same, unique in a column", _first, False),
+    _array("57b", "add_first", "add_first", "the same, added", _first, True),
 )

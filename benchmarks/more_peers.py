@@ -192,4 +192,16 @@ FORMS = (
     Form(TORCH, "set_last_laid", "torch.scatter(x, 1, i, b)"),
     Form(TORCH, "set_last_laid", "out.scatter_(1, i, b)"),
     Form(NUMBA, "set_last_laid", "set_last(out, i, b)", setup="from benchmarks.numba_kernels import set_last"),
+    # ---- along the first axis, no target twice
+    Form(GS, "set_first", "gs.scatter(x, 0, i, b)"),
+    Form(GS, "set_first", "gs.put_along_axis(out, i, b, 0)", result="out"),
+    Form(NP, "set_first", "np.put_along_axis(out, i, b, 0)", result="out"),
+    Form(NP, "set_first", "out[i, column] = b", result="out"),
+    Form(TORCH, "set_first", "torch.scatter(x, 0, i, b)"),
+    Form(TORCH, "set_first", "out.scatter_(0, i, b)"),
+    Form(NUMBA, "set_first", "set_first(out, i, b)", setup="from benchmarks.numba_kernels import set_first"),
+    Form(GS, "add_first", "gs.scatter(x, 0, i, b, reduce='add')"),
+    Form(NP, "add_first", "np.add.at(out, (i, column), b)", result="out"),
+    Form(TORCH, "add_first", "torch.scatter_add(x, 0, i, b)"),
+    Form(NUMBA, "add_first", "add_first(x.copy(), i, b)", setup="from benchmarks.numba_kernels import add_first"),
 )

@@ -222,6 +222,40 @@ def set_last(out, i, b):
     return out
 
 
+@_parallel
+def set_first(out, i, b):
+    """Each thread has blocks of columns."""
+    n, wide, block, bad = len(out), out.shape[1], 64, 0
+    for part in prange((wide + block - 1) // block):
+        for r in range(len(i)):
+            for c in range(part * block, min(part * block + block, wide)):
+                j = i[r, c]
+                if j < 0 or j >= n:
+                    bad += 1
+                else:
+                    out[j, c] = b[r, c]
+    if bad:
+        raise IndexError("index out of bounds")
+    return out
+
+
+@_parallel
+def add_first(out, i, b):
+    """As set_first."""
+    n, wide, block, bad = len(out), out.shape[1], 64, 0
+    for part in prange((wide + block - 1) // block):
+        for r in range(len(i)):
+            for c in range(part * block, min(part * block + block, wide)):
+                j = i[r, c]
+                if j < 0 or j >= n:
+                    bad += 1
+                else:
+                    out[j, c] += b[r, c]
+    if bad:
+        raise IndexError("index out of bounds")
+    return out
+
+
 @_serial
 def set_elements(out, i, b):
     """One thread, because with more of them the last duplicate would not be kept."""

@@ -86,3 +86,78 @@ def test_a_bad_index_in_a_tile_is_named_in_c_order_and_leaves_out_as_it_was():
         with pytest.raises(gs.OutOfBoundsError, match=r"7, 60|760"):
             gs.take_along_axis(source, i, 1, out=out)
         assert (out == 3).all()
+
+
+# ---- columns that lie in few sets of the caches, or far apart: they are packed tile by tile
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shape"),
+    [
+        ("u1", (2048, 70)),
+        ("i2", (512, 130)),
+        ("f4", (300, 256)),
+        ("f4", (256, 300)),
+        ("f8", (256, 200)),
+        ("c16", (128, 256)),
+    ],
+)
+def test_columns_in_few_sets(dtype, shape):
+    rng = np.random.default_rng(8)
+    c_order = rng.integers(0, 100, shape).astype(dtype)
+    target = np.asfortranarray(c_order)
+    index = rng.integers(-shape[1], shape[1], (shape[0], 256))
+    values = rng.integers(0, 100, index.shape).astype(dtype)
+    kernels = {
+        gs.explain(gs.put_along_axis, t, index, values, 1).to_dict()["kernel"].split(" ", 1)[1]
+        for t in (c_order, target)
+    }
+    assert ("column tiles" in kernels) == (shape[0] * target.itemsize % 256 == 0)
+    expected = np.take_along_axis(c_order, index, 1)
+    for threads in (1, 2):
+        with gs.thread_limit(threads):
+            np.testing.assert_array_equal(gs.gather(target, 1, index), expected)
+            for reduce in (None, "add", "mul") if dtype == "c16" else (None, "add", "mul", "min", "max", "mean"):
+                for duplicates in ("last", "first") if reduce is None else ("last",):
+                    result = gs.scatter(c_order, 1, index, values, reduce=reduce, duplicates=duplicates)
+                    out = target.copy(order="K")
+                    assert gs.scatter(out, 1, index, values, reduce=reduce, duplicates=duplicates, out=out) is out
+                    np.testing.assert_array_equal(out, result)
+                    np.testing.assert_array_equal(
+                        gs.scatter(target, 1, index, values, reduce=reduce, duplicates=duplicates), result
+                    )
+
+
+@pytest.mark.parametrize("order", "CF")
+def test_a_bad_index_leaves_packed_targets_alone(order):
+    target = np.zeros((512, 512), "f4", order)
+    index = np.random.default_rng(9).integers(0, 512, (512, 512))
+    index[-1, -1] = 512
+    for call in (
+        lambda: gs.put_along_axis(target, index, 1.0, 1),
+        lambda: gs.scatter(target, 1, index, np.ones((512, 512), "f4"), reduce="add", out=target),
+    ):
+        with pytest.raises(gs.OutOfBoundsError, match="index 512 is out of bounds for axis 1"):
+            call()
+        assert not target.any()
+
+
+@pytest.mark.parametrize("reduce", [None, "add", "max"])
+@pytest.mark.parametrize("dtype", ["u1", "f4"])
+def test_rows_of_a_far_target(dtype, reduce):
+    rng = np.random.default_rng(10)
+    target = rng.integers(0, 100, (4100, 8192 if dtype == "u1" else 1024)).astype(dtype)
+    index = rng.integers(0, 4100, (2100, target.shape[1]))
+    values = rng.integers(0, 100, index.shape).astype(dtype)
+    columns = np.broadcast_to(np.arange(target.shape[1]), index.shape)
+    expected = target.copy()
+    if reduce is None:  # row by row, so that the last row wins
+        for row in range(2100):
+            expected[index[row], columns[row]] = values[row]
+    else:
+        {"add": np.add, "max": np.maximum}[reduce].at(expected, (index, columns), values)
+    for threads in (1, 2):
+        with gs.thread_limit(threads):
+            out = target.copy()
+            gs.scatter(out, 0, index, values, reduce=reduce, out=out)
+            np.testing.assert_array_equal(out, expected)

@@ -1,12 +1,13 @@
 // column_tiles.cpp: packs tiles of columns and gathers from them.
 // A row of the source array is far longer than a cache line, and a gather along columns uses one element of each line
-// that it reads. In a packed tile every line is used many times.
+// that it reads. In a packed tile every line is used many times, and lines of all sets of a cache are used.
 #include "backends/cpu/column_tiles.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 
 #include "backends/cpu/packed_tiles.h"
 #include "host/thread_pool.h"
@@ -24,24 +25,6 @@ struct ColumnTiles {
   bool stream;
   std::atomic<bool> bad = false;
 };
-
-// Whether each coordinate along an axis belongs to another matrix of the source array.
-bool counts_matrices(const Space& space, const ColumnTiling& tiling, int axis) {
-  return axis != tiling.axis && space.stride(kIndexed, axis) != 0;
-}
-
-// Copies rows of `bytes` bytes, `stride` bytes apart, to contiguous memory.
-void pack(std::byte* target, const std::byte* source, int64_t rows, int64_t stride, int64_t bytes) {
-  for (int64_t row = 0; row < rows; ++row) {
-    const Address later = reinterpret_cast<Address>(source) + static_cast<Address>(kPackAhead * stride);
-    for (int64_t byte = 0; byte < bytes; byte += 64) {
-      __builtin_prefetch(reinterpret_cast<const void*>(later + static_cast<Address>(byte)), 0, 2);
-    }
-    std::memcpy(target, source, static_cast<std::size_t>(bytes));
-    target += bytes;
-    source += stride;
-  }
-}
 
 bool gather_tile(const ColumnTiles& tiles, int64_t number) {
   const ColumnTiling& tiling = tiles.tiling;
@@ -61,7 +44,7 @@ bool gather_tile(const ColumnTiles& tiles, int64_t number) {
   IndexArray& index = part.index[0];
   const TileMemory tile = tile_memory(index.extent * bytes);
   if (tile != nullptr) {
-    pack(tile.get(), buffers.indexed, index.extent, index.step, bytes);
+    pack_columns(tile.get(), buffers.indexed, index.extent, index.step, bytes);
     index.step = bytes;
     buffers.indexed = tile.get();
   }
@@ -82,33 +65,99 @@ bool run_tile(void* context, int64_t chunk) {
   return good;
 }
 
-}  // namespace
+// The columns of the indexed side of a plan: items that lie side by side along `side` begin different columns.
+struct ColumnLayout {
+  int side = -1;      // -1: the plan has none
+  int64_t rows = 0;   // points of each column
+  int64_t bytes = 0;  // of a matrix
+  bool across;        // the indices of one row lie closer to each other than those of one column
+};
 
-ColumnTiling column_tiling_of(const Plan& plan, const Tuning& tuning, Direction direction) {
+ColumnLayout layout_of(const Plan& plan, const Tuning& tuning) {
   const Space& space = plan.space;
-  if (direction != Direction::gather || tuning.general || !is_element(plan.unit)) return {};
-  if (plan.index.size() != 1 || !plan.fold.empty() || space.rank() < 2 || !is_far(plan, tuning)) return {};
-  const IndexArray& index = plan.index[0];
+  ColumnLayout columns;
+  if (tuning.general || !is_element(plan.unit)) return columns;
+  if (plan.index.size() != 1 || !plan.fold.empty() || space.rank() < 2) return columns;
   int side = -1;
-  int64_t rows = 1;  // of the result
+  int64_t rows = 1;
   for (int axis = 0; axis < space.rank(); ++axis) {
     if (space.stride(kIndexed, axis) == plan.unit && space.stride(kIndex, axis) != 0) side = axis;
     if (space.stride(kIndexed, axis) == 0) rows *= space.extent(axis);
   }
-  if (side < 0 || index.extent < 2 || rows < index.extent / kTileRowsPerUse) return {};
-  if (std::abs(index.step) < space.extent(side) * plan.unit) return {};
-  for (int64_t bytes = kTileRowBytes; bytes >= 64; bytes /= 2) {
-    if (index.extent > tuning.l2_bytes / kTilePartOfL2 / bytes) continue;
-    const int64_t columns = bytes / plan.unit;
-    if (space.extent(side) >= 2 * columns) return {side, columns};
+  const IndexArray& index = plan.index[0];
+  if (side < 0 || index.extent < 2 || std::abs(index.step) < space.extent(side) * plan.unit) return columns;
+  bool across = false;
+  for (int axis = 0; axis < space.rank(); ++axis) {
+    const int64_t stride = std::abs(space.stride(kIndex, axis));
+    across |= space.stride(kIndexed, axis) == 0 && stride != 0 && stride < std::abs(space.stride(kIndex, side));
   }
-  return {};
+  return {side, rows, index.extent * std::abs(index.step), across};
+}
+
+// The distance of columns that lie in few sets of the caches, so that lines are evicted before their next items are
+// used: its largest power of two, up to a page, after which the sets of a near cache repeat; 0 for others.
+int64_t crowding_of(const Plan& plan) {
+  const IndexArray& index = plan.index[0];
+  const int64_t step = std::abs(index.step);
+  const int64_t apart = std::gcd(step, kPageOfSets);
+  if (step < kCrowdingStep || apart < kCrowdingPitch || plan.space.count() < kCrowdingPoints) return 0;
+  return index.extent >= std::max(kCrowdedBytes / apart, kCrowdingColumns) ? apart : 0;
+}
+
+// The widest tile whose rows fit into a part of the L2 cache.
+int64_t width_of(const Plan& plan, const Tuning& tuning, int side) {
+  for (int64_t bytes = kTileRowBytes; bytes >= kLineBytes; bytes /= 2) {
+    if (plan.index[0].extent > tuning.l2_bytes / kTilePartOfL2 / bytes) continue;
+    const int64_t columns = bytes / plan.unit;
+    if (plan.space.extent(side) >= 2 * columns) return columns;
+  }
+  return 0;
+}
+
+}  // namespace
+
+bool counts_matrices(const Space& space, const ColumnTiling& tiling, int axis) {
+  return axis != tiling.axis && space.stride(kIndexed, axis) != 0;
+}
+
+void pack_columns(std::byte* target, const std::byte* source, int64_t rows, int64_t stride, int64_t bytes) {
+  for (int64_t row = 0; row < rows; ++row) {
+    const Address later = reinterpret_cast<Address>(source) + static_cast<Address>(kPackAhead * stride);
+    for (int64_t byte = 0; byte < bytes; byte += kLineBytes) {
+      __builtin_prefetch(reinterpret_cast<const void*>(later + static_cast<Address>(byte)), 0, 2);
+    }
+    std::memcpy(target, source, static_cast<std::size_t>(bytes));
+    target += bytes;
+    source += stride;
+  }
+}
+
+ColumnTiling column_tiling_of(const Plan& plan, const Tuning& tuning) {
+  const ColumnLayout columns = layout_of(plan, tuning);
+  if (columns.side < 0 || columns.rows < plan.index[0].extent / kTileRowsPerUse) return {};
+  const Comparison far = farness(plan, tuning);
+  if (!far.is_met() && !(columns.across && crowding_of(plan) > 0)) return {};
+  return {columns.side, width_of(plan, tuning, columns.side), far};
+}
+
+ColumnTiling column_tiling_of_scatter(const Plan& plan, const Tuning& tuning, bool reduces) {
+  const ColumnLayout columns = layout_of(plan, tuning);
+  if (columns.side < 0) return {};
+  const int64_t crowding = crowding_of(plan);
+  const bool far_pays =
+      reduces || plan.unit <= tuning.far_tile_unit || (crowding == kPageOfSets && plan.unit <= kCrowdedTileUnit);
+  const Comparison far = {"bytes of a matrix", columns.bytes, "far_target_bytes", tuning.far_target_bytes};
+  const int64_t per_use = columns.across && crowding > 0 ? kCrowdedRowsPerUse
+                          : far.is_met() && far_pays     ? kTileRowsPerUse
+                                                         : 0;
+  if (per_use == 0 || columns.rows < plan.index[0].extent / per_use) return {};
+  return {columns.side, width_of(plan, tuning, columns.side), far};
 }
 
 Outcome gather_column_tiles(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
                             const RunOptions& options) {
   const Space& space = plan.space;
-  const ColumnTiling tiling = column_tiling_of(plan, tuning, Direction::gather);
+  const ColumnTiling tiling = column_tiling_of(plan, tuning);
   int64_t matrices = 1;
   for (int axis = 0; axis < space.rank(); ++axis) {
     if (counts_matrices(space, tiling, axis)) matrices *= space.extent(axis);

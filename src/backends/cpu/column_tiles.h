@@ -1,6 +1,6 @@
-// column_tiles.h: gathers along an axis that is not the fast one of the source array, tile by tile.
-// A tile is a few columns of the source array, packed into memory that fits into the L2 cache. All points of these
-// columns are gathered from there.
+// column_tiles.h: gathers and scatters along an axis that is not the fast one of the indexed side, tile by tile.
+// A tile is a few columns of the indexed side, packed into memory that fits into the L2 cache. All points of these
+// columns are gathered from there, or scattered to there.
 #pragma once
 
 #include "backends/backend.h"
@@ -8,13 +8,22 @@
 
 namespace gs::cpu {
 
-// The axis along which columns lie side by side in the source array, and the number of columns of a tile; 0 if tiles do
+// The axis along which columns lie side by side on the indexed side, and the number of columns of a tile; 0 if tiles do
 // not pay.
 struct ColumnTiling {
   int axis = -1;
   int64_t columns = 0;
+  Comparison far = {};  // if it is not met, tiles pay since columns share sets of the caches
 };
-ColumnTiling column_tiling_of(const Plan& plan, const Tuning& tuning, Direction direction);
+ColumnTiling column_tiling_of(const Plan& plan, const Tuning& tuning);  // of a gather
+// Of a scatter that copies values or combines each with its target.
+ColumnTiling column_tiling_of_scatter(const Plan& plan, const Tuning& tuning, bool reduces);
+
+// Whether each coordinate along an axis belongs to another matrix of the indexed side.
+bool counts_matrices(const Space& space, const ColumnTiling& tiling, int axis);
+
+// Copies rows of `bytes` bytes, `stride` bytes apart, to contiguous memory.
+void pack_columns(std::byte* target, const std::byte* source, int64_t rows, int64_t stride, int64_t bytes);
 
 Outcome gather_column_tiles(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
                             const RunOptions& options);

@@ -61,6 +61,15 @@ Decision gather_decision(const Tuning& tuning, const Job& job) {
   return by("gather instructions", word(job.gathers), gathering(tuning));
 }
 
+// The column tiles of a plan, or of its walk: the former divide a scatter before it is walked.
+ColumnTiling columns_of(const Plan& plan, const Plan& walk, const Tuning& tuning, Direction direction,
+                        const Combine& combine) {
+  if (direction == Direction::gather) return column_tiling_of(walk, tuning);
+  const bool reduces = combine.reduce != Reduce::set;
+  if (!may_meet(plan, direction) || (reduces && !combines_directly(combine))) return {};
+  return column_tiling_of_scatter(plan, tuning, reduces);
+}
+
 }  // namespace
 
 std::vector<Decision> decisions_of(const Tuning& tuning, const Plan& plan, Direction direction, const Combine& combine,
@@ -76,8 +85,10 @@ std::vector<Decision> decisions_of(const Tuning& tuning, const Plan& plan, Direc
   prepare(walk, no_memory, direction, tuning, prepared);
   const bool reduces = direction == Direction::scatter && combine.reduce != Reduce::set;
   all.push_back(threads_decision(tuning, plan, direction, available));
-  if (column_tiling_of(walk, tuning, direction).columns > 0) {
-    all.push_back(by("column tiles", "yes", farness(plan, tuning)));
+  const ColumnTiling columns = columns_of(plan, walk, tuning, direction, combine);
+  if (columns.columns > 0) {
+    all.push_back(columns.far.is_met() ? by("column tiles", "yes", columns.far)
+                                       : without("column tiles", "yes", "columns share sets of the caches"));
   } else if (tiling && tiling->is_tiled) {
     all.push_back(without("packed tiles", "yes", "the last axis is not the fast one of every array"));
   } else {

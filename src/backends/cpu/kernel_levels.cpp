@@ -37,6 +37,14 @@ CheckIndices check_of([[maybe_unused]] Run run) {
   return baseline::check;
 }
 
+WriteChanged write_changed_of([[maybe_unused]] Run run) {
+#ifdef GS_HAVE_X86_LEVELS
+  if (run == v3::run) return v3::write_changed;
+  if (run == v4::run) return v4::write_changed;
+#endif
+  return baseline::write_changed;
+}
+
 ColumnKernels columns_of([[maybe_unused]] Run run) {
 #ifdef GS_HAVE_X86_LEVELS
   if (run == v3::run) return v3::columns();

@@ -1,7 +1,8 @@
 // parallel_scatter.cpp: divides a scatter or a reduction between threads so that each target belongs to one thread.
 // That thread takes the points of the target in order. If the indexed side has a stride along an axis of the space,
-// every thread gets slices of that axis. A few very long units are cut into pieces. Otherwise every thread has a range
-// of targets: a few threads each read all points, for more the points are divided first (partitioned_scatter.h).
+// every thread gets slices of that axis, or tiles of columns (target_tiles.h). A few very long units are cut into
+// pieces. Otherwise every thread has a range of targets: a few threads each read all points, for more the points are
+// divided first (partitioned_scatter.h).
 #include "backends/cpu/parallel_scatter.h"
 
 #include <algorithm>
@@ -17,21 +18,14 @@
 #include "backends/cpu/packed_tiles.h"
 #include "backends/cpu/partitioned_scatter.h"
 #include "backends/cpu/records.h"
+#include "backends/cpu/scatter_parts.h"
 #include "backends/cpu/slot_counts.h"
+#include "backends/cpu/target_tiles.h"
 #include "core/reductions.h"
 #include "host/thread_pool.h"
 
 namespace gs::cpu {
 namespace {
-
-// What one work chunk of a task writes.
-struct TaskPart {
-  AddressRange own;   // only targets that begin in this range
-  int axis = -1;      // not -1: only the points [begin, end) along this axis of the space
-  int64_t begin = 0;  // axis -1: only the bytes [begin, end) of every unit
-  int64_t end = 0;    // 0: all bytes
-  int64_t piece = 0;  // the number of these bytes among the pieces
-};
 
 // The fields of a job that a reduction sets.
 struct Sum {
@@ -129,12 +123,27 @@ bool run_points(const Round& round, const Plan& plan, const Buffers& buffers, co
   return true;
 }
 
+bool run_tile(const Round& round, const TaskPart& part) {
+  struct OwnTile {
+    const Round* round;
+    const TaskPart* part;
+  } tile{&round, &part};
+  const auto move = [](void* context, const Plan& plan, const Buffers& buffers) {
+    const OwnTile& own = *static_cast<OwnTile*>(context);
+    return run_points(*own.round, plan, buffers, *own.part, 0, plan.space.count());
+  };
+  return scatter_tile(round.scatter->run, part.tiling, *round.scatter->plan, *round.scatter->buffers, part.begin,
+                      {move, &tile});
+}
+
 bool run_part(void* context, int64_t chunk) {
   auto& round = *static_cast<Round*>(context);
   const TaskPart& part = (*round.parts)[static_cast<std::size_t>(chunk)];
   const Plan& plan = *round.scatter->plan;
   bool good = false;
-  if (part.axis < 0) {
+  if (part.tiling.columns > 0) {
+    good = run_tile(round, part);
+  } else if (part.axis < 0) {
     good = run_points(round, plan, *round.scatter->buffers, part, round.first, round.last);
   } else {
     Buffers buffers = *round.scatter->buffers;
@@ -149,7 +158,7 @@ bool run_part(void* context, int64_t chunk) {
 // Slices of the outermost axis are many work chunks, and the thread pool polls for Ctrl-C between them. Other parts are
 // few: all of them advance through their points in rounds, and Ctrl-C is polled between two rounds.
 Outcome run_parts(const Scatter& scatter, const std::vector<TaskPart>& parts, const Sum& sum) {
-  const bool many = parts[0].axis == 0;
+  const bool many = parts[0].axis == 0 || parts[0].tiling.columns > 0;
   int64_t count = scatter.plan->space.count();
   if (parts[0].axis >= 0) {  // the first slice is the longest
     count = count / scatter.plan->space.extent(parts[0].axis) * (parts[0].end - parts[0].begin);
@@ -175,42 +184,10 @@ Outcome run_parts(const Scatter& scatter, const std::vector<TaskPart>& parts, co
   return Outcome::done;
 }
 
-// Slices of an axis along which the indexed side has a stride. Points of different slices never share a target.
-std::vector<TaskPart> slices(const Scatter& scatter, AddressRange own) {
-  const Space& space = scatter.plan->space;
-  std::vector<TaskPart> parts;
-  for (int axis = 0; axis < space.rank() && parts.empty(); ++axis) {
-    const int64_t extent = space.extent(axis);
-    const int64_t share = extent / scatter.threads;
-    const int64_t stride = std::abs(space.stride(kIndexed, axis));
-    if (share == 0 || stride == 0 || stride < scatter.tuning->min_slice_bytes / share) continue;
-    const int64_t wanted =
-        std::max<int64_t>(int64_t{scatter.threads} * kSlicesPerThread, space.count() / kMaxChunkPoints);
-    const int64_t many = axis == 0 ? wanted : scatter.threads;
-    const int64_t step = (extent + std::min(many, extent) - 1) / std::min(many, extent);
-    for (int64_t begin = 0; begin < extent; begin += step) {
-      parts.push_back({own, axis, begin, std::min(begin + step, extent)});
-    }
-  }
-  return parts;
-}
-
-// Pieces of a few units that are so long that all threads work on each of them.
-std::vector<TaskPart> pieces(const Scatter& scatter, AddressRange own) {
-  const int64_t unit = scatter.plan->unit;
-  std::vector<TaskPart> parts;
-  if (unit < 2 * scatter.tuning->min_piece_bytes) return parts;
-  if (scatter.plan->space.count() >= int64_t{scatter.threads} * kChunksPerThread) return parts;
-  const int64_t piece = std::max((unit / scatter.threads + 63) / 64 * 64, scatter.tuning->min_piece_bytes);
-  for (int64_t begin = 0; begin < unit; begin += piece) {
-    parts.push_back({own, -1, begin, std::min(begin + piece, unit), static_cast<int64_t>(parts.size())});
-  }
-  return parts;
-}
-
 // Whether each thread has a range of targets.
 bool goes_by_ranges(const Scatter& scatter) {
-  return scatter.threads > 1 && slices(scatter, {}).empty() && pieces(scatter, {}).empty();
+  return scatter.threads > 1 && slices(*scatter.plan, *scatter.tuning, scatter.threads, {}).empty() &&
+         pieces(*scatter.plan, *scatter.tuning, scatter.threads, {}).empty();
 }
 
 std::vector<Address> samples_of(const Scatter& scatter) {
@@ -243,12 +220,14 @@ Outcome run_apart(const Scatter& scatter) {
 Outcome run_own(const Scatter& scatter, AddressRange own, const std::vector<Address>& samples, const Sum& sum) {
   if (scatter.threads == 1) return run_parts(scatter, {TaskPart{own}}, sum);
   if (goes_by_ranges(scatter)) return run_by_ranges(scatter, own, samples, sum);
-  std::vector<TaskPart> parts = slices(scatter, own);
-  return run_parts(scatter, parts.empty() ? pieces(scatter, own) : parts, sum);
+  std::vector<TaskPart> parts = slices(*scatter.plan, *scatter.tuning, scatter.threads, own);
+  return run_parts(scatter, parts.empty() ? pieces(*scatter.plan, *scatter.tuning, scatter.threads, own) : parts, sum);
 }
 
 // Runs the whole scatter; in one round on the calling thread if there is one thread and Ctrl-C need not be polled.
 Outcome run_direct(const Scatter& scatter, const Sum& sum) {
+  const ColumnTiling tiling = column_tiling_of_scatter(*scatter.plan, *scatter.tuning, sum.apply != nullptr);
+  if (tiling.columns > 0) return run_parts(scatter, tiles(*scatter.plan, tiling), sum);
   const bool one_round =
       scatter.options.interrupted == nullptr || scatter.plan->space.count() <= scatter.tuning->round_points;
   if (scatter.threads > 1 || !one_round) return run_own(scatter, {}, samples_of(scatter), sum);
@@ -328,7 +307,10 @@ Outcome reduce_in_pieces(const Scatter& scatter, const Appliers& appliers, const
 // Runs a reduction whose totals are kept in the targets, with one count or flag for each unit.
 Outcome reduce_counted(const Scatter& scatter, const CountedUnits& units, const Combine& combine) {
   const int64_t shares =
-      scatter.threads == 1 ? 1 : std::max<int64_t>(static_cast<int64_t>(pieces(scatter, {}).size()), 1);
+      scatter.threads == 1
+          ? 1
+          : std::max<int64_t>(static_cast<int64_t>(pieces(*scatter.plan, *scatter.tuning, scatter.threads, {}).size()),
+                              1);
   CountMemory memory(*scatter.plan, *scatter.tuning, *scatter.buffers, units, combine, shares);
   const std::vector<Address> samples = samples_of(scatter);
   host::InterruptPoller poller(scatter.options.interrupted);
@@ -390,14 +372,17 @@ Form form_of_parallel_scatter(Run run, const Plan& plan, const Tuning& tuning, c
   prepare(plan, no_memory, Direction::scatter, tuning, prepared);
   const Scatter scatter = scatter_of(run, tuning, plan, no_memory, {available, nullptr});
   ScatterForm form;
-  const bool by_slices = scatter.threads > 1 && !slices(scatter, {}).empty();
-  form.in_pieces = scatter.threads > 1 && !by_slices && !pieces(scatter, {}).empty();
+  const bool by_slices = scatter.threads > 1 && !slices(*scatter.plan, *scatter.tuning, scatter.threads, {}).empty();
+  form.in_pieces =
+      scatter.threads > 1 && !by_slices && !pieces(*scatter.plan, *scatter.tuning, scatter.threads, {}).empty();
   form.owns_all = scatter.threads == 1 || by_slices || form.in_pieces;
   form.reduces = combine.reduce != Reduce::set;
   form.has_totals = form.reduces && !combines_directly(combine);
   const Keep keep = counts_are_long(plan, tuning, combine) ? Keep::long_count : Keep::count;
   const ApplyStep step = form.has_totals ? ApplyStep::accumulate : ApplyStep::direct;
   const std::optional<Tiling> tiling = tiling_of_scatter(plan, tuning, combine, available);
+  const bool is_direct = !form.has_totals;
+  if (is_direct && column_tiling_of_scatter(plan, tuning, form.reduces).columns > 0) return Form::column_tiles;
   if (tiling && tiling->is_tiled) return Form::packed_tiles;
   const CountedUnits units = appliers_of(run).counted(combine);
   const bool counts = form.has_totals && pays_to_count(plan, tuning, units);

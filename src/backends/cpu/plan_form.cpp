@@ -24,7 +24,7 @@ bool is_short_gather(const Plan& plan, const Tuning& tuning, const Job& job) {
 }  // namespace
 
 Form form_of(const Plan& plan, const Tuning& tuning, Direction direction, const Job& job) {
-  if (column_tiling_of(plan, tuning, direction).columns > 0) return Form::column_tiles;
+  if (direction == Direction::gather && column_tiling_of(plan, tuning).columns > 0) return Form::column_tiles;
   return is_short_gather(plan, tuning, job) ? Form::short_gather : job.form;
 }
 

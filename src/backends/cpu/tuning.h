@@ -42,7 +42,9 @@ inline constexpr int64_t kMinPieceBytes = 64 * 1024;  // threads may share a uni
 inline constexpr int64_t kMostShares = 64;  // parallel_for: longest work chunk, in multiples of the shortest that pays
 
 // ---- scatters: all points of one target belong to one thread
-inline constexpr int64_t kMinSliceBytes = 4096;  // of a slice of an axis: shorter ones share a cache line or page
+// Two threads that scatter to 512 x 512 items of 4 bytes along an axis that is not the fast one take 0.5 of the time of
+// slices of at least 4 KiB, for which there were ranges of targets instead (Zen 5).
+inline constexpr int64_t kMinSliceBytes = 512;  // of a slice of an axis: shorter ones share cache lines
 inline constexpr int kSlicesPerThread = 4;
 inline constexpr int64_t kMaxElement = 16;  // bytes; shorter units are not worth a bitmap of targets
 // Up to so many threads each read all points and move those of their own targets: dividing the points would cost more,
@@ -135,6 +137,24 @@ inline constexpr int64_t kTileRowBytes = 128;  // bytes of a packed row; half of
 inline constexpr int64_t kTilePartOfL2 = 2;    // a tile fills at most L2 / this
 inline constexpr int64_t kTileRowsPerUse = 2;  // rows of the source array for each row of the result, at most
 inline constexpr int64_t kPackAhead = 16;      // rows between the prefetch of a row and its copy
+// Near sources get tiles too if at least kCrowdedBytes / d of their columns lie a multiple of d bytes apart, d being
+// the largest power of two up to a page: 512 x 512 items of 4 bytes take 0.5 of the time, 256 x 256 0.8, 1024 x 256
+// 0.3, 2048 x 1000 of 2 bytes 0.1 to 0.3, 448 x 448 of 4 bytes 0.9; where these numbers forbid it, 64 x 512 would
+// take 1.2, 1024 x 32 1.0 to 1.25, 700 x 2048 1.07 (Zen 5 only).
+inline constexpr int64_t kPageOfSets = 4096;
+inline constexpr int64_t kCrowdedBytes = 64 * 1024;
+inline constexpr int64_t kCrowdingPitch = 256;
+inline constexpr int64_t kCrowdingStep = 1024;
+inline constexpr int64_t kCrowdingColumns = 64;
+inline constexpr int64_t kCrowdingPoints = 32 * 1024;
+// Scatters and reductions by tiles (Zen 5, one and two threads). Across crowded columns: 512 x 512 of 4 bytes 0.22, a
+// quarter of them 0.45; 1024 x 1024 0.17, 8192 x 2048 0.33. To far targets along columns: sums of 4096 x 4096 of 4 bytes
+// 0.28 to 0.37, of 3000 x 3000 0.36, of 3000 x 2000 of 8 bytes 0.6; copies of 4096 x 4096 of 4 bytes 0.55, of 1 byte
+// 0.25, of 3000 x 3000 of 2 bytes 0.85. Nearer targets, and copies where the numbers below forbid tiles, took up to 6
+// times as long.
+inline constexpr int64_t kCrowdedRowsPerUse = 8;  // as kTileRowsPerUse, for scatters across crowded columns
+inline constexpr int64_t kFarTileUnit = 2;        // the longest unit that is copied to far targets by tiles
+inline constexpr int64_t kCrowdedTileUnit = 4;    // the same, if columns lie whole pages apart
 
 // ---- walks in another order than C order, and the tiles of their packed operands; numbers without a figure are
 // estimates
@@ -185,6 +205,7 @@ struct Tuning {
   int64_t min_slice_bytes = kMinSliceBytes;
   int64_t walk_points = kWalkPoints;
   int64_t tile_bytes = kTileBytes;
+  int64_t far_tile_unit = kFarTileUnit;
   int64_t totals_window = kTotalsWindow;
   int64_t flags_window = kFlagsWindow;
   int64_t bitmap_share = kBitmapShare;

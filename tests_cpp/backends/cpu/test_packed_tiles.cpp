@@ -61,7 +61,7 @@ TEST_CASE("tiles are packed where there is memory for them, and gathered in plac
   tuning.l2_bytes = int64_t{1} << 20;
   tuning.far_bytes = 1;
   const Plan columns = gather_plan(kSide, kSide, kSide);
-  REQUIRE(cpu::column_tiling_of(columns, tuning, Direction::gather).columns > 0);
+  REQUIRE(cpu::column_tiling_of(columns, tuning).columns > 0);
   const Plan index = along_plan(kSide, 0, Order::c, Order::f);
   const std::optional<cpu::Tiling> tiling = cpu::tiling_of(index, tuning, Direction::gather);
   REQUIRE((tiling && tiling->is_tiled));

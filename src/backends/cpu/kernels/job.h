@@ -29,7 +29,7 @@ enum class Form : uint8_t {
   vectors,       // gathers of 4 or 8 bytes by 32-bit positions in registers; a mask is allowed
   byte_table,    // a lookup table of bytes or words, indexed by bytes, that fits into registers
   short_gather,  // a few small units along one axis, by a kernel that needs no job
-  column_tiles,  // a gather along another axis than the last; the plans of its tiles have forms of their own
+  column_tiles,  // tiles of columns of the indexed side; the plans of the tiles have forms of their own
   packed_tiles,  // a walk that packs operands tile by tile; the plans of its tiles have forms of their own
 };
 
@@ -242,6 +242,19 @@ struct ShortGather {
 // 4), unless it is null (then `bytes` is 0). Returns false if the rule forbids an index.
 using CheckIndices = bool (*)(const Job& job, int64_t first, int64_t last, std::byte* positions, int bytes);
 
+// Rows of a tile, packed before and after a scatter to it, and where they belong.
+struct ChangedTile {
+  std::byte* target;
+  int64_t step;  // from a row to the next one there
+  const std::byte* before;
+  const std::byte* after;
+  int64_t rows;
+  int64_t bytes;  // of a row
+};
+
+// Writes the words of 1, 2, 4 or 8 bytes that differ, and touches no others: they may belong to other threads.
+using WriteChanged = void (*)(const ChangedTile& tile, int64_t word);
+
 namespace baseline {
 bool run(const Job& job, int64_t first, int64_t last);
 bool check(const Job& job, int64_t first, int64_t last, std::byte* positions, int bytes);
@@ -252,6 +265,7 @@ int64_t record_bytes(const Combine& combine, Keep keep);
 CountedUnits counted_units(const Combine& combine);
 ColumnKernels columns();
 ShortGather short_gather(IndexType type, int64_t unit);
+void write_changed(const ChangedTile& tile, int64_t word);
 const char* level();
 }  // namespace baseline
 namespace v3 {
@@ -264,6 +278,7 @@ int64_t record_bytes(const Combine& combine, Keep keep);
 CountedUnits counted_units(const Combine& combine);
 ColumnKernels columns();
 ShortGather short_gather(IndexType type, int64_t unit);
+void write_changed(const ChangedTile& tile, int64_t word);
 const char* level();
 }  // namespace v3
 namespace v4 {
@@ -276,6 +291,7 @@ int64_t record_bytes(const Combine& combine, Keep keep);
 CountedUnits counted_units(const Combine& combine);
 ColumnKernels columns();
 ShortGather short_gather(IndexType type, int64_t unit);
+void write_changed(const ChangedTile& tile, int64_t word);
 const char* level();
 }  // namespace v4
 

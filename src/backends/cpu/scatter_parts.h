@@ -1,0 +1,31 @@
+// scatter_parts.h: divides the points of a scatter into parts, so that each target belongs to one part.
+#pragma once
+
+#include <vector>
+
+#include "backends/cpu/column_tiles.h"
+#include "backends/cpu/partitioned_scatter.h"
+#include "backends/cpu/prepare.h"
+
+namespace gs::cpu {
+
+// What one work chunk of a task writes.
+struct TaskPart {
+  AddressRange own;          // only targets that begin in this range
+  int axis = -1;             // not -1: only the points [begin, end) along this axis of the space
+  int64_t begin = 0;         // axis -1: only the bytes [begin, end) of every unit
+  int64_t end = 0;           // 0: all bytes
+  int64_t piece = 0;         // the number of these bytes among the pieces
+  ColumnTiling tiling = {};  // if it has columns, the slice is one of its tiles
+};
+
+// Slices of an axis along which the indexed side has a stride. Points of different slices never share a target.
+std::vector<TaskPart> slices(const Plan& plan, const Tuning& tuning, int threads, AddressRange own);
+
+// Pieces of a few units that are so long that all threads work on each of them.
+std::vector<TaskPart> pieces(const Plan& plan, const Tuning& tuning, int threads, AddressRange own);
+
+// Slices that are tiles of columns.
+std::vector<TaskPart> tiles(const Plan& plan, const ColumnTiling& tiling);
+
+}  // namespace gs::cpu
