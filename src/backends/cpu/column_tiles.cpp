@@ -21,25 +21,14 @@ struct ColumnTiles {
   const Plan* plan;
   const Buffers* buffers;
   ColumnTiling tiling;
-  int64_t per_matrix;  // number of tiles
   bool stream;
   std::atomic<bool> bad = false;
 };
 
 bool gather_tile(const ColumnTiles& tiles, int64_t number) {
   const ColumnTiling& tiling = tiles.tiling;
-  const Space& space = tiles.plan->space;
   Buffers buffers = *tiles.buffers;
-  int64_t matrix = number / tiles.per_matrix;
-  const int64_t first = number % tiles.per_matrix * tiling.columns;
-  Plan part =
-      sliced(*tiles.plan, buffers, tiling.axis, first, std::min(first + tiling.columns, space.extent(tiling.axis)));
-  for (int axis = space.rank() - 1; axis >= 0; --axis) {
-    if (!counts_matrices(space, tiling, axis)) continue;
-    const int64_t at = matrix % space.extent(axis);
-    matrix /= space.extent(axis);
-    part = sliced(part, buffers, axis, at, at + 1);
-  }
+  Plan part = plan_of_tile(*tiles.plan, tiling, number, buffers);
   const int64_t bytes = part.space.extent(tiling.axis) * part.unit;
   IndexArray& index = part.index[0];
   const TileMemory tile = tile_memory(index.extent * bytes);
@@ -67,13 +56,13 @@ bool run_tile(void* context, int64_t chunk) {
 
 // The columns of the indexed side of a plan: items that lie side by side along `side` begin different columns.
 struct ColumnLayout {
-  int side = -1;      // -1: the plan has none
-  int64_t rows = 0;   // points of each column
-  int64_t bytes = 0;  // of a matrix
-  bool across;        // the indices of one row lie closer to each other than those of one column
+  int side = -1;        // -1: the plan has none
+  int64_t rows = 0;     // points of each column
+  int64_t bytes = 0;    // of a matrix
+  bool across = false;  // the indices of one row lie closer to each other than those of one column
 };
 
-ColumnLayout layout_of(const Plan& plan, const Tuning& tuning) {
+ColumnLayout layout_of(const Plan& plan, const Tuning& tuning, Direction direction) {
   const Space& space = plan.space;
   ColumnLayout columns;
   if (tuning.general || !is_element(plan.unit)) return columns;
@@ -81,7 +70,9 @@ ColumnLayout layout_of(const Plan& plan, const Tuning& tuning) {
   int side = -1;
   int64_t rows = 1;
   for (int axis = 0; axis < space.rank(); ++axis) {
-    if (space.stride(kIndexed, axis) == plan.unit && space.stride(kIndex, axis) != 0) side = axis;
+    const int64_t stride = space.stride(kIndexed, axis);
+    const bool is_side = stride == plan.unit || (direction == Direction::scatter && stride == -plan.unit);
+    if (is_side && space.stride(kIndex, axis) != 0) side = axis;
     if (space.stride(kIndexed, axis) == 0) rows *= space.extent(axis);
   }
   const IndexArray& index = plan.index[0];
@@ -91,7 +82,9 @@ ColumnLayout layout_of(const Plan& plan, const Tuning& tuning) {
     const int64_t stride = std::abs(space.stride(kIndex, axis));
     across |= space.stride(kIndexed, axis) == 0 && stride != 0 && stride < std::abs(space.stride(kIndex, side));
   }
-  return {side, rows, index.extent * std::abs(index.step), across};
+  int64_t bytes = 0;
+  if (__builtin_mul_overflow(index.extent, std::abs(index.step), &bytes)) bytes = INT64_MAX;
+  return {side, rows, bytes, across};
 }
 
 // The distance of columns that lie in few sets of the caches, so that lines are evicted before their next items are
@@ -102,6 +95,15 @@ int64_t crowding_of(const Plan& plan) {
   const int64_t apart = std::gcd(step, kPageOfSets);
   if (step < kCrowdingStep || apart < kCrowdingPitch || plan.space.count() < kCrowdingPoints) return 0;
   return index.extent >= std::max(kCrowdedBytes / apart, kCrowdingColumns) ? apart : 0;
+}
+
+// Whether each coordinate along an axis belongs to another matrix of the indexed side.
+bool counts_matrices(const Space& space, const ColumnTiling& tiling, int axis) {
+  return axis != tiling.axis && space.stride(kIndexed, axis) != 0;
+}
+
+int64_t tiles_of_matrix(const Space& space, const ColumnTiling& tiling) {
+  return (space.extent(tiling.axis) + tiling.columns - 1) / tiling.columns;
 }
 
 // The widest tile whose rows fit into a part of the L2 cache.
@@ -116,8 +118,27 @@ int64_t width_of(const Plan& plan, const Tuning& tuning, int side) {
 
 }  // namespace
 
-bool counts_matrices(const Space& space, const ColumnTiling& tiling, int axis) {
-  return axis != tiling.axis && space.stride(kIndexed, axis) != 0;
+int64_t tiles_of(const Space& space, const ColumnTiling& tiling) {
+  int64_t tiles = tiles_of_matrix(space, tiling);
+  for (int axis = 0; axis < space.rank(); ++axis) {
+    if (counts_matrices(space, tiling, axis)) tiles *= space.extent(axis);
+  }
+  return tiles;
+}
+
+Plan plan_of_tile(const Plan& plan, const ColumnTiling& tiling, int64_t number, Buffers& buffers) {
+  const Space& space = plan.space;
+  const int64_t per_matrix = tiles_of_matrix(space, tiling);
+  const int64_t first = number % per_matrix * tiling.columns;
+  Plan part = sliced(plan, buffers, tiling.axis, first, std::min(first + tiling.columns, space.extent(tiling.axis)));
+  int64_t matrix = number / per_matrix;
+  for (int axis = space.rank() - 1; axis >= 0; --axis) {
+    if (!counts_matrices(space, tiling, axis)) continue;
+    const int64_t at = matrix % space.extent(axis);
+    matrix /= space.extent(axis);
+    part = sliced(part, buffers, axis, at, at + 1);
+  }
+  return part;
 }
 
 void pack_columns(std::byte* target, const std::byte* source, int64_t rows, int64_t stride, int64_t bytes) {
@@ -133,40 +154,35 @@ void pack_columns(std::byte* target, const std::byte* source, int64_t rows, int6
 }
 
 ColumnTiling column_tiling_of(const Plan& plan, const Tuning& tuning) {
-  const ColumnLayout columns = layout_of(plan, tuning);
+  const ColumnLayout columns = layout_of(plan, tuning, Direction::gather);
   if (columns.side < 0 || columns.rows < plan.index[0].extent / kTileRowsPerUse) return {};
   const Comparison far = farness(plan, tuning);
   if (!far.is_met() && !(columns.across && crowding_of(plan) > 0)) return {};
-  return {columns.side, width_of(plan, tuning, columns.side), far};
+  return {columns.side, width_of(plan, tuning, columns.side), far.is_met() ? std::optional(far) : std::nullopt};
 }
 
 ColumnTiling column_tiling_of_scatter(const Plan& plan, const Tuning& tuning, bool reduces) {
-  const ColumnLayout columns = layout_of(plan, tuning);
-  if (columns.side < 0) return {};
+  const ColumnLayout columns = layout_of(plan, tuning, Direction::scatter);
+  // Of a masked plan it is not known how many points there are; a tile of few rows does little more than to begin.
+  if (columns.side < 0 || plan.masked || plan.index[0].extent < tuning.target_tile_rows) return {};
+  const auto tiling = [&](int64_t per_use, std::optional<Comparison> far) -> ColumnTiling {
+    if (columns.rows < plan.index[0].extent / per_use) return {};
+    return {columns.side, width_of(plan, tuning, columns.side), far};
+  };
   const int64_t crowding = crowding_of(plan);
-  const bool far_pays =
-      reduces || plan.unit <= tuning.far_tile_unit || (crowding == kPageOfSets && plan.unit <= kCrowdedTileUnit);
+  if (columns.across && crowding > 0) return tiling(kCrowdedRowsPerUse, std::nullopt);
   const Comparison far = {"bytes of a matrix", columns.bytes, "far_target_bytes", tuning.far_target_bytes};
-  const int64_t per_use = columns.across && crowding > 0 ? kCrowdedRowsPerUse
-                          : far.is_met() && far_pays     ? kTileRowsPerUse
-                                                         : 0;
-  if (per_use == 0 || columns.rows < plan.index[0].extent / per_use) return {};
-  return {columns.side, width_of(plan, tuning, columns.side), far};
+  const bool pays =
+      reduces || plan.unit <= tuning.far_tile_unit || (crowding == kPageOfSets && plan.unit <= kCrowdedTileUnit);
+  return far.is_met() && pays ? tiling(kTileRowsPerUse, far) : ColumnTiling{};
 }
 
 Outcome gather_column_tiles(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
                             const RunOptions& options) {
-  const Space& space = plan.space;
   const ColumnTiling tiling = column_tiling_of(plan, tuning);
-  int64_t matrices = 1;
-  for (int axis = 0; axis < space.rank(); ++axis) {
-    if (counts_matrices(space, tiling, axis)) matrices *= space.extent(axis);
-  }
-  const int64_t per_matrix = (space.extent(tiling.axis) + tiling.columns - 1) / tiling.columns;
-  ColumnTiles tiles{
-      run, &tuning, &plan, &buffers, tiling, per_matrix, streaming(plan, tuning, Direction::gather).is_met(), {}};
+  ColumnTiles tiles{run, &tuning, &plan, &buffers, tiling, streaming(plan, tuning, Direction::gather).is_met(), {}};
   host::InterruptPoller poller(options.interrupted);
-  const host::Task task{matrices * per_matrix, run_tile, &tiles, &poller};
+  const host::Task task{tiles_of(plan.space, tiling), run_tile, &tiles, &poller};
   if (host::run_task(options.threads, task)) return Outcome::done;
   return tiles.bad.load() ? Outcome::bad_index : Outcome::interrupted;
 }

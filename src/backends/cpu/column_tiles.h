@@ -3,6 +3,8 @@
 // columns are gathered from there, or scattered to there.
 #pragma once
 
+#include <optional>
+
 #include "backends/backend.h"
 #include "backends/cpu/prepare.h"
 
@@ -13,14 +15,16 @@ namespace gs::cpu {
 struct ColumnTiling {
   int axis = -1;
   int64_t columns = 0;
-  Comparison far = {};  // if it is not met, tiles pay since columns share sets of the caches
+  std::optional<Comparison> far = {};  // why tiles pay; none: columns share sets of the caches
 };
 ColumnTiling column_tiling_of(const Plan& plan, const Tuning& tuning);  // of a gather
 // Of a scatter that copies values or combines each with its target.
 ColumnTiling column_tiling_of_scatter(const Plan& plan, const Tuning& tuning, bool reduces);
 
-// Whether each coordinate along an axis belongs to another matrix of the indexed side.
-bool counts_matrices(const Space& space, const ColumnTiling& tiling, int axis);
+// The tiles of a plan are numbered, one matrix of the indexed side after the other.
+int64_t tiles_of(const Space& space, const ColumnTiling& tiling);
+// The plan of the points of one tile. Adjusts the addresses in `buffers` to it.
+Plan plan_of_tile(const Plan& plan, const ColumnTiling& tiling, int64_t number, Buffers& buffers);
 
 // Copies rows of `bytes` bytes, `stride` bytes apart, to contiguous memory.
 void pack_columns(std::byte* target, const std::byte* source, int64_t rows, int64_t stride, int64_t bytes);

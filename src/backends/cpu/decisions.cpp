@@ -87,8 +87,8 @@ std::vector<Decision> decisions_of(const Tuning& tuning, const Plan& plan, Direc
   all.push_back(threads_decision(tuning, plan, direction, available));
   const ColumnTiling columns = columns_of(plan, walk, tuning, direction, combine);
   if (columns.columns > 0) {
-    all.push_back(columns.far.is_met() ? by("column tiles", "yes", columns.far)
-                                       : without("column tiles", "yes", "columns share sets of the caches"));
+    all.push_back(columns.far ? by("column tiles", "yes", *columns.far)
+                              : without("column tiles", "yes", "columns share sets of the caches"));
   } else if (tiling && tiling->is_tiled) {
     all.push_back(without("packed tiles", "yes", "the last axis is not the fast one of every array"));
   } else {

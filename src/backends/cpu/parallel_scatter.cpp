@@ -123,17 +123,16 @@ bool run_points(const Round& round, const Plan& plan, const Buffers& buffers, co
   return true;
 }
 
-bool run_tile(const Round& round, const TaskPart& part) {
-  struct OwnTile {
-    const Round* round;
-    const TaskPart* part;
-  } tile{&round, &part};
-  const auto move = [](void* context, const Plan& plan, const Buffers& buffers) {
-    const OwnTile& own = *static_cast<OwnTile*>(context);
-    return run_points(*own.round, plan, buffers, *own.part, 0, plan.space.count());
+bool run_tiles(const Round& round, const TaskPart& part) {
+  const auto move = [](const void* context, const Plan& plan, const Buffers& buffers) {
+    return run_points(*static_cast<const Round*>(context), plan, buffers, TaskPart{}, 0, plan.space.count());
   };
-  return scatter_tile(round.scatter->run, part.tiling, *round.scatter->plan, *round.scatter->buffers, part.begin,
-                      {move, &tile});
+  const Scatter& scatter = *round.scatter;
+  for (int64_t number = part.begin; number < part.end; ++number) {
+    const MovePoints points{move, &round};
+    if (!scatter_tile(scatter.run, part.tiling, *scatter.plan, *scatter.buffers, number, points)) return false;
+  }
+  return true;
 }
 
 bool run_part(void* context, int64_t chunk) {
@@ -142,7 +141,7 @@ bool run_part(void* context, int64_t chunk) {
   const Plan& plan = *round.scatter->plan;
   bool good = false;
   if (part.tiling.columns > 0) {
-    good = run_tile(round, part);
+    good = run_tiles(round, part);
   } else if (part.axis < 0) {
     good = run_points(round, plan, *round.scatter->buffers, part, round.first, round.last);
   } else {
@@ -227,7 +226,9 @@ Outcome run_own(const Scatter& scatter, AddressRange own, const std::vector<Addr
 // Runs the whole scatter; in one round on the calling thread if there is one thread and Ctrl-C need not be polled.
 Outcome run_direct(const Scatter& scatter, const Sum& sum) {
   const ColumnTiling tiling = column_tiling_of_scatter(*scatter.plan, *scatter.tuning, sum.apply != nullptr);
-  if (tiling.columns > 0) return run_parts(scatter, tiles(*scatter.plan, tiling), sum);
+  if (tiling.columns > 0 && !follows_rows(tiling, *scatter.plan, *scatter.buffers)) {
+    return run_parts(scatter, tiles(*scatter.plan, tiling), sum);
+  }
   const bool one_round =
       scatter.options.interrupted == nullptr || scatter.plan->space.count() <= scatter.tuning->round_points;
   if (scatter.threads > 1 || !one_round) return run_own(scatter, {}, samples_of(scatter), sum);

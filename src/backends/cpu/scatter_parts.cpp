@@ -37,10 +37,11 @@ std::vector<TaskPart> pieces(const Plan& plan, const Tuning& tuning, int threads
 }
 
 std::vector<TaskPart> tiles(const Plan& plan, const ColumnTiling& tiling) {
-  const int64_t extent = plan.space.extent(tiling.axis);
+  const int64_t count = tiles_of(plan.space, tiling);
+  const int64_t step = (count + kMostTileParts - 1) / kMostTileParts;
   std::vector<TaskPart> parts;
-  for (int64_t begin = 0; begin < extent; begin += tiling.columns) {
-    parts.push_back({{}, tiling.axis, begin, std::min(begin + tiling.columns, extent), 0, tiling});
+  for (int64_t begin = 0; begin < count; begin += step) {
+    parts.push_back({{}, -1, begin, std::min(begin + step, count), 0, tiling});
   }
   return parts;
 }

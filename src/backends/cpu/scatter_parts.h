@@ -16,7 +16,7 @@ struct TaskPart {
   int64_t begin = 0;         // axis -1: only the bytes [begin, end) of every unit
   int64_t end = 0;           // 0: all bytes
   int64_t piece = 0;         // the number of these bytes among the pieces
-  ColumnTiling tiling = {};  // if it has columns, the slice is one of its tiles
+  ColumnTiling tiling = {};  // if it has columns: only its tiles [begin, end)
 };
 
 // Slices of an axis along which the indexed side has a stride. Points of different slices never share a target.
@@ -25,7 +25,7 @@ std::vector<TaskPart> slices(const Plan& plan, const Tuning& tuning, int threads
 // Pieces of a few units that are so long that all threads work on each of them.
 std::vector<TaskPart> pieces(const Plan& plan, const Tuning& tuning, int threads, AddressRange own);
 
-// Slices that are tiles of columns.
+// Tiles of columns: one after the other in many parts, between which Ctrl-C is polled, but in a bounded number of them.
 std::vector<TaskPart> tiles(const Plan& plan, const ColumnTiling& tiling);
 
 }  // namespace gs::cpu

@@ -10,52 +10,48 @@
 #include "backends/cpu/packed_tiles.h"
 
 namespace gs::cpu {
-namespace {
 
-// Scatters to the columns of one matrix.
-bool scatter_columns(Run run, int side, Plan part, const Buffers& buffers, MovePoints move) {
+bool follows_rows(const ColumnTiling& tiling, const Plan& plan, const Buffers& buffers) {
+  const Space& space = plan.space;
+  if (!tiling.far) return false;
+  int same = 0;
+  for (int64_t sample = 0; sample < kSampledPairs; ++sample) {
+    int64_t flat = space.count() / kSampledPairs * sample;
+    int64_t offset = 0;
+    for (int axis = space.rank() - 1; axis >= 0; --axis) {
+      int64_t at = flat % space.extent(axis);
+      flat /= space.extent(axis);
+      if (axis == tiling.axis) at = std::min(at, space.extent(axis) - 2);
+      offset += at * space.stride(kIndex, axis);
+    }
+    const std::byte* const own = buffers.index[0] + offset;
+    const std::byte* const next = own + space.stride(kIndex, tiling.axis);
+    same += std::memcmp(own, next, static_cast<std::size_t>(index_size(plan.index[0].type))) == 0;
+  }
+  return same > kSampledPairs / 2;
+}
+
+bool scatter_tile(Run run, const ColumnTiling& tiling, const Plan& plan, const Buffers& buffers, int64_t number,
+                  MovePoints move) {
+  Buffers own = buffers;
+  Plan part = plan_of_tile(plan, tiling, number, own);
   IndexArray& index = part.index[0];
-  const int64_t bytes = part.space.extent(side) * part.unit;
+  const int64_t columns = part.space.extent(tiling.axis);
+  const int64_t bytes = columns * part.unit;
   const int64_t packed = index.extent * bytes;
   const TileMemory memory = tile_memory(2 * packed);
-  if (memory == nullptr) return move.run(move.context, part, buffers);
+  if (memory == nullptr) return move.run(move.context, part, own);
+  // The first point may be in the last column.
+  const int64_t first = part.space.stride(kIndexed, tiling.axis) < 0 ? bytes - part.unit : 0;
   std::byte* const before = memory.get();
   std::byte* const after = before + packed;
-  pack_columns(before, buffers.indexed, index.extent, index.step, bytes);
+  pack_columns(before, own.indexed - first, index.extent, index.step, bytes);
   std::memcpy(after, before, static_cast<std::size_t>(packed));
-  const ChangedTile changed{buffers.indexed, index.step, before, after, index.extent, bytes};
-  Buffers own = buffers;
-  own.indexed = after;
+  const ChangedTile changed{own.indexed - first, index.step, before, after, index.extent, bytes};
+  own.indexed = after + first;
   index.step = bytes;
   if (!move.run(move.context, part, own)) return false;
   write_changed_of(run)(changed, std::min<int64_t>(part.item, 8));
-  return true;
-}
-
-}  // namespace
-
-bool scatter_tile(Run run, const ColumnTiling& tiling, const Plan& plan, const Buffers& buffers, int64_t begin,
-                  MovePoints move) {
-  const Space& space = plan.space;
-  Buffers tile = buffers;
-  const Plan columns =
-      sliced(plan, tile, tiling.axis, begin, std::min(begin + tiling.columns, space.extent(tiling.axis)));
-  int64_t matrices = 1;
-  for (int axis = 0; axis < space.rank(); ++axis) {
-    if (counts_matrices(space, tiling, axis)) matrices *= space.extent(axis);
-  }
-  for (int64_t matrix = 0; matrix < matrices; ++matrix) {
-    Buffers own = tile;
-    Plan part = columns;
-    int64_t rest = matrix;
-    for (int axis = space.rank() - 1; axis >= 0; --axis) {
-      if (!counts_matrices(space, tiling, axis)) continue;
-      const int64_t at = rest % space.extent(axis);
-      rest /= space.extent(axis);
-      part = sliced(part, own, axis, at, at + 1);
-    }
-    if (!scatter_columns(run, tiling.axis, part, own, move)) return false;
-  }
   return true;
 }
 

@@ -7,13 +7,17 @@ namespace gs::cpu {
 
 // Moves all points of a plan on this thread; returns false if the rule forbids an index.
 struct MovePoints {
-  bool (*run)(void* context, const Plan& plan, const Buffers& buffers);
-  void* context;
+  bool (*run)(const void* context, const Plan& plan, const Buffers& buffers);
+  const void* context;
 };
 
-// Scatters the points [begin, begin + columns) along the axis of a tiling: for each matrix of the target these columns
-// are packed, `move` scatters to them, and the words that have changed are written to where they belong.
-bool scatter_tile(Run run, const ColumnTiling& tiling, const Plan& plan, const Buffers& buffers, int64_t begin,
+// Whether most neighbours along the axis of a far tiling have the same index, so that the target is written row by row,
+// which needs no tiles. Some of the points are looked at.
+bool follows_rows(const ColumnTiling& tiling, const Plan& plan, const Buffers& buffers);
+
+// Scatters the points of one tile: its columns of the target are packed, `move` scatters to them, and the words that
+// have changed are written to where they belong.
+bool scatter_tile(Run run, const ColumnTiling& tiling, const Plan& plan, const Buffers& buffers, int64_t number,
                   MovePoints move);
 
 }  // namespace gs::cpu

@@ -148,10 +148,15 @@ inline constexpr int64_t kCrowdingStep = 1024;
 inline constexpr int64_t kCrowdingColumns = 64;
 inline constexpr int64_t kCrowdingPoints = 32 * 1024;
 // Scatters and reductions by tiles (Zen 5, one and two threads). Across crowded columns: 512 x 512 of 4 bytes 0.22, a
-// quarter of them 0.45; 1024 x 1024 0.17, 8192 x 2048 0.33. To far targets along columns: sums of 4096 x 4096 of 4 bytes
-// 0.28 to 0.37, of 3000 x 3000 0.36, of 3000 x 2000 of 8 bytes 0.6; copies of 4096 x 4096 of 4 bytes 0.55, of 1 byte
-// 0.25, of 3000 x 3000 of 2 bytes 0.85. Nearer targets, and copies where the numbers below forbid tiles, took up to 6
-// times as long.
+// quarter of them 0.45; 1024 x 1024 0.17, 8192 x 2048 0.33. To far targets along columns: sums of 4096 x 4096 of 4
+// bytes 0.28 to 0.37, of 3000 x 3000 0.36, of 3000 x 2000 of 8 bytes 0.6; copies of 4096 x 4096 of 4 bytes 0.55, of 1
+// byte 0.25, of 3000 x 3000 of 2 bytes 0.85. Nearer targets, and copies where the numbers below forbid tiles, took up
+// to 6 times as long.
+// A tile of a target has at least so many rows: sums along an axis of 2 take 6.5 times as long by tiles, of 16 0.9, of
+// 64 0.25 (Zen 5).
+inline constexpr int64_t kTargetTileRows = 64;
+inline constexpr int64_t kMostTileParts = 4096;   // work chunks of a scatter by tiles; an estimate
+inline constexpr int64_t kSampledPairs = 64;      // neighbours whose indices are compared; an estimate
 inline constexpr int64_t kCrowdedRowsPerUse = 8;  // as kTileRowsPerUse, for scatters across crowded columns
 inline constexpr int64_t kFarTileUnit = 2;        // the longest unit that is copied to far targets by tiles
 inline constexpr int64_t kCrowdedTileUnit = 4;    // the same, if columns lie whole pages apart
@@ -206,6 +211,7 @@ struct Tuning {
   int64_t walk_points = kWalkPoints;
   int64_t tile_bytes = kTileBytes;
   int64_t far_tile_unit = kFarTileUnit;
+  int64_t target_tile_rows = kTargetTileRows;
   int64_t totals_window = kTotalsWindow;
   int64_t flags_window = kFlagsWindow;
   int64_t bitmap_share = kBitmapShare;

@@ -82,6 +82,10 @@ TEST_CASE("tiles of scatters are for far or crowded targets") {
   REQUIRE(width(gather_plan(499, 1000, 1000), true) == 0);  // too few points of a column
   REQUIRE(width(gather_plan(100, 100, 1000), true) == 0);   // not far
   const Plan crowded = along_plan(512, 1, Order::f, Order::c);
+  REQUIRE(width(gather_plan(1000, 63, 100'000), true) == 0);  // few rows
+  Plan masked = far;
+  masked.masked = true;
+  REQUIRE(width(masked, true) == 0);
   tuning.far_target_bytes = INT64_MAX;
   REQUIRE(width(crowded, false) > 0);
   REQUIRE(width(crowded, true) > 0);

@@ -4,9 +4,11 @@
 
 #include "backends/cpu/kernel_levels.h"
 #include "backends/cpu/parallel_scatter.h"
+#include "backends/cpu/scatter_parts.h"
 #include "backends/cpu/target_tiles.h"
 #include "column_cases.h"
 #include "core/reductions.h"
+#include "plans_by_hand.h"
 #include "points.h"
 
 using namespace gs;
@@ -19,6 +21,7 @@ RunSetup tiled(int threads, int64_t rows, Random& random) {
   RunSetup setup{"column tiles", {}, threads};
   setup.tuning.far_bytes = setup.tuning.far_target_bytes = 1;
   setup.tuning.far_tile_unit = cpu::kMaxElement;
+  setup.tuning.target_tile_rows = 2;
   setup.tuning.serial_points = setup.tuning.serial_points_far = 0;
   setup.tuning.l2_bytes = 2 * rows * (random.chance(50) ? 64 : 128);
   if (random.chance(50)) setup.tuning.walk_points = 1;
@@ -45,7 +48,7 @@ TEST_CASE("the last value of each target is kept by tiles, with batches, odd wid
         if (!agrees(test, Direction::scatter, level, setup)) FAIL("other bytes or another outcome");
       }
     }
-    REQUIRE(by_tiles > 200);
+    REQUIRE(by_tiles > 150);
   }
 }
 
@@ -81,6 +84,38 @@ TEST_CASE("reductions by tiles give what a loop gives, whatever the number of th
         }
       }
     }
+  }
+}
+
+TEST_CASE("indices that are the same in all columns follow rows, and others do not") {
+  Random random(1131);
+  for (const bool same : {true, false}) {
+    std::vector<int64_t> index(100 * 300);
+    for (size_t k = 0; k < index.size(); ++k) index[k] = same ? static_cast<int64_t>(k / 300) : random.from(0, 99);
+    const Plan plan = gather_plan(100, 100, 300);
+    Buffers buffers;
+    buffers.index.push_back(reinterpret_cast<const std::byte*>(index.data()));
+    cpu::Tuning tuning;
+    tuning.far_target_bytes = 1;
+    const cpu::ColumnTiling tiling = cpu::column_tiling_of_scatter(plan, tuning, true);
+    REQUIRE(tiling.columns > 0);
+    REQUIRE(cpu::follows_rows(tiling, plan, buffers) == same);
+  }
+}
+
+TEST_CASE("all tiles of all matrices are in parts, whose number is bounded") {
+  const Plan plan = gather_plan(10, 100, cpu::kMostTileParts * 10 + 3);
+  for (const int64_t columns : {1, 3, 1000}) {
+    const cpu::ColumnTiling tiling{1, columns, {}};
+    const std::vector<cpu::TaskPart> parts = cpu::tiles(plan, tiling);
+    REQUIRE(static_cast<int64_t>(parts.size()) <= cpu::kMostTileParts);
+    int64_t next = 0;
+    for (const cpu::TaskPart& part : parts) {
+      REQUIRE(part.begin == next);
+      REQUIRE(part.end > part.begin);
+      next = part.end;
+    }
+    REQUIRE(next == (plan.space.extent(1) + columns - 1) / columns);
   }
 }
 
