@@ -13,6 +13,7 @@ RAW = "raw = np.ones(x.nbytes, np.uint8); into = raw.copy()"
 RAW_COPIED = "np.copyto(into, raw) or x"
 INSIDE = "np.where((i >= 0) & (i < len(x)), x.take(i, mode='clip'), pad)"
 FLAGS = "include_self=False"
+FIRST = "from benchmarks.numba_kernels import scatter_first"
 
 
 def _beside(code: str) -> str:
@@ -199,9 +200,9 @@ FORMS = (
     Form(NP, "set_first", "out[i, column] = b", result="out"),
     Form(TORCH, "set_first", "torch.scatter(x, 0, i, b)"),
     Form(TORCH, "set_first", "out.scatter_(0, i, b)"),
-    Form(NUMBA, "set_first", "set_first(out, i, b)", setup="from benchmarks.numba_kernels import set_first"),
+    Form(NUMBA, "set_first", "scatter_first(out, i, b, False)", setup=FIRST),
     Form(GS, "add_first", "gs.scatter(x, 0, i, b, reduce='add')"),
     Form(NP, "add_first", "np.add.at(out, (i, column), b)", result="out"),
     Form(TORCH, "add_first", "torch.scatter_add(x, 0, i, b)"),
-    Form(NUMBA, "add_first", "add_first(x.copy(), i, b)", setup="from benchmarks.numba_kernels import add_first"),
+    Form(NUMBA, "add_first", "scatter_first(x.copy(), i, b, True)", setup=FIRST),
 )

@@ -223,7 +223,7 @@ def set_last(out, i, b):
 
 
 @_parallel
-def set_first(out, i, b):
+def scatter_first(out, i, b, add):
     """Each thread has blocks of columns."""
     n, wide, block, bad = len(out), out.shape[1], 64, 0
     for part in prange((wide + block - 1) // block):
@@ -233,24 +233,7 @@ def set_first(out, i, b):
                 if j < 0 or j >= n:
                     bad += 1
                 else:
-                    out[j, c] = b[r, c]
-    if bad:
-        raise IndexError("index out of bounds")
-    return out
-
-
-@_parallel
-def add_first(out, i, b):
-    """As set_first."""
-    n, wide, block, bad = len(out), out.shape[1], 64, 0
-    for part in prange((wide + block - 1) // block):
-        for r in range(len(i)):
-            for c in range(part * block, min(part * block + block, wide)):
-                j = i[r, c]
-                if j < 0 or j >= n:
-                    bad += 1
-                else:
-                    out[j, c] += b[r, c]
+                    out[j, c] = out[j, c] + b[r, c] if add else b[r, c]
     if bad:
         raise IndexError("index out of bounds")
     return out

@@ -62,8 +62,8 @@ Decision gather_decision(const Tuning& tuning, const Job& job) {
 }
 
 // The column tiles of a plan, or of its walk: the former divide a scatter before it is walked.
-ColumnTiling columns_of(const Plan& plan, const Plan& walk, const Tuning& tuning, Direction direction,
-                        const Combine& combine) {
+ColumnTiling column_tiling_for(const Plan& plan, const Plan& walk, const Tuning& tuning, Direction direction,
+                               const Combine& combine) {
   if (direction == Direction::gather) return column_tiling_of(walk, tuning);
   const bool reduces = combine.reduce != Reduce::set;
   if (!may_meet(plan, direction) || (reduces && !combines_directly(combine))) return {};
@@ -85,7 +85,7 @@ std::vector<Decision> decisions_of(const Tuning& tuning, const Plan& plan, Direc
   prepare(walk, no_memory, direction, tuning, prepared);
   const bool reduces = direction == Direction::scatter && combine.reduce != Reduce::set;
   all.push_back(threads_decision(tuning, plan, direction, available));
-  const ColumnTiling columns = columns_of(plan, walk, tuning, direction, combine);
+  const ColumnTiling columns = column_tiling_for(plan, walk, tuning, direction, combine);
   if (columns.columns > 0) {
     all.push_back(columns.far ? by("column tiles", "yes", *columns.far)
                               : without("column tiles", "yes", "columns share sets of the caches"));

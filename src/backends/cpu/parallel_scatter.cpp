@@ -183,10 +183,17 @@ Outcome run_parts(const Scatter& scatter, const std::vector<TaskPart>& parts, co
   return Outcome::done;
 }
 
+std::vector<TaskPart> slices_of(const Scatter& scatter, AddressRange own) {
+  return slices(*scatter.plan, *scatter.tuning, scatter.threads, own);
+}
+
+std::vector<TaskPart> pieces_of(const Scatter& scatter, AddressRange own) {
+  return pieces(*scatter.plan, *scatter.tuning, scatter.threads, own);
+}
+
 // Whether each thread has a range of targets.
 bool goes_by_ranges(const Scatter& scatter) {
-  return scatter.threads > 1 && slices(*scatter.plan, *scatter.tuning, scatter.threads, {}).empty() &&
-         pieces(*scatter.plan, *scatter.tuning, scatter.threads, {}).empty();
+  return scatter.threads > 1 && slices_of(scatter, {}).empty() && pieces_of(scatter, {}).empty();
 }
 
 std::vector<Address> samples_of(const Scatter& scatter) {
@@ -219,8 +226,8 @@ Outcome run_apart(const Scatter& scatter) {
 Outcome run_own(const Scatter& scatter, AddressRange own, const std::vector<Address>& samples, const Sum& sum) {
   if (scatter.threads == 1) return run_parts(scatter, {TaskPart{own}}, sum);
   if (goes_by_ranges(scatter)) return run_by_ranges(scatter, own, samples, sum);
-  std::vector<TaskPart> parts = slices(*scatter.plan, *scatter.tuning, scatter.threads, own);
-  return run_parts(scatter, parts.empty() ? pieces(*scatter.plan, *scatter.tuning, scatter.threads, own) : parts, sum);
+  std::vector<TaskPart> parts = slices_of(scatter, own);
+  return run_parts(scatter, parts.empty() ? pieces_of(scatter, own) : parts, sum);
 }
 
 // Runs the whole scatter; in one round on the calling thread if there is one thread and Ctrl-C need not be polled.
@@ -308,10 +315,7 @@ Outcome reduce_in_pieces(const Scatter& scatter, const Appliers& appliers, const
 // Runs a reduction whose totals are kept in the targets, with one count or flag for each unit.
 Outcome reduce_counted(const Scatter& scatter, const CountedUnits& units, const Combine& combine) {
   const int64_t shares =
-      scatter.threads == 1
-          ? 1
-          : std::max<int64_t>(static_cast<int64_t>(pieces(*scatter.plan, *scatter.tuning, scatter.threads, {}).size()),
-                              1);
+      scatter.threads == 1 ? 1 : std::max<int64_t>(static_cast<int64_t>(pieces_of(scatter, {}).size()), 1);
   CountMemory memory(*scatter.plan, *scatter.tuning, *scatter.buffers, units, combine, shares);
   const std::vector<Address> samples = samples_of(scatter);
   host::InterruptPoller poller(scatter.options.interrupted);
@@ -373,9 +377,8 @@ Form form_of_parallel_scatter(Run run, const Plan& plan, const Tuning& tuning, c
   prepare(plan, no_memory, Direction::scatter, tuning, prepared);
   const Scatter scatter = scatter_of(run, tuning, plan, no_memory, {available, nullptr});
   ScatterForm form;
-  const bool by_slices = scatter.threads > 1 && !slices(*scatter.plan, *scatter.tuning, scatter.threads, {}).empty();
-  form.in_pieces =
-      scatter.threads > 1 && !by_slices && !pieces(*scatter.plan, *scatter.tuning, scatter.threads, {}).empty();
+  const bool by_slices = scatter.threads > 1 && !slices_of(scatter, {}).empty();
+  form.in_pieces = scatter.threads > 1 && !by_slices && !pieces_of(scatter, {}).empty();
   form.owns_all = scatter.threads == 1 || by_slices || form.in_pieces;
   form.reduces = combine.reduce != Reduce::set;
   form.has_totals = form.reduces && !combines_directly(combine);

@@ -16,14 +16,10 @@ bool follows_rows(const ColumnTiling& tiling, const Plan& plan, const Buffers& b
   if (!tiling.far) return false;
   int same = 0;
   for (int64_t sample = 0; sample < kSampledPairs; ++sample) {
-    int64_t flat = space.count() / kSampledPairs * sample;
+    Dims at = unravel(space.count() / kSampledPairs * sample, space.extents());
+    at[tiling.axis] = std::min(at[tiling.axis], space.extent(tiling.axis) - 2);
     int64_t offset = 0;
-    for (int axis = space.rank() - 1; axis >= 0; --axis) {
-      int64_t at = flat % space.extent(axis);
-      flat /= space.extent(axis);
-      if (axis == tiling.axis) at = std::min(at, space.extent(axis) - 2);
-      offset += at * space.stride(kIndex, axis);
-    }
+    for (int axis = 0; axis < space.rank(); ++axis) offset += at[axis] * space.stride(kIndex, axis);
     const std::byte* const own = buffers.index[0] + offset;
     const std::byte* const next = own + space.stride(kIndex, tiling.axis);
     same += std::memcmp(own, next, static_cast<std::size_t>(index_size(plan.index[0].type))) == 0;

@@ -89,6 +89,9 @@ TEST_CASE("tiles of scatters are for far or crowded targets") {
   tuning.far_target_bytes = INT64_MAX;
   REQUIRE(width(crowded, false) > 0);
   REQUIRE(width(crowded, true) > 0);
+  Plan backwards = crowded;  // as duplicates="first" walks it
+  for (int axis = 0; axis < 2; ++axis) backwards.space.stride(kIndexed, axis) *= -1;
+  REQUIRE(width(backwards, false) > 0);
   REQUIRE(width(along_plan(512, 1, Order::f, Order::f, Order::f), true) == 0);
   REQUIRE(width(along_plan(500, 1, Order::f, Order::c), true) == 0);
   tuning.general = true;
