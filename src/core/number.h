@@ -201,6 +201,13 @@ struct Round<NarrowFloat<Bits, kExponent, kMantissa, kBias, kSpecial>> {
   }
 };
 
+#if !defined(__CUDACC__)
+// As the template, without its branches.
+GS_INLINE float to_float(BF16 value) {
+  return canonical(bits_as<float>(uint32_t{value.bits} << 16));
+}
+#endif
+
 #if defined(__F16C__) && !defined(__CUDACC__)
 // F16C instructions do the conversions of the templates above three times as fast.
 GS_INLINE float to_float(F16 value) {

@@ -142,12 +142,21 @@ struct Elements {
   uint8_t* begun;  // SlotCounts::begun of the slot at `base`
   bool far;        // the targets are prefetched before the first of them is written
   GS_INLINE Address target(uint64_t position, uint64_t point) const { return base + position * step + point * along; }
+  GS_INLINE void fetch_far(const uint32_t* position, const uint32_t* point, int n) const {
+    for (int j = 0; far && j < n; ++j) {
+      const uint64_t k = point == nullptr ? static_cast<uint64_t>(j) : point[j];
+      __builtin_prefetch(reinterpret_cast<const std::byte*>(target(position[j], k)), 1, 3);
+    }
+  }
   GS_INLINE void next(int points, int64_t unit) {
     base += static_cast<uint64_t>(points) * along;
     values += points * unit;
   }
 };
-// Combines the values of the points in `point` (null: points 0, 1, ..) with their targets at `position`.
+// A thread picks its own points out of so many points before it writes the first of them. With more points, picking and
+// the memory would wait for each other in turns; 1024 are 1.6 times slower than 256 for 4 Mi float32 into 4 MiB.
+inline constexpr int kElementPoints = 256;
+// Combines the values of n of these points (`point`, ascending; null: 0, 1, ..) with their targets at `position`.
 using ApplyElements = void (*)(const Elements& elements, const uint32_t* position, const uint32_t* point, int n);
 // What an Apply does: combines values with targets, adds values to running totals, or writes totals to targets.
 enum class ApplyStep : uint8_t { direct, accumulate, finish };

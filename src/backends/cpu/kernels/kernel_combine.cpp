@@ -1,15 +1,12 @@
 // kernel_combine.cpp: the arithmetic of reductions, unit by unit. Compiled once for every instruction set level, in a
 // namespace of its own, under the rules that kernel_blocks.cpp states.
 #include "backends/cpu/kernels/job.h"
+#include "backends/cpu/kernels/kernel_totals.h"
 #include "backends/cpu/tuning.h"
 #include "core/combine.h"
 
 namespace gs::cpu::GS_ISA {
 namespace {
-
-inline std::byte* pointer_to(Address address) {
-  return reinterpret_cast<std::byte*>(address);
-}
 
 template <class T, Reduce kReduce>
 GS_INLINE void combine_items(std::byte* target, const std::byte* value, int64_t items) {
@@ -139,6 +136,7 @@ template <class T, Reduce kReduce>
 void combine_elements(const Elements& elements, const uint32_t* position, const uint32_t* point, int n) {
   const auto each = [](int j) { return static_cast<uint64_t>(j); };
   const auto picked = [point](int j) { return uint64_t{point[j]}; };
+  elements.fetch_far(position, point, n);
   if (elements.along == 0 && elements.step == sizeof(T)) {
     const auto target = [base = elements.base, position](int j) { return base + uint64_t{position[j]} * sizeof(T); };
     if (point == nullptr) return combine_each<T, kReduce>(elements, n, target, each);
@@ -197,7 +195,7 @@ struct TotalRecord {
   Wide<T> sum;
   std::conditional_t<kMany || sizeof(Wide<T>) != 4, int64_t, uint32_t> hits;
 
-  void begin(const std::byte* target, bool) {
+  void begin(const std::byte* target) {
     sum = widen_number(load_number<T>(target));
     hits = 0;
   }
@@ -210,53 +208,6 @@ struct TotalRecord {
     finish_wide<T, kMean>(target, sum, &hits, include_self);
   }
 };
-
-// A NaN that no sum can be, because every NaN that is computed is canonical. No value was added yet to a total that
-// holds it. Its target is a NaN, whose bytes stay as they are, or is not one of the values (include_self is false).
-inline constexpr uint32_t kUntouched = 0x7FC00001;
-
-// A running total of narrow floats without a count. If no value is added to it, it rounds to the bytes of its target.
-template <class T>
-struct Total {
-  float sum;
-
-  bool is_untouched() const { return bits_as<uint32_t>(sum) == kUntouched; }
-  void begin(const std::byte* target, bool include_self) {
-    const float value = widen_number(load_number<T>(target));
-    sum = include_self && value == value ? value : bits_as<float>(kUntouched);
-  }
-  template <Reduce kReduce>
-  GS_INLINE void add(const std::byte* value, bool include_self) {
-    const float own = widen_number(load_number<T>(value));
-    const float both = combined<kReduce>(sum, own);
-    sum = include_self || !is_untouched() ? both : own;
-  }
-  template <bool kMean>
-  GS_INLINE void finish(std::byte* target, bool) {
-    if (is_untouched()) return;
-    const T value = narrow_number<T>(sum);
-    if (value.bits != load_number<T>(target).bits) store_number(target, value);
-  }
-};
-
-template <class TotalRecord, class T>
-inline TotalRecord* record_of(const Window& totals, Address target) {
-  static_assert(sizeof(TotalRecord) <= kRecordBytes);
-  return reinterpret_cast<TotalRecord*>(totals.record) +
-         static_cast<int64_t>(target - totals.first) / static_cast<int64_t>(sizeof(T));
-}
-
-// Adds units to records that a sweep has initialised.
-template <class TotalRecord, class T, Reduce kReduce>
-void add_units(const Job& job, const Address* target, const Address* value, int n) {
-  constexpr auto kSize = static_cast<int64_t>(sizeof(T));
-  const int64_t items = job.unit / kSize;
-  for (int j = 0; j < n; ++j) {
-    auto* const record = record_of<TotalRecord, T>(job.totals, target[j]);
-    const std::byte* const from = pointer_to(value[j]);
-    for (int64_t i = 0; i < items; ++i) record[i].template add<kReduce>(from + i * kSize, job.totals.include_self);
-  }
-}
 
 template <class T, Reduce kReduce, bool kMany>
 void accumulate_units(const Job& job, const Address* target, const Address* value, int n) {
@@ -275,37 +226,22 @@ void accumulate_units(const Job& job, const Address* target, const Address* valu
   }
 }
 
-// Calls use(record, position, value) for each point, where every target is a single item.
-template <class TotalRecord, class T, class Use>
-inline void for_each_record(const Elements& elements, const uint32_t* position, const uint32_t* point, int n, Use use) {
-  auto* const record = record_of<TotalRecord, T>(elements.totals, elements.base);
+template <class T, Reduce kReduce>
+void accumulate_elements(const Elements& elements, const uint32_t* position, const uint32_t* point, int n) {
+  auto* const record = record_of<TotalRecord<T>, T>(elements.totals, elements.base);
+  const std::byte* const to = pointer_to(elements.base);
+  const bool self = elements.totals.include_self;
+  const bool reads_target = self && !elements.totals.begun;
+  const auto add = [=](TotalRecord<T>& own, uint32_t place, const std::byte* value) {
+    if (reads_target && own.hits == 0) own.sum = widen_number(load_number<T>(to + uint64_t{place} * sizeof(T)));
+    own.template add<kReduce>(value, self);
+  };
   // Records are longer than items and seldom in a near cache, so they are prefetched.
   for (int j = 0; j < n; ++j) __builtin_prefetch(record + position[j], 1, 3);
   for (int j = 0; j < n; ++j) {
     const uint64_t k = point == nullptr ? static_cast<uint64_t>(j) : point[j];
-    use(record[position[j]], position[j], elements.values + k * sizeof(T));
+    add(record[position[j]], position[j], elements.values + k * sizeof(T));
   }
-}
-
-template <class TotalRecord, class T, Reduce kReduce>
-void add_elements(const Elements& elements, const uint32_t* position, const uint32_t* point, int n) {
-  const bool self = elements.totals.include_self;
-  for_each_record<TotalRecord, T>(
-      elements, position, point, n,
-      [self](TotalRecord& own, uint32_t, const std::byte* value) { own.template add<kReduce>(value, self); });
-}
-
-template <class T, Reduce kReduce>
-void accumulate_elements(const Elements& elements, const uint32_t* position, const uint32_t* point, int n) {
-  const std::byte* const to = pointer_to(elements.base);
-  const bool self = elements.totals.include_self;
-  const bool reads_target = self && !elements.totals.begun;
-  for_each_record<TotalRecord<T>, T>(elements, position, point, n,
-                                     [=](TotalRecord<T>& own, uint32_t place, const std::byte* value) {
-                                       if (reads_target && own.hits == 0)
-                                         own.sum = widen_number(load_number<T>(to + uint64_t{place} * sizeof(T)));
-                                       own.template add<kReduce>(value, self);
-                                     });
 }
 
 template <class T, bool kMean, bool kMany>
@@ -320,22 +256,20 @@ void finish_units(const Job& job, const Address* target, const Address*, int n) 
   }
 }
 
-template <class TotalRecord, class T, bool kMean>
-void finish(const Window& totals, int64_t slots) {
-  auto* const record = reinterpret_cast<TotalRecord*>(totals.record);
+template <class T, bool kMean>
+void finish_records(const Window& totals, int64_t slots) {
+  auto* const record = reinterpret_cast<TotalRecord<T>*>(totals.record);
   std::byte* const target = pointer_to(totals.first);
   for (int64_t i = 0; i < slots; ++i) {
     record[i].template finish<kMean>(target + i * static_cast<int64_t>(sizeof(T)), totals.include_self);
   }
 }
 
-template <class TotalRecord, class T>
-void begin(const Window& totals, int64_t slots) {
-  auto* const record = reinterpret_cast<TotalRecord*>(totals.record);
+template <class T>
+void begin_records(const Window& totals, int64_t slots) {
+  auto* const record = reinterpret_cast<TotalRecord<T>*>(totals.record);
   const std::byte* const target = pointer_to(totals.first);
-  for (int64_t i = 0; i < slots; ++i) {
-    record[i].begin(target + i * static_cast<int64_t>(sizeof(T)), totals.include_self);
-  }
+  for (int64_t i = 0; i < slots; ++i) record[i].begin(target + i * static_cast<int64_t>(sizeof(T)));
 }
 
 // Callers use Keep::nothing for sums of narrow floats only.
@@ -382,7 +316,7 @@ Apply applier(const Combine& combine, ApplyStep stage, Keep keep) {
   return find<Apply>(combine, [=]<class T, Reduce kReduce>() -> Apply {
     constexpr bool kMean = kReduce == Reduce::mean;
     if constexpr (kSumsSuffice<T, kReduce>) {
-      if (keep == Keep::nothing) return add_units<Total<T>, T, kReduce>;
+      if (keep == Keep::nothing) return add_units<T>;
     }
     constexpr bool kMany = kMean && sizeof(Wide<T>) == 4;
     const bool many = kMany && keep == Keep::long_count;
@@ -399,7 +333,7 @@ ApplyElements element_applier(const Combine& combine, ApplyStep stage, Keep keep
   if (keep == Keep::long_count) return nullptr;
   return find<ApplyElements>(combine, [=]<class T, Reduce kReduce>() -> ApplyElements {
     if constexpr (kSumsSuffice<T, kReduce>) {
-      if (keep == Keep::nothing) return add_elements<Total<T>, T, kReduce>;
+      if (keep == Keep::nothing) return add_elements<T>;
     }
     if (stage == ApplyStep::accumulate) return accumulate_elements<T, kReduce>;
     if constexpr (kDirect<T, kReduce>) {
@@ -412,10 +346,10 @@ ApplyElements element_applier(const Combine& combine, ApplyStep stage, Keep keep
 Sweep sweeper(const Combine& combine, ApplyStep stage, Keep keep) {
   return find<Sweep>(combine, [=]<class T, Reduce kReduce>() -> Sweep {
     if constexpr (kSumsSuffice<T, kReduce>) {
-      if (keep == Keep::nothing) return stage == ApplyStep::finish ? finish<Total<T>, T, false> : begin<Total<T>, T>;
+      if (keep == Keep::nothing) return stage == ApplyStep::finish ? finish_totals<T> : begin_totals<T>;
     }
-    if (stage == ApplyStep::finish) return finish<TotalRecord<T>, T, kReduce == Reduce::mean>;
-    return begin<TotalRecord<T>, T>;
+    if (stage == ApplyStep::finish) return finish_records<T, kReduce == Reduce::mean>;
+    return begin_records<T>;
   });
 }
 

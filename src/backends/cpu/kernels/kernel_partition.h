@@ -388,8 +388,8 @@ void finish_elements(const Job& job, int64_t range) {
   elements.far = job.ahead == Ahead::units;
   for_each_list(all, range, 4, job.unit, [&](int64_t first, int n) {
     elements.values = all.value + first * job.unit;
-    for (int k = 0; k < n; k += kPoints) {
-      const int here = n - k < kPoints ? n - k : kPoints;
+    for (int k = 0; k < n; k += kElementPoints) {
+      const int here = n - k < kElementPoints ? n - k : kElementPoints;
       apply(elements, slots + first + k, nullptr, here);
       elements.next(here, job.unit);
     }

@@ -1,0 +1,123 @@
+// test_totals.cpp: sums of narrow floats, with every value that such a float has, compared with loops over floats.
+#include <cmath>
+#include <cstring>
+
+#include "cpu_cases.h"
+
+using namespace gs;
+using namespace gs::test;
+
+namespace {
+
+// What a sum is, value by value: a float, rounded once. A target without a value keeps its bytes.
+template <class T>
+std::vector<T> summed(const std::vector<T>& targets, const std::vector<T>& values, const std::vector<int64_t>& index,
+                      bool include_self) {
+  std::vector<T> result = targets;
+  for (std::size_t slot = 0; slot < targets.size(); ++slot) {
+    float sum = to_float(targets[slot]);
+    bool touched = false;
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      if (index[k] != static_cast<int64_t>(slot)) continue;
+      sum = include_self || touched ? sum + to_float(values[k]) : to_float(values[k]);
+      touched = true;
+    }
+    if (touched) result[slot] = narrow_number<T>(sum);
+  }
+  return result;
+}
+
+Plan plan_of(int64_t slots, int64_t points, int64_t item) {
+  Plan plan;
+  plan.item = plan.unit = item;
+  plan.space = Space(Dims{points}, kIndex + 1);
+  plan.space.stride(kDense, 0) = item;
+  plan.space.stride(kIndex, 0) = 8;
+  plan.index.push_back({IndexType::i64, 0, slots, item});
+  plan.result_shape = plan.index_shape = Dims{points};
+  plan.index_space = Space(Dims{points}, kIndex + 1);
+  plan.index_space.stride(kIndex, 0) = 8;
+  plan.finish();
+  return plan;
+}
+
+template <class T, class Bits>
+void check_sums(Number number, Random& random) {
+  for (const int64_t slots : {1, 7, 8, 9, 31, 400}) {
+    for (const int64_t points : {1, 8, 63, 65, 300, 1200}) {
+      std::vector<T> targets(static_cast<std::size_t>(slots));
+      std::vector<T> values(static_cast<std::size_t>(points));
+      std::vector<int64_t> index(static_cast<std::size_t>(points));
+      // Half of the targets and a quarter of the values are any bytes: NaNs with and without a payload, signalling
+      // ones, infinities, subnormal numbers, zeros of both signs.
+      const auto draw = [&](int percent) {
+        const uint64_t any = static_cast<uint64_t>(random.from(0, (int64_t{1} << (8 * sizeof(T))) - 1));
+        if (random.chance(percent)) return T{static_cast<Bits>(any)};
+        return narrow_number<T>(static_cast<float>(random.from(-40, 40)) / 8);
+      };
+      for (T& target : targets) target = draw(50);
+      for (T& value : values) value = draw(25);
+      for (int64_t& place : index) place = random.from(0, slots - 1);
+      const Plan plan = plan_of(slots, points, sizeof(T));
+      for (const bool include_self : {true, false}) {
+        const std::vector<T> expected = summed(targets, values, index, include_self);
+        for (const std::string& level : levels()) {
+          for (const int threads : {1, 2, 5}) {
+            cpu::Tuning tuning;
+            tuning.serial_points = tuning.serial_points_far = 1;
+            tuning.min_chunk_points = 16;
+            std::vector<T> found = targets;
+            Buffers buffers;
+            buffers.dense = reinterpret_cast<std::byte*>(values.data());
+            buffers.indexed = reinterpret_cast<std::byte*>(found.data());
+            buffers.index.push_back(reinterpret_cast<const std::byte*>(index.data()));
+            RunOptions options;
+            options.threads = threads;
+            const Combine combine{Reduce::add, number, include_self};
+            INFO(level << ", " << threads << " threads, " << slots << " slots, " << points << " points, include_self "
+                       << include_self);
+            REQUIRE(cpu::reduce_with(cpu::kernels(level), tuning, plan, buffers, combine, options) == Outcome::done);
+            REQUIRE(std::memcmp(found.data(), expected.data(), found.size() * sizeof(T)) == 0);
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("sums of narrow floats are rounded once, and targets without a value keep their bytes") {
+  Random random(20261128);
+  check_sums<F16, uint16_t>(Number::f16, random);
+  check_sums<BF16, uint16_t>(Number::bf16, random);
+  check_sums<F8E5M2, uint8_t>(Number::f8_e5m2, random);
+  check_sums<F8E4M3FN, uint8_t>(Number::f8_e4m3fn, random);
+}
+
+TEST_CASE("sums of windows begin and end at any slot") {
+  Random random(4);
+  constexpr int64_t kSlots = 500;
+  std::vector<BF16> targets(kSlots, BF16{0x7F81});  // a signalling NaN
+  std::vector<BF16> values(2000);
+  std::vector<int64_t> index(values.size());
+  for (BF16& value : values) value = narrow_number<BF16>(static_cast<float>(random.from(-9, 9)));
+  for (int64_t& place : index) place = random.from(0, 99) * 5;
+  const Plan plan = plan_of(kSlots, static_cast<int64_t>(values.size()), 2);
+  for (const bool include_self : {true, false}) {
+    const std::vector<BF16> expected = summed(targets, values, index, include_self);
+    for (const std::string& level : levels()) {
+      cpu::Tuning tuning;
+      tuning.totals_window = 37;
+      std::vector<BF16> found = targets;
+      Buffers buffers;
+      buffers.dense = reinterpret_cast<std::byte*>(values.data());
+      buffers.indexed = reinterpret_cast<std::byte*>(found.data());
+      buffers.index.push_back(reinterpret_cast<const std::byte*>(index.data()));
+      const Combine combine{Reduce::add, Number::bf16, include_self};
+      INFO(level << ", include_self " << include_self);
+      REQUIRE(cpu::reduce_with(cpu::kernels(level), tuning, plan, buffers, combine, {}) == Outcome::done);
+      REQUIRE(std::memcmp(found.data(), expected.data(), found.size() * 2) == 0);
+    }
+  }
+}
