@@ -227,7 +227,7 @@ SCATTERS = (
     ),
     _scatter("scatter, add", "gs.scatter(x, 0, i, v, reduce='add')"),
     _scatter("scatter, max", "gs.scatter(x, 0, i, v, reduce='max')", "i8"),
-    _reduction("scatter, add, float16", "add", "f2", 4, sparse=8),
+    _reduction("scatter, add, float16", "add", "f2", 6, sparse=8),
     _scatter("scatter, max, float16", "gs.scatter(x, 0, i, v, reduce='max')", "f2"),
     _reduction("scatter, mean, float16", "mean", "f2", 8),
     _reduction("scatter, mean, float32", "mean", "f4", 8),

@@ -34,7 +34,7 @@ inline bool combines_directly(const Combine& combine) {
 }
 
 // Whether a total needs no count of its values, because a reserved NaN in it means that it has none: see kUntouched in
-// kernel_combine.cpp.
+// kernel_totals.h.
 inline bool sums_suffice(const Combine& combine) {
   bool suffice = false;
   with_reduction(combine, [&]<class T, Reduce kReduce>() { suffice = is_narrow<T> && kReduce == Reduce::add; });

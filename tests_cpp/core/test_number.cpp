@@ -54,6 +54,7 @@ TEMPLATE_TEST_CASE("narrow floats widen exactly and round to the nearest, ties t
     REQUIRE(static_cast<double>(wide) == value);
     REQUIRE(std::signbit(wide) == std::signbit(value));
     REQUIRE(Round<TestType>::from(wide).bits == number.bits);
+    REQUIRE(bits_as<uint32_t>(decoded(number)) == bits_as<uint32_t>(wide));
     if (std::isfinite(value) && !std::signbit(value)) finite.emplace_back(value, number);
   }
   // Positive values increase with their bits; the middle of two neighbours is rounded to the even one.

@@ -44,7 +44,7 @@ def test_decisions_say_what_was_compared_with_which_threshold():
 
 @needs_cpu_backend
 def test_decisions_without_a_number_have_a_reason():
-    decisions, text = _decisions(gs.scatter, np.zeros(1 << 20), 0, np.zeros(1 << 10, int), 1.0, reduce="add")
+    decisions, text = _decisions(gs.scatter, np.zeros(1 << 20), 0, np.zeros(1 << 10, int), 1.0, reduce="mean")
     assert decisions["stream"]["reason"] == decisions["prefetch"]["reason"] == "values are combined with their targets"
     assert "threshold" not in decisions["stream"] and "stream: no, values are combined" in text
 

@@ -37,7 +37,7 @@ Decision threads_decision(const Tuning& tuning, const Plan& plan, Direction dire
   return by("threads", std::to_string(threads), comparison);
 }
 
-// A reduction does not stream to its targets, and prefetches them only if they have counts or flags.
+// A reduction does not stream to its targets, and does not prefetch those that have totals apart from them.
 constexpr const char* kReduces = "values are combined with their targets";
 
 bool counts_units(const Plan& plan, const Tuning& tuning, const Combine& combine) {
@@ -45,10 +45,17 @@ bool counts_units(const Plan& plan, const Tuning& tuning, const Combine& combine
   return pays_to_count(plan, tuning, appliers_of(kernels("baseline")).counted(combine));  // the same for every level
 }
 
-Decision prefetch_decision(const Tuning& tuning, const Plan& plan, const Job& job, bool combines) {
-  const char* const obstacle = combines ? kReduces : obstacle_to_prefetch(job);
+Decision prefetch_decision(const Tuning& tuning, const Plan& plan, const Job& job) {
+  const char* const obstacle = obstacle_to_prefetch(job);
   if (obstacle != nullptr) return without("prefetch", "no", obstacle);
   return by("prefetch", word(job.ahead != Ahead::none), fetching(plan, tuning, job));
+}
+
+Decision combined_prefetch(const Tuning& tuning, const Plan& plan, const Job& job, const Combine& combine) {
+  if (!combines_directly(combine) || !fetches_combined(plan, job)) return without("prefetch", "no", kReduces);
+  if (obstacle_to_prefetch(job) != nullptr || job.ahead == Ahead::runs) return prefetch_decision(tuning, plan, job);
+  const Comparison fetching = fetching_combined(plan, tuning);
+  return by("prefetch", word(fetching.is_met()), fetching);
 }
 
 Decision stream_decision(const Tuning& tuning, const Plan& plan, const Job& job, bool reduces) {
@@ -92,8 +99,9 @@ std::vector<Decision> decisions_of(const Tuning& tuning, const Plan& plan, Direc
   } else if (tiling && tiling->is_tiled) {
     all.push_back(without("packed tiles", "yes", "the last axis is not the fast one of every array"));
   } else {
+    const Job& job = prepared.job;
     const bool combines = reduces && !counts_units(plan, tuning, combine);
-    all.push_back(prefetch_decision(tuning, plan, prepared.job, combines));
+    all.push_back(combines ? combined_prefetch(tuning, walk, job, combine) : prefetch_decision(tuning, plan, job));
   }
   all.push_back(stream_decision(tuning, plan, prepared.job, reduces));
   if (prepared.job.form == Form::vectors) all.push_back(gather_decision(tuning, prepared.job));

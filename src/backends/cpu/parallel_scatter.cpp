@@ -47,7 +47,7 @@ struct Scatter {
   TargetMarks marks = {};
 };
 
-struct Round {
+struct ScatterRound {
   const Scatter* scatter;
   const std::vector<TaskPart>* parts;
   Sum sum;
@@ -67,6 +67,10 @@ void prepare_scatter(const Scatter& scatter, const Plan& plan, const Buffers& bu
   job.counts = sum.counts;
   job.stream = job.stream && sum.stream;
   if (job.totals.record != nullptr) job.ahead = Ahead::none;  // the targets are read at the end only
+  const bool combines = job.apply != nullptr && job.totals.record == nullptr && job.counts == nullptr;
+  if (combines && job.ahead == Ahead::units && !fetching_combined(plan, *scatter.tuning).is_met()) {
+    job.ahead = Ahead::none;
+  }
   job.marks = scatter.marks;
   job.form = form_of_scatter(plan, job,
                              {owns_all, in_pieces, job.apply != nullptr,
@@ -105,8 +109,8 @@ bool may_tile(const Sum& sum, const TaskPart& part) {
 }
 
 // Moves the points [first, last) in the order of their tiling, if they have one.
-bool run_points(const Round& round, const Plan& plan, const Buffers& buffers, const TaskPart& part, int64_t first,
-                int64_t last) {
+bool run_points(const ScatterRound& round, const Plan& plan, const Buffers& buffers, const TaskPart& part,
+                int64_t first, int64_t last) {
   Buffers range = buffers;
   std::optional<Tiling> tiling;
   const std::optional<Plan> rows = whole_rows(plan, range, first, last);
@@ -123,9 +127,9 @@ bool run_points(const Round& round, const Plan& plan, const Buffers& buffers, co
   return true;
 }
 
-bool run_tiles(const Round& round, const TaskPart& part) {
+bool run_tiles(const ScatterRound& round, const TaskPart& part) {
   const auto move = [](const void* context, const Plan& plan, const Buffers& buffers) {
-    return run_points(*static_cast<const Round*>(context), plan, buffers, TaskPart{}, 0, plan.space.count());
+    return run_points(*static_cast<const ScatterRound*>(context), plan, buffers, TaskPart{}, 0, plan.space.count());
   };
   const Scatter& scatter = *round.scatter;
   for (int64_t number = part.begin; number < part.end; ++number) {
@@ -136,7 +140,7 @@ bool run_tiles(const Round& round, const TaskPart& part) {
 }
 
 bool run_part(void* context, int64_t chunk) {
-  auto& round = *static_cast<Round*>(context);
+  auto& round = *static_cast<ScatterRound*>(context);
   const TaskPart& part = (*round.parts)[static_cast<std::size_t>(chunk)];
   const Plan& plan = *round.scatter->plan;
   bool good = false;
@@ -169,7 +173,7 @@ Outcome run_parts(const Scatter& scatter, const std::vector<TaskPart>& parts, co
     const int64_t row = scatter.plan->space.rank() > 0 ? count / scatter.plan->space.extent(0) : 1;
     if (step > row) step -= step % row;  // whole rows, which tiles can be made of
   }
-  Round round{&scatter, &parts, sum, 0, 0};
+  ScatterRound round{&scatter, &parts, sum, 0, 0};
   host::InterruptPoller poller(scatter.options.interrupted);
   for (int64_t first = 0; first < count; first += step) {
     round.first = first;
@@ -239,7 +243,7 @@ Outcome run_direct(const Scatter& scatter, const Sum& sum) {
   const bool one_round =
       scatter.options.interrupted == nullptr || scatter.plan->space.count() <= scatter.tuning->round_points;
   if (scatter.threads > 1 || !one_round) return run_own(scatter, {}, samples_of(scatter), sum);
-  Round round{&scatter, nullptr, sum, 0, scatter.plan->space.count(), {}};
+  ScatterRound round{&scatter, nullptr, sum, 0, scatter.plan->space.count(), {}};
   const bool good = run_points(round, *scatter.plan, *scatter.buffers, TaskPart{}, round.first, round.last);
   return good ? Outcome::done : Outcome::bad_index;
 }
@@ -257,7 +261,8 @@ Outcome reduce_in_windows(const Scatter& scatter, const Appliers& appliers, cons
   const bool dense = !many && slots / kSparseSlots <= plan.space.count() * per_unit && is_gapless(plan, slots);
   const Keep keep = many ? Keep::long_count : dense && sums_suffice(combine) ? Keep::nothing : Keep::count;
   const int64_t record = appliers.record_bytes(combine, keep);
-  const int64_t bytes = (window + per_unit) * record;  // the last unit may begin in the window and end behind it
+  const int64_t held = window + per_unit;  // the last unit may begin in the window and end behind it
+  const int64_t bytes = held * (record + (keep == Keep::nothing ? plan.item : 0));
   const std::vector<Address> samples = samples_of(scatter);
   const Address start = reinterpret_cast<Address>(scatter.buffers->indexed) + static_cast<Address>(span.low);
   Sum sum;
@@ -272,6 +277,7 @@ Outcome reduce_in_windows(const Scatter& scatter, const Appliers& appliers, cons
     const Address low = start + static_cast<Address>(first * plan.item);
     const Address high = low + static_cast<Address>(here * plan.item);
     sum.totals = {records.data(), low, combine.include_self, dense};
+    if (keep == Keep::nothing) sum.totals.before = records.data() + held * record;
     if (dense)
       sweep_records(scatter.threads, appliers.sweep(combine, ApplyStep::accumulate, keep), sum.totals, reached, record,
                     plan.item);

@@ -116,6 +116,14 @@ Comparison fetching(const Plan& plan, const Tuning& tuning, const Job& job) {
   return {"indexed bytes", indexed_bytes(plan), "far_vector_bytes", tuning.far_vector_bytes};
 }
 
+Comparison fetching_combined(const Plan& plan, const Tuning& tuning) {
+  return {"indexed bytes", indexed_bytes(plan), "far_target_bytes", tuning.far_target_bytes};
+}
+
+bool fetches_combined(const Plan& plan, const Job& job) {
+  return has_elements_form(plan, job) || (job.unit >= kLineBytes && job.unit <= kLongestAhead);
+}
+
 Tuning tuning_of_tiles(const Plan& plan, const Tuning& tuning) {
   Tuning own = tuning;
   if (indexed_bytes(plan) >= tuning.far_element_bytes) own.far_element_bytes = 0;

@@ -30,6 +30,9 @@ bool is_far(const Plan& plan, const Tuning& tuning);
 
 // Whether the indexed side of a job is so large that prefetches pay.
 Comparison fetching(const Plan& plan, const Tuning& tuning, const Job& job);
+// The same of a reduction in its targets, and whether its kernel prefetches units of this length at all.
+Comparison fetching_combined(const Plan& plan, const Tuning& tuning);
+bool fetches_combined(const Plan& plan, const Job& job);
 // The tuning for the tiles of a scatter with this plan: their targets are as far as those of the whole plan.
 Tuning tuning_of_tiles(const Plan& plan, const Tuning& tuning);
 

@@ -36,6 +36,7 @@ void sweep_records(int threads, Sweep sweep, const Window& totals, int64_t slots
     const int64_t begin = chunk * kMaxChunkPoints;
     Window part = all.totals;
     part.record += begin * all.record;
+    if (part.before != nullptr) part.before += begin * all.item;
     part.first += static_cast<Address>(begin * all.item);
     all.sweep(part, std::min(kMaxChunkPoints, all.slots - begin));
     return true;

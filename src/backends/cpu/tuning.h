@@ -108,14 +108,15 @@ inline constexpr int64_t kFarTablePerL2 = 4;    // a source array of so many L2 
 inline constexpr int64_t kFarColumnsPerL2 = 2;  // as kFarTablePerL2, for the columns of tables
 inline constexpr int64_t kFarVectorsPerL2 = 9;  // on the `vectors` path (level v4, units of 4 and 8 bytes)
 // As kFarTablePerL2, for the targets of scatters. Unique rows of 128 bytes, 4 MiB into 4 MiB: 0.74 of the time without
-// prefetch, into 64 MiB 1.0 to 1.15 (Zen 5); 4 MiB with prefetch 1.12, into 64 MiB without 0.96 to 1.02 (Xeon).
+// prefetch, into 64 MiB 1.0 to 1.15 (Zen 5); 4 MiB with prefetch 1.12, into 64 MiB without 0.96 to 1.02 (Xeon). Sums
+// and maxima of elements, with prefetch: 1.0 to 1.2 into 1 MiB, 0.7 to 1.2 into 8 MiB, 0.5 to 1.05 into 16 MiB, 0.4 to
+// 0.9 into 32 MiB and more (Zen 5 alone).
 inline constexpr int64_t kFarTargetsPerL2 = 16;
 // As kFarTargetsPerL2, for units up to 16 bytes that are copied. 4 Mi float32 into 4 MiB, one thread: 11.5 ms instead
 // of 20.8, zipf 9.4 instead of 12.2; a permutation of 16 MiB 16.1 instead of 21.4 (Xeon, L2 2 MiB).
 inline constexpr int64_t kFarElementsPerL2 = 1;
 // The same for processors of AMD (seen on Zen 4), whose last-level cache is nearer: without it 0.78 to 0.92 into 1 and
-// 4 MiB with one thread, zipf into 4 MiB 0.92 with one and 0.89 with two, 0.91 to 1.24 from 8 MiB on. Sums and maxima
-// (Zen 5 alone), with prefetch: 1.0 to 1.2 into 1 MiB, 0.8 to 1.2 into 8 MiB, 0.4 to 0.9 from 32 MiB on.
+// 4 MiB with one thread, zipf into 4 MiB 0.92 with one and 0.89 with two, 0.91 to 1.24 from 8 MiB on.
 inline constexpr int64_t kFarElementsPerL2OfAmd = 8;
 // Results of gathers, and targets of scatters, of at least so many bytes get streaming stores (GS_STREAM_BYTES). The
 // size of the last-level cache that a processor reports is no guide, because hundreds of processors of other tenants

@@ -213,9 +213,9 @@ py::object make_operator(const py::function& function, const py::list& forms, bo
 py::object plan_of(const py::object& op, const py::args& args, const py::kwargs& kwargs) {
   if (Py_TYPE(op.ptr()) != operator_type) {
     const bool is_callable = PyCallable_Check(op.ptr()) != 0;
-    throw py::type_error(is_callable
-                             ? "plan: " + shown(op) + " is not an operator that can be planned"
-                             : "plan: op is " + shown(op) + ", expected an operator such as gatherscatter.gather");
+    throw py::type_error(is_callable ? "plan: " + shown(op) + " is not an operator that can be planned"
+                                     : "plan and explain: op is " + shown(op) +
+                                           ", expected an operator such as gatherscatter.gather");
   }
   const auto made = py::reinterpret_steal<py::object>(bind_method(op.ptr(), args.ptr(), kwargs.ptr()));
   if (!made) throw py::error_already_set();

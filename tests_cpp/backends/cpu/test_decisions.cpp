@@ -82,7 +82,16 @@ TEST_CASE("prefetches and streaming stores are explained by bytes, or by what pr
   counted.item = 4;
   REQUIRE(find("prefetch", counted, tuning, Direction::scatter, {Reduce::mean, Number::f32, true}).chosen == "yes");
   REQUIRE(find("prefetch", counted, tuning, Direction::scatter, {Reduce::mean, Number::f16, true}).chosen == "no");
-  REQUIRE(find("prefetch", counted, tuning, Direction::scatter, {Reduce::add, Number::f32, true}).reason != nullptr);
+  // Sums in their targets fetch elements that are farther than those of copies, and rows of whole lines.
+  const Combine sum{Reduce::add, Number::f32, true};
+  REQUIRE(find("prefetch", counted, tuning, Direction::scatter, sum).chosen == "yes");
+  REQUIRE(find("prefetch", elements, tuning, Direction::scatter, sum).chosen == "no");
+  REQUIRE(std::string(find("prefetch", elements, tuning, Direction::scatter, sum).threshold) == "far_target_bytes");
+  const Plan far = take_plan(100, 4, IndexType::i64, tuning.far_target_bytes / 4);
+  REQUIRE(find("prefetch", far, tuning, Direction::scatter, sum).chosen == "yes");
+  Plan short_rows = take_plan(100, 20, IndexType::i64, tuning.far_target_bytes / 20 + 1);
+  short_rows.item = 4;
+  REQUIRE(find("prefetch", short_rows, tuning, Direction::scatter, sum).reason != nullptr);
   // Flags are kept for units of any length, counts for long ones.
   for (const auto& [plan, mean] : {std::pair(elements, "no"), {counted, "yes"}}) {
     REQUIRE(find("prefetch", plan, tuning, Direction::scatter, {Reduce::add, Number::f32, false}).chosen == "yes");

@@ -1,4 +1,5 @@
-// test_totals.cpp: sums of narrow floats, with every value that such a float has, compared with loops over floats.
+// test_totals.cpp: sums of narrow floats, compared with loops over floats. test_parallel_scatter.cpp has the sums of
+// rows, masks and other dtypes.
 #include <cmath>
 #include <cstring>
 
@@ -95,10 +96,63 @@ TEST_CASE("sums of narrow floats are rounded once, and targets without a value k
   check_sums<F8E4M3FN, uint8_t>(Number::f8_e4m3fn, random);
 }
 
+TEST_CASE("every float of 16 bits is a target with and without a value, and a value") {
+  const auto check = []<class T>(Number number, T) {
+    std::vector<T> targets(65536);
+    std::vector<T> values;
+    std::vector<int64_t> index;
+    for (std::size_t k = 0; k < targets.size(); ++k) {
+      targets[k] = T{static_cast<uint16_t>(k)};
+      if (k % 2 == 0) continue;  // a target without a value
+      index.push_back(static_cast<int64_t>(k));
+      values.push_back(T{static_cast<uint16_t>(k * 40503)});  // an odd factor, so that all bytes come
+    }
+    const Plan plan = plan_of(65536, static_cast<int64_t>(values.size()), 2);
+    for (const bool include_self : {true, false}) {
+      std::vector<T> expected = targets;
+      for (std::size_t k = 0; k < values.size(); ++k) {
+        T& to = expected[static_cast<std::size_t>(index[k])];
+        to = narrow_number<T>(include_self ? to_float(to) + to_float(values[k]) : to_float(values[k]));
+      }
+      for (const std::string& level : levels()) {
+        std::vector<T> found = targets;
+        Buffers buffers;
+        buffers.dense = reinterpret_cast<std::byte*>(values.data());
+        buffers.indexed = reinterpret_cast<std::byte*>(found.data());
+        buffers.index.push_back(reinterpret_cast<const std::byte*>(index.data()));
+        const Combine combine{Reduce::add, number, include_self};
+        INFO(level << ", include_self " << include_self);
+        REQUIRE(cpu::reduce_with(cpu::kernels(level), cpu::Tuning{}, plan, buffers, combine, {}) == Outcome::done);
+        REQUIRE(std::memcmp(found.data(), expected.data(), found.size() * 2) == 0);
+      }
+    }
+  };
+  check(Number::f16, F16{});
+  check(Number::bf16, BF16{});
+}
+
+TEST_CASE("a sum of many small values and a large one is not rounded at each addition") {
+  std::vector<F16> values(1201, Round<F16>::from(1.0f));
+  values[0] = Round<F16>::from(2048.0f);  // 2048 + 1 rounds to 2048 in a float16
+  const std::vector<int64_t> index(values.size(), 0);
+  const Plan plan = plan_of(1, static_cast<int64_t>(values.size()), 2);
+  for (const std::string& level : levels()) {
+    F16 found{};
+    Buffers buffers;
+    buffers.dense = reinterpret_cast<std::byte*>(values.data());
+    buffers.indexed = reinterpret_cast<std::byte*>(&found);
+    buffers.index.push_back(reinterpret_cast<const std::byte*>(index.data()));
+    const Combine combine{Reduce::add, Number::f16, true};
+    REQUIRE(cpu::reduce_with(cpu::kernels(level), cpu::Tuning{}, plan, buffers, combine, {}) == Outcome::done);
+    REQUIRE(to_float(found) == 3248.0f);
+  }
+}
+
 TEST_CASE("sums of windows begin and end at any slot") {
   Random random(4);
   constexpr int64_t kSlots = 500;
   std::vector<BF16> targets(kSlots, BF16{0x7F81});  // a signalling NaN
+  for (std::size_t k = 0; k < targets.size(); k += 10) targets[k] = narrow_number<BF16>(static_cast<float>(k));
   std::vector<BF16> values(2000);
   std::vector<int64_t> index(values.size());
   for (BF16& value : values) value = narrow_number<BF16>(static_cast<float>(random.from(-9, 9)));
@@ -120,4 +174,36 @@ TEST_CASE("sums of windows begin and end at any slot") {
       REQUIRE(std::memcmp(found.data(), expected.data(), found.size() * 2) == 0);
     }
   }
+}
+
+TEST_CASE("a target without a value that another call changes meanwhile keeps what that call wrote") {
+  const auto check = []<class T>(Number number, T) {
+    constexpr int64_t kSlots = 21;
+    for (const bool include_self : {true, false}) {
+      for (const std::string& level : levels()) {
+        const cpu::Appliers appliers = cpu::appliers_of(cpu::kernels(level));
+        const Combine combine{Reduce::add, number, include_self};
+        std::vector<T> targets(kSlots, narrow_number<T>(1.0f));
+        std::vector<float> sums(kSlots);
+        std::vector<T> before(kSlots);
+        cpu::Window totals;
+        totals.record = reinterpret_cast<std::byte*>(sums.data());
+        totals.before = reinterpret_cast<std::byte*>(before.data());
+        totals.first = reinterpret_cast<cpu::Address>(targets.data());
+        totals.include_self = include_self;
+        totals.begun = true;
+        appliers.sweep(combine, cpu::ApplyStep::accumulate, cpu::Keep::nothing)(totals, kSlots);
+        for (T& target : targets) target = narrow_number<T>(3.0f);  // the other call
+        sums[4] = 8.0f;                                             // this call
+        appliers.sweep(combine, cpu::ApplyStep::finish, cpu::Keep::nothing)(totals, kSlots);
+        INFO(level << ", include_self " << include_self);
+        for (int64_t k = 0; k < kSlots; ++k) {
+          REQUIRE(to_float(targets[static_cast<std::size_t>(k)]) == (k == 4 ? 8.0f : 3.0f));
+        }
+      }
+    }
+  };
+  check(Number::f16, F16{});
+  check(Number::bf16, BF16{});
+  check(Number::f8_e5m2, F8E5M2{});
 }

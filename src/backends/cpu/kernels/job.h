@@ -52,6 +52,9 @@ struct Window {
   Address first = 0;
   bool include_self = true;
   bool begun = false;  // a sweep has initialised the records from the targets
+  // Of Keep::nothing: the items of the targets when the records began. A target that then gets no value, and so rounds
+  // to the same item, is not written, because another call may write to it meanwhile.
+  std::byte* before = nullptr;
 };
 inline constexpr int64_t kRecordBytes = 32;  // bytes of the longest record
 
@@ -143,7 +146,8 @@ struct Elements {
   bool far;        // the targets are prefetched before the first of them is written
   GS_INLINE Address target(uint64_t position, uint64_t point) const { return base + position * step + point * along; }
   GS_INLINE void fetch_far(const uint32_t* position, const uint32_t* point, int n) const {
-    for (int j = 0; far && j < n; ++j) {
+    if (!far) return;
+    for (int j = 0; j < n; ++j) {
       const uint64_t k = point == nullptr ? static_cast<uint64_t>(j) : point[j];
       __builtin_prefetch(reinterpret_cast<const std::byte*>(target(position[j], k)), 1, 3);
     }

@@ -8,6 +8,8 @@
 namespace gs::cpu::GS_ISA {
 namespace {
 
+static_assert(kGroup <= kElementPoints);  // a group that is not picked is applied as it is
+
 inline constexpr int kLanes32 = 16;
 // The position of a point that is dropped. Every axis on this path is shorter.
 inline constexpr uint32_t kNowhere32 = UINT32_MAX;

@@ -27,7 +27,7 @@ inline constexpr uint32_t kUntouched = 0x7F800001;
 // A value as a float. Unlike that of to_float, a NaN need not be canonical; it is never kUntouched.
 template <class T>
 GS_INLINE float addend(T value) {
-  return to_float(value);
+  return decoded(value);
 }
 GS_INLINE float addend(BF16 value) {
   return bits_as<float>(uint32_t{value.bits} << 16);
@@ -53,22 +53,21 @@ GS_INLINE __m256 addends(BF16, __m128i bits) {
 GS_INLINE __m128i load_values(const std::byte* values) {
   return _mm_loadu_si128(reinterpret_cast<const __m128i*>(values));
 }
-#else
-template <class T>
-inline constexpr bool kHasVectors = false;
-#endif
-
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
 // Rounds eight totals to nearest, ties to even. A NaN must be the canonical one.
-GS_INLINE __m128i rounded(F16, __m256 totals) {
+GS_INLINE __m128i rounded_totals(F16, __m256 totals) {
   return _mm256_cvtps_ph(totals, _MM_FROUND_TO_NEAREST_INT);
 }
-GS_INLINE __m128i rounded(BF16, __m256 totals) {
+GS_INLINE __m128i rounded_totals(BF16, __m256 totals) {
   const __m256i bits = _mm256_castps_si256(totals);
   const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
   const __m256i up = _mm256_add_epi32(_mm256_add_epi32(bits, odd), _mm256_set1_epi32(0x7FFF));
   return _mm256_cvtepi32_epi16(_mm256_srli_epi32(up, 16));
 }
+#endif
+#else
+template <class T>
+inline constexpr bool kHasVectors = false;
 #endif
 
 // A running total without a count. If no value is added to it, it rounds to the bytes of its target.
@@ -77,15 +76,19 @@ struct Total {
   float sum;
 
   bool is_untouched() const { return bits_as<uint32_t>(sum) == kUntouched; }
-  void begin(const std::byte* target, bool include_self) {
-    const float value = addend(load_number<T>(target));
+  // `before` gets the item of the target.
+  void begin(const std::byte* target, std::byte* before, bool include_self) {
+    const T item = load_number<T>(target);
+    store_number(before, item);
+    const float value = addend(item);
     sum = include_self && value == value ? value : bits_as<float>(kUntouched);
   }
   GS_INLINE void add(float value, bool include_self) { sum = include_self || !is_untouched() ? sum + value : value; }
-  void finish(std::byte* target) const {
+  void finish(std::byte* target, const std::byte* before) const {
     if (is_untouched()) return;
-    const T value = narrow_number<T>(sum);
-    if (value.bits != load_number<T>(target).bits) store_number(target, value);
+    // Inline also for 8 bits: 0.65 of the time of a sum that calls a function.
+    const T value = sizeof(T) == 1 ? Encode<T>::from(sum) : Round<T>::from(sum);
+    if (value.bits != load_number<T>(before).bits) store_number(target, value);
   }
 };
 
@@ -102,16 +105,14 @@ void add_units(const Job& job, const Address* target, const Address* value, int 
   }
 }
 
+#if defined(__AVX2__) && defined(__F16C__)
 template <class T>
 void find_addends(const std::byte* values, int n, float* found) {
   int k = 0;
-#if defined(__AVX2__) && defined(__F16C__)
-  if constexpr (kHasVectors<T>) {
-    for (; k + kFloats <= n; k += kFloats) _mm256_storeu_ps(found + k, addends(T{}, load_values(values + k * 2)));
-  }
-#endif
-  for (; k < n; ++k) found[k] = addend(load_number<T>(values + k * static_cast<int>(sizeof(T))));
+  for (; k + kFloats <= n; k += kFloats) _mm256_storeu_ps(found + k, addends(T{}, load_values(values + k * 2)));
+  for (; k < n; ++k) found[k] = addend(load_number<T>(values + k * 2));
 }
+#endif
 
 template <class T>
 void add_elements(const Elements& elements, const uint32_t* position, const uint32_t* point, int n) {
@@ -119,55 +120,80 @@ void add_elements(const Elements& elements, const uint32_t* position, const uint
   auto* const total = record_of<Total<T>, T>(elements.totals, elements.base);
   // Totals are longer than items and seldom in a near cache, so they are prefetched.
   for (int j = 0; j < n; ++j) __builtin_prefetch(total + position[j], 1, 3);
-  alignas(64) float value[kElementPoints];
-  find_addends<T>(elements.values, point == nullptr ? n : static_cast<int>(point[n - 1]) + 1, value);
-  const auto add_each = [&](auto place, bool include_self) {
-    for (int j = 0; j < n; ++j) total[position[j]].add(value[place(j)], include_self);
+  const auto add_each = [&](auto value_at) {
+    const auto each = [](int j) { return static_cast<uint32_t>(j); };
+    const auto picked = [point](int j) { return point[j]; };
+    const auto add = [&](auto place, bool include_self) {
+      for (int j = 0; j < n; ++j) total[position[j]].add(value_at(place(j)), include_self);
+    };
+    const bool self = elements.totals.include_self;
+    if (point == nullptr) return self ? add(each, true) : add(each, false);
+    self ? add(picked, true) : add(picked, false);
   };
-  const auto each = [](int j) { return static_cast<uint32_t>(j); };
-  const auto picked = [point](int j) { return point[j]; };
-  if (!elements.totals.include_self) return point == nullptr ? add_each(each, false) : add_each(picked, false);
-  point == nullptr ? add_each(each, true) : add_each(picked, true);
+#if defined(__AVX2__) && defined(__F16C__)
+  if constexpr (kHasVectors<T>) {
+    // Vectors make all values up to the last point that was picked floats in less time than these alone take.
+    alignas(64) float value[kElementPoints];
+    find_addends<T>(elements.values, point == nullptr ? n : static_cast<int>(point[n - 1]) + 1, value);
+    return add_each([&value](uint32_t k) { return value[k]; });
+  }
+#endif
+  add_each([values = elements.values](uint32_t k) { return addend(load_number<T>(values + k * sizeof(T))); });
 }
 
 template <class T>
 void begin_totals(const Window& totals, int64_t slots) {
   auto* const total = reinterpret_cast<Total<T>*>(totals.record);
   const std::byte* const target = pointer_to(totals.first);
+  std::byte* const before = totals.before;
   int64_t k = 0;
 #if defined(__AVX2__) && defined(__F16C__)
   if constexpr (kHasVectors<T>) {
     const __m256 untouched = _mm256_castsi256_ps(_mm256_set1_epi32(static_cast<int>(kUntouched)));
     const __m256 self = _mm256_castsi256_ps(_mm256_set1_epi32(totals.include_self ? -1 : 0));
     for (; k + kFloats <= slots; k += kFloats) {
-      const __m256 value = addends(T{}, load_values(target + k * 2));
+      const __m128i items = load_values(target + k * 2);
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(before + k * 2), items);
+      const __m256 value = addends(T{}, items);
       const __m256 begun = _mm256_and_ps(self, _mm256_cmp_ps(value, value, _CMP_ORD_Q));
       _mm256_storeu_ps(&total[k].sum, _mm256_blendv_ps(untouched, value, begun));
     }
   }
 #endif
-  for (; k < slots; ++k) total[k].begin(target + k * static_cast<int64_t>(sizeof(T)), totals.include_self);
+  for (; k < slots; ++k) {
+    const int64_t at = k * static_cast<int64_t>(sizeof(T));
+    total[k].begin(target + at, before + at, totals.include_self);
+  }
 }
 
 template <class T>
 void finish_totals(const Window& totals, int64_t slots) {
   const auto* const total = reinterpret_cast<const Total<T>*>(totals.record);
   std::byte* const target = pointer_to(totals.first);
+  const std::byte* const before = totals.before;
   int64_t k = 0;
-#if defined(__AVX512BW__) && defined(__AVX512VL__)
+#if defined(__AVX512BW__) && defined(__AVX512VL__) && defined(__F16C__)
   if constexpr (kHasVectors<T>) {
     const __m256i untouched = _mm256_set1_epi32(static_cast<int>(kUntouched));
+    const __m256i magnitude = _mm256_set1_epi32(0x7FFFFFFF);
+    const __m256i infinity = _mm256_set1_epi32(0x7F800000);
     const __m256 nan = _mm256_set1_ps(quiet_nan(0.0f));
     for (; k + kFloats <= slots; k += kFloats) {
       const __m256 sum = _mm256_loadu_ps(&total[k].sum);
-      const __mmask8 touched = _mm256_cmpneq_epi32_mask(_mm256_castps_si256(sum), untouched);
-      const __m128i value = rounded(T{}, _mm256_blendv_ps(sum, nan, _mm256_cmp_ps(sum, sum, _CMP_UNORD_Q)));
-      std::byte* const to = target + k * 2;
-      _mm_mask_storeu_epi16(to, _mm_mask_cmpneq_epi16_mask(touched, value, load_values(to)), value);
+      const __m256i bits = _mm256_castps_si256(sum);
+      const __mmask8 touched = _mm256_cmpneq_epi32_mask(bits, untouched);
+      // Compared as integers: a comparison with a signalling NaN would set the flag of an invalid operation.
+      const __mmask8 is_nan = _mm256_cmpgt_epi32_mask(_mm256_and_si256(bits, magnitude), infinity);
+      const __m128i value = rounded_totals(T{}, _mm256_mask_mov_ps(sum, is_nan, nan));
+      const __mmask8 changed = _mm_mask_cmpneq_epi16_mask(touched, value, load_values(before + k * 2));
+      _mm_mask_storeu_epi16(target + k * 2, changed, value);
     }
   }
 #endif
-  for (; k < slots; ++k) total[k].finish(target + k * static_cast<int64_t>(sizeof(T)));
+  for (; k < slots; ++k) {
+    const int64_t at = k * static_cast<int64_t>(sizeof(T));
+    total[k].finish(target + at, before + at);
+  }
 }
 
 }  // namespace
