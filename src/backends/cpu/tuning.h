@@ -109,8 +109,8 @@ inline constexpr int64_t kFarColumnsPerL2 = 2;  // as kFarTablePerL2, for the co
 inline constexpr int64_t kFarVectorsPerL2 = 9;  // on the `vectors` path (level v4, units of 4 and 8 bytes)
 // As kFarTablePerL2, for the targets of scatters. Unique rows of 128 bytes, 4 MiB into 4 MiB: 0.74 of the time without
 // prefetch, into 64 MiB 1.0 to 1.15 (Zen 5); 4 MiB with prefetch 1.12, into 64 MiB without 0.96 to 1.02 (Xeon). Sums
-// and maxima of elements, with prefetch: 1.0 to 1.2 into 1 MiB, 0.7 to 1.2 into 8 MiB, 0.5 to 1.05 into 16 MiB, 0.4 to
-// 0.9 into 32 MiB and more (Zen 5 alone).
+// and maxima of elements, with prefetch: 1.0 to 1.2 into 1 MiB, 0.7 to 1.2 into 8 MiB, 0.5 to 1.05 (once 1.27) into 16
+// MiB, 0.4 to 0.9 into 32 MiB and more (Zen 5 alone).
 inline constexpr int64_t kFarTargetsPerL2 = 16;
 // As kFarTargetsPerL2, for units up to 16 bytes that are copied. 4 Mi float32 into 4 MiB, one thread: 11.5 ms instead
 // of 20.8, zipf 9.4 instead of 12.2; a permutation of 16 MiB 16.1 instead of 21.4 (Xeon, L2 2 MiB).

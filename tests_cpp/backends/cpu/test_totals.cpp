@@ -1,6 +1,5 @@
 // test_totals.cpp: sums of narrow floats, compared with loops over floats. test_parallel_scatter.cpp has the sums of
 // rows, masks and other dtypes.
-#include <cmath>
 #include <cstring>
 
 #include "cpu_cases.h"
@@ -42,6 +41,28 @@ Plan plan_of(int64_t slots, int64_t points, int64_t item) {
   return plan;
 }
 
+// The targets after the values were added to them on this level.
+template <class T>
+std::vector<T> added(const std::string& level, const cpu::Tuning& tuning, const std::vector<T>& targets,
+                     std::vector<T>& values, const std::vector<int64_t>& index, const Combine& combine,
+                     int threads = 1) {
+  const Plan plan = plan_of(static_cast<int64_t>(targets.size()), static_cast<int64_t>(values.size()), sizeof(T));
+  std::vector<T> result = targets;
+  Buffers buffers;
+  buffers.dense = reinterpret_cast<std::byte*>(values.data());
+  buffers.indexed = reinterpret_cast<std::byte*>(result.data());
+  buffers.index.push_back(reinterpret_cast<const std::byte*>(index.data()));
+  RunOptions options;
+  options.threads = threads;
+  REQUIRE(cpu::reduce_with(cpu::kernels(level), tuning, plan, buffers, combine, options) == Outcome::done);
+  return result;
+}
+
+template <class T>
+bool same_bytes(const std::vector<T>& a, const std::vector<T>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
+}
+
 template <class T, class Bits>
 void check_sums(Number number, Random& random) {
   for (const int64_t slots : {1, 7, 8, 9, 31, 400}) {
@@ -59,7 +80,6 @@ void check_sums(Number number, Random& random) {
       for (T& target : targets) target = draw(50);
       for (T& value : values) value = draw(25);
       for (int64_t& place : index) place = random.from(0, slots - 1);
-      const Plan plan = plan_of(slots, points, sizeof(T));
       for (const bool include_self : {true, false}) {
         const std::vector<T> expected = summed(targets, values, index, include_self);
         for (const std::string& level : levels()) {
@@ -67,18 +87,10 @@ void check_sums(Number number, Random& random) {
             cpu::Tuning tuning;
             tuning.serial_points = tuning.serial_points_far = 1;
             tuning.min_chunk_points = 16;
-            std::vector<T> found = targets;
-            Buffers buffers;
-            buffers.dense = reinterpret_cast<std::byte*>(values.data());
-            buffers.indexed = reinterpret_cast<std::byte*>(found.data());
-            buffers.index.push_back(reinterpret_cast<const std::byte*>(index.data()));
-            RunOptions options;
-            options.threads = threads;
-            const Combine combine{Reduce::add, number, include_self};
             INFO(level << ", " << threads << " threads, " << slots << " slots, " << points << " points, include_self "
                        << include_self);
-            REQUIRE(cpu::reduce_with(cpu::kernels(level), tuning, plan, buffers, combine, options) == Outcome::done);
-            REQUIRE(std::memcmp(found.data(), expected.data(), found.size() * sizeof(T)) == 0);
+            const Combine combine{Reduce::add, number, include_self};
+            REQUIRE(same_bytes(added(level, tuning, targets, values, index, combine, threads), expected));
           }
         }
       }
@@ -99,31 +111,25 @@ TEST_CASE("sums of narrow floats are rounded once, and targets without a value k
 TEST_CASE("every float of 16 bits is a target with and without a value, and a value") {
   const auto check = []<class T>(Number number, T) {
     std::vector<T> targets(65536);
-    std::vector<T> values;
-    std::vector<int64_t> index;
-    for (std::size_t k = 0; k < targets.size(); ++k) {
-      targets[k] = T{static_cast<uint16_t>(k)};
-      if (k % 2 == 0) continue;  // a target without a value
-      index.push_back(static_cast<int64_t>(k));
-      values.push_back(T{static_cast<uint16_t>(k * 40503)});  // an odd factor, so that all bytes come
-    }
-    const Plan plan = plan_of(65536, static_cast<int64_t>(values.size()), 2);
-    for (const bool include_self : {true, false}) {
-      std::vector<T> expected = targets;
-      for (std::size_t k = 0; k < values.size(); ++k) {
-        T& to = expected[static_cast<std::size_t>(index[k])];
-        to = narrow_number<T>(include_self ? to_float(to) + to_float(values[k]) : to_float(values[k]));
+    for (std::size_t k = 0; k < targets.size(); ++k) targets[k] = T{static_cast<uint16_t>(k)};
+    for (const std::size_t first : {std::size_t{0}, std::size_t{1}}) {  // every second target has a value
+      std::vector<T> values;
+      std::vector<int64_t> index;
+      for (std::size_t k = first; k < targets.size(); k += 2) {
+        index.push_back(static_cast<int64_t>(k));
+        values.push_back(T{static_cast<uint16_t>(k * 40503)});  // an odd factor, so that all bytes come
       }
-      for (const std::string& level : levels()) {
-        std::vector<T> found = targets;
-        Buffers buffers;
-        buffers.dense = reinterpret_cast<std::byte*>(values.data());
-        buffers.indexed = reinterpret_cast<std::byte*>(found.data());
-        buffers.index.push_back(reinterpret_cast<const std::byte*>(index.data()));
-        const Combine combine{Reduce::add, number, include_self};
-        INFO(level << ", include_self " << include_self);
-        REQUIRE(cpu::reduce_with(cpu::kernels(level), cpu::Tuning{}, plan, buffers, combine, {}) == Outcome::done);
-        REQUIRE(std::memcmp(found.data(), expected.data(), found.size() * 2) == 0);
+      for (const bool include_self : {true, false}) {
+        std::vector<T> expected = targets;
+        for (std::size_t k = 0; k < values.size(); ++k) {
+          T& to = expected[static_cast<std::size_t>(index[k])];
+          to = narrow_number<T>(include_self ? to_float(to) + to_float(values[k]) : to_float(values[k]));
+        }
+        for (const std::string& level : levels()) {
+          INFO(level << ", include_self " << include_self << ", from " << first);
+          const Combine combine{Reduce::add, number, include_self};
+          REQUIRE(same_bytes(added(level, cpu::Tuning{}, targets, values, index, combine), expected));
+        }
       }
     }
   };
@@ -135,43 +141,29 @@ TEST_CASE("a sum of many small values and a large one is not rounded at each add
   std::vector<F16> values(1201, Round<F16>::from(1.0f));
   values[0] = Round<F16>::from(2048.0f);  // 2048 + 1 rounds to 2048 in a float16
   const std::vector<int64_t> index(values.size(), 0);
-  const Plan plan = plan_of(1, static_cast<int64_t>(values.size()), 2);
   for (const std::string& level : levels()) {
-    F16 found{};
-    Buffers buffers;
-    buffers.dense = reinterpret_cast<std::byte*>(values.data());
-    buffers.indexed = reinterpret_cast<std::byte*>(&found);
-    buffers.index.push_back(reinterpret_cast<const std::byte*>(index.data()));
     const Combine combine{Reduce::add, Number::f16, true};
-    REQUIRE(cpu::reduce_with(cpu::kernels(level), cpu::Tuning{}, plan, buffers, combine, {}) == Outcome::done);
-    REQUIRE(to_float(found) == 3248.0f);
+    const std::vector<F16> found = added(level, cpu::Tuning{}, std::vector<F16>(1), values, index, combine);
+    REQUIRE(to_float(found[0]) == 3248.0f);
   }
 }
 
 TEST_CASE("sums of windows begin and end at any slot") {
   Random random(4);
-  constexpr int64_t kSlots = 500;
-  std::vector<BF16> targets(kSlots, BF16{0x7F81});  // a signalling NaN
+  std::vector<BF16> targets(500, BF16{0x7F81});  // a signalling NaN
   for (std::size_t k = 0; k < targets.size(); k += 10) targets[k] = narrow_number<BF16>(static_cast<float>(k));
   std::vector<BF16> values(2000);
   std::vector<int64_t> index(values.size());
   for (BF16& value : values) value = narrow_number<BF16>(static_cast<float>(random.from(-9, 9)));
   for (int64_t& place : index) place = random.from(0, 99) * 5;
-  const Plan plan = plan_of(kSlots, static_cast<int64_t>(values.size()), 2);
+  cpu::Tuning tuning;
+  tuning.totals_window = 37;
   for (const bool include_self : {true, false}) {
     const std::vector<BF16> expected = summed(targets, values, index, include_self);
     for (const std::string& level : levels()) {
-      cpu::Tuning tuning;
-      tuning.totals_window = 37;
-      std::vector<BF16> found = targets;
-      Buffers buffers;
-      buffers.dense = reinterpret_cast<std::byte*>(values.data());
-      buffers.indexed = reinterpret_cast<std::byte*>(found.data());
-      buffers.index.push_back(reinterpret_cast<const std::byte*>(index.data()));
-      const Combine combine{Reduce::add, Number::bf16, include_self};
       INFO(level << ", include_self " << include_self);
-      REQUIRE(cpu::reduce_with(cpu::kernels(level), tuning, plan, buffers, combine, {}) == Outcome::done);
-      REQUIRE(std::memcmp(found.data(), expected.data(), found.size() * 2) == 0);
+      const Combine combine{Reduce::add, Number::bf16, include_self};
+      REQUIRE(same_bytes(added(level, tuning, targets, values, index, combine), expected));
     }
   }
 }

@@ -232,7 +232,7 @@ void accumulate_elements(const Elements& elements, const uint32_t* position, con
   const std::byte* const to = pointer_to(elements.base);
   const bool self = elements.totals.include_self;
   const bool reads_target = self && !elements.totals.begun;
-  // Inline in the loop, this takes 1.05 to 1.1 times as long (GCC 12, Zen 5).
+  // Written into the loop, it makes means of float16 take 1.08 times as long (GCC 12, Zen 5).
   const auto add = [=](TotalRecord<T>& own, uint32_t place, const std::byte* value) {
     if (reads_target && own.hits == 0) own.sum = widen_number(load_number<T>(to + uint64_t{place} * sizeof(T)));
     own.template add<kReduce>(value, self);
