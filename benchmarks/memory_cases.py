@@ -203,6 +203,12 @@ def _scatter(
     return Operator(name, set_up or arrays, call, formula, limit)
 
 
+def _apart(n: int, m: int, threads: int, l2: int) -> int:
+    """Of reductions of float32 without the input: a record of 8 bytes for each target, or a flag."""
+    has_records = m <= SPARSE * n and 8 * m <= 8 * l2
+    return _totals(8, 8)(n, m, threads, l2) if has_records else _totals(1, 1)(n, m, threads, l2)
+
+
 def _reduction(name: str, reduce: str, dtype: str, record: int, more: str = "", sparse: int = 0) -> Operator:
     code = f"gs.scatter(x, 0, i, v, reduce='{reduce}'{more})"
     window = f"min(m, 2^{_window(record).bit_length() - 1})"
@@ -233,7 +239,12 @@ SCATTERS = (
     _reduction("scatter, mean, float32", "mean", "f4", 8),
     _reduction("scatter, mean, float64", "mean", "f8", 16),
     _reduction("scatter, mean, complex128", "mean", "c16", 24),
-    _reduction("scatter, add without the input", "add", "f4", 1, ", include_self=False"),
+    _scatter(
+        "scatter, add without the input",
+        "gs.scatter(x, 0, i, v, reduce='add', include_self=False)",
+        formula=f"8 min(m, L2); min(m, 2^{_window(1).bit_length() - 1}) where m > {SPARSE} n or L2",
+        limit=_apart,
+    ),
     _scatter("scatter, axis 0", "gs.scatter(x, 0, i, v)", set_up=_ALONG_0 + "; v = x + 1"),
     _scatter(
         "scatter, rows",

@@ -64,6 +64,27 @@ def test_labels_of_rows_are_those_of_take(index, rows):
 
 
 @pytest.mark.parametrize("name", COLUMNS)
+def test_gather_by_an_array_is_take(name):
+    source = COLUMNS[name].set_axis([7, 5, 3, 1])
+    frame = source.to_frame("a").assign(b=[1.5, 2.5, 3.5, 4.5])
+    before, frame_before = source.copy(), frame.copy()
+    for rows in ([], [1], [-1, 0], [3, 1, 2], [1, 1, 1, 1, 1], [0, -4, 0]):
+        rows = np.array(rows, np.intp)
+        got, want = table.gather(source, rows), source.take(rows)
+        assert_series(got, want)
+        assert type(got.array) is type(want.array)
+        assert_frame(table.gather(frame, rows), frame.take(rows))
+        if name not in ("sparse", "interval") and len(rows):  # which cannot be written to, or not by themselves
+            got.iloc[0] = source.iloc[2]
+    assert_series(source, before)
+    assert_frame(frame, frame_before)
+    for bad in (4, -5):
+        with pytest.raises(gs.OutOfBoundsError, match=rf"index {bad} is out .*table\.gather") as caught:
+            table.gather(source, np.array([0, bad]))
+        assert caught.value.position == (1,)
+
+
+@pytest.mark.parametrize("name", COLUMNS)
 def test_scatter_by_an_array_is_assignment(name):
     target = COLUMNS[name]
     source = target.iloc[[2, 0, 3]].reset_index(drop=True)

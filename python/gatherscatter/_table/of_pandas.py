@@ -14,7 +14,7 @@ from gatherscatter._table import pandas_columns
 from gatherscatter._table.casts import cast_step
 from gatherscatter._table.frames import Frame, Kind, Roles, gathers
 from gatherscatter._table.messages import called
-from gatherscatter._table.pandas_columns import SelectedRows, difference, is_fixed, merged, taken, values_of
+from gatherscatter._table.pandas_columns import SelectedRows, difference, merged, taken, values_of
 from gatherscatter._table.pandas_maps import are_alike, labels_at, rows_at, write_at
 from gatherscatter._table.pandas_scalars import one_value
 from gatherscatter.errors import DataTypeError, type_name
@@ -67,11 +67,15 @@ class PandasFrame(Frame):
             return None
         if len(rows) < FEW:
             return few_taken(self.source, rows)
-        if self.width > MOST_BY_MAP or not all(map(is_fixed, self.columns())):
+        if self.width > MOST_BY_MAP:
             return None
         rows = rows.copy()  # no other thread changes the copy between check and use
+        columns = []
         try:
-            columns = [rows_at(column, rows) for column in self.columns()]
+            for column in self.columns():
+                columns.append(rows_at(column, rows))
+                if columns[-1] is None:
+                    return None
         except IndexError:  # the selection names the number
             return None
         return self.built(columns, labels_at(self.source.index, rows))

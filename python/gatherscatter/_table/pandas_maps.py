@@ -32,8 +32,18 @@ def parts_of(values: Any) -> list[Any] | None:
 
 
 def rows_at(values: Any, rows: np.ndarray[Any, Any]) -> Any:
-    """The rows of an array of a fixed size with these numbers; IndexError for one that is out of bounds."""
-    return gather(values, 0, rows)
+    """The rows of a column with these numbers; IndexError for one that is out of bounds.
+
+    None for values that do not consist of arrays of a fixed size.
+    """
+    if is_fixed(values):
+        return gather(values, 0, rows)
+    parts = parts_of(values)
+    rebuilt: Any = getattr(values, "_from_backing_data", None)
+    if parts is None or (len(parts) == 1 and rebuilt is None):
+        return None
+    found = [gather(part, 0, rows) for part in parts]
+    return type(values)(*found) if len(found) == 2 else rebuilt(found[0])
 
 
 def labels_at(index: Any, rows: np.ndarray[Any, Any]) -> Any:

@@ -256,9 +256,7 @@ Outcome reduce_in_windows(const Scatter& scatter, const Appliers& appliers, cons
   const int64_t per_unit = plan.unit_items();
   const int64_t window = std::min(slots, std::max(scatter.tuning->totals_window, per_unit));
   const bool many = counts_are_long(plan, *scatter.tuning, combine);
-  // A sweep reads and writes all slots. Slots that are no targets may belong to other arrays, so that there must be no
-  // gaps; and with few values it does not pay.
-  const bool dense = !many && slots / kSparseSlots <= plan.space.count() * per_unit && is_gapless(plan, slots);
+  const bool dense = !many && is_dense(plan, slots);
   const Keep keep = many ? Keep::long_count : dense && sums_suffice(combine) ? Keep::nothing : Keep::count;
   const int64_t record = appliers.record_bytes(combine, keep);
   const int64_t held = window + per_unit;  // the last unit may begin in the window and end behind it

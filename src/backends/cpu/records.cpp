@@ -7,7 +7,8 @@
 
 namespace gs::cpu {
 
-bool is_gapless(const Plan& plan, int64_t slots) {
+bool is_dense(const Plan& plan, int64_t slots) {
+  if (slots / kSparseSlots > plan.space.count() * plan.unit_items()) return false;
   double targets = static_cast<double>(plan.unit_items());
   for (int axis = 0; axis < plan.space.rank(); ++axis) {
     if (plan.space.stride(kIndexed, axis) != 0) targets *= static_cast<double>(plan.space.extent(axis));

@@ -14,8 +14,10 @@
 
 namespace gs::cpu {
 
-// Whether each of the slots, places for items between the lowest and the highest address, can be a target.
-bool is_gapless(const Plan& plan, int64_t slots);
+// Whether a sweep over the records of all slots, places for items between the lowest and the highest address, is allowed
+// and pays. It reads and writes all of them. Slots that are no targets may belong to other arrays, so that there must be
+// no gaps; and with few values it does not pay.
+bool is_dense(const Plan& plan, int64_t slots);
 // Whether one window of totals holds all targets, so that no point needs to be compared with its range. An unchecked
 // index may lie outside of it.
 bool has_one_window(const Plan& plan, const Tuning& tuning);

@@ -13,13 +13,17 @@ int64_t pitch_of(const Plan& plan) {
 
 }  // namespace
 
-bool pays_to_count(const Plan& plan, const Tuning& tuning, const CountedUnits& units) {
-  if (units.combine == nullptr) return false;
-  return units.count == nullptr || (plan.unit_items() >= kCountedItems && plan.space.count() <= tuning.short_counts);
-}
-
 bool slots_are_items(const Plan& plan) {
   return plan.unit == plan.item && pitch_of(plan) == plan.item;
+}
+
+bool pays_to_count(const Plan& plan, const Tuning& tuning, const CountedUnits& units) {
+  if (units.combine == nullptr) return false;
+  if (units.count != nullptr) return plan.unit_items() >= kCountedItems && plan.space.count() <= tuning.short_counts;
+  if (!slots_are_items(plan) || units.record > kRecordItems * plan.item) return true;
+  const Span span = indexed_span(plan);
+  const int64_t slots = (span.high - span.low) / plan.item;
+  return slots * units.record > kNearRecords * tuning.l2_bytes || !is_dense(plan, slots);
 }
 
 SlotCounts piece_of(const SlotCounts& counts, int64_t byte, int64_t offset) {

@@ -170,6 +170,7 @@ struct CountedUnits {
   Apply combine;
   RowSteps steps;
   ApplyElements elements;  // as `combine`, of single items, each of which is a slot; null for means
+  int64_t record;          // bytes of the record of an item, which holds the same
 };
 // What a record holds besides its total.
 enum class Keep : uint8_t {

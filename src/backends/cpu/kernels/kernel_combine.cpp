@@ -188,6 +188,29 @@ void begin_elements(const Elements& elements, const uint32_t* position, const ui
   }
 }
 
+// Whether there is a total that gives way to any value, so that a first value is no special case.
+template <class T, Reduce kReduce>
+inline constexpr bool kHasEmptyTotal = !is_complex<T> || kReduce == Reduce::add || kReduce == Reduce::mean;
+
+// Such a total. A sum begins with a negative zero, because a positive one would change negative ones.
+template <class T, Reduce kReduce>
+GS_INLINE Wide<T> empty_total() {
+  using WideT = Wide<T>;
+  constexpr bool adds = kReduce == Reduce::add || kReduce == Reduce::mean;
+  if constexpr (is_complex<T>) {
+    return {-0.0F, -0.0F};
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return kReduce == Reduce::mul || kReduce == Reduce::min;
+  } else if constexpr (std::is_floating_point_v<WideT>) {
+    constexpr auto kMost = static_cast<WideT>(__builtin_inff());
+    return adds ? WideT{-0.0F} : kReduce == Reduce::mul ? WideT{1} : kReduce == Reduce::min ? kMost : -kMost;
+  } else {
+    constexpr auto kSign = static_cast<WideT>(std::is_signed_v<WideT> ? WideT{1} << (8 * sizeof(WideT) - 1) : 0);
+    if (adds) return 0;
+    return kReduce == Reduce::mul ? 1 : kReduce == Reduce::min ? static_cast<WideT>(~kSign) : kSign;
+  }
+}
+
 // A running total and the number of its values. The count has 32 bits where the sum has, so that twice as many records
 // fit into a near cache; `kMany` is for means of so many points that 32 bits could overflow.
 template <class T, bool kMany = false>
@@ -195,9 +218,17 @@ struct TotalRecord {
   Wide<T> sum;
   std::conditional_t<kMany || sizeof(Wide<T>) != 4, int64_t, uint32_t> hits;
 
-  void begin(const std::byte* target) {
-    sum = widen_number(load_number<T>(target));
-    hits = 0;
+  // As `add`, to a total that has begun. A NaN becomes the canonical one when the total is written.
+  template <Reduce kReduce>
+  GS_INLINE void add_begun(const std::byte* value) {
+    const Wide<T> own = widen_number(load_number<T>(value));
+    constexpr bool adds = kReduce == Reduce::add || kReduce == Reduce::mean;
+    if constexpr (adds && std::is_floating_point_v<Wide<T>>) {
+      sum += own;
+    } else {
+      sum = combined<kReduce>(sum, own);
+    }
+    hits = kReduce == Reduce::mean ? hits + 1 : 1;
   }
   template <Reduce kReduce>
   GS_INLINE void add(const std::byte* value, bool include_self) {
@@ -231,14 +262,21 @@ void accumulate_elements(const Elements& elements, const uint32_t* position, con
   auto* const record = record_of<TotalRecord<T>, T>(elements.totals, elements.base);
   const std::byte* const to = pointer_to(elements.base);
   const bool self = elements.totals.include_self;
+  // Records are longer than items and seldom in a near cache, so they are prefetched.
+  for (int j = 0; j < n; ++j) __builtin_prefetch(record + position[j], 1, 3);
+  if (elements.totals.begun && (self || kHasEmptyTotal<T, kReduce>)) {
+    for (int j = 0; j < n; ++j) {
+      const uint64_t k = point == nullptr ? static_cast<uint64_t>(j) : point[j];
+      record[position[j]].template add_begun<kReduce>(elements.values + k * sizeof(T));
+    }
+    return;
+  }
   const bool reads_target = self && !elements.totals.begun;
   // Written into the loop, it makes means of float16 take 1.08 times as long (GCC 12, Zen 5).
   const auto add = [=](TotalRecord<T>& own, uint32_t place, const std::byte* value) {
     if (reads_target && own.hits == 0) own.sum = widen_number(load_number<T>(to + uint64_t{place} * sizeof(T)));
     own.template add<kReduce>(value, self);
   };
-  // Records are longer than items and seldom in a near cache, so they are prefetched.
-  for (int j = 0; j < n; ++j) __builtin_prefetch(record + position[j], 1, 3);
   for (int j = 0; j < n; ++j) {
     const uint64_t k = point == nullptr ? static_cast<uint64_t>(j) : point[j];
     add(record[position[j]], position[j], elements.values + k * sizeof(T));
@@ -266,11 +304,19 @@ void finish_records(const Window& totals, int64_t slots) {
   }
 }
 
-template <class T>
+template <class T, Reduce kReduce>
 void begin_records(const Window& totals, int64_t slots) {
   auto* const record = reinterpret_cast<TotalRecord<T>*>(totals.record);
   const std::byte* const target = pointer_to(totals.first);
-  for (int64_t i = 0; i < slots; ++i) record[i].begin(target + i * static_cast<int64_t>(sizeof(T)));
+  if constexpr (kHasEmptyTotal<T, kReduce>) {
+    if (!totals.include_self) {
+      for (int64_t i = 0; i < slots; ++i) record[i] = {empty_total<T, kReduce>(), 0};
+      return;
+    }
+  }
+  for (int64_t i = 0; i < slots; ++i) {
+    record[i] = {widen_number(load_number<T>(target + i * static_cast<int64_t>(sizeof(T)))), 0};
+  }
 }
 
 // Callers use Keep::nothing for sums of narrow floats only.
@@ -350,7 +396,7 @@ Sweep sweeper(const Combine& combine, ApplyStep stage, Keep keep) {
       if (keep == Keep::nothing) return stage == ApplyStep::finish ? finish_totals<T> : begin_totals<T>;
     }
     if (stage == ApplyStep::finish) return finish_records<T, kReduce == Reduce::mean>;
-    return begin_records<T>;
+    return begin_records<T, kReduce>;
   });
 }
 
@@ -359,9 +405,11 @@ CountedUnits counted_units(const Combine& combine) {
     if constexpr (!kTotalInTarget<T, kReduce>) {
       return {};
     } else if constexpr (kReduce == Reduce::mean) {
-      return {count_rows, combine_counted, {combine_row<T, Reduce::add>, begin_row<T>, divide_row<T>}, nullptr};
+      const RowSteps steps = {combine_row<T, Reduce::add>, begin_row<T>, divide_row<T>};
+      return {count_rows, combine_counted, steps, nullptr, sizeof(TotalRecord<T>)};
     } else {
-      return {nullptr, combine_begun, {combine_row<T, kReduce>, begin_row<T>, nullptr}, begin_elements<T, kReduce>};
+      const RowSteps steps = {combine_row<T, kReduce>, begin_row<T>, nullptr};
+      return {nullptr, combine_begun, steps, begin_elements<T, kReduce>, sizeof(TotalRecord<T>)};
     }
   });
 }

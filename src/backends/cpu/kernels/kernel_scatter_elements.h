@@ -3,7 +3,7 @@
 // only, once for every instruction set level.
 #pragma once
 
-#include "backends/cpu/kernels/kernel_elements.h"
+#include "backends/cpu/kernels/kernel_vector_place.h"
 
 namespace gs::cpu::GS_ISA {
 namespace {
@@ -68,13 +68,28 @@ inline bool group_positions(const ElementAddressing& lane, const std::byte* sour
   return outside >= 0 || !lane.checked;
 }
 
+// As above, in registers where the level has vectors for it and the axis is not too long.
+template <class Index, Bounds kBounds, bool kMasked, class Count>
+inline bool quick_positions(const ElementAddressing& lane, const std::byte* source, const int8_t* keep, Count n,
+                            uint32_t* position) {
+#if defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+  if (lane.extent <= INT32_MAX) {
+    const PositionLimits limits(lane.extent, lane.from_end, kBounds == Bounds::clip);
+    const bool inside =
+        vector_positions<Index, kBounds == Bounds::fill>(limits, source, kMasked ? keep : nullptr, n, position);
+    return inside || !lane.checked;
+  }
+#endif
+  return group_positions<Index, kBounds, kMasked>(lane, source, keep, n, position);
+}
+
 template <class Index, Bounds kBounds, bool kMasked>
 bool full_or_part(const ElementAddressing& lane, const std::byte* source, const int8_t* keep, int n,
                   uint32_t* position) {
   if (n == kGroup) {
-    return group_positions<Index, kBounds, kMasked>(lane, source, keep, FullElementGroup{}, position);
+    return quick_positions<Index, kBounds, kMasked>(lane, source, keep, FullElementGroup{}, position);
   }
-  return group_positions<Index, kBounds, kMasked>(lane, source, keep, n, position);
+  return quick_positions<Index, kBounds, kMasked>(lane, source, keep, n, position);
 }
 
 // `mask` may be null. The indices of a group without points are not read.
@@ -204,6 +219,24 @@ uint8_t* begun_at(const Job& job, Address base) {
                                     static_cast<uint64_t>(distance / job.unit));
 }
 
+// Whether each position is the one after the position before it. The two ends reject nearly all other groups.
+inline bool ascends_by_one(const uint32_t* position, int n) {
+  if (position[n - 1] - position[0] != static_cast<uint32_t>(n - 1)) return false;
+  uint32_t different = 0;
+  for (int k = 0; k < n; ++k) different |= position[k] ^ (position[0] + static_cast<uint32_t>(k));
+  return different == 0;
+}
+
+// Copies the values of a group whose n targets follow each other from position `first` on, as far as they are own ones.
+void copy_own(const Elements& elements, const Own& own, uint32_t first, int n, int64_t unit) {
+  const int64_t begin = first > own.low ? first : own.low;
+  const int64_t own_end = int64_t{own.low} + own.span;
+  const int64_t end = int64_t{first} + n < own_end ? int64_t{first} + n : own_end;
+  if (begin >= end) return;
+  copy_bytes(pointer_to(elements.target(static_cast<uint64_t>(begin), 0)), elements.values + (begin - first) * unit,
+             (end - begin) * unit);
+}
+
 bool scatter_elements(const Job& job, int64_t first, int64_t last) {
   const JobIndex& index = job.index[0];
   const int inner = job.rank - 1;
@@ -218,6 +251,7 @@ bool scatter_elements(const Job& job, int64_t first, int64_t last) {
   elements.far = job.ahead == Ahead::units;
   const bool drops = job.rule.bounds == Bounds::fill || job.masked;
   const bool one_value = !job.packed;  // a run scatters one value, which is repeated for the points of a block
+  const bool may_copy = job.apply_elements == nullptr && !one_value && elements.along == 0 && index.step == job.unit;
   const int64_t value_step = one_value ? 0 : job.unit;
   alignas(64) std::byte repeated[kElementPoints * 16];
 
@@ -253,6 +287,14 @@ bool scatter_elements(const Job& job, int64_t first, int64_t last) {
         prefetch_ahead(address_of(source + k * index_bytes), count * index_bytes);
         prefetch_ahead(address_of(elements.values + waiting * value_step), count * value_step);
         if (!positions_of(lane, source + k * index_bytes, kept, count, position)) return false;
+        if (may_copy && ascends_by_one(position, count)) {
+          if (m > 0) apply(elements, picked.position, picked.point, m);
+          elements.next(waiting, value_step);
+          copy_own(elements, own, position[0], count, job.unit);
+          elements.next(count, value_step);
+          waiting = m = 0;
+          continue;
+        }
         if (!picks) {
           apply(elements, position, nullptr, count);
           elements.next(count, value_step);

@@ -254,12 +254,8 @@ bool run_vectors(const Job& job, int64_t first, int64_t last) {
   const int inner = job.rank - 1;
   const Bounds bounds = job.rule.bounds;
   const RunVectors run_them = job.unit == 4 ? vector_for<4>(index.type) : vector_for<8>(index.type);
-  VectorAddressing lanes;
-  lanes.extent = index.extent;
-  lanes.from_end = job.rule.negative == Negative::from_end ? index.extent : 0;
-  // 32-bit lanes use the upper half of `lowest` and the lower half of `highest` as their limits.
-  lanes.lowest = bounds == Bounds::clip ? 0 : INT64_MIN;
-  lanes.highest = bounds == Bounds::clip ? index.extent - 1 : -1;
+  VectorAddressing lanes(index.extent, job.rule.negative == Negative::from_end ? index.extent : 0,
+                         bounds == Bounds::clip);
   lanes.gathers = job.gathers;
   lanes.forbids = bounds == Bounds::raise || bounds == Bounds::deferred;
   lanes.ahead = job.ahead == Ahead::points;

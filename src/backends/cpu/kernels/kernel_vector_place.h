@@ -1,5 +1,5 @@
-// kernel_vector_place.h: resolves indices of 4- and 8-byte units to 32-bit positions, sixteen at a time, in registers.
-// Included by kernel_blocks.cpp only, once for every instruction set level; only levels with AVX-512 contain the code.
+// kernel_vector_place.h: resolves indices to 32-bit positions, sixteen at a time, in registers. Included by
+// kernel_blocks.cpp only, once for every instruction set level; only levels with AVX-512 contain the code.
 #pragma once
 
 #include "backends/cpu/kernels/kernel_elements.h"
@@ -18,12 +18,20 @@ namespace {
 
 inline constexpr int kVectorStep = 16;  // points in a register of 32-bit positions
 
-// The values that all points of a job have in common.
-struct VectorAddressing {
-  int64_t extent;
+// How an index becomes a position. 32-bit lanes use the upper half of `lowest` and the lower half of `highest`.
+struct PositionLimits {
+  int64_t extent;    // at most INT32_MAX
   int64_t from_end;  // the extent, or 0 where negative indices are outside
   int64_t lowest;    // every position is limited to [lowest, highest]: to the ends of the axis, or not at all
   int64_t highest;
+
+  PositionLimits(int64_t length, int64_t added, bool clips)
+      : extent(length), from_end(added), lowest(clips ? 0 : INT64_MIN), highest(clips ? length - 1 : -1) {}
+};
+
+// The values that all points of a gather have in common.
+struct VectorAddressing : PositionLimits {
+  using PositionLimits::PositionLimits;
   bool gathers;  // units are loaded by gather instructions
   bool forbids;  // an index outside is an error
   bool ahead;    // lines are prefetched one group before their units are read
@@ -80,7 +88,7 @@ inline __m512i load_narrow(const std::byte* source, __mmask16 live) {
 // is a large unsigned number, so the unsigned minimum of the index and its sum with the extent is the position that
 // counts from the end. An index below -extent stays a large number, which is outside.
 template <class Index>
-inline __m256i positions_64(const VectorAddressing& lanes, const std::byte* source, __mmask8 live) {
+inline __m256i positions_64(const PositionLimits& lanes, const std::byte* source, __mmask8 live) {
   __m512i value = _mm512_maskz_loadu_epi64(live, source);
   pin_register(value);
   if constexpr (std::is_signed_v<Index>) {
@@ -92,8 +100,7 @@ inline __m256i positions_64(const VectorAddressing& lanes, const std::byte* sour
 
 // Sixteen positions. The lanes in `outside` hold arbitrary numbers.
 template <class Index>
-inline __m512i positions_16(const VectorAddressing& lanes, const std::byte* source, __mmask16 live,
-                            __mmask16& outside) {
+inline __m512i positions_16(const PositionLimits& lanes, const std::byte* source, __mmask16 live, __mmask16& outside) {
   __m512i value;
   if constexpr (sizeof(Index) == 8) {
     const __m256i low = positions_64<Index>(lanes, source, static_cast<__mmask8>(live));
@@ -110,6 +117,33 @@ inline __m512i positions_16(const VectorAddressing& lanes, const std::byte* sour
   }
   outside = _mm512_cmpge_epu32_mask(value, _mm512_set1_epi32(static_cast<int>(lanes.extent)));
   return value;
+}
+
+// Resolves the indices of n points, of which those whose `keep` is 0 are nowhere (null: none), and writes their
+// positions in whole vectors. Returns false if an index that is kept lies outside. A position that is nowhere, or with
+// kFill outside, becomes UINT32_MAX.
+template <class Index, bool kFill, class Count>
+GS_INLINE bool vector_positions(const PositionLimits& limits, const std::byte* source, const int8_t* keep, Count n,
+                                uint32_t* position) {
+  const __m512i nowhere = _mm512_set1_epi32(-1);
+  __mmask16 bad = 0;
+  for (int k = 0; k < n; k += kVectorStep) {
+    __mmask16 wanted = n - k >= kVectorStep ? 0xFFFF : first_lanes(n - k);
+    __mmask16 outside = 0;
+    const std::byte* const from = source + k * static_cast<int64_t>(sizeof(Index));
+    __m512i value = positions_16<Index>(limits, from, wanted, outside);
+    if (keep != nullptr) {
+      wanted &= _mm_movepi8_mask(_mm_load_si128(reinterpret_cast<const __m128i*>(keep + k)));
+      value = _mm512_mask_mov_epi32(nowhere, wanted, value);
+    }
+    if constexpr (kFill) {
+      value = _mm512_mask_mov_epi32(value, outside, nowhere);
+    } else {
+      bad |= static_cast<__mmask16>(wanted & outside);
+    }
+    _mm512_storeu_si512(position + k, value);
+  }
+  return bad == 0;
 }
 
 GS_INLINE void store_line(std::byte* target, __m512i value, bool stream) {
