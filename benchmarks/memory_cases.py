@@ -204,13 +204,14 @@ def _scatter(
 
 
 def _apart(n: int, m: int, threads: int, l2: int) -> int:
-    """Of reductions of float32 without the input: a record of 8 bytes for each target, or a flag."""
-    has_records = m <= SPARSE * n and 8 * m <= 8 * l2
-    return _totals(8, 8)(n, m, threads, l2) if has_records else _totals(1, 1)(n, m, threads, l2)
+    """Of reductions of float32 without the input: a record for each target, or a flag."""
+    record, near = 8, 8  # bytes; L2 caches that all records take at most
+    each = record if m <= SPARSE * n and record * m <= near * l2 else 1
+    return _totals(each, each)(n, m, threads, l2)
 
 
-def _reduction(name: str, reduce: str, dtype: str, record: int, more: str = "", sparse: int = 0) -> Operator:
-    code = f"gs.scatter(x, 0, i, v, reduce='{reduce}'{more})"
+def _reduction(name: str, reduce: str, dtype: str, record: int, sparse: int = 0) -> Operator:
+    code = f"gs.scatter(x, 0, i, v, reduce='{reduce}')"
     window = f"min(m, 2^{_window(record).bit_length() - 1})"
     formula = (f"{record} " if record > 1 else "") + window + (f"; {sparse} where m > {SPARSE} n" if sparse else "")
     return _scatter(name, code, dtype, formula, _totals(record, sparse or record))

@@ -7,7 +7,7 @@ import pytest
 
 import gatherscatter as gs
 from gatherscatter import table
-from gatherscatter._table import of_pandas
+from gatherscatter._table import of_pandas, pandas_maps
 from gatherscatter.errors import InvalidArgument
 
 assert_frame, assert_series = pd.testing.assert_frame_equal, pd.testing.assert_series_equal
@@ -32,7 +32,10 @@ COLUMNS = {
     "string[python]": pd.Series(["a", None, "", "b"], dtype="string[python]"),
     "Int64": pd.Series([1, None, 3, 4], dtype="Int64"),
     "Float32": pd.Series([1.5, None, 3, 4], dtype="Float32"),
+    "UInt8": pd.Series([200, None, 3, 4], dtype="UInt8"),
+    "reversed": pd.Series([1, None, 3, 4], dtype="Int16").iloc[::-1].reset_index(drop=True),
     "boolean": pd.Series([True, None, False, True], dtype="boolean"),
+    "many categories": pd.Series(pd.Categorical.from_codes([299, -1, 0, 3], range(300))),
     "category": pd.Series(["x", None, "y", "x"], dtype=pd.CategoricalDtype(["y", "x", "unused"])),
     "ordered": pd.Series(["x", None, "y", "x"], dtype=pd.CategoricalDtype(["y", "x"], ordered=True)),
     "sparse": pd.Series(pd.arrays.SparseArray([0, 0, 3, 4])),
@@ -73,6 +76,8 @@ def test_gather_by_an_array_is_take(name):
         got, want = table.gather(source, rows), source.take(rows)
         assert_series(got, want)
         assert type(got.array) is type(want.array)
+        for part in pandas_maps.parts_of(got.array) or ():
+            assert not any(np.shares_memory(part, mine) for mine in pandas_maps.parts_of(source.array))
         assert_frame(table.gather(frame, rows), frame.take(rows))
         if name not in ("sparse", "interval") and len(rows):  # which cannot be written to, or not by themselves
             got.iloc[0] = source.iloc[2]
@@ -82,6 +87,14 @@ def test_gather_by_an_array_is_take(name):
         with pytest.raises(gs.OutOfBoundsError, match=rf"index {bad} is out .*table\.gather") as caught:
             table.gather(source, np.array([0, bad]))
         assert caught.value.position == (1,)
+
+
+@pytest.mark.parametrize("name", ["object", "sparse", "interval", "string[python]"])
+def test_no_column_is_taken_by_the_map_where_another_one_cannot_be(name, monkeypatch):
+    monkeypatch.setattr(of_pandas, "rows_at", lambda *_: pytest.fail("a column was taken in vain"))
+    frame = COLUMNS["float32"].to_frame("a").assign(b=COLUMNS[name])
+    rows = np.array([2, 0], np.intp)
+    assert_frame(table.gather(frame, rows), frame.take(rows))
 
 
 @pytest.mark.parametrize("name", COLUMNS)

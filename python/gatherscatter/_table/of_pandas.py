@@ -15,7 +15,7 @@ from gatherscatter._table.casts import cast_step
 from gatherscatter._table.frames import Frame, Kind, Roles, gathers
 from gatherscatter._table.messages import called
 from gatherscatter._table.pandas_columns import SelectedRows, difference, merged, taken, values_of
-from gatherscatter._table.pandas_maps import are_alike, labels_at, rows_at, write_at
+from gatherscatter._table.pandas_maps import are_alike, has_rows_at, labels_at, rows_at, write_at
 from gatherscatter._table.pandas_scalars import one_value
 from gatherscatter.errors import DataTypeError, type_name
 
@@ -67,15 +67,11 @@ class PandasFrame(Frame):
             return None
         if len(rows) < FEW:
             return few_taken(self.source, rows)
-        if self.width > MOST_BY_MAP:
+        if self.width > MOST_BY_MAP or not all(map(has_rows_at, self.columns())):
             return None
         rows = rows.copy()  # no other thread changes the copy between check and use
-        columns = []
         try:
-            for column in self.columns():
-                columns.append(rows_at(column, rows))
-                if columns[-1] is None:
-                    return None
+            columns = [rows_at(column, rows) for column in self.columns()]
         except IndexError:  # the selection names the number
             return None
         return self.built(columns, labels_at(self.source.index, rows))

@@ -11,7 +11,7 @@ from gatherscatter._ops.gather import gather
 from gatherscatter._ops.scatter import scatter
 from gatherscatter._table.pandas_columns import is_fixed, values_of
 
-__all__ = ["are_alike", "labels_at", "rows_at", "write_at"]
+__all__ = ["are_alike", "has_rows_at", "labels_at", "rows_at", "write_at"]
 
 pd: Any = importlib.import_module("pandas")
 
@@ -31,19 +31,21 @@ def parts_of(values: Any) -> list[Any] | None:
     return parts if all(is_fixed(part) and part.ndim == 1 for part in parts) else None
 
 
-def rows_at(values: Any, rows: np.ndarray[Any, Any]) -> Any:
-    """The rows of a column with these numbers; IndexError for one that is out of bounds.
+def has_rows_at(values: Any) -> bool:
+    """Whether `rows_at` can take rows of the values of a column."""
+    return is_fixed(values) or (
+        parts_of(values) is not None and (hasattr(values, "_mask") or hasattr(values, "_from_backing_data"))
+    )
 
-    None for values that do not consist of arrays of a fixed size.
-    """
+
+def rows_at(values: Any, rows: np.ndarray[Any, Any]) -> Any:
+    """A copy of the rows of a column with these numbers; IndexError for one that is out of bounds."""
     if is_fixed(values):
         return gather(values, 0, rows)
-    parts = parts_of(values)
-    rebuilt: Any = getattr(values, "_from_backing_data", None)
-    if parts is None or (len(parts) == 1 and rebuilt is None):
-        return None
-    found = [gather(part, 0, rows) for part in parts]
-    return type(values)(*found) if len(found) == 2 else rebuilt(found[0])
+    found = [gather(part, 0, rows) for part in parts_of(values) or ()]
+    if hasattr(values, "_mask"):
+        return type(values)(*found)  # of the values and the mask
+    return values._from_backing_data(*found)  # which keeps the dtype, with its zone, frequency or categories
 
 
 def labels_at(index: Any, rows: np.ndarray[Any, Any]) -> Any:

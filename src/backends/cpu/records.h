@@ -14,9 +14,9 @@
 
 namespace gs::cpu {
 
-// Whether a sweep over the records of all slots, places for items between the lowest and the highest address, is allowed
-// and pays. It reads and writes all of them. Slots that are no targets may belong to other arrays, so that there must be
-// no gaps; and with few values it does not pay.
+// Whether a sweep over the records of all slots, places for items between the lowest and the highest address, is
+// allowed and pays. It reads and writes all of them. Slots that are no targets may belong to other arrays, so that
+// there must be no gaps; and with few values it does not pay.
 bool is_dense(const Plan& plan, int64_t slots);
 // Whether one window of totals holds all targets, so that no point needs to be compared with its range. An unchecked
 // index may lie outside of it.

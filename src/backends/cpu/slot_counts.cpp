@@ -20,10 +20,10 @@ bool slots_are_items(const Plan& plan) {
 bool pays_to_count(const Plan& plan, const Tuning& tuning, const CountedUnits& units) {
   if (units.combine == nullptr) return false;
   if (units.count != nullptr) return plan.unit_items() >= kCountedItems && plan.space.count() <= tuning.short_counts;
-  if (!slots_are_items(plan) || units.record > kRecordItems * plan.item) return true;
+  if (units.record_bytes == 0 || units.record_bytes > kRecordItems * plan.item || !slots_are_items(plan)) return true;
   const Span span = indexed_span(plan);
   const int64_t slots = (span.high - span.low) / plan.item;
-  return slots * units.record > kNearRecords * tuning.l2_bytes || !is_dense(plan, slots);
+  return slots * units.record_bytes > kNearRecords * tuning.l2_bytes || !is_dense(plan, slots);
 }
 
 SlotCounts piece_of(const SlotCounts& counts, int64_t byte, int64_t offset) {

@@ -13,8 +13,8 @@
 namespace gs::cpu {
 
 // Whether the totals of the units are kept in their targets. Means need units that are so long that a count for all
-// their items costs little, and so few values that 32 bits count them; others a flag of one byte, unless each unit is an
-// item and the records of all items are few and short.
+// their items costs little, and so few values that 32 bits count them; others a flag of one byte, unless each unit is
+// an item and the records of all items are few and short.
 bool pays_to_count(const Plan& plan, const Tuning& tuning, const CountedUnits& units);
 
 // Whether each unit is one item, and the items of the targets are the slots.

@@ -68,8 +68,8 @@ inline constexpr int64_t kFlagsWindow = 64 << 20;  // flags of one byte, in as m
 inline constexpr int64_t kCountedItems = 8;        // means: rows of so many items have one count each; an estimate
 // Elements without the input have records in place of flags where records are at most so many times as long as items,
 // and all of them at most so many L2 caches. Zen 5, one and two threads: 0.6 to 0.9 of the time for 64 Ki float32 and
-// float64, 0.4 to 0.8 for 1 Mi float32, 0.9 to 1.3 for 1 Mi float64; int16 and int32 at 1 Mi, whose records are longer,
-// 1.1 to 1.7, and 4 Mi of any type on one thread 1.1 to 1.5.
+// float64, 0.4 to 0.8 for 1 Mi float32, 0.5 to 0.86 for 512 Ki int64 and complex64, 0.9 to 1.3 for 1 Mi float64; int16
+// and int32 at 1 Mi, whose records are longer, 1.1 to 1.7, and 4 Mi of any type on one thread 1.1 to 1.5.
 inline constexpr int64_t kRecordItems = 2;
 inline constexpr int64_t kNearRecords = 8;
 // A search for duplicates marks all targets first if there are at most so many slots for each point; an estimate.

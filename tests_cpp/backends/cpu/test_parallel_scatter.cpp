@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "backends/cpu/slot_counts.h"
 #include "core/point.h"
 #include "core/reductions.h"
 #include "cpu_cases.h"
@@ -104,6 +105,37 @@ TEST_CASE("reductions give the same bytes on every level, with any number of thr
       }
     }
   }
+}
+
+TEST_CASE("elements without the input have records where these are short, few and without gaps, and flags elsewhere") {
+  const auto has_flags = [](Number number, Reduce reduce, int64_t points, int64_t extent, int64_t gap) {
+    Plan plan;
+    plan.item = plan.unit = size_of(number);
+    plan.space = Space(Dims{points}, kIndex + 1);
+    plan.space.stride(kDense, 0) = plan.item;
+    plan.space.stride(kIndex, 0) = 8;
+    plan.index.push_back({IndexType::i64, 0, extent, plan.item * gap});
+    plan.result_shape = plan.index_shape = Dims{points};
+    plan.index_space = plan.space;
+    plan.finish();
+    cpu::Tuning tuning;
+    tuning.l2_bytes = 1 << 10;
+    const cpu::Run run = cpu::kernels("baseline");
+    return cpu::pays_to_count(plan, tuning, cpu::appliers_of(run).counted({reduce, number, false}));
+  };
+  for (const Reduce reduce : {Reduce::add, Reduce::mul, Reduce::min, Reduce::max}) {
+    INFO("reduce " << static_cast<int>(reduce));
+    REQUIRE_FALSE(has_flags(Number::f32, reduce, 1000, 1024, 1));  // 8 KiB of records
+    REQUIRE_FALSE(has_flags(Number::f64, reduce, 1000, 512, 1));
+    REQUIRE_FALSE(has_flags(Number::i64, reduce, 1000, 512, 1));
+    REQUIRE(has_flags(Number::f32, reduce, 1000, 1025, 1));  // more
+    REQUIRE(has_flags(Number::f32, reduce, 100, 504, 1));    // few values
+    REQUIRE(has_flags(Number::f32, reduce, 1000, 100, 2));   // gaps
+    REQUIRE(has_flags(Number::i32, reduce, 1000, 100, 1));   // long records
+    REQUIRE(has_flags(Number::boolean, reduce, 1000, 100, 1));
+  }
+  REQUIRE_FALSE(has_flags(Number::c64, Reduce::add, 1000, 100, 1));
+  REQUIRE(has_flags(Number::c64, Reduce::mul, 1000, 100, 1));  // no total gives way to any factor
 }
 
 TEST_CASE("tiles of transposed values do not join items of different windows of totals") {

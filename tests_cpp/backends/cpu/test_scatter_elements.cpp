@@ -82,6 +82,32 @@ TEST_CASE("groups of points that follow each other are copied, whatever stands b
   }
 }
 
+TEST_CASE("a point that is nowhere does not belong to the group that follows it") {
+  // Its position is the largest number, in front of position 0 as unsigned numbers go. The others were lost.
+  Random random(7);
+  const auto setups = run_setups();
+  for (const std::string& level : levels()) {
+    for (const RunSetup& setup : setups) {
+      for (const int64_t points : {1, 2, 16, 17, 63, 64, 65, 129, 400}) {
+        for (const bool masked : {false, true}) {
+          const int64_t unit = random.pick<int64_t>({1, 2, 4, 8, 16});
+          const int64_t nowhere = random.chance(50) ? 0 : random.from(0, points - 1);
+          Case test = scatter_along_axis(unit, IndexType::i64, points, points, masked, random);
+          test.plan.rule = {masked ? Bounds::raise : Bounds::fill, Negative::out_of_bounds};
+          test.plan.finish();
+          for (int64_t k = 0; k < points; ++k) {
+            const int64_t position = k == nowhere ? -1 : (k - nowhere - 1 + points) % points;
+            store(test.index_data(0) + k * 8, IndexType::i64, position);
+            if (masked) test.mask.data()[k] = static_cast<std::byte>(k != nowhere);
+          }
+          INFO(level << ", " << setup.name << ", unit " << unit << ", " << points << " points, nowhere " << nowhere);
+          REQUIRE(agrees(test, Direction::scatter, level, setup));
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("positions of an axis of more than 2^31 positions are found") {
   // One byte each; a few pages of the target are touched.
   constexpr int64_t kExtent = (int64_t{1} << 31) + 5000;

@@ -170,7 +170,7 @@ struct CountedUnits {
   Apply combine;
   RowSteps steps;
   ApplyElements elements;  // as `combine`, of single items, each of which is a slot; null for means
-  int64_t record;          // bytes of the record of an item, which holds the same
+  int64_t record_bytes;    // of the record that would keep the total of an item in place of its flag; 0: none does
 };
 // What a record holds besides its total.
 enum class Keep : uint8_t {

@@ -188,25 +188,27 @@ void begin_elements(const Elements& elements, const uint32_t* position, const ui
   }
 }
 
+template <Reduce kReduce>
+inline constexpr bool kAdds = kReduce == Reduce::add || kReduce == Reduce::mean;
+
 // Whether there is a total that gives way to any value, so that a first value is no special case.
 template <class T, Reduce kReduce>
-inline constexpr bool kHasEmptyTotal = !is_complex<T> || kReduce == Reduce::add || kReduce == Reduce::mean;
+inline constexpr bool kHasEmptyTotal = !is_complex<T> || kAdds<kReduce>;
 
 // Such a total. A sum begins with a negative zero, because a positive one would change negative ones.
 template <class T, Reduce kReduce>
 GS_INLINE Wide<T> empty_total() {
   using WideT = Wide<T>;
-  constexpr bool adds = kReduce == Reduce::add || kReduce == Reduce::mean;
   if constexpr (is_complex<T>) {
     return {-0.0F, -0.0F};
   } else if constexpr (std::is_same_v<T, bool>) {
     return kReduce == Reduce::mul || kReduce == Reduce::min;
   } else if constexpr (std::is_floating_point_v<WideT>) {
     constexpr auto kMost = static_cast<WideT>(__builtin_inff());
-    return adds ? WideT{-0.0F} : kReduce == Reduce::mul ? WideT{1} : kReduce == Reduce::min ? kMost : -kMost;
+    return kAdds<kReduce> ? WideT{-0.0F} : kReduce == Reduce::mul ? WideT{1} : kReduce == Reduce::min ? kMost : -kMost;
   } else {
     constexpr auto kSign = static_cast<WideT>(std::is_signed_v<WideT> ? WideT{1} << (8 * sizeof(WideT) - 1) : 0);
-    if (adds) return 0;
+    if (kAdds<kReduce>) return 0;
     return kReduce == Reduce::mul ? 1 : kReduce == Reduce::min ? static_cast<WideT>(~kSign) : kSign;
   }
 }
@@ -218,12 +220,12 @@ struct TotalRecord {
   Wide<T> sum;
   std::conditional_t<kMany || sizeof(Wide<T>) != 4, int64_t, uint32_t> hits;
 
-  // As `add`, to a total that has begun. A NaN becomes the canonical one when the total is written.
+  // As `add`, to a total that has begun. Sums are not made canonical at each value: nothing but the last one is seen,
+  // and a NaN becomes the canonical one when it is written.
   template <Reduce kReduce>
   GS_INLINE void add_begun(const std::byte* value) {
     const Wide<T> own = widen_number(load_number<T>(value));
-    constexpr bool adds = kReduce == Reduce::add || kReduce == Reduce::mean;
-    if constexpr (adds && std::is_floating_point_v<Wide<T>>) {
+    if constexpr (kAdds<kReduce> && std::is_floating_point_v<Wide<T>>) {
       sum += own;
     } else {
       sum = combined<kReduce>(sum, own);
@@ -406,10 +408,11 @@ CountedUnits counted_units(const Combine& combine) {
       return {};
     } else if constexpr (kReduce == Reduce::mean) {
       const RowSteps steps = {combine_row<T, Reduce::add>, begin_row<T>, divide_row<T>};
-      return {count_rows, combine_counted, steps, nullptr, sizeof(TotalRecord<T>)};
+      return {count_rows, combine_counted, steps, nullptr, 0};
     } else {
       const RowSteps steps = {combine_row<T, kReduce>, begin_row<T>, nullptr};
-      return {nullptr, combine_begun, steps, begin_elements<T, kReduce>, sizeof(TotalRecord<T>)};
+      constexpr int64_t kRecord = kHasEmptyTotal<T, kReduce> ? sizeof(TotalRecord<T>) : 0;
+      return {nullptr, combine_begun, steps, begin_elements<T, kReduce>, kRecord};
     }
   });
 }

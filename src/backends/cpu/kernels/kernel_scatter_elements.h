@@ -219,9 +219,10 @@ uint8_t* begun_at(const Job& job, Address base) {
                                     static_cast<uint64_t>(distance / job.unit));
 }
 
-// Whether each position is the one after the position before it. The two ends reject nearly all other groups.
+// Whether each position is the one after the position before it. The two ends reject nearly all other groups. A point
+// that is nowhere is not in front of position 0, although its number plus one is 0.
 inline bool ascends_by_one(const uint32_t* position, int n) {
-  if (position[n - 1] - position[0] != static_cast<uint32_t>(n - 1)) return false;
+  if (position[0] == kNowhere32 || position[n - 1] - position[0] != static_cast<uint32_t>(n - 1)) return false;
   uint32_t different = 0;
   for (int k = 0; k < n; ++k) different |= position[k] ^ (position[0] + static_cast<uint32_t>(k));
   return different == 0;

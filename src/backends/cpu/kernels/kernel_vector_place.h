@@ -32,11 +32,11 @@ struct PositionLimits {
 // The values that all points of a gather have in common.
 struct VectorAddressing : PositionLimits {
   using PositionLimits::PositionLimits;
-  bool gathers;  // units are loaded by gather instructions
-  bool forbids;  // an index outside is an error
-  bool ahead;    // lines are prefetched one group before their units are read
-  int shift;     // a position shifted left by this is a number of units
-  bool moving;   // the indexed side advances by one unit from point to point
+  bool gathers = false;  // units are loaded by gather instructions
+  bool forbids = false;  // an index outside is an error
+  bool ahead = false;    // lines are prefetched one group before their units are read
+  int shift = 0;         // a position shifted left by this is a number of units
+  bool moving = false;   // the indexed side advances by one unit from point to point
   __m512i fill;
 };
 
