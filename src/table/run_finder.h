@@ -19,14 +19,18 @@ namespace gs::table {
 template <class End>
 class RunFinder {
  public:
-  // Without a lookup table, a search compares all runs of the piece. A piece without rows has no runs to find.
+  // Without a lookup table, a search compares all runs of the array, and a piece that no row is wanted of costs
+  // nothing.
   RunFinder(const Sharing& sharing, const Piece& piece, bool has_table)
       : ends_(piece.array->children[0].first.data + piece.array->children[0].offset * int64_t{sizeof(End)}),
         offset_(piece.offset),
         runs_(piece.array->children[0].length) {
     if (piece.length == 0 || runs_ == 0) return;
-    first_ = search(offset_, 0, runs_ - 1);
-    last_ = std::max(first_, search(offset_ + piece.length - 1, first_, runs_ - 1));
+    last_ = runs_ - 1;
+    if (has_table) {
+      first_ = search(offset_, 0, last_);
+      last_ = std::max(first_, search(offset_ + piece.length - 1, first_, last_));
+    }
     steps_ = steps_for(last_ - first_);
     if (has_table && last_ < UINT32_MAX) make_table(sharing, piece.length);
   }
@@ -98,7 +102,7 @@ class RunFinder {
   const std::byte* ends_;
   int64_t offset_;
   int64_t runs_;
-  int64_t first_ = 0;  // the runs of the piece are [first_, last_]
+  int64_t first_ = 0;  // a search is one among the runs [first_, last_]
   int64_t last_ = 0;
   int shift_ = 0;
   int steps_ = 0;

@@ -19,7 +19,7 @@ from table_types import TYPES, How, build
 LENGTHS = (1 << 12, 1 << 20)
 DISTINCT = 1 << 10  # rows of the column that is repeated
 CHUNKS = 16
-ROUNDS = 3
+ROUNDS = 9
 # One type of each kind. A Table has columns of all types; the other objects hand the same memory over.
 KINDS = (
     *("null", "bool", "int8", "int64", "double", "decimal128", "timestamp[ns, zone]"),
@@ -206,22 +206,24 @@ def containers() -> dict[str, Callable[[], dict[str, Maker]]]:
     return found
 
 
-def least(call: Callable[[Any, list[int]], Any], column: Callable[[], Any], length: int) -> tuple[int, int]:
-    """The fewest pages, touched and new, of some calls on new objects, because other work of the process adds some."""
-    rows = [length - 3, 5, length // 2]
-    call(column(), rows)
-    counts = []
-    for _ in range(ROUNDS):
-        source = column()
-        _, pages, fresh = touched_pages.touched(lambda source=source: call(source, rows))
-        counts.append((pages, fresh))
-    return min(pages for pages, _ in counts), min(fresh for _, fresh in counts)
-
-
 def growth(columns: dict[int, Callable[[], Any]], call: str) -> int:
-    """How many pages more three rows of the longer column need than those of the shorter one."""
-    counts = [least(CALLS[call], column, length) for length, column in columns.items()]
-    return max(many - few for few, many in zip(*counts, strict=True))
+    """How many pages, touched or new, three rows of the longer column need more than those of the shorter one.
+
+    The median of calls in turns, each on a new object: what else the process does adds to some counts, and the state
+    of its heap may add to all from one moment on, whatever the length.
+    """
+    rows = {length: [length - 3, 5, length // 2] for length in columns}
+    for length, column in columns.items():
+        CALLS[call](column(), rows[length])
+    rounds = []
+    for _ in range(ROUNDS):
+        counts = []
+        for length, column in columns.items():
+            source = column()
+            _, *pages = touched_pages.touched(lambda source=source, length=length: CALLS[call](source, rows[length]))
+            counts.append(pages)
+        rounds.append(np.subtract(*reversed(counts)))
+    return int(np.median(rounds, axis=0).max())
 
 
 def count(container: str, only: Sequence[str] = ()) -> Iterator[tuple[str, str, int | str]]:

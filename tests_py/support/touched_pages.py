@@ -16,14 +16,21 @@ from typing import Any
 
 PAGE = 4096
 PR_SET_THP_DISABLE = 41
+M_TRIM_THRESHOLD = -1
 _TEXT = bytearray(b"-" * (16 << 20))  # touched now, not in a call that is counted
 FLUSHED = 64  # pages; Linux forgets all translations of a process that unmaps more than 33
 
 
 def prepare() -> None:
-    """From now on this process gets no huge pages, one mark of which would count as 512 pages."""
-    if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0):
+    """From now on this process gets no huge pages, one mark of which would count as 512 pages, and keeps its heap.
+
+    A heap that shrinks and grows has new pages for each call that happens to need its end.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0):
         raise OSError(ctypes.get_errno(), "huge pages stay on")
+    if hasattr(libc, "mallopt"):  # glibc's; elsewhere the counts have more noise
+        libc.mallopt(M_TRIM_THRESHOLD, 1 << 30)
 
 
 def _flush() -> None:
