@@ -323,7 +323,7 @@ inline std::vector<RunSetup> run_setups() {
   ahead.tuning.far_bytes = ahead.tuning.far_element_bytes = 1;
   RunSetup runs{"ahead by runs", {}, 1};
   runs.tuning.l2_bytes = 1024;
-  runs.tuning.far_bytes = 1;
+  runs.tuning.far_bytes = runs.tuning.far_element_bytes = 1;
   RunSetup stream{"stream", {}, 1};
   stream.tuning.stream_bytes = stream.tuning.stream_late_bytes = 1;
   RunSetup both{"ahead and stream, threads", {}, 3};

@@ -45,6 +45,24 @@ inline void lay(Plan& plan, int operand, Order order, int64_t item) {
   plan.space.stride(operand, 1) = order == Order::c ? item : rows * item;
 }
 
+// Each row of a matrix has indices of its own along it, and `items` items of 4 bytes for each position.
+inline Plan rows_plan(int64_t rows, int64_t points, int64_t extent, int64_t items = 1) {
+  Plan plan;
+  plan.item = 4;
+  plan.unit = items * 4;
+  plan.space = Space(Dims{rows, points}, kIndex + 1);
+  plan.space.stride(kDense, 0) = points * plan.unit;
+  plan.space.stride(kDense, 1) = plan.unit;
+  plan.space.stride(kIndexed, 0) = extent * plan.unit;
+  plan.space.stride(kIndex, 0) = points * 8;
+  plan.space.stride(kIndex, 1) = 8;
+  plan.index.push_back({IndexType::i64, 1, extent, plan.unit});
+  plan.result_shape = plan.index_shape = Dims{rows, points};
+  plan.index_space = plan.space;
+  plan.finish();
+  return plan;
+}
+
 // result = take(source, index) from a contiguous axis, with two axes.
 inline Plan flat_plan(int64_t rows, int64_t columns, Order result, Order index) {
   Plan plan;

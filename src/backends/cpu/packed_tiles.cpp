@@ -148,7 +148,7 @@ Outcome move_packed_tiles(Run run, const Tuning& tuning, const Tiling& tiling, c
   const bool stream = direction == Direction::gather && streaming(tiling.plan, tuning, direction).is_met();
   const int64_t shares = int64_t{whole.threads} * kChunksPerThread;
   const int64_t most = std::max(kMaxChunkPoints / tiling.points, (tiling.tiles >> 31) + 1);
-  const Tuning own = direction == Direction::scatter ? tuning_of_tiles(tiling.plan, tuning) : tuning;
+  const Tuning own = direction == Direction::scatter ? tuning_of_parts(tiling.plan, tuning) : tuning;
   TileWork work{run, &own, &tiling, &buffers, direction, stream, 1, {}};
   work.tiles = std::clamp<int64_t>(tiling.tiles / shares, 1, most);
   host::InterruptPoller poller(options.interrupted);

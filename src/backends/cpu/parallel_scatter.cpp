@@ -116,7 +116,7 @@ bool run_points(const ScatterRound& round, const Plan& plan, const Buffers& buff
   const std::optional<Plan> rows = whole_rows(plan, range, first, last);
   if (rows && may_tile(round.sum, part)) tiling = tiling_of(*rows, *round.scatter->tuning, Direction::scatter);
   if (!tiling) return run_range(*round.scatter, round.sum, plan, buffers, part, first, last);
-  const Tuning tuning = tuning_of_tiles(tiling->plan, *round.scatter->tuning);
+  const Tuning tuning = tuning_of_parts(tiling->plan, *round.scatter->tuning);
   Scatter scatter = *round.scatter;
   scatter.tuning = &tuning;
   TilePacker tile(*tiling, range, Direction::scatter);
@@ -160,11 +160,14 @@ bool run_part(void* context, int64_t chunk) {
 
 // Slices of the outermost axis are many work chunks, and the thread pool polls for Ctrl-C between them. Other parts are
 // few: all of them advance through their points in rounds, and Ctrl-C is polled between two rounds.
-Outcome run_parts(const Scatter& scatter, const std::vector<TaskPart>& parts, const Sum& sum) {
+Outcome run_parts(Scatter scatter, const std::vector<TaskPart>& parts, const Sum& sum) {
   const bool many = parts[0].axis == 0 || parts[0].tiling.columns > 0;
   int64_t count = scatter.plan->space.count();
+  Tuning tuning;
   if (parts[0].axis >= 0) {  // the first slice is the longest
     count = count / scatter.plan->space.extent(parts[0].axis) * (parts[0].end - parts[0].begin);
+    tuning = tuning_of_parts(*scatter.plan, *scatter.tuning);
+    scatter.tuning = &tuning;
   }
   int64_t step = count;
   if (!many && scatter.options.interrupted != nullptr) {

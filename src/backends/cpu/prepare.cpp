@@ -124,10 +124,11 @@ bool fetches_combined(const Plan& plan, const Job& job) {
   return has_elements_form(plan, job) || (job.unit >= kLineBytes && job.unit <= kLongestAhead);
 }
 
-Tuning tuning_of_tiles(const Plan& plan, const Tuning& tuning) {
+Tuning tuning_of_parts(const Plan& plan, const Tuning& tuning) {
   Tuning own = tuning;
   if (indexed_bytes(plan) >= tuning.far_element_bytes) own.far_element_bytes = 0;
   if (indexed_bytes(plan) >= tuning.far_target_bytes) own.far_target_bytes = 0;
+  if (indexed_bytes(plan) >= tuning.stream_bytes) own.stream_bytes = 0;
   return own;
 }
 

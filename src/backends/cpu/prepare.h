@@ -33,8 +33,9 @@ Comparison fetching(const Plan& plan, const Tuning& tuning, const Job& job);
 // The same of a reduction in its targets, and whether its kernel prefetches units of this length at all.
 Comparison fetching_combined(const Plan& plan, const Tuning& tuning);
 bool fetches_combined(const Plan& plan, const Job& job);
-// The tuning for the tiles of a scatter with this plan: their targets are as far as those of the whole plan.
-Tuning tuning_of_tiles(const Plan& plan, const Tuning& tuning);
+// The tuning for the slices or tiles of a scatter with this plan: their targets are prefetched or streamed to as those
+// of the whole plan are. See kSlicesPerThread.
+Tuning tuning_of_parts(const Plan& plan, const Tuning& tuning);
 
 // Whether the result of a gather or the target of a scatter is so large that streaming stores pay.
 Comparison streaming(const Plan& plan, const Tuning& tuning, Direction direction);

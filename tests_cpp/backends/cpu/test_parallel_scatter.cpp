@@ -1,5 +1,6 @@
 // test_parallel_scatter.cpp: reductions and the order of writes on all instruction set levels and numbers of threads,
 // compared with the reference backend and with loops.
+#include <atomic>
 #include <cmath>
 #include <cstring>
 
@@ -7,6 +8,7 @@
 #include "core/point.h"
 #include "core/reductions.h"
 #include "cpu_cases.h"
+#include "plans_by_hand.h"
 #include "reference.h"
 
 using namespace gs;
@@ -50,7 +52,48 @@ Scatter scattered(Case& test, Run run) {
   return result;
 }
 
+// The jobs of a scatter that moves nothing: all, those that prefetch by runs, and those that stream.
+std::atomic<int> jobs = 0;
+std::atomic<int> ahead_by_runs = 0;
+std::atomic<int> streamed = 0;
+
+bool count_job(const cpu::Job& job, int64_t, int64_t) {
+  ++jobs;
+  ahead_by_runs += job.ahead == cpu::Ahead::runs;
+  streamed += job.stream;
+  return true;
+}
+
 }  // namespace
+
+TEST_CASE("slices of a scatter prefetch and stream as the whole scatter does") {
+  cpu::Tuning tuning;
+  tuning.min_slice_bytes = 1;
+  Buffers no_memory;
+  no_memory.index.resize(1, nullptr);
+  const auto run = [&](const Plan& plan, int threads) {
+    jobs = ahead_by_runs = streamed = 0;
+    REQUIRE(cpu::scatter_with(count_job, tuning, plan, no_memory, {threads, nullptr}) == Outcome::done);
+  };
+  constexpr int64_t kRows = 64;
+  for (const int threads : {1, 2, 3}) {
+    tuning.far_element_bytes = kRows * 4096 * 4;
+    run(rows_plan(kRows, 1024, 4096, 1), threads);
+    REQUIRE((jobs > 1) == (threads > 1));
+    REQUIRE(ahead_by_runs == jobs);
+    ++tuning.far_element_bytes;
+    run(rows_plan(kRows, 1024, 4096, 1), threads);
+    REQUIRE(ahead_by_runs == 0);
+
+    tuning.stream_bytes = kRows * 1024 * 64;
+    run(rows_plan(kRows, 1024, 1024, 16), threads);
+    REQUIRE((jobs > 1) == (threads > 1));
+    REQUIRE(streamed == jobs);
+    ++tuning.stream_bytes;
+    run(rows_plan(kRows, 1024, 1024, 16), threads);
+    REQUIRE(streamed == 0);
+  }
+}
 
 TEST_CASE("reductions give the same bytes on every level, with any number of threads, in windows of any size") {
   Random random(20261121);

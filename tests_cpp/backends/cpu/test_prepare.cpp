@@ -155,25 +155,10 @@ TEST_CASE(
     cpu::prepare(plan, buffers, Direction::scatter, tuning, prepared);
     return prepared.job.ahead;
   };
-  const auto rows = [](int64_t count, int64_t points, int64_t extent) {  // points of each row along its own axis
-    Plan plan;
-    plan.item = plan.unit = 4;
-    plan.space = Space(Dims{count, points}, kIndex + 1);
-    plan.space.stride(kDense, 0) = points * 4;
-    plan.space.stride(kDense, 1) = 4;
-    plan.space.stride(kIndexed, 0) = extent * 4;
-    plan.space.stride(kIndex, 0) = points * 8;
-    plan.space.stride(kIndex, 1) = 8;
-    plan.index.push_back({IndexType::i64, 1, extent, 4});
-    plan.result_shape = plan.index_shape = Dims{count, points};
-    plan.index_space = plan.space;
-    plan.finish();
-    return plan;
-  };
-  REQUIRE(ahead(rows(1024, 256, 1024)) == cpu::Ahead::runs);
-  REQUIRE(ahead(rows(64, 256, 1024)) == cpu::Ahead::none);         // near
-  REQUIRE(ahead(rows(1024, 16, 1024)) == cpu::Ahead::units);       // few points touch few lines of a row
-  REQUIRE(ahead(rows(4, 1 << 18, 1 << 20)) == cpu::Ahead::units);  // longer than L2
+  REQUIRE(ahead(rows_plan(1024, 256, 1024)) == cpu::Ahead::runs);
+  REQUIRE(ahead(rows_plan(64, 256, 1024)) == cpu::Ahead::none);         // near
+  REQUIRE(ahead(rows_plan(1024, 16, 1024)) == cpu::Ahead::units);       // few points touch few lines of a row
+  REQUIRE(ahead(rows_plan(4, 1 << 18, 1 << 20)) == cpu::Ahead::units);  // longer than L2
   REQUIRE(ahead(take_plan(1 << 20, 4, IndexType::i64, 1 << 20)) == cpu::Ahead::units);
 }
 
@@ -190,6 +175,6 @@ TEST_CASE("the tiles of a scatter prefetch their targets as the whole scatter do
   };
   REQUIRE(ahead(whole, tuning) == cpu::Ahead::units);
   REQUIRE(ahead(tile, tuning) == cpu::Ahead::none);
-  REQUIRE(ahead(tile, cpu::tuning_of_tiles(whole, tuning)) == cpu::Ahead::units);
-  REQUIRE(ahead(tile, cpu::tuning_of_tiles(tile, tuning)) == cpu::Ahead::none);
+  REQUIRE(ahead(tile, cpu::tuning_of_parts(whole, tuning)) == cpu::Ahead::units);
+  REQUIRE(ahead(tile, cpu::tuning_of_parts(tile, tuning)) == cpu::Ahead::none);
 }
