@@ -34,6 +34,16 @@ inline void prefetch_share(Address source, int64_t bytes, int64_t k, int64_t gro
   for (int64_t line = first; line < end; ++line) prefetch(source + static_cast<uint64_t>(line * kLine));
 }
 
+// Whether n positions seem to ascend by less than `step` on average: in small steps, the processor prefetches them by
+// itself. Four of them tell: positions at random that look like it by chance lose their prefetches.
+inline bool seem_close(const uint32_t* position, int n, int64_t step) {
+  const uint32_t span = position[n - 1] - position[0];
+  if (span >= n * step) return false;
+  const uint32_t third = position[n / 3] - position[0];
+  const uint32_t two_thirds = position[2 * n / 3] - position[0];
+  return third <= two_thirds && two_thirds <= span;
+}
+
 // ---- units of 1, 2, 4, 8 or 16 bytes; no address is 0
 
 // Gathers n units into contiguous memory, and prefetches the units of the next block meanwhile.

@@ -16,7 +16,7 @@ inline constexpr uint32_t kNowhere32 = UINT32_MAX;
 
 // The own points of a thread. There is room for a whole vector after the last point.
 struct Picked {
-  alignas(64) uint32_t position[kElementPoints + kLanes32];
+  alignas(64) uint32_t position[kElementPoints + kLanes32];  // of points that are not picked: of all
   alignas(64) uint32_t point[kElementPoints + kLanes32];
 };
 
@@ -249,12 +249,13 @@ bool scatter_elements(const Job& job, int64_t first, int64_t last) {
   elements.step = static_cast<uint64_t>(index.step);
   elements.along = static_cast<uint64_t>(stride_of(job, kIndexed, inner));
   elements.totals = job.totals;
-  elements.far = job.ahead == Ahead::units;
+  const bool far = job.ahead == Ahead::units;
   const bool drops = job.rule.bounds == Bounds::fill || job.masked;
   const bool one_value = !job.packed;  // a run scatters one value, which is repeated for the points of a block
   const bool may_copy = job.apply_elements == nullptr && !one_value && elements.along == 0 && index.step == job.unit;
   const int64_t value_step = one_value ? 0 : job.unit;
-  alignas(64) std::byte repeated[kElementPoints * 16];
+  const int most = far ? kFarElementPoints : kElementPoints;  // points before a write
+  alignas(64) std::byte repeated[kFarElementPoints * 16];
 
   Walk walk;
   seek(job, walk, first);
@@ -270,16 +271,18 @@ bool scatter_elements(const Job& job, int64_t first, int64_t last) {
     elements.begun = begun_at(job, elements.base);
     elements.values = job.dense + offset_at(job, walk, kDense);
     if (one_value) {
-      write_fill(repeated, kElementPoints * job.unit, elements.values, job.unit, 0);
+      write_fill(repeated, most * job.unit, elements.values, job.unit, 0);
       elements.values = repeated;
     }
     const Own own = job.own_all ? Own{true, 0, static_cast<uint32_t>(index.extent)}
                                 : own_positions(job, elements.base, index.extent, elements.step);
     const bool picks = !own.all || drops;
+    const uint32_t* const point = picks ? picked.point : nullptr;
     advance(job, walk, n);
     const Address next_base = address_of(job.indexed) + static_cast<uint64_t>(offset_at(job, walk, kIndexed));
     int waiting = 0;  // points since the last write
     int m = 0;
+    bool is_apart = far;  // the targets of the last group do not follow each other closely
     for (int64_t k = 0; k < n; k += kGroup) {
       const int count = n - k < kGroup ? static_cast<int>(n - k) : kGroup;
       if (job.ahead == Ahead::runs) prefetch_share(next_base, job.run_span, k, kGroup, n);
@@ -287,25 +290,25 @@ bool scatter_elements(const Job& job, int64_t first, int64_t last) {
       if (kept == nullptr || kept->points > 0) {  // else nothing but the mask is read
         prefetch_ahead(address_of(source + k * index_bytes), count * index_bytes);
         prefetch_ahead(address_of(elements.values + waiting * value_step), count * value_step);
-        if (!positions_of(lane, source + k * index_bytes, kept, count, position)) return false;
-        if (may_copy && ascends_by_one(position, count)) {
-          if (m > 0) apply(elements, picked.position, picked.point, m);
+        uint32_t* const to = picks ? position : picked.position + waiting;
+        if (!positions_of(lane, source + k * index_bytes, kept, count, to)) return false;
+        if (may_copy && ascends_by_one(to, count)) {
+          elements.far = far;
+          if (m > 0) apply(elements, picked.position, point, m);
           elements.next(waiting, value_step);
-          copy_own(elements, own, position[0], count, job.unit);
+          copy_own(elements, own, to[0], count, job.unit);
           elements.next(count, value_step);
           waiting = m = 0;
           continue;
         }
-        if (!picks) {
-          apply(elements, position, nullptr, count);
-          elements.next(count, value_step);
-          continue;
-        }
-        m = pick_positions(position, count, waiting, own.low, own.span, picked, m);
+        is_apart = far && !seem_close(to, count, kCloseTargets / job.unit);
+        m = picks ? pick_positions(position, count, waiting, own.low, own.span, picked, m) : m + count;
       }
       waiting += count;
-      if (waiting + kGroup <= kElementPoints && k + kGroup < n) continue;
-      apply(elements, picked.position, picked.point, m);
+      const bool is_full = waiting + kGroup > most || m + kGroup > kElementPoints || !(picks || is_apart);
+      if (!is_full && k + kGroup < n) continue;
+      elements.far = far && m > 0 && !seem_close(picked.position, m, kNearTargets / job.unit);
+      apply(elements, picked.position, point, m);
       elements.next(waiting, value_step);
       waiting = m = 0;
     }
