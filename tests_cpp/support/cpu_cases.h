@@ -348,6 +348,9 @@ inline std::vector<RunSetup> run_setups() {
   RunSetup many = ranges;
   many.name = "threads by many ranges";
   many.threads = 12;
+  RunSetup spans = ranges;  // of blocks of one point
+  spans.name = "threads by ranges, in blocks";
+  spans.tuning.span_points = 1;
   RunSetup gathers = usual;
   gathers.name = "gather instructions";
   RunSetup all_ways = both;
@@ -362,7 +365,7 @@ inline std::vector<RunSetup> run_setups() {
   ordered_tiles.tuning.tile_bytes = 64;
   for (RunSetup* setup : {&tiles, &small_tiles, &ordered_tiles}) setup->tuning.walk_points = 1;
   std::vector<RunSetup> all = {usual,  general, ahead, runs,        stream,        both,    threads,
-                               ranges, many,    tiles, small_tiles, ordered_tiles, gathers, all_ways};
+                               ranges, many, spans,   tiles, small_tiles, ordered_tiles, gathers, all_ways};
   for (RunSetup& setup : all) {
     setup.tuning.byte_tables = host::has_byte_permutations();
     setup.tuning.byte_run = 1;

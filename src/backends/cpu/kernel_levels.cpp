@@ -45,6 +45,14 @@ WriteChanged write_changed_of([[maybe_unused]] Run run) {
   return baseline::write_changed;
 }
 
+FindIndexSpan index_span_of([[maybe_unused]] Run run) {
+#ifdef GS_HAVE_X86_LEVELS
+  if (run == v3::run) return v3::index_span;
+  if (run == v4::run) return v4::index_span;
+#endif
+  return baseline::index_span;
+}
+
 ColumnKernels columns_of([[maybe_unused]] Run run) {
 #ifdef GS_HAVE_X86_LEVELS
   if (run == v3::run) return v3::columns();

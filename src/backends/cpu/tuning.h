@@ -54,6 +54,14 @@ inline constexpr int64_t kMaxElement = 16;  // bytes; shorter units are not wort
 // Up to so many threads each read all points and move those of their own targets: dividing the points would cost more,
 // 4.4 instead of 3.6 ms for 4 Mi float32 into 4 MiB on two threads and 6.7 instead of 7.2 ms on four (Zen 5, level v4).
 inline constexpr int kReadAllThreads = 3;
+// Blocks of points whose lowest and highest targets are known, so that threads skip those without a target of their
+// own.
+inline constexpr int64_t kSpanPoints = 4096;    // of a block
+inline constexpr int64_t kLeastSpans = 16;      // in fewer blocks every thread reads all points
+inline constexpr int64_t kMostSpans = 1 << 16;  // of longer blocks, so that they need little memory
+inline constexpr int64_t kSpanSamples = 32;     // from most of which the targets lie together ..
+inline constexpr int64_t kSampledSpan = 64;     // .. in so many points that follow each other ..
+inline constexpr uint64_t kShortSpanPart = 16;  // .. within such a part of the indexed axis; estimates
 // Most bytes of the bitmaps in which threads mark targets, for each point; an estimate.
 inline constexpr int64_t kMarkBytes = 8;
 inline constexpr int kVectorRanges = 6;                   // level v4: more ranges are ordered in two steps
@@ -223,6 +231,7 @@ struct Tuning {
   int64_t round_points = kRoundPoints;
   int64_t partition_points = kPartitionPoints;
   int64_t list_points = kListPoints;
+  int64_t span_points = kSpanPoints;
   int64_t resolve_points = kResolvePoints;
   int64_t resolve_index_bytes = kResolveIndexBytes;
   int64_t min_slice_bytes = kMinSliceBytes;

@@ -260,6 +260,13 @@ struct ShortGather {
 // 4), unless it is null (then `bytes` is 0). Returns false if the rule forbids an index.
 using CheckIndices = bool (*)(const Job& job, int64_t first, int64_t last, std::byte* positions, int bytes);
 
+// The lowest and the highest of n (at least 1) indices.
+struct IndexSpan {
+  int64_t lowest;
+  int64_t highest;
+};
+using FindIndexSpan = IndexSpan (*)(const std::byte* index, IndexType type, int64_t n);
+
 // Rows of a tile, packed before and after a scatter to it, and where they belong.
 struct ChangedTile {
   std::byte* target;
@@ -284,6 +291,7 @@ CountedUnits counted_units(const Combine& combine);
 ColumnKernels columns();
 ShortGather short_gather(IndexType type, int64_t unit);
 void write_changed(const ChangedTile& tile, int64_t word);
+IndexSpan index_span(const std::byte* index, IndexType type, int64_t n);
 const char* level();
 }  // namespace baseline
 namespace v3 {
@@ -297,6 +305,7 @@ CountedUnits counted_units(const Combine& combine);
 ColumnKernels columns();
 ShortGather short_gather(IndexType type, int64_t unit);
 void write_changed(const ChangedTile& tile, int64_t word);
+IndexSpan index_span(const std::byte* index, IndexType type, int64_t n);
 const char* level();
 }  // namespace v3
 namespace v4 {
@@ -310,6 +319,7 @@ CountedUnits counted_units(const Combine& combine);
 ColumnKernels columns();
 ShortGather short_gather(IndexType type, int64_t unit);
 void write_changed(const ChangedTile& tile, int64_t word);
+IndexSpan index_span(const std::byte* index, IndexType type, int64_t n);
 const char* level();
 }  // namespace v4
 
