@@ -159,6 +159,24 @@ def _first(quick: bool, add: bool) -> Workload:
     return replace(_values(source, sets, expected), constants={"column": column})
 
 
+def _sorted(quick: bool, add: bool) -> Workload:
+    """8 Mi values at sorted indices into 16 Mi: most targets get none, many get several."""
+    extent, n = (64 * Ki, 32 * Ki) if quick else (16 * Mi, 8 * Mi)
+    source = _whole(extent, 9, "float32")
+    sets = []
+    for seed in range(2):
+        index = np.sort(np.random.default_rng(seed).integers(0, extent, n))
+        sets.append({"i": buffers.filled(index, "int64"), "b": _whole(n, 10 + seed, "float32")})
+
+    def last(i: np.ndarray, b: np.ndarray) -> np.ndarray:
+        result = source.copy()
+        is_last = np.append(i[1:] != i[:-1], True)
+        result[i[is_last]] = b[is_last]
+        return result
+
+    return _values(source, sets, (lambda i, b: _sum(source, i, b).astype("f4")) if add else last)
+
+
 # ---- small calls
 
 
@@ -360,4 +378,6 @@ MORE = (
     ),
     _array("57a", "set_first", "set_first", "[4096,4096] f32, index same, unique in a column", _first, False),
     _array("57b", "add_first", "add_first", "the same, added", _first, True),
+    _array("58a", "set_sorted", "set", "8 Mi f32 into 16 Mi, int64 sorted", _sorted, False),
+    _array("58b", "add_sorted", "add", "the same, added", _sorted, True),
 )

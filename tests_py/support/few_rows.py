@@ -222,7 +222,8 @@ def growth(columns: dict[int, Callable[[], Any]], call: str) -> int:
             source = column()
             _, *pages = touched_pages.touched(lambda source=source, length=length: CALLS[call](source, rows[length]))
             counts.append(pages)
-        rounds.append(np.subtract(*reversed(counts)))
+        few, many = np.array(counts)  # of the two LENGTHS
+        rounds.append(many - few)
     return int(np.median(rounds, axis=0).max())
 
 

@@ -29,8 +29,9 @@ def prepare() -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0):
         raise OSError(ctypes.get_errno(), "huge pages stay on")
-    if hasattr(libc, "mallopt"):  # glibc's; elsewhere the counts have more noise
-        libc.mallopt(M_TRIM_THRESHOLD, 1 << 30)
+    # Of glibc; elsewhere the counts have more noise.
+    if hasattr(libc, "mallopt") and not libc.mallopt(M_TRIM_THRESHOLD, 1 << 30):
+        raise OSError("the end of the heap is given back as before")
 
 
 def _flush() -> None:

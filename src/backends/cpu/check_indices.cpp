@@ -283,6 +283,7 @@ bool resolve_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers
   moved.finish();
   resolved->buffers = buffers;
   resolved->buffers.index = {memory};
+  resolved->buffers.owns_index = true;
   reading.space.coalesce();
   return has_bad(run, tuning, reading, buffers, memory, bytes, options);
 }

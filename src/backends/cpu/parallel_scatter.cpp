@@ -116,9 +116,11 @@ Outcome reduce_counted(const Scatter& scatter, const CountedUnits& units, const 
 // Marks the targets first. The rows that win their targets are then read in order: no two of them meet.
 Outcome scatter_marked(const Scatter& scatter, MarkedTargets& marked) {
   const RunOptions options{scatter.threads, scatter.options.interrupted};
+  host::ProgressParts steps(2);
   const Outcome outcome =
       marked.mark(scatter.run, *scatter.tuning, *scatter.plan, *scatter.buffers, options, KeepTargets::yes);
   if (outcome != Outcome::done) return outcome;
+  steps.next();
   const Plan plan = marked.plan_of(*scatter.plan);
   const Buffers buffers = marked.buffers_of(*scatter.buffers);
   Scatter moved = scatter;
@@ -186,7 +188,9 @@ std::optional<Outcome> begin_with_base(Run run, const Tuning& tuning, const Plan
   Scatter scatter = scatter_of(run, tuning, plan, buffers, options);
   MarkedTargets marked(plan, buffers.indexed);
   if (scatter.threads == 1) scatter.marks = marked.marks();
+  host::ProgressParts steps(2);
   const Outcome outcome = scatter.threads == 1 ? run_direct(scatter, {}) : scatter_marked(scatter, marked);
+  steps.next();
   return outcome == Outcome::done ? marked.copy_others(run, tuning, plan, buffers, options) : outcome;
 }
 

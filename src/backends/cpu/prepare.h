@@ -33,8 +33,7 @@ Comparison fetching(const Plan& plan, const Tuning& tuning, const Job& job);
 // The same of a reduction in its targets, and whether its kernel prefetches units of this length at all.
 Comparison fetching_combined(const Plan& plan, const Tuning& tuning);
 bool fetches_combined(const Plan& plan, const Job& job);
-// The tuning for the slices or tiles of a scatter with this plan: their targets are prefetched or streamed to as those
-// of the whole plan are. See kSlicesPerThread.
+// The tuning for the slices or tiles of a scatter with this plan: they prefetch and stream as the whole scatter does.
 Tuning tuning_of_parts(const Plan& plan, const Tuning& tuning);
 
 // Whether the result of a gather or the target of a scatter is so large that streaming stores pay.

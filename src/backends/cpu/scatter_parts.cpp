@@ -14,7 +14,7 @@ std::vector<TaskPart> slices(const Plan& plan, const Tuning& tuning, int threads
     const int64_t share = extent / threads;
     const int64_t stride = std::abs(space.stride(kIndexed, axis));
     if (share == 0 || stride == 0 || stride < tuning.min_slice_bytes / share) continue;
-    const int64_t wanted = std::max<int64_t>(int64_t{threads} * kSlicesPerThread, space.count() / kMaxChunkPoints);
+    const int64_t wanted = std::max<int64_t>(int64_t{threads} * kPartsPerThread, space.count() / kMaxChunkPoints);
     const int64_t many = axis == 0 ? wanted : threads;
     const int64_t step = (extent + std::min(many, extent) - 1) / std::min(many, extent);
     for (int64_t begin = 0; begin < extent; begin += step) {

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <numeric>
 #include <optional>
 
 #include "backends/cpu/form.h"
@@ -26,6 +27,7 @@ struct ScatterRound {
   Sum sum;
   int64_t first;
   int64_t last;
+  std::vector<int64_t> next = {};  // with spans: of each part, the first block that is left
   std::atomic<bool> bad = false;
 };
 
@@ -117,25 +119,29 @@ bool run_tiles(const ScatterRound& round, const TaskPart& part) {
   return true;
 }
 
-// Moves the points of the blocks that have targets in the range of the part.
-bool run_spans(const ScatterRound& round, const TaskPart& part) {
+// Moves some points of the blocks that have targets in the range of a part. Where their indices may change, the range
+// is looked at again, so that no other thread writes to the same targets.
+bool run_spans(ScatterRound& round, std::size_t number) {
   const Scatter& scatter = *round.scatter;
-  const bool picks = !may_own_all(round.sum);
-  return scatter.spans->for_each_run(part.own, [&](int64_t first, int64_t last, bool all) {
-    return run_range(scatter, round.sum, *scatter.plan, *scatter.buffers, all && !picks ? TaskPart{} : part, first,
-                     last);
-  });
+  const TaskPart& part = (*round.parts)[number];
+  const bool stays = may_own_all(round.sum) && scatter.buffers->owns_index;
+  const auto move = [&](int64_t first, int64_t last, bool all) {
+    const TaskPart& owner = all && stays ? TaskPart{} : part;
+    return run_range(scatter, round.sum, *scatter.plan, *scatter.buffers, owner, first, last);
+  };
+  return scatter.spans->for_each_run(part.own, round.next[number], round.last - round.first, move);
 }
 
 bool run_part(void* context, int64_t chunk) {
   auto& round = *static_cast<ScatterRound*>(context);
-  const TaskPart& part = (*round.parts)[static_cast<std::size_t>(chunk)];
+  const auto number = static_cast<std::size_t>(chunk);
+  const TaskPart& part = (*round.parts)[number];
   const Plan& plan = *round.scatter->plan;
   bool good = false;
   if (part.tiling.columns > 0) {
     good = run_tiles(round, part);
   } else if (round.scatter->spans != nullptr) {
-    good = run_spans(round, part);
+    good = run_spans(round, number);
   } else if (part.axis < 0) {
     good = run_points(round, plan, *round.scatter->buffers, part, round.first, round.last);
   } else {
@@ -148,23 +154,40 @@ bool run_part(void* context, int64_t chunk) {
   return good;
 }
 
-// Slices of the outermost axis, and ranges of targets in blocks, are many work chunks, and the thread pool polls for
-// Ctrl-C between them. Other parts are few: all of them advance through their points in rounds, and Ctrl-C is polled
-// between two rounds.
+// The points that move between two polls of Ctrl-C.
+int64_t points_of_round(const Scatter& scatter) {
+  if (scatter.options.interrupted == nullptr) return std::max<int64_t>(scatter.plan->space.count(), 1);
+  const int64_t by_bytes = kRoundBytes / std::max<int64_t>(scatter.plan->unit, 1);
+  return std::max<int64_t>(std::min(scatter.tuning->round_points, by_bytes), 1);
+}
+
+// Each part moves the points of its own blocks, as many in each round: Ctrl-C is polled between two rounds.
+Outcome run_parts_by_spans(const Scatter& scatter, const std::vector<TaskPart>& parts, const Sum& sum) {
+  ScatterRound round{&scatter, &parts, sum, 0, points_of_round(scatter), std::vector<int64_t>(parts.size(), 0)};
+  host::InterruptPoller poller(scatter.options.interrupted);
+  const int64_t blocks = scatter.spans->blocks() * static_cast<int64_t>(parts.size());
+  for (int64_t done = 0; done < blocks;) {
+    host::run_task(scatter.threads, {static_cast<int64_t>(parts.size()), run_part, &round});
+    if (round.bad.load()) return Outcome::bad_index;
+    done = std::accumulate(round.next.begin(), round.next.end(), int64_t{0});
+    if (done < blocks && !poller.proceed(done, blocks)) return Outcome::interrupted;
+  }
+  return Outcome::done;
+}
+
+// Slices of the outermost axis are many work chunks, and the thread pool polls for Ctrl-C between them. Other parts are
+// few: all of them advance through their points in rounds, and Ctrl-C is polled between two rounds.
 Outcome run_parts(Scatter scatter, const std::vector<TaskPart>& parts, const Sum& sum) {
-  const bool many = parts[0].axis == 0 || parts[0].tiling.columns > 0 || scatter.spans != nullptr;
+  const bool many = parts[0].axis == 0 || parts[0].tiling.columns > 0;
   int64_t count = scatter.plan->space.count();
-  Tuning tuning;
+  std::optional<Tuning> tuning;
   if (parts[0].axis >= 0) {  // the first slice is the longest
     count = count / scatter.plan->space.extent(parts[0].axis) * (parts[0].end - parts[0].begin);
-    tuning = tuning_of_parts(*scatter.plan, *scatter.tuning);
-    scatter.tuning = &tuning;
+    scatter.tuning = &tuning.emplace(tuning_of_parts(*scatter.plan, *scatter.tuning));
   }
-  int64_t step = count;
-  if (!many && scatter.options.interrupted != nullptr) {
-    const int64_t by_bytes = kRoundBytes / std::max<int64_t>(scatter.plan->unit, 1);
-    step = std::max<int64_t>(std::min(scatter.tuning->round_points, by_bytes), 1);
-    const int64_t row = scatter.plan->space.rank() > 0 ? count / scatter.plan->space.extent(0) : 1;
+  int64_t step = many ? count : std::min(points_of_round(scatter), count);
+  if (step < count && scatter.plan->space.rank() > 0) {
+    const int64_t row = count / scatter.plan->space.extent(0);
     if (step > row) step -= step % row;  // whole rows, which tiles can be made of
   }
   ScatterRound round{&scatter, &parts, sum, 0, 0};
@@ -189,11 +212,11 @@ std::vector<TaskPart> parts_between(const std::vector<Address>& bounds) {
 
 Outcome run_by_ranges(const Scatter& scatter, AddressRange own, const Targets& targets, const Sum& sum) {
   if (!targets.spans.empty()) {
-    const std::vector<Address> bounds = bounds_of_ranges(targets.samples, own, scatter.threads * kSlicesPerThread);
+    const std::vector<Address> bounds = bounds_of_ranges(targets.samples, own, scatter.threads * kPartsPerThread);
     if (targets.spans.divide(bounds)) {
       Scatter by_spans = scatter;
       by_spans.spans = &targets.spans;
-      return run_parts(by_spans, parts_between(bounds), sum);
+      return run_parts_by_spans(by_spans, parts_between(bounds), sum);
     }
   }
   if (scatter.threads <= kReadAllThreads) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "backends/cpu/tuning.h"
+#include "host/progress.h"
 #include "host/thread_pool.h"
 
 namespace gs::cpu {
@@ -17,13 +18,19 @@ bool has_spans(const Plan& plan) {
          index.extent > 0 && index.step > 0;
 }
 
-// Whether most of the samples, each of some points that follow each other, lie close together.
+// Whether the targets of most of some blocks lie close together, as four pieces of each block say.
 bool seem_short(FindIndexSpan find, const Plan& plan, const std::byte* indices, int64_t points) {
   const IndexArray& index = plan.index[0];
+  const int64_t piece = std::min(kSampledPiece, points);
   int close = 0;
   for (int64_t sample = 0; sample < kSpanSamples; ++sample) {
     const int64_t first = (plan.space.count() - points) / (kSpanSamples - 1) * sample;
-    const IndexSpan span = find(indices + first * index_size(index.type), index.type, points);
+    IndexSpan span{INT64_MAX, INT64_MIN};
+    for (int64_t part = 0; part < 4; ++part) {
+      const int64_t at = first + (points - piece) * part / 3;
+      const IndexSpan here = find(indices + at * index_size(index.type), index.type, piece);
+      span = {std::min(span.lowest, here.lowest), std::max(span.highest, here.highest)};
+    }
     // Indices may be as far apart as int64 allows.
     close += static_cast<uint64_t>(span.highest) - static_cast<uint64_t>(span.lowest) <
              static_cast<uint64_t>(index.extent) / kShortSpanPart;
@@ -38,7 +45,7 @@ TargetSpans::TargetSpans(Run run, const Tuning& tuning, const Plan& plan, const 
     : count_(plan.space.count()) {
   if (count_ < kLeastSpans * tuning.span_points || !has_spans(plan)) return;
   const FindIndexSpan find = index_span_of(run);
-  if (!seem_short(find, plan, buffers.index[0], std::min(kSampledSpan, tuning.span_points))) return;
+  if (!seem_short(find, plan, buffers.index[0], tuning.span_points)) return;
   block_ = std::max(tuning.span_points, (count_ + kMostSpans - 1) / kMostSpans);
   spans_.resize(static_cast<std::size_t>((count_ + block_ - 1) / block_));
 
@@ -63,10 +70,12 @@ TargetSpans::TargetSpans(Run run, const Tuning& tuning, const Plan& plan, const 
     shared.spans[block] = (*shared.find)(block);
     return true;
   };
+  const host::ProgressParts parts(kSpanShare);
   host::InterruptPoller poller(options.interrupted);
   interrupted_ = !host::run_task(options.threads, {static_cast<int64_t>(spans_.size()), run_block, &work, &poller});
 }
 
+// A block outside of all bounds counts as one with targets of one range.
 bool TargetSpans::divide(const std::vector<Address>& bounds) const {
   std::size_t parts = 0;
   for (const AddressRange& span : spans_) {

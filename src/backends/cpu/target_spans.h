@@ -24,13 +24,16 @@ class TargetSpans {
   bool divide(const std::vector<Address>& bounds) const;
 
   // Calls visit(first, last, all) for the points [first, last) of neighbouring blocks that have targets in `own`, in
-  // flat order; `all`: they have no others. Stops and returns false as soon as `visit` does.
+  // flat order; `all`: they have no others. Begins with the block `next`, and sets it to the one after the last block
+  // that it has looked at, which is the last of all unless these points are as many as `most`. Stops and returns false
+  // as soon as `visit` does.
   template <class Visit>
-  bool for_each_run(AddressRange own, const Visit& visit) const;
+  bool for_each_run(AddressRange own, int64_t& next, int64_t most, const Visit& visit) const;
+  int64_t blocks() const { return static_cast<int64_t>(spans_.size()); }
 
  private:
   enum class Overlap { none, some, all };
-  Overlap overlap(std::size_t block, AddressRange own) const;
+  Overlap overlap(int64_t block, AddressRange own) const;
 
   std::vector<AddressRange> spans_;  // the beginnings of the targets of each block
   int64_t block_ = 0;                // points; the last block may have fewer
@@ -38,21 +41,23 @@ class TargetSpans {
   bool interrupted_ = false;
 };
 
-inline TargetSpans::Overlap TargetSpans::overlap(std::size_t block, AddressRange own) const {
-  const AddressRange& span = spans_[block];
+inline TargetSpans::Overlap TargetSpans::overlap(int64_t block, AddressRange own) const {
+  const AddressRange& span = spans_[static_cast<std::size_t>(block)];
   if (span.high <= own.low || span.low >= own.high) return Overlap::none;
   return span.low >= own.low && span.high <= own.high ? Overlap::all : Overlap::some;
 }
 
 template <class Visit>
-bool TargetSpans::for_each_run(AddressRange own, const Visit& visit) const {
-  std::size_t next = 0;
-  for (std::size_t block = 0; block < spans_.size(); block = next) {
+bool TargetSpans::for_each_run(AddressRange own, int64_t& next, int64_t most, const Visit& visit) const {
+  for (int64_t left = most; left > 0 && next < blocks();) {
+    const int64_t block = next;
     const Overlap here = overlap(block, own);
-    for (next = block + 1; next < spans_.size() && overlap(next, own) == here;) ++next;
+    const int64_t longest = here == Overlap::none ? blocks() : (left + block_ - 1) / block_;
+    for (++next; next < blocks() && next - block < longest && overlap(next, own) == here;) ++next;
     if (here == Overlap::none) continue;
-    const int64_t last = std::min(static_cast<int64_t>(next) * block_, count_);
-    if (!visit(static_cast<int64_t>(block) * block_, last, here == Overlap::all)) return false;
+    const int64_t last = std::min(next * block_, count_);
+    left -= last - block * block_;
+    if (!visit(block * block_, last, here == Overlap::all)) return false;
   }
   return true;
 }

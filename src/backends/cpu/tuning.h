@@ -45,12 +45,8 @@ inline constexpr int64_t kMostShares = 64;  // parallel_for: longest work chunk,
 // Two threads that scatter to 512 x 512 items of 4 bytes along an axis that is not the fast one take 0.5 of the time of
 // slices of at least 4 KiB, for which there were ranges of targets instead (Zen 5).
 inline constexpr int64_t kMinSliceBytes = 512;  // of a slice of an axis: shorter ones share cache lines
-// A slice prefetches and streams as the whole scatter does. Two threads, 64 MiB of rows of 4 to 256 KiB with indices of
-// their own for all or a quarter of their items: copies take 0.5 to 0.9 of the time of slices that decide alone, sums
-// 0.3 to 0.5; a sixteenth of 16 MiB 1.3 to 2.3. Rows of 256 bytes and more, whole lines: 0.5 to 0.8 into 64 MiB, 0.9 to
-// 1.1 into 256 MiB, a quarter of 16 MiB 0.8 to 1.7 (Zen 5).
-inline constexpr int kSlicesPerThread = 4;
-inline constexpr int64_t kMaxElement = 16;  // bytes; shorter units are not worth a bitmap of targets
+inline constexpr int kPartsPerThread = 4;       // slices, or ranges of targets in blocks
+inline constexpr int64_t kMaxElement = 16;      // bytes; shorter units are not worth a bitmap of targets
 // Up to so many threads each read all points and move those of their own targets: dividing the points would cost more,
 // 4.4 instead of 3.6 ms for 4 Mi float32 into 4 MiB on two threads and 6.7 instead of 7.2 ms on four (Zen 5, level v4).
 inline constexpr int kReadAllThreads = 3;
@@ -59,9 +55,10 @@ inline constexpr int kReadAllThreads = 3;
 inline constexpr int64_t kSpanPoints = 4096;    // of a block
 inline constexpr int64_t kLeastSpans = 16;      // in fewer blocks every thread reads all points
 inline constexpr int64_t kMostSpans = 1 << 16;  // of longer blocks, so that they need little memory
-inline constexpr int64_t kSpanSamples = 32;     // from most of which the targets lie together ..
-inline constexpr int64_t kSampledSpan = 64;     // .. in so many points that follow each other ..
-inline constexpr uint64_t kShortSpanPart = 16;  // .. within such a part of the indexed axis; estimates
+inline constexpr int64_t kSpanSamples = 32;     // blocks, from most of which the targets must seem to lie together ..
+inline constexpr uint64_t kShortSpanPart = 16;  // .. within such a part of the indexed axis ..
+inline constexpr int64_t kSampledPiece = 16;    // .. by pieces of so many points; estimates
+inline constexpr int64_t kSpanShare = 8;        // the search takes about such a part of the scatter; an estimate
 // Most bytes of the bitmaps in which threads mark targets, for each point; an estimate.
 inline constexpr int64_t kMarkBytes = 8;
 inline constexpr int kVectorRanges = 6;                   // level v4: more ranges are ordered in two steps

@@ -23,6 +23,12 @@ bool counting_run(const cpu::Job& job, int64_t first, int64_t last) {
   return kBaseline(job, first, last);
 }
 
+// Polls of Ctrl-C follow each other without a pause.
+struct PollAlways {
+  PollAlways() { host::InterruptPoller::interval = 0; }
+  ~PollAlways() { host::InterruptPoller::interval = host::InterruptPoller::kInterval; }
+};
+
 // Points that lie near to the points before them, and a few anywhere.
 std::vector<int64_t> clustered(int64_t count, int64_t extent, Random& random) {
   std::vector<int64_t> index(static_cast<std::size_t>(count));
@@ -45,11 +51,27 @@ Bytes indices_of(const std::vector<int64_t>& index) {
   return bytes;
 }
 
-cpu::TargetSpans spans_of(const Plan& plan, const Bytes& indices, const cpu::Tuning& tuning, int threads = 2) {
+// All runs of blocks with targets in a range, a few points at a time.
+template <class Visit>
+bool for_each_run(const cpu::TargetSpans& spans, cpu::AddressRange own, const Visit& visit, int64_t most = 200) {
+  int64_t next = 0;
+  while (next < spans.blocks()) {
+    int64_t visited = 0;
+    const auto count = [&](int64_t first, int64_t last, bool all) {
+      REQUIRE(visited < most);
+      visited += last - first;
+      return visit(first, last, all);
+    };
+    if (!spans.for_each_run(own, next, most, count)) return false;
+  }
+  return true;
+}
+
+// The base of the targets is 0, so that a target has the address of its offset.
+cpu::TargetSpans spans_of(const Plan& plan, const Bytes& indices, const cpu::Tuning& tuning, cpu::Run run = kBaseline) {
   Buffers buffers;
-  buffers.indexed = nullptr;  // a target has the address of its offset
-  buffers.index.push_back(indices.data());
-  return {kBaseline, tuning, plan, buffers, {threads, nullptr}};
+  for (int a = 0; a < plan.index.size(); ++a) buffers.index.push_back(indices.data());
+  return {run, tuning, plan, buffers, {3, nullptr}};
 }
 
 }  // namespace
@@ -66,9 +88,7 @@ TEST_CASE("the runs of blocks hold every point of a range of targets once, in or
       const auto index_type = static_cast<IndexType>(type);
       const Plan plan = take_plan(kCount, 4, index_type, kExtent);
       const Bytes indices = visit_index(index_type, [&]<class Index>() { return indices_of<Index>(index); });
-      Buffers buffers;
-      buffers.index.push_back(indices.data());
-      const cpu::TargetSpans spans(cpu::kernels(level), tuning, plan, buffers, {3, nullptr});
+      const cpu::TargetSpans spans = spans_of(plan, indices, tuning, cpu::kernels(level));
       REQUIRE_FALSE(spans.empty());
       int64_t skipped = 0;
       int64_t owned = 0;
@@ -81,7 +101,7 @@ TEST_CASE("the runs of blocks hold every point of a range of targets once, in or
           const auto target = static_cast<cpu::Address>(index[static_cast<std::size_t>(k)] * 4);
           return target >= own.low && target < own.high;
         };
-        const bool ended = spans.for_each_run(own, [&](int64_t first, int64_t last, bool all) {
+        const bool ended = for_each_run(spans, own, [&](int64_t first, int64_t last, bool all) {
           REQUIRE(first >= before);
           REQUIRE(last > first);
           before = last;
@@ -112,8 +132,8 @@ TEST_CASE("a visit that fails ends the runs") {
   const Plan plan = take_plan(20'000, 4, IndexType::i64, 1000);
   const Bytes indices = indices_of<int64_t>(clustered(20'000, 1000, random));
   int visits = 0;
-  REQUIRE_FALSE(
-      spans_of(plan, indices, tuning).for_each_run({0, 2000}, [&](int64_t, int64_t, bool) { return ++visits < 2; }));
+  const auto visit = [&](int64_t, int64_t, bool) { return ++visits < 2; };
+  REQUIRE_FALSE(for_each_run(spans_of(plan, indices, tuning), {0, 2000}, visit));
   REQUIRE(visits == 2);
 }
 
@@ -121,49 +141,55 @@ TEST_CASE("there are no spans where neighbours lie apart, where points are few, 
   Random random(13);
   const cpu::Tuning tuning;
   const int64_t least = cpu::kLeastSpans * tuning.span_points;
-  std::vector<int64_t> ascending(static_cast<std::size_t>(least));
-  for (std::size_t k = 0; k < ascending.size(); ++k) ascending[k] = static_cast<int64_t>(k);
-  const Bytes sorted = indices_of<int64_t>(ascending);
-  Plan plan = take_plan(least, 4, IndexType::i64, least);
+  std::vector<int64_t> index(static_cast<std::size_t>(2 * least));
+  for (std::size_t k = 0; k < index.size(); ++k) index[k] = static_cast<int64_t>(k);
+  const Bytes sorted = indices_of<int64_t>(index);
+  const Plan plan = take_plan(least, 4, IndexType::i64, 2 * least);
   REQUIRE_FALSE(spans_of(plan, sorted, tuning).empty());
-  REQUIRE(spans_of(take_plan(least - 1, 4, IndexType::i64, least), sorted, tuning).empty());
-  for (int64_t& one : ascending) one = random.from(0, least - 1);
-  REQUIRE(spans_of(plan, indices_of<int64_t>(ascending), tuning).empty());
-  plan.space.stride(kIndexed, 0) = 4;  // the target advances from point to point
-  REQUIRE(spans_of(plan, sorted, tuning).empty());
-  plan = take_plan(least / 2, 4, IndexType::i64, least);
-  plan.space.stride(kIndex, 0) = 16;
-  REQUIRE(spans_of(plan, sorted, tuning).empty());
+  REQUIRE(spans_of(take_plan(least - 1, 4, IndexType::i64, 2 * least), sorted, tuning).empty());
+  for (int64_t& one : index) one = random.from(0, 2 * least - 1);
+  REQUIRE(spans_of(plan, indices_of<int64_t>(index), tuning).empty());
+
+  const auto is_empty = [&](auto change) {
+    Plan changed = plan;
+    change(changed);
+    return spans_of(changed, sorted, tuning).empty();
+  };
+  REQUIRE_FALSE(is_empty([](Plan& one) { one.index[0].step = 8; }));
+  REQUIRE(is_empty([](Plan& one) { one.space.stride(kIndexed, 0) = 4; }));  // the target advances from point to point
+  REQUIRE(is_empty([](Plan& one) { one.space.stride(kIndex, 0) = 16; }));
+  REQUIRE(is_empty([](Plan& one) { one.index[0].step = -4; }));
+  REQUIRE(is_empty([](Plan& one) { one.index[0].step = 0; }));
+  REQUIRE(is_empty([](Plan& one) { one.index[0].extent = 0; }));
+  REQUIRE(is_empty([](Plan& one) { one.index.push_back(one.index[0]); }));
+  REQUIRE(is_empty([](Plan& one) { one.fold.push_back({}); }));
+  REQUIRE(spans_of(rows_plan(2, least / 2, 2 * least), sorted, tuning).empty());
 }
 
 TEST_CASE("indices that a rule changes may lead anywhere") {
   cpu::Tuning tuning;
   tuning.span_points = 64;
   constexpr int64_t kCount = 64 * cpu::kLeastSpans;
-  const Plan plan = take_plan(kCount, 4, IndexType::i64, 4000);
-  for (const int64_t other : {int64_t{-1}, int64_t{4000}, INT64_MIN, INT64_MAX}) {
-    std::vector<int64_t> index(kCount, 0);
-    index[100] = other;
-    int64_t visited = 0;
-    const cpu::TargetSpans spans = spans_of(plan, indices_of<int64_t>(index), tuning);
-    spans.for_each_run({4 * 3999, 4 * 4000}, [&](int64_t first, int64_t last, bool all) {
-      REQUIRE((first == 64 && last == 128 && !all));
-      visited += last - first;
-      return true;
-    });
-    REQUIRE(visited == 64);
+  const auto visited = [&](const Plan& plan, const Bytes& indices, const std::string& level) {
+    int64_t points = 0;
+    for_each_run(spans_of(plan, indices, tuning, cpu::kernels(level)), {4 * 3999, 4 * 4000},
+                 [&](int64_t first, int64_t last, bool all) {
+                   REQUIRE((first == 64 && last == 128 && !all));
+                   points += last - first;
+                   return true;
+                 });
+    return points;
+  };
+  for (const std::string& level : levels()) {
+    for (const int64_t other : {int64_t{-1}, int64_t{4000}, INT64_MIN, INT64_MAX}) {
+      std::vector<int64_t> index(kCount, 0);
+      index[100] = other;
+      INFO(level << ", index " << other);
+      REQUIRE(visited(take_plan(kCount, 4, IndexType::i64, 4000), indices_of<int64_t>(index), level) == 64);
+      if (other == 4000) continue;
+      REQUIRE(visited(take_plan(kCount, 4, IndexType::u64, 4000), indices_of<uint64_t>(index), level) == 64);
+    }
   }
-  std::vector<uint64_t> index(kCount, 0);
-  index[100] = UINT64_MAX;
-  Bytes indices(kCount * 8);
-  std::memcpy(indices.data(), index.data(), indices.size());
-  int64_t visited = 0;
-  spans_of(take_plan(kCount, 4, IndexType::u64, 4000), indices, tuning)
-      .for_each_run({4 * 3999, 4 * 4000}, [&](int64_t first, int64_t last, bool) {
-        visited += last - first;
-        return true;
-      });
-  REQUIRE(visited == 64);
 }
 
 TEST_CASE("ranges divide blocks of neighbours, and not blocks that reach far") {
@@ -219,14 +245,38 @@ TEST_CASE("sorted indices are read about once by any number of threads, with the
         INFO("reduction " << static_cast<int>(reduce) << ", include_self " << include_self << ", threads " << threads);
         REQUIRE((scattered(reduce, include_self, threads) == expected));
         // A block that a bound divides is read twice.
-        REQUIRE(points_read <= once + once / kCount * 256 * cpu::kSlicesPerThread * threads);
+        REQUIRE(points_read <= once + once / kCount * 256 * cpu::kPartsPerThread * threads);
       }
     }
   }
 }
 
+TEST_CASE("Ctrl-C is polled after some points, also where one thread has all of them") {
+  constexpr int64_t kCount = 1 << 20;
+  const std::vector<int64_t> index(kCount, 5);
+  const Plan plan = take_plan(kCount, 4, IndexType::i64, 1000);
+  const Bytes values(4 * kCount, std::byte{1});
+  Bytes target(4 * 1000, std::byte{0});
+  Buffers buffers;
+  buffers.dense = const_cast<std::byte*>(values.data());
+  buffers.indexed = target.data();
+  buffers.index.push_back(reinterpret_cast<const std::byte*>(index.data()));
+  cpu::Tuning tuning;
+  tuning.round_points = 1 << 16;
+  static std::atomic<int> polls;
+  for (const int allowed : {4, 10, 1000}) {
+    const PollAlways poll_always;
+    polls = -allowed;
+    points_read = 0;
+    const RunOptions options{2, [] { return ++polls > 0; }};
+    const Outcome outcome = cpu::scatter_with(counting_run, tuning, plan, buffers, options);
+    REQUIRE(outcome == (allowed == 1000 ? Outcome::done : Outcome::interrupted));
+    REQUIRE((allowed == 1000) == (points_read == kCount));
+  }
+}
+
 TEST_CASE("Ctrl-C while the spans are found ends a scatter before it writes") {
-  host::InterruptPoller::interval = 0;
+  const PollAlways poll_always;
   constexpr int64_t kCount = 1 << 20;
   std::vector<int64_t> index(kCount);
   for (std::size_t k = 0; k < index.size(); ++k) index[k] = static_cast<int64_t>(k);
@@ -239,6 +289,5 @@ TEST_CASE("Ctrl-C while the spans are found ends a scatter before it writes") {
   buffers.index.push_back(reinterpret_cast<const std::byte*>(index.data()));
   const RunOptions options{2, [] { return true; }};
   REQUIRE(cpu::scatter_with(kBaseline, {}, plan, buffers, options) == Outcome::interrupted);
-  host::InterruptPoller::interval = host::InterruptPoller::kInterval;
   REQUIRE((target == Bytes(4 * kCount, std::byte{0})));
 }

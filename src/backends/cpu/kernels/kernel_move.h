@@ -34,13 +34,16 @@ inline void prefetch_share(Address source, int64_t bytes, int64_t k, int64_t gro
   for (int64_t line = first; line < end; ++line) prefetch(source + static_cast<uint64_t>(line * kLine));
 }
 
-// Whether n positions seem to ascend by less than `step` on average: in small steps, the processor prefetches them by
-// itself. Four of them tell: positions at random that look like it by chance lose their prefetches.
-inline bool seem_close(const uint32_t* position, int n, int64_t step) {
-  const uint32_t span = position[n - 1] - position[0];
-  if (span >= n * step) return false;
-  const uint32_t third = position[n / 3] - position[0];
-  const uint32_t two_thirds = position[2 * n / 3] - position[0];
+// Whether n addresses, at(0) to at(n - 1), seem to follow `before` and each other by less than `step` bytes on average:
+// the processor prefetches them by itself. Four of them tell: addresses at random that look like it by chance lose
+// their prefetches.
+template <class At>
+inline bool follow_closely(Address before, int n, int64_t step, At at) {
+  const auto most = static_cast<uint64_t>(n * step);
+  const uint64_t span = at(n - 1) - at(0);
+  if (span >= most || at(0) - before >= most) return false;
+  const uint64_t third = at(n / 3) - at(0);
+  const uint64_t two_thirds = at(2 * n / 3) - at(0);
   return third <= two_thirds && two_thirds <= span;
 }
 

@@ -8,15 +8,16 @@
 namespace gs::cpu::GS_ISA {
 namespace {
 
-static_assert(kGroup <= kElementPoints);  // a group that is not picked is applied as it is
+static_assert(kGroup <= kElementPoints);
 
 inline constexpr int kLanes32 = 16;
 // The position of a point that is dropped. Every axis on this path is shorter.
 inline constexpr uint32_t kNowhere32 = UINT32_MAX;
 
-// The own points of a thread. There is room for a whole vector after the last point.
+// The own points of a thread; where it owns all of them, their positions alone. There is room for a whole vector after
+// the last point.
 struct Picked {
-  alignas(64) uint32_t position[kElementPoints + kLanes32];  // of points that are not picked: of all
+  alignas(64) uint32_t position[kElementPoints + kLanes32];
   alignas(64) uint32_t point[kElementPoints + kLanes32];
 };
 
@@ -228,6 +229,11 @@ inline bool ascends_by_one(const uint32_t* position, int n) {
   return different == 0;
 }
 
+// As follow_closely, for the targets of n points.
+inline bool targets_follow(const Elements& elements, Address before, const uint32_t* position, int n, int64_t step) {
+  return elements.along == 0 && follow_closely(before, n, step, [&](int k) { return elements.target(position[k], 0); });
+}
+
 // Copies the values of a group whose n targets follow each other from position `first` on, as far as they are own ones.
 void copy_own(const Elements& elements, const Own& own, uint32_t first, int n, int64_t unit) {
   const int64_t begin = first > own.low ? first : own.low;
@@ -271,7 +277,7 @@ bool scatter_elements(const Job& job, int64_t first, int64_t last) {
     elements.begun = begun_at(job, elements.base);
     elements.values = job.dense + offset_at(job, walk, kDense);
     if (one_value) {
-      write_fill(repeated, most * job.unit, elements.values, job.unit, 0);
+      write_fill(repeated, (n < most ? n : most) * job.unit, elements.values, job.unit, 0);
       elements.values = repeated;
     }
     const Own own = job.own_all ? Own{true, 0, static_cast<uint32_t>(index.extent)}
@@ -282,7 +288,8 @@ bool scatter_elements(const Job& job, int64_t first, int64_t last) {
     const Address next_base = address_of(job.indexed) + static_cast<uint64_t>(offset_at(job, walk, kIndexed));
     int waiting = 0;  // points since the last write
     int m = 0;
-    bool is_apart = far;  // the targets of the last group do not follow each other closely
+    Address before = 0;     // the last target that was written
+    bool is_apart = false;  // far targets, all of which are own ones, and which do not follow each other closely
     for (int64_t k = 0; k < n; k += kGroup) {
       const int count = n - k < kGroup ? static_cast<int>(n - k) : kGroup;
       if (job.ahead == Ahead::runs) prefetch_share(next_base, job.run_span, k, kGroup, n);
@@ -293,21 +300,28 @@ bool scatter_elements(const Job& job, int64_t first, int64_t last) {
         uint32_t* const to = picks ? position : picked.position + waiting;
         if (!positions_of(lane, source + k * index_bytes, kept, count, to)) return false;
         if (may_copy && ascends_by_one(to, count)) {
-          elements.far = far;
-          if (m > 0) apply(elements, picked.position, point, m);
+          if (m > 0) {
+            elements.far = far;
+            apply(elements, picked.position, point, m);
+          }
+          if (far) before = elements.target(to[count - 1], 0);
           elements.next(waiting, value_step);
           copy_own(elements, own, to[0], count, job.unit);
           elements.next(count, value_step);
           waiting = m = 0;
           continue;
         }
-        is_apart = far && !seem_close(to, count, kCloseTargets / job.unit);
+        if (!picks && far) {
+          const Address latest = m > 0 ? elements.target(picked.position[m - 1], 0) : before;
+          is_apart = !targets_follow(elements, latest, to, count, kCloseTargets);
+        }
         m = picks ? pick_positions(position, count, waiting, own.low, own.span, picked, m) : m + count;
       }
       waiting += count;
       const bool is_full = waiting + kGroup > most || m + kGroup > kElementPoints || !(picks || is_apart);
       if (!is_full && k + kGroup < n) continue;
-      elements.far = far && m > 0 && !seem_close(picked.position, m, kNearTargets / job.unit);
+      elements.far = far && m > 0 && !targets_follow(elements, before, picked.position, m, kNearTargets);
+      if (far && m > 0) before = elements.target(picked.position[m - 1], 0);
       apply(elements, picked.position, point, m);
       elements.next(waiting, value_step);
       waiting = m = 0;

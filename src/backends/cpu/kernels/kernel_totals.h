@@ -133,7 +133,7 @@ void add_elements(const Elements& elements, const uint32_t* position, const uint
 #if defined(__AVX2__) && defined(__F16C__)
   if constexpr (kHasVectors<T>) {
     // Values of points between those that were picked become floats, too.
-    alignas(64) float value[kElementPoints];
+    alignas(64) float value[kFarElementPoints];
     find_addends<T>(elements.values, point == nullptr ? n : static_cast<int>(point[n - 1]) + 1, value);
     return add_each([&value](uint32_t k) { return value[k]; });
   }

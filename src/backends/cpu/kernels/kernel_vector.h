@@ -27,30 +27,34 @@ inline __m512i lines_of(const VectorGroup& group, int64_t i, __mmask16 inside) {
   return _mm512_mask_srli_epi32(_mm512_set1_epi32(-1), inside, unit, kUnit == 4 ? 4 : 3);
 }
 
-// Lists the lines that a group reads, for prefetches. Neighbouring points on one line give one entry. Contiguous units
-// and those of small steps give none, because the processor prefetches them itself. Where the first units lie on lines
-// of their own, so probably do the others, and the list would cost more than it saves: 16 Mi random takes of 4 bytes
-// from 256 MiB took 1.10 of the time with it (Zen 5, one thread).
+// Lists the lines that a group reads, for prefetches. Neighbouring points on one line give one entry. Contiguous units,
+// and those that follow the group before in small steps, give none, because the processor prefetches them itself. Where
+// the first units lie on lines of their own, so probably do the others, and the list would cost more than it saves: 16
+// Mi random takes of 4 bytes from 256 MiB took 1.10 of the time with it (Zen 5, one thread).
 template <int kUnit>
-inline void list_lines(VectorGroup& group) {
+inline void list_lines(VectorGroup& group, const VectorGroup& before) {
   group.lines = 0;
   group.is_apart = false;
   if (group.in_order) return;
   if (group.all_inside && group.n == kGroup) {
-    if (seem_close(group.at, kGroup, kCloseSources / kUnit)) return;
+    const auto unit = [](const VectorGroup& of, int64_t k) {
+      return address_of(of.table) + uint64_t{of.at[k]} * kUnit;
+    };
+    const Address last = before.n > 0 ? unit(before, before.n - 1) : 0;
+    if (follow_closely(last, kGroup, kCloseSources, [&](int k) { return unit(group, k); })) return;
     const __m512i line = lines_of<kUnit>(group, 0, 0xFFFF);
     group.is_apart = _mm512_cmpeq_epi32_mask(line, _mm512_alignr_epi32(line, line, 15)) == 0;
     if (group.is_apart) return;
   }
-  __m512i before = _mm512_set1_epi32(-1);
+  __m512i last_lines = _mm512_set1_epi32(-1);
   for (int64_t i = 0; i < group.n; i += kVectorStep) {
     const __mmask16 inside = group.all_inside ? 0xFFFF : group.inside[i / kVectorStep];
     const __m512i line = lines_of<kUnit>(group, i, inside);
-    const __mmask16 other = _mm512_mask_cmpneq_epi32_mask(inside, line, _mm512_alignr_epi32(line, before, 15));
+    const __mmask16 other = _mm512_mask_cmpneq_epi32_mask(inside, line, _mm512_alignr_epi32(line, last_lines, 15));
     _mm512_storeu_si512(group.wanted + group.lines,
                         _mm512_maskz_compress_epi32(other, _mm512_load_si512(group.at + i)));
     group.lines += __builtin_popcount(other);
-    before = line;
+    last_lines = line;
   }
   pin_copy(group.wanted);
 }
@@ -224,7 +228,7 @@ bool vector_runs(const VectorAddressing& given, const VectorRuns& given_runs) {
         move_vectors<kUnit>(lanes, *group, nullptr);
         continue;
       }
-      list_lines<kUnit>(*group);
+      list_lines<kUnit>(*group, *waiting);
       move_vectors<kUnit>(lanes, *waiting, group);
       VectorGroup* const placed = group;
       group = waiting;
