@@ -134,7 +134,7 @@ struct Buffers {
   const std::byte* mask = nullptr;
   const std::byte* fill = nullptr;
   SmallVector<const std::byte*, 4> index;
-  bool owns_index = false;  // the index arrays are memory of the call, which nobody else changes
+  bool owns_index = false;  // the index arrays are private memory of the call
   // For scatters that copy: if `base` is not null, `indexed` is the start of fresh memory of `base_bytes` bytes, and
   // the run copies every byte that the scatter does not write from `base`.
   const std::byte* base = nullptr;
