@@ -161,6 +161,7 @@ TEST_CASE("there are no spans where neighbours lie apart, where points are few, 
   REQUIRE(is_empty([](Plan& one) { one.index[0].step = -4; }));
   REQUIRE(is_empty([](Plan& one) { one.index[0].step = 0; }));
   REQUIRE(is_empty([](Plan& one) { one.index[0].extent = 0; }));
+  REQUIRE(is_empty([](Plan& one) { one.masked = true; }));
   REQUIRE(is_empty([](Plan& one) { one.index.push_back(one.index[0]); }));
   REQUIRE(is_empty([](Plan& one) { one.fold.push_back({}); }));
   REQUIRE(spans_of(rows_plan(2, least / 2, 2 * least), sorted, tuning).empty());
