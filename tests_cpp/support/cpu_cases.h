@@ -364,8 +364,8 @@ inline std::vector<RunSetup> run_setups() {
   ordered_tiles.name = "small tiles, threads by ranges";
   ordered_tiles.tuning.tile_bytes = 64;
   for (RunSetup* setup : {&tiles, &small_tiles, &ordered_tiles}) setup->tuning.walk_points = 1;
-  std::vector<RunSetup> all = {usual,  general, ahead, runs,        stream,        both,    threads,
-                               ranges, many, spans,   tiles, small_tiles, ordered_tiles, gathers, all_ways};
+  std::vector<RunSetup> all = {usual, general, ahead, runs,        stream,        both,    threads, ranges,
+                               many,  spans,   tiles, small_tiles, ordered_tiles, gathers, all_ways};
   for (RunSetup& setup : all) {
     setup.tuning.byte_tables = host::has_byte_permutations();
     setup.tuning.byte_run = 1;

@@ -105,9 +105,9 @@ inline constexpr int64_t kIndexAhead = 8192;  // indices and values, into L2
 inline constexpr int64_t kIndexNear = 1024;   // indices and values, into L1
 inline constexpr int64_t kCheckAhead = 2048;  // indices of a check, into L1
 inline constexpr int64_t kTableAhead = 4096;  // contiguous units of the source array
-// Points that ascend by less than so many bytes on average are not prefetched. Takes of 4 bytes in steps of 8, 16 and 32
-// bytes take 0.9, 0.82 and 0.85 of the time, of 64 bytes with prefetch 0.9; scatters in steps of 8 and 16 bytes 0.85 and
-// 0.95, of 32 bytes with prefetch 0.9 (Zen 5, one thread).
+// Points that ascend by less than so many bytes on average are not prefetched. Takes of 4 bytes in steps of 8, 16 and
+// 32 bytes take 0.9, 0.82 and 0.85 of the time, of 64 bytes with prefetch 0.9; scatters in steps of 8 and 16 bytes 0.85
+// and 0.95, of 32 bytes with prefetch 0.9 (Zen 5, one thread).
 inline constexpr int64_t kCloseSources = 48;
 inline constexpr int64_t kNearTargets = 24;
 inline constexpr int64_t kCloseTargets = 48;    // of fewer bytes, groups are scattered one by one

@@ -1,5 +1,5 @@
-// kernel_index_span.cpp: finds the lowest and the highest of some indices. Compiled once for every instruction set level, in
-// a namespace of its own, under the rules that kernel_blocks.cpp states.
+// kernel_index_span.cpp: finds the lowest and the highest of some indices. Compiled once for every instruction set
+// level, in a namespace of its own, under the rules that kernel_blocks.cpp states.
 #include "backends/cpu/kernels/job.h"
 
 namespace gs::cpu::GS_ISA {
