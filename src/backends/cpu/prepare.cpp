@@ -124,10 +124,10 @@ bool fetches_combined(const Plan& plan, const Job& job) {
   return has_elements_form(plan, job) || (job.unit >= kLineBytes && job.unit <= kLongestAhead);
 }
 
-// Two threads, 64 MiB of rows of 4 to 256 KiB with indices of
-// their own for all or a quarter of their items: copies take 0.5 to 0.9 of the time of slices that decide by their own
-// bytes, sums 0.3 to 0.5; a sixteenth of 16 MiB 1.3 to 2.3. Rows of 256 bytes and more, whole lines: 0.5 to 0.8 into 64
-// MiB, 0.9 to 1.1 into 256 MiB, a quarter of 16 MiB 0.8 to 1.7 (Zen 5).
+// Two threads, 64 MiB of rows of 4 to 256 KiB with indices of their own for all or a quarter of their items: copies
+// take 0.5 to 0.9 of the time of slices that decide by their own bytes, sums 0.3 to 0.5; a sixteenth of 16 MiB 1.3
+// to 2.3. Rows of 256 bytes and more, whole lines: 0.5 to 0.8 into 64 MiB, 0.9 to 1.1 into 256 MiB, a quarter of 16 MiB
+// 0.8 to 1.7 (Zen 5).
 Tuning tuning_of_parts(const Plan& plan, const Tuning& tuning) {
   Tuning own = tuning;
   if (indexed_bytes(plan) >= tuning.far_element_bytes) own.far_element_bytes = 0;

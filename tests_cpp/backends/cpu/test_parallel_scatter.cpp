@@ -75,23 +75,19 @@ TEST_CASE("slices of a scatter prefetch and stream as the whole scatter does") {
     jobs = ahead_by_runs = streamed = 0;
     REQUIRE(cpu::scatter_with(count_job, tuning, plan, no_memory, {threads, nullptr}) == Outcome::done);
   };
-  constexpr int64_t kRows = 64;
+  // All jobs choose it where the whole target has as many bytes as the threshold, and none where it has fewer.
+  const auto check = [&](const Plan& plan, int64_t& threshold, const std::atomic<int>& chosen, int threads) {
+    threshold = plan.space.extent(0) * plan.space.stride(kIndexed, 0);
+    run(plan, threads);
+    REQUIRE((jobs > 1) == (threads > 1));
+    REQUIRE(chosen == jobs);
+    ++threshold;
+    run(plan, threads);
+    REQUIRE(chosen == 0);
+  };
   for (const int threads : {1, 2, 3}) {
-    tuning.far_element_bytes = kRows * 4096 * 4;
-    run(rows_plan(kRows, 1024, 4096, 1), threads);
-    REQUIRE((jobs > 1) == (threads > 1));
-    REQUIRE(ahead_by_runs == jobs);
-    ++tuning.far_element_bytes;
-    run(rows_plan(kRows, 1024, 4096, 1), threads);
-    REQUIRE(ahead_by_runs == 0);
-
-    tuning.stream_bytes = kRows * 1024 * 64;
-    run(rows_plan(kRows, 1024, 1024, 16), threads);
-    REQUIRE((jobs > 1) == (threads > 1));
-    REQUIRE(streamed == jobs);
-    ++tuning.stream_bytes;
-    run(rows_plan(kRows, 1024, 1024, 16), threads);
-    REQUIRE(streamed == 0);
+    check(rows_plan(64, 1024, 4096), tuning.far_element_bytes, ahead_by_runs, threads);
+    check(rows_plan(64, 1024, 1024, 16), tuning.stream_bytes, streamed, threads);
   }
 }
 

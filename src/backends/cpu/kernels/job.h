@@ -161,8 +161,8 @@ struct Elements {
 // the memory would wait for each other in turns; 1024 are 1.6 times slower than 256 for 4 Mi float32 into 4 MiB.
 inline constexpr int kElementPoints = 256;
 // The same where targets are far. The targets of up to kElementPoints own points are prefetched before the first of
-// them is written: with 64 of them 4 Mi float32 are added at random into 64 MiB in 29 ms on one thread, with 256
-// in 15.5; two threads that pick out of 512 points take 0.6 to 0.95 of the time of 256 (Zen 5).
+// them is written: with 64 of them 4 Mi float32 are added at random into 64 MiB in 25 to 29 ms on one thread, with 256
+// in 14 to 15.5; two threads that pick out of 512 points take 0.83 to 0.91 of the time of 256 (Zen 5).
 inline constexpr int kFarElementPoints = 512;
 // Combines the values of n of these points (`point`, ascending; null: 0, 1, ..) with their targets at `position`.
 using ApplyElements = void (*)(const Elements& elements, const uint32_t* position, const uint32_t* point, int n);
