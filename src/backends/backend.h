@@ -67,7 +67,8 @@ struct Decision {
   const char* reason = nullptr;  // of a decision without a number
 };
 
-// A plan that moves the points of another plan by their positions, which were checked and lie in memory of their own.
+// A plan that makes the same move as another one whose indices were checked: by their positions, which lie in memory of
+// their own, or by the same indices. The spans are those that the check has found; `buffers` may refer to them.
 struct ResolvedPlan {
   struct ReleasePositions {
     void operator()(std::byte* memory) const noexcept { host::release(memory); }
@@ -75,6 +76,7 @@ struct ResolvedPlan {
   Plan plan;
   Buffers buffers;
   std::unique_ptr<std::byte, ReleasePositions> positions;
+  BlockSpans spans;
 };
 
 class Backend {
@@ -103,9 +105,9 @@ class Backend {
 
   // Returns true if the rule forbids any index. Writes nothing.
   virtual bool any_outside(const Plan& plan, const Buffers& buffers, const RunOptions& options) const = 0;
-  // As any_outside. Where it pays, the check leaves a plan in `resolved` that makes the same move without a second read
-  // of the indices; it is valid if the result is false.
-  virtual bool resolve(const Plan& plan, const Buffers& buffers, const RunOptions& options,
+  // As any_outside. Where it pays, the check leaves a plan in `resolved` that makes the same move in less time; it is
+  // valid if the result is false.
+  virtual bool resolve(const Plan& plan, const Buffers& buffers, Direction /*direction*/, const RunOptions& options,
                        std::optional<ResolvedPlan>& /*resolved*/) const {
     return any_outside(plan, buffers, options);
   }

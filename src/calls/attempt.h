@@ -24,6 +24,7 @@ inline constexpr int kTries = 32;
 struct Attempt {
   const Plan& plan;
   const Buffers& buffers;
+  Direction direction;
   Lock lock = Lock::kept;
   bool checks_first =
       false;  // all indices are checked before the first write, so that a bad one leaves nothing half written
@@ -46,7 +47,7 @@ CallResult run_attempts(CallContext& call, const Attempt& attempt, Move&& move) 
       const bool checks = attempt.checks_first && plan.can_fail();
       host::ProgressParts steps(1 + int{checks} + int{attempt.forbids_duplicates});
       if (checks) {
-        if (backend.resolve(plan, attempt.buffers, options, resolved)) outcome = Outcome::bad_index;
+        if (backend.resolve(plan, attempt.buffers, attempt.direction, options, resolved)) outcome = Outcome::bad_index;
         steps.next();
       }
       const Plan& checked = resolved ? resolved->plan : plan;

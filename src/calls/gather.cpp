@@ -25,7 +25,7 @@ CallResult run_moves(CallContext& call, const Plan& plan, const Buffers& buffers
     return result;
   }
   if (backend.is_asynchronous() && plan.can_fail()) call.about_to_wait(kBoundsRaise);
-  Attempt attempt{plan, buffers, lock_for(backend, plan)};
+  Attempt attempt{plan, buffers, Direction::gather, lock_for(backend, plan)};
   attempt.checks_first = checks_first || has_no_points;
   bool has_waited = false;
   CallResult result =

@@ -62,7 +62,7 @@ CallResult write(CallContext& call, const Request& request, const Plan& plan, co
   const Backend& backend = call.backend();
   const bool has_no_points = plan.space.count() == 0;
   const bool is_deferred = defers(backend, plan);
-  Attempt attempt{plan, buffers, lock_for(backend, plan, bytes_of(to.target))};
+  Attempt attempt{plan, buffers, Direction::scatter, lock_for(backend, plan, bytes_of(to.target))};
   attempt.forbids_duplicates = request.duplicates == Duplicates::error;
   attempt.checks_first = (to.is_in_place && !is_deferred) || attempt.forbids_duplicates || has_no_points;
   const bool starts_again = to.base != nullptr && !to.is_in_place;

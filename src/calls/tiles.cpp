@@ -84,7 +84,7 @@ CallResult run_tiled_gather(CallContext& call, const Request& request, const Pla
   const Backend& backend = call.backend();
   const ArrayView target = contiguous_view(result, plan.result_shape, plan.item);
   const Buffers buffers = buffers_of(request, views, result, views.input.data);
-  return run_attempts(call, {plan, buffers, lock_for(backend, plan)},
+  return run_attempts(call, {plan, buffers, Direction::gather, lock_for(backend, plan)},
                       [&](const Plan&, const Buffers&, const RunOptions& options) {
                         return move_tiles(backend, request, views, target, options);
                       });

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "core/array_view.h"
+#include "core/block_spans.h"
 #include "core/index_type.h"
 #include "core/rule.h"
 #include "core/small_vector.h"
@@ -134,7 +135,8 @@ struct Buffers {
   const std::byte* mask = nullptr;
   const std::byte* fill = nullptr;
   SmallVector<const std::byte*, 4> index;
-  bool owns_index = false;  // the index arrays are private memory of the call
+  bool owns_index = false;            // the index arrays are private memory of the call
+  const BlockSpans* spans = nullptr;  // what a check found of the index array; null if it did not look
   // For scatters that copy: if `base` is not null, `indexed` is the start of fresh memory of `base_bytes` bytes, and
   // the run copies every byte that the scatter does not write from `base`.
   const std::byte* base = nullptr;

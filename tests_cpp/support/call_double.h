@@ -73,10 +73,10 @@ class ScriptedBackend final : public HostBackend {
     note(Step::any_outside);
     return cpu().any_outside(plan, buffers, options);
   }
-  bool resolve(const Plan& plan, const Buffers& buffers, const RunOptions& options,
+  bool resolve(const Plan& plan, const Buffers& buffers, Direction direction, const RunOptions& options,
                std::optional<ResolvedPlan>& resolved) const override {
     note(Step::any_outside);
-    return cpu().resolve(plan, buffers, options, resolved);
+    return cpu().resolve(plan, buffers, direction, options, resolved);
   }
   std::optional<BadIndex> first_outside(const Plan& plan, const Buffers& buffers,
                                         const RunOptions& options) const override {

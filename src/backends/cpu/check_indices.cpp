@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "backends/cpu/packed_tiles.h"
+#include "backends/cpu/target_spans.h"
 #include "host/thread_pool.h"
 
 namespace gs::cpu {
@@ -22,11 +23,11 @@ struct Scan {
   std::mutex mutex;             // protects `bad`
   std::optional<BadIndex> bad;  // the lowest bad index so far; its count is that of all
 
-  Scan(const Plan& scanned, const Buffers& memory, int64_t points, int threads)
+  Scan(const Plan& scanned, const Buffers& memory, int64_t points, int threads, int64_t grain = kScanGrain)
       : plan(&scanned), buffers(&memory), count(points) {
     chunk = std::clamp(count / (int64_t{threads} * kChunksPerThread), kMinScanPoints,
                        std::max(kMaxScanPoints, (count >> 31) + 1));
-    chunk = chunk / kScanGrain * kScanGrain;
+    chunk = std::max(chunk / grain, int64_t{1}) * grain;
     chunks = (count + chunk - 1) / chunk;
   }
 };
@@ -83,18 +84,39 @@ Plan reading_plan(const Plan& plan, const Space& space, int64_t bytes) {
   return reading;
 }
 
+// What a check leaves behind: the positions, as numbers of `bytes` bytes, and the spans of blocks of them. Both may be
+// null.
+struct Kept {
+  std::byte* positions = nullptr;
+  int bytes = 0;
+  BlockSpans* spans = nullptr;
+};
+
 struct CheckWork {
-  CheckIndices check;
+  Run run;
+  const Plan* plan;
   const Job* job;
-  std::byte* positions;
-  int bytes;
+  Kept kept;
   int64_t chunk;
 };
 
 bool check_chunk(void* context, int64_t chunk) {
   const auto& work = *static_cast<CheckWork*>(context);
-  const int64_t first = chunk * work.chunk;
-  return work.check(*work.job, first, std::min(first + work.chunk, work.job->count), work.positions, work.bytes);
+  const Kept& kept = work.kept;
+  const CheckIndices check = check_of(work.run);
+  const int64_t last = std::min((chunk + 1) * work.chunk, work.job->count);
+  if (kept.spans == nullptr) return check(*work.job, chunk * work.chunk, last, kept.positions, kept.bytes, nullptr);
+  const int64_t points = kept.spans->points;
+  for (int64_t first = chunk * work.chunk; first < last; first += points) {
+    const int64_t n = std::min(points, last - first);
+    IndexSpan& span = kept.spans->of_block[static_cast<std::size_t>(first / points)];
+    if (!check(*work.job, first, first + n, kept.positions, kept.bytes, &span)) return false;
+    if (kept.positions != nullptr) continue;
+    const IndexArray& index = work.plan->index[0];
+    const std::byte* const indices = kept.spans->index + first * index_size(index.type);
+    span = position_span(index_span_of(work.run), index, work.plan->rule, indices, n);
+  }
+  return true;
 }
 
 struct TileCheck {
@@ -116,7 +138,7 @@ bool check_tile_chunk(void* context, int64_t chunk) {
     Prepared prepared;
     prepare(packer.plan(), packer.buffers(), Direction::gather, *work.tuning, prepared);
     prepared.job.stream = false;
-    if (!work.check(prepared.job, 0, prepared.job.count, packer.buffers().dense, work.bytes)) return false;
+    if (!work.check(prepared.job, 0, prepared.job.count, packer.buffers().dense, work.bytes, nullptr)) return false;
     packer.store();
   }
   return true;
@@ -135,22 +157,24 @@ bool check_tiles(CheckIndices check, const Tuning& tuning, const Tiling& tiling,
 }
 
 // Checks the indices of a reading plan. Returns true if one is bad, and if the check was interrupted.
-bool has_bad(Run run, const Tuning& tuning, const Plan& reading, const Buffers& buffers, std::byte* positions,
-             int bytes, const RunOptions& options) {
+bool has_bad(Run run, const Tuning& tuning, const Plan& reading, const Buffers& buffers, Kept kept,
+             const RunOptions& options) {
   Buffers memory;
   memory.index = buffers.index;
-  const std::optional<Tiling> tiling = tiling_of_check(reading, tuning, positions != nullptr);
+  const std::optional<Tiling> tiling = tiling_of_check(reading, tuning, kept.positions != nullptr);
   const CheckIndices check = check_of(run);
-  if (tiling && tiling->is_tiled) {
-    memory.dense = positions;
-    return check_tiles(check, tuning, *tiling, memory, bytes, options);
+  if (tiling && tiling->is_tiled && kept.spans == nullptr) {
+    memory.dense = kept.positions;
+    return check_tiles(check, tuning, *tiling, memory, kept.bytes, options);
   }
   Prepared prepared;
   prepare(tiling ? tiling->plan : reading, memory, Direction::gather, tuning, prepared);
   const int64_t count = prepared.job.count;
-  if (count < tuning.serial_points) return !check(prepared.job, 0, count, positions, bytes);
-  const Scan scan(reading, memory, count, options.threads);
-  CheckWork work{check, &prepared.job, positions, bytes, scan.chunk};
+  if (count < tuning.serial_points && kept.spans == nullptr) {
+    return !check(prepared.job, 0, count, kept.positions, kept.bytes, nullptr);
+  }
+  const Scan scan(reading, memory, count, options.threads, kept.spans != nullptr ? kept.spans->points : kScanGrain);
+  CheckWork work{run, &reading, &prepared.job, kept, scan.chunk};
   host::InterruptPoller poller(options.interrupted);
   return !host::run_task(options.threads, {scan.chunks, check_chunk, &work, &poller});
 }
@@ -189,6 +213,27 @@ Joint joint_of(const Plan& plan) {
   joint.index.type = extent <= int64_t{1} << 16 ? IndexType::u16 : IndexType::u32;
   joint.bytes = static_cast<int>(index_size(joint.index.type));
   return joint;
+}
+
+// Makes the check write positions of `joint` in place of what several index arrays select, and `moved` read these.
+void move_by_positions(const Plan& plan, Plan& reading, const Joint& joint, Plan& moved) {
+  for (IndexArray& index : reading.index) index.step = plan.index.size() > 1 ? index.step / joint.index.step : 1;
+  moved.rule = {Bounds::raise, Negative::out_of_bounds};  // a check in the kernels costs nothing
+  moved.index.resize(1);
+  moved.index[0] = joint.index;
+  moved.space = Space(plan.space.extents(), kIndex + 1);
+  int at = 0;
+  for (int axis = 0; axis < plan.space.rank(); ++axis) {
+    for (int operand = 0; operand < kIndex; ++operand) {
+      moved.space.stride(operand, axis) = plan.space.stride(operand, axis);
+    }
+    if (reads_along(plan.space, axis)) moved.space.stride(kIndex, axis) = reading.space.stride(kDense, at++);
+  }
+  moved.index_space = Space(reading.space.extents(), kIndex + 1);
+  for (int axis = 0; axis < reading.space.rank(); ++axis) {
+    moved.index_space.stride(kIndex, axis) = reading.space.stride(kDense, axis);
+  }
+  moved.finish();
 }
 
 // The points at which indices lie: those of the axes along which an index array has a stride.
@@ -236,7 +281,7 @@ bool any_outside_with(Run run, const Tuning& tuning, const Plan& plan, const Buf
   }
   Plan reading = reading_plan(plan, plan.index_space, 1);
   reading.space.coalesce();
-  return has_bad(run, tuning, reading, buffers, nullptr, 0, options);
+  return has_bad(run, tuning, reading, buffers, {}, options);
 }
 
 std::optional<BadIndex> first_outside_with(const Plan& plan, const Buffers& buffers, const RunOptions& options) {
@@ -246,46 +291,35 @@ std::optional<BadIndex> first_outside_with(const Plan& plan, const Buffers& buff
   return scan.bad;
 }
 
-bool resolve_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers, const RunOptions& options,
-                  std::optional<ResolvedPlan>& resolved) {
+bool resolve_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers, int64_t span_points,
+                  const RunOptions& options, std::optional<ResolvedPlan>& resolved) {
   const int bytes = position_bytes(plan, tuning, options.threads);
-  if (bytes == 0) return any_outside_with(run, tuning, plan, buffers, options);
-  std::byte* memory = nullptr;
+  const bool spans = span_points > 0;
+  if (bytes == 0 && !spans) return any_outside_with(run, tuning, plan, buffers, options);
+  const int64_t count = index_count(plan);
+  resolved.emplace();
+  Kept kept{nullptr, bytes, spans ? &resolved->spans : nullptr};
   try {
-    memory = static_cast<std::byte*>(host::allocate(static_cast<std::size_t>(index_count(plan) * bytes)));
+    if (bytes > 0) kept.positions = static_cast<std::byte*>(host::allocate(static_cast<std::size_t>(count * bytes)));
+    resolved->positions.reset(kept.positions);
+    const std::byte* const index = bytes > 0 ? kept.positions : buffers.index[0];
+    if (spans) resolved->spans = empty_spans(index, count, span_points);
   } catch (const std::bad_alloc&) {  // the check itself needs no memory
+    resolved.reset();
     return any_outside_with(run, tuning, plan, buffers, options);
   }
-  resolved.emplace();
-  resolved->positions.reset(memory);
 
-  const Joint joint = joint_of(plan);
-  Plan reading = reading_plan(plan, plan.space, bytes);
-  for (IndexArray& index : reading.index) index.step = plan.index.size() > 1 ? index.step / joint.index.step : 1;
-
-  Plan& moved = resolved->plan;
-  moved = plan;
-  moved.rule = {Bounds::raise, Negative::out_of_bounds};  // a check in the kernels costs nothing
-  moved.index.resize(1);
-  moved.index[0] = joint.index;
-  moved.space = Space(plan.space.extents(), kIndex + 1);
-  int at = 0;
-  for (int axis = 0; axis < plan.space.rank(); ++axis) {
-    for (int operand = 0; operand < kIndex; ++operand) {
-      moved.space.stride(operand, axis) = plan.space.stride(operand, axis);
-    }
-    if (reads_along(plan.space, axis)) moved.space.stride(kIndex, axis) = reading.space.stride(kDense, at++);
-  }
-  moved.index_space = Space(reading.space.extents(), kIndex + 1);
-  for (int axis = 0; axis < reading.space.rank(); ++axis) {
-    moved.index_space.stride(kIndex, axis) = reading.space.stride(kDense, axis);
-  }
-  moved.finish();
+  Plan reading = reading_plan(plan, plan.space, std::max(bytes, 1));
+  resolved->plan = plan;
   resolved->buffers = buffers;
-  resolved->buffers.index = {memory};
-  resolved->buffers.owns_index = true;
+  if (bytes > 0) {
+    move_by_positions(plan, reading, joint_of(plan), resolved->plan);
+    resolved->buffers.index = {kept.positions};
+    resolved->buffers.owns_index = true;
+  }
+  resolved->buffers.spans = kept.spans;
   reading.space.coalesce();
-  return has_bad(run, tuning, reading, buffers, memory, bytes, options);
+  return has_bad(run, tuning, reading, buffers, kept, options);
 }
 
 }  // namespace gs::cpu

@@ -13,8 +13,9 @@ bool any_outside_with(Run kernels, const Tuning& tuning, const Plan& plan, const
                       const RunOptions& options);
 std::optional<BadIndex> first_outside_with(const Plan& plan, const Buffers& buffers, const RunOptions& options);
 
-// As Backend::resolve.
-bool resolve_with(Run kernels, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
+// As Backend::resolve. With `span_points` (of paying_span_points) other than 0 the check also finds the spans of blocks
+// of so many points.
+bool resolve_with(Run kernels, const Tuning& tuning, const Plan& plan, const Buffers& buffers, int64_t span_points,
                   const RunOptions& options, std::optional<ResolvedPlan>& resolved);
 
 // The bytes of a position that `resolve_with` keeps for each point; 0 where it keeps none.

@@ -15,6 +15,7 @@
 #include "backends/cpu/parallel_scatter.h"
 #include "backends/cpu/plan_form.h"
 #include "backends/cpu/read_ahead.h"
+#include "backends/cpu/scatter_run.h"
 #include "backends/cpu/small_move.h"
 #include "core/reductions.h"
 #include "host/host_info.h"
@@ -58,9 +59,11 @@ class Cpu final : public HostBackend {
     return any_outside_with(run_, tuning_, plan, buffers, options);
   }
 
-  bool resolve(const Plan& plan, const Buffers& buffers, const RunOptions& options,
+  bool resolve(const Plan& plan, const Buffers& buffers, Direction direction, const RunOptions& options,
                std::optional<ResolvedPlan>& resolved) const override {
-    return resolve_with(run_, tuning_, plan, buffers, options, resolved);
+    const int64_t span_points =
+        direction == Direction::scatter ? span_points_of(run_, tuning_, plan, buffers, options) : 0;
+    return resolve_with(run_, tuning_, plan, buffers, span_points, options, resolved);
   }
 
   std::optional<BadIndex> first_outside(const Plan& plan, const Buffers& buffers,

@@ -246,6 +246,12 @@ bool goes_by_ranges(const Scatter& scatter) {
   return scatter.threads > 1 && slices_of(scatter, {}).empty() && pieces_of(scatter, {}).empty();
 }
 
+int64_t span_points_of(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
+                       const RunOptions& options) {
+  if (!goes_by_ranges(scatter_of(run, tuning, plan, buffers, options))) return 0;
+  return paying_span_points(run, tuning, plan, buffers);
+}
+
 Targets::Targets(const Scatter& scatter) {
   if (!goes_by_ranges(scatter)) return;
   samples = sample_targets(*scatter.plan, *scatter.buffers, scatter.threads);

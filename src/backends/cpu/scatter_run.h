@@ -36,6 +36,10 @@ std::vector<TaskPart> pieces_of(const Scatter& scatter, AddressRange own);
 // Whether each thread has a range of targets.
 bool goes_by_ranges(const Scatter& scatter);
 
+// The points of a block whose span is worth a look of a check; 0 where threads need none.
+int64_t span_points_of(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
+                       const RunOptions& options);
+
 // What is known of the targets before threads get ranges of them.
 struct Targets {
   std::vector<Address> samples;

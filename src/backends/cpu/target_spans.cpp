@@ -27,11 +27,10 @@ bool seem_short(FindIndexSpan find, const Plan& plan, const std::byte* indices, 
   int close = 0;
   for (int64_t sample = 0; sample < kSpanSamples; ++sample) {
     const int64_t first = (plan.space.count() - points) / (kSpanSamples - 1) * sample;
-    IndexSpan span{INT64_MAX, INT64_MIN};
+    IndexSpan span;
     for (int64_t part = 0; part < 4; ++part) {
       const int64_t at = first + (points - piece) * part / 3;
-      const IndexSpan here = find(indices + at * index_size(index.type), index.type, piece);
-      span = {std::min(span.lowest, here.lowest), std::max(span.highest, here.highest)};
+      span.add(find(indices + at * index_size(index.type), index.type, piece));
     }
     // Indices may be as far apart as int64 allows.
     close += static_cast<uint64_t>(span.highest) - static_cast<uint64_t>(span.lowest) <
@@ -42,49 +41,69 @@ bool seem_short(FindIndexSpan find, const Plan& plan, const std::byte* indices, 
 
 }  // namespace
 
+int64_t paying_span_points(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers) {
+  const int64_t count = plan.space.count();
+  if (count < kLeastSpans * tuning.span_points || !has_spans(plan)) return 0;
+  if (!seem_short(index_span_of(run), plan, buffers.index[0], tuning.span_points)) return 0;
+  return std::max(tuning.span_points, (count + kMostSpans - 1) / kMostSpans);
+}
+
+BlockSpans empty_spans(const std::byte* index, int64_t count, int64_t points) {
+  return {index, count, points, std::vector<IndexSpan>(static_cast<std::size_t>((count + points - 1) / points))};
+}
+
+IndexSpan position_span(FindIndexSpan find, const IndexArray& index, Rule rule, const std::byte* indices, int64_t n) {
+  IndexSpan span = find(indices, index.type, n);
+  if (span.highest < 0 && span.lowest >= -index.extent && rule.negative == Negative::from_end) {
+    span = {span.lowest + index.extent, span.highest + index.extent};
+  }
+  return span.lowest >= 0 && span.highest < index.extent ? span : IndexSpan{INT64_MIN, INT64_MAX};
+}
+
 TargetSpans::TargetSpans(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
                          const RunOptions& options)
-    : count_(plan.space.count()) {
-  if (count_ < kLeastSpans * tuning.span_points || !has_spans(plan)) return;
-  const FindIndexSpan find = index_span_of(run);
-  if (!seem_short(find, plan, buffers.index[0], tuning.span_points)) return;
-  block_ = std::max(tuning.span_points, (count_ + kMostSpans - 1) / kMostSpans);
-  spans_.resize(static_cast<std::size_t>((count_ + block_ - 1) / block_));
+    : base_(reinterpret_cast<Address>(buffers.indexed)) {
+  if (!has_spans(plan)) return;
+  const int64_t count = plan.space.count();
+  step_ = static_cast<Address>(plan.index[0].step);
+  // A run may move a part of the points only, or move them in another order.
+  if (buffers.spans != nullptr && buffers.spans->index == buffers.index[0] && buffers.spans->count == count) {
+    found_ = buffers.spans;
+    return;
+  }
+  const int64_t points = paying_span_points(run, tuning, plan, buffers);
+  if (points == 0) return;
+  own_ = empty_spans(buffers.index[0], count, points);
 
-  const auto find_block = [&](int64_t block) {
-    const IndexArray& index = plan.index[0];
-    const int64_t first = block * block_;
-    const int64_t n = std::min(block_, count_ - first);
-    const IndexSpan found = find(buffers.index[0] + first * index_size(index.type), index.type, n);
-    // What a rule makes of other indices may lie anywhere.
-    if (found.lowest < 0 || found.highest >= index.extent) return AddressRange{};
-    const auto base = reinterpret_cast<Address>(buffers.indexed);
-    const auto step = static_cast<Address>(index.step);
-    return AddressRange{base + static_cast<Address>(found.lowest) * step,
-                        base + static_cast<Address>(found.highest) * step + 1};
-  };
   struct Work {
-    AddressRange* spans;
-    const decltype(find_block)* find;
-  } work{spans_.data(), &find_block};
-  const auto run_block = [](void* context, int64_t block) {
+    BlockSpans* spans;
+    const Plan* plan;
+    FindIndexSpan find;
+  } work{&own_, &plan, index_span_of(run)};
+  const auto find_block = [](void* context, int64_t block) {
     const Work& shared = *static_cast<const Work*>(context);
-    shared.spans[block] = (*shared.find)(block);
+    const IndexArray& index = shared.plan->index[0];
+    BlockSpans& spans = *shared.spans;
+    const int64_t first = block * spans.points;
+    const int64_t n = std::min(spans.points, spans.count - first);
+    spans.of_block[static_cast<std::size_t>(block)] =
+        position_span(shared.find, index, shared.plan->rule, spans.index + first * index_size(index.type), n);
     return true;
   };
   const host::ProgressParts parts(kSpanShare);
   host::InterruptPoller poller(options.interrupted);
-  interrupted_ = !host::run_task(options.threads, {static_cast<int64_t>(spans_.size()), run_block, &work, &poller});
+  interrupted_ = !host::run_task(options.threads, {blocks(), find_block, &work, &poller});
 }
 
 // A block outside of all bounds counts as one with targets of one range.
 bool TargetSpans::divide(const std::vector<Address>& bounds) const {
   std::size_t parts = 0;
-  for (const AddressRange& span : spans_) {
-    const auto first = std::upper_bound(bounds.begin(), bounds.end(), span.low);
-    parts += static_cast<std::size_t>(std::lower_bound(first, bounds.end(), span.high) - first) + 1;
+  for (const IndexSpan& span : spans().of_block) {
+    const AddressRange targets = targets_of(span);
+    const auto first = std::upper_bound(bounds.begin(), bounds.end(), targets.low);
+    parts += static_cast<std::size_t>(std::lower_bound(first, bounds.end(), targets.high) - first) + 1;
   }
-  return parts * 2 <= spans_.size() * 3;
+  return parts * 2 <= spans().of_block.size() * 3;
 }
 
 }  // namespace gs::cpu

@@ -11,13 +11,22 @@
 
 namespace gs::cpu {
 
+// The points of a block whose span pays to know; 0 unless a sample of the indices says that the targets of a block lie
+// close together, and one contiguous index array gives the targets alone.
+int64_t paying_span_points(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers);
+
+// The spans of an index array of `count` indices in blocks of `points`, which are not filled in yet.
+BlockSpans empty_spans(const std::byte* index, int64_t count, int64_t points);
+
+// The span of the positions that n indices give; all of int64 if a rule may lead one of them anywhere.
+IndexSpan position_span(FindIndexSpan find, const IndexArray& index, Rule rule, const std::byte* indices, int64_t n);
+
 class TargetSpans {
  public:
   TargetSpans() = default;
-  // Reads all indices if a sample of them says that the targets of a block lie close together. Otherwise, and where one
-  // contiguous index array does not give the targets alone, there are no spans.
+  // Takes the spans that a check has found, or reads all indices where these pay.
   TargetSpans(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers, const RunOptions& options);
-  bool empty() const { return spans_.empty(); }
+  bool empty() const { return spans().of_block.empty(); }
   bool interrupted() const { return interrupted_; }
 
   // Whether blocks seldom have targets of several ranges, which lie between these bounds.
@@ -29,35 +38,43 @@ class TargetSpans {
   // as soon as `visit` does.
   template <class Visit>
   bool for_each_run(AddressRange own, int64_t& next, int64_t most, const Visit& visit) const;
-  int64_t blocks() const { return static_cast<int64_t>(spans_.size()); }
+  int64_t blocks() const { return static_cast<int64_t>(spans().of_block.size()); }
 
  private:
   enum class Overlap { none, some, all };
   Overlap overlap(int64_t block, AddressRange own) const;
+  const BlockSpans& spans() const { return found_ != nullptr ? *found_ : own_; }
+  // The beginnings of the targets of some positions.
+  AddressRange targets_of(IndexSpan span) const {
+    if (span.lowest < 0) return {};
+    return {base_ + static_cast<Address>(span.lowest) * step_, base_ + static_cast<Address>(span.highest) * step_ + 1};
+  }
 
-  std::vector<AddressRange> spans_;  // the beginnings of the targets of each block
-  int64_t block_ = 0;                // points; the last block may have fewer
-  int64_t count_ = 0;
+  const BlockSpans* found_ = nullptr;  // by a check, which keeps them
+  BlockSpans own_;
+  Address base_ = 0;  // of position 0
+  Address step_ = 0;  // from a position to the next one
   bool interrupted_ = false;
 };
 
 inline TargetSpans::Overlap TargetSpans::overlap(int64_t block, AddressRange own) const {
-  const AddressRange& span = spans_[static_cast<std::size_t>(block)];
+  const AddressRange span = targets_of(spans().of_block[static_cast<std::size_t>(block)]);
   if (span.high <= own.low || span.low >= own.high) return Overlap::none;
   return span.low >= own.low && span.high <= own.high ? Overlap::all : Overlap::some;
 }
 
 template <class Visit>
 bool TargetSpans::for_each_run(AddressRange own, int64_t& next, int64_t most, const Visit& visit) const {
+  const int64_t points = spans().points;
   for (int64_t left = most; left > 0 && next < blocks();) {
     const int64_t block = next;
     const Overlap here = overlap(block, own);
-    const int64_t longest = here == Overlap::none ? blocks() : (left + block_ - 1) / block_;
+    const int64_t longest = here == Overlap::none ? blocks() : (left + points - 1) / points;
     for (++next; next < blocks() && next - block < longest && overlap(next, own) == here;) ++next;
     if (here == Overlap::none) continue;
-    const int64_t last = std::min(next * block_, count_);
-    left -= last - block * block_;
-    if (!visit(block * block_, last, here == Overlap::all)) return false;
+    const int64_t last = std::min(next * points, spans().count);
+    left -= last - block * points;
+    if (!visit(block * points, last, here == Overlap::all)) return false;
   }
   return true;
 }

@@ -73,7 +73,7 @@ TEST_CASE("every level finds what the scan of the core finds, and kept positions
     tuning.general = random.chance(20);
     REQUIRE(cpu::any_outside_with(run, tuning, test.plan, test.buffers(), {threads, nullptr}) == bad);
     std::optional<ResolvedPlan> resolved;
-    REQUIRE(cpu::resolve_with(run, tuning, test.plan, test.buffers(), {threads, nullptr}, resolved) == bad);
+    REQUIRE(cpu::resolve_with(run, tuning, test.plan, test.buffers(), 0, {threads, nullptr}, resolved) == bad);
     if (bad || !resolved) continue;
     ++kept;
     REQUIRE(resolved->plan.space.count() == test.plan.space.count());
@@ -106,12 +106,12 @@ TEST_CASE("one bad index at any place of a long run is found, under every index 
             store(index.data() + at * size, type, value);
             std::optional<ResolvedPlan> resolved;
             REQUIRE(cpu::any_outside_with(run, eager(), plan, buffers, {2, nullptr}));
-            REQUIRE(cpu::resolve_with(run, eager(), plan, buffers, {2, nullptr}, resolved));
+            REQUIRE(cpu::resolve_with(run, eager(), plan, buffers, 0, {2, nullptr}, resolved));
           }
           store(index.data() + at * size, type, index_is_signed(type) ? -100 : 99);
           std::optional<ResolvedPlan> resolved;
           REQUIRE_FALSE(cpu::any_outside_with(run, eager(), plan, buffers, {2, nullptr}));
-          REQUIRE_FALSE(cpu::resolve_with(run, eager(), plan, buffers, {2, nullptr}, resolved));
+          REQUIRE_FALSE(cpu::resolve_with(run, eager(), plan, buffers, 0, {2, nullptr}, resolved));
         }
       }
     }
@@ -127,7 +127,7 @@ TEST_CASE("an index that becomes bad after the check has no effect on the move")
     std::vector<float> result(index.size());
     const Plan plan = take_plan(static_cast<int64_t>(index.size()), 4, IndexType::i64, extent);
     std::optional<ResolvedPlan> resolved;
-    REQUIRE_FALSE(cpu::resolve_with(run, eager(), plan, on(index, source, result), {2, nullptr}, resolved));
+    REQUIRE_FALSE(cpu::resolve_with(run, eager(), plan, on(index, source, result), 0, {2, nullptr}, resolved));
     REQUIRE(resolved);
     REQUIRE(index_size(resolved->plan.index[0].type) == (extent <= 65536 ? 2 : 4));
     std::fill(index.begin(), index.end(), INT64_MAX);
@@ -179,7 +179,7 @@ TEST_CASE("coordinates on axes that are one axis in memory become one position")
   plan.index_space = plan.space;
   plan.finish();
   std::optional<ResolvedPlan> resolved;
-  REQUIRE_FALSE(cpu::resolve_with(run, eager(), plan, buffers, {2, nullptr}, resolved));
+  REQUIRE_FALSE(cpu::resolve_with(run, eager(), plan, buffers, 0, {2, nullptr}, resolved));
   REQUIRE(resolved);
   REQUIRE(resolved->plan.index.size() == 1);
   REQUIRE(resolved->plan.index[0] == IndexArray{IndexType::u16, 0, 1000, 4});
@@ -191,6 +191,69 @@ TEST_CASE("coordinates on axes that are one axis in memory become one position")
   }
   plan.index[0].step = 404;  // a gap after each 100 items: a reduction must not touch it, so nothing is joined
   REQUIRE(cpu::position_bytes(plan, eager(), 1) == 0);
+}
+
+TEST_CASE("a check finds the span of the positions of each block, with positions and without") {
+  Random random(29);
+  const std::vector<std::string> known = levels();
+  int kept = 0;
+  int anywhere = 0;
+  for (int round = 0; round < 600; ++round) {
+    const auto type = static_cast<IndexType>(random.from(0, 7));
+    const int64_t extent = random.pick<int64_t>({1, 100, 127});
+    const int64_t points = random.pick<int64_t>({1, 63, 64, 100, 128, 1000});
+    const int64_t count = random.from(1, 3000);
+    const auto threads = static_cast<int>(random.from(1, 3));
+    const bool wraps = random.chance(70);
+    Plan plan = take_plan(count, 4, type, extent);
+    plan.rule.negative = wraps ? Negative::from_end : Negative::out_of_bounds;
+    Bytes index(static_cast<size_t>(count * index_size(type)));
+    std::vector<int64_t> position(static_cast<size_t>(count));
+    std::vector<bool> counts_back(position.size());
+    const int64_t sign = random.from(0, 2);  // of whole blocks, so that some have both and some have one
+    for (int64_t k = 0; k < count; ++k) {
+      const auto at = static_cast<size_t>(k);
+      position[at] = random.from(0, extent - 1);
+      counts_back[at] = wraps && index_is_signed(type) && (sign == 2 ? random.chance(1) : k / points % 2 == sign);
+      store(index.data() + k * index_size(type), type, position[at] - (counts_back[at] ? extent : 0));
+    }
+    Buffers buffers;
+    buffers.index.push_back(index.data());
+    cpu::Tuning tuning = eager();
+    if (random.chance(50)) tuning.resolve_points = INT64_MAX;
+    const cpu::Run run = cpu::kernels(random.pick(known));
+    std::optional<ResolvedPlan> resolved;
+    REQUIRE_FALSE(cpu::resolve_with(run, tuning, plan, buffers, points, {threads, nullptr}, resolved));
+    REQUIRE(resolved);
+    const BlockSpans& spans = resolved->spans;
+    REQUIRE(resolved->buffers.spans == &spans);
+    REQUIRE(spans.index == resolved->buffers.index[0]);
+    REQUIRE((spans.count == count && spans.points == points));
+    REQUIRE(static_cast<int64_t>(spans.of_block.size()) == (count + points - 1) / points);
+    REQUIRE(resolved->buffers.owns_index == (resolved->positions != nullptr));
+    kept += resolved->positions != nullptr;
+    for (size_t block = 0; block < spans.of_block.size(); ++block) {
+      IndexSpan expected;
+      int back = 0;
+      const size_t first = block * static_cast<size_t>(points);
+      const size_t last = std::min(first + static_cast<size_t>(points), position.size());
+      for (size_t k = first; k < last; ++k) {
+        expected.add({position[k], position[k]});
+        back += counts_back[k];
+      }
+      const bool mixed = back > 0 && back < static_cast<int>(last - first);
+      if (resolved->positions == nullptr && mixed) expected = {INT64_MIN, INT64_MAX};
+      anywhere += expected.lowest < 0;
+      INFO("block " << block << " of " << points << ", type " << static_cast<int>(type));
+      REQUIRE(spans.of_block[block].lowest == expected.lowest);
+      REQUIRE(spans.of_block[block].highest == expected.highest);
+    }
+    const int64_t wrong = random.from(0, count - 1);
+    store(index.data() + wrong * index_size(type), type, extent);
+    REQUIRE(cpu::resolve_with(run, tuning, plan, buffers, points, {threads, nullptr}, resolved));
+  }
+  REQUIRE(kept > 100);
+  REQUIRE(anywhere > 20);
 }
 
 // Sanitizers need memory of their own at any time, so that a process without any would end.
@@ -207,7 +270,7 @@ TEST_CASE("without memory for positions the indices are checked alone") {
   const rlimit none{1, before.rlim_max};
   setrlimit(RLIMIT_AS, &none);
   const bool bad =
-      cpu::resolve_with(cpu::kernels("baseline"), eager(), plan, on(index, source, result), {1, nullptr}, resolved);
+      cpu::resolve_with(cpu::kernels("baseline"), eager(), plan, on(index, source, result), 0, {1, nullptr}, resolved);
   setrlimit(RLIMIT_AS, &before);
   REQUIRE_FALSE(bad);
   REQUIRE_FALSE(resolved);

@@ -193,6 +193,41 @@ TEST_CASE("indices that a rule changes may lead anywhere") {
   }
 }
 
+TEST_CASE("the spans that a check has found stand for a search, and only for the indices that it has checked") {
+  cpu::Tuning tuning;
+  tuning.span_points = 64;
+  constexpr int64_t kCount = 64 * cpu::kLeastSpans;
+  const Plan plan = take_plan(kCount, 4, IndexType::i64, 1000);
+  const Bytes indices = indices_of<int64_t>(std::vector<int64_t>(kCount, 7));
+  BlockSpans found = cpu::empty_spans(indices.data(), kCount, 64);
+  for (IndexSpan& span : found.of_block) span = {3, 3};  // other ones than a search would find
+  const auto points_of = [&](const BlockSpans& known, const Plan& moved, int64_t target) {
+    Buffers buffers;
+    buffers.index.push_back(indices.data());
+    buffers.spans = &known;
+    int64_t points = 0;
+    for_each_run(cpu::TargetSpans(kBaseline, tuning, moved, buffers, {3, nullptr}),
+                 {static_cast<cpu::Address>(4 * target), static_cast<cpu::Address>(4 * target + 1)},
+                 [&](int64_t first, int64_t last, bool) {
+                   points += last - first;
+                   return true;
+                 });
+    return points;
+  };
+  REQUIRE(points_of(found, plan, 3) == kCount);
+  REQUIRE(points_of(found, plan, 7) == 0);
+  BlockSpans other = found;
+  other.index = indices.data() + 8;
+  REQUIRE(points_of(other, plan, 3) == 0);
+  REQUIRE(points_of(other, plan, 7) == kCount);
+  other = found;
+  other.count = kCount + 1;
+  REQUIRE(points_of(other, plan, 7) == kCount);
+  Plan strided = plan;
+  strided.space.stride(kIndex, 0) = 16;
+  REQUIRE(points_of(found, strided, 3) == 0);
+}
+
 TEST_CASE("ranges divide blocks of neighbours, and not blocks that reach far") {
   Random random(14);
   cpu::Tuning tuning;

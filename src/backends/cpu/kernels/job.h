@@ -257,14 +257,12 @@ struct ShortGather {
 
 // Checks the indices of the points [first, last) under the rule `raise`; their positions are the sums of the resolved
 // indices times their steps. Writes them to `positions`, which belongs to point 0, as numbers of `bytes` bytes (2 or
-// 4), unless it is null (then `bytes` is 0). Returns false if the rule forbids an index.
-using CheckIndices = bool (*)(const Job& job, int64_t first, int64_t last, std::byte* positions, int bytes);
+// 4), unless it is null (then `bytes` is 0), and adds those to `span` unless that is null. Returns false if the rule
+// forbids an index.
+using CheckIndices = bool (*)(const Job& job, int64_t first, int64_t last, std::byte* positions, int bytes,
+                              IndexSpan* span);
 
-// The lowest and the highest of n (at least 1) indices.
-struct IndexSpan {
-  int64_t lowest;
-  int64_t highest;
-};
+// The span of n indices.
 using FindIndexSpan = IndexSpan (*)(const std::byte* index, IndexType type, int64_t n);
 
 // Rows of a tile, packed before and after a scatter to it, and where they belong.
@@ -282,7 +280,7 @@ using WriteChanged = void (*)(const ChangedTile& tile, int64_t word);
 
 namespace baseline {
 bool run(const Job& job, int64_t first, int64_t last);
-bool check(const Job& job, int64_t first, int64_t last, std::byte* positions, int bytes);
+bool check(const Job& job, int64_t first, int64_t last, std::byte* positions, int bytes, IndexSpan* span);
 Apply applier(const Combine& combine, ApplyStep stage, Keep keep);
 ApplyElements element_applier(const Combine& combine, ApplyStep stage, Keep keep);
 Sweep sweeper(const Combine& combine, ApplyStep stage, Keep keep);
@@ -296,7 +294,7 @@ const char* level();
 }  // namespace baseline
 namespace v3 {
 bool run(const Job& job, int64_t first, int64_t last);
-bool check(const Job& job, int64_t first, int64_t last, std::byte* positions, int bytes);
+bool check(const Job& job, int64_t first, int64_t last, std::byte* positions, int bytes, IndexSpan* span);
 Apply applier(const Combine& combine, ApplyStep stage, Keep keep);
 ApplyElements element_applier(const Combine& combine, ApplyStep stage, Keep keep);
 Sweep sweeper(const Combine& combine, ApplyStep stage, Keep keep);
@@ -310,7 +308,7 @@ const char* level();
 }  // namespace v3
 namespace v4 {
 bool run(const Job& job, int64_t first, int64_t last);
-bool check(const Job& job, int64_t first, int64_t last, std::byte* positions, int bytes);
+bool check(const Job& job, int64_t first, int64_t last, std::byte* positions, int bytes, IndexSpan* span);
 Apply applier(const Combine& combine, ApplyStep stage, Keep keep);
 ApplyElements element_applier(const Combine& combine, ApplyStep stage, Keep keep);
 Sweep sweeper(const Combine& combine, ApplyStep stage, Keep keep);

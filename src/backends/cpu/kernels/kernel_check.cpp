@@ -79,24 +79,32 @@ inline int64_t write_group(const std::byte* source, Count n, int64_t extent, int
 }
 
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
+// The lowest and the highest of the positions in each lane.
+struct WideSpan {
+  __m512i least = _mm512_set1_epi64(-1);
+  __m512i most = _mm512_setzero_si512();
+};
+
 // The positions of eight indices. A negative index is a large unsigned number, so that the unsigned minimum of the
 // index and its sum with the extent is the position; an index outside stays at least as large as the extent.
-inline __m512i eight_positions(const std::byte* source, __m512i added, __m512i& most) {
+template <bool kSpans>
+inline __m512i eight_positions(const std::byte* source, __m512i added, WideSpan& span) {
   __m512i value = _mm512_loadu_si512(source);
   asm volatile("" : "+v"(value));  // as pin_copy, in a register
   value = _mm512_min_epu64(value, _mm512_add_epi64(value, added));
-  most = _mm512_max_epu64(most, value);
+  if constexpr (kSpans) span.least = _mm512_min_epu64(span.least, value);
+  span.most = _mm512_max_epu64(span.most, value);
   return value;
 }
 
-// As write_group for 64 indices of 8 bytes; `most` becomes the largest positions.
-template <class Position>
-inline void write_wide(const std::byte* source, __m512i added, std::byte* target, bool stream, __m512i& most) {
+// As write_group for 64 indices of 8 bytes. Of `span` the highest positions are kept, and with kSpans the lowest too.
+template <class Position, bool kSpans>
+inline void write_wide(const std::byte* source, __m512i added, std::byte* target, bool stream, WideSpan& span) {
   const __m512i lower =
       _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);  // the lower halves of 16 numbers
   const auto sixteen = [&](int i) {
-    const __m512i low = eight_positions(source + i * 128, added, most);
-    const __m512i high = eight_positions(source + i * 128 + 64, added, most);
+    const __m512i low = eight_positions<kSpans>(source + i * 128, added, span);
+    const __m512i high = eight_positions<kSpans>(source + i * 128 + 64, added, span);
     return _mm512_permutex2var_epi32(low, lower, high);
   };
   const auto store = [&](std::byte* to, __m512i value) {
@@ -118,25 +126,49 @@ struct FullCheckGroup {
   constexpr operator int() const { return kCheckGroup; }
 };
 
-// Writes the positions of a contiguous run. Returns false if an index lies outside.
-template <class Index, class Position>
+void add_to(IndexSpan& span, int64_t lowest, int64_t highest) {
+  span.lowest = lowest < span.lowest ? lowest : span.lowest;
+  span.highest = highest > span.highest ? highest : span.highest;
+}
+
+// Adds n positions that were written a moment ago.
+template <class Position>
+void add_written(IndexSpan& span, const std::byte* positions, int64_t n) {
+  if (n == 0) return;
+  auto lowest = static_cast<Position>(-1);
+  Position highest = 0;
+  for (int64_t k = 0; k < n; ++k) {
+    const auto here = read<Position>(positions + k * static_cast<int64_t>(sizeof(Position)));
+    lowest = here < lowest ? here : lowest;
+    highest = here > highest ? here : highest;
+  }
+  add_to(span, lowest, highest);
+}
+
+// Writes the positions of a contiguous run, and with kSpans adds them to `span`. Returns false if an index lies
+// outside.
+template <class Index, class Position, bool kSpans>
 bool write_positions(const std::byte* source, int64_t count, int64_t extent, int64_t added, std::byte* target,
-                     [[maybe_unused]] bool stream) {
+                     [[maybe_unused]] bool stream, IndexSpan* span) {
   constexpr auto kFrom = static_cast<int64_t>(sizeof(Index));
   constexpr auto kTo = static_cast<int64_t>(sizeof(Position));
   int64_t outside = 0;
   int64_t k = 0;
+  int64_t in_span = 0;  // the points before it are in `span`
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
   if constexpr (sizeof(Index) == 8) {
     const __m512i add = _mm512_set1_epi64(std::is_signed_v<Index> ? added : 0);
-    __m512i most = _mm512_setzero_si512();
+    WideSpan wide;
     stream = stream && address_of(target) % kLine == 0;
     for (; k + kCheckGroup <= count; k += kCheckGroup) {
       prefetch_group(source + k * kFrom, kCheckGroup * kFrom);
-      write_wide<Position>(source + k * kFrom, add, target + k * kTo, stream, most);
+      write_wide<Position, kSpans>(source + k * kFrom, add, target + k * kTo, stream, wide);
     }
     if (stream) _mm_sfence();
-    outside = outside_mark(static_cast<int64_t>(_mm512_reduce_max_epu64(most)), extent);
+    const auto most = static_cast<int64_t>(_mm512_reduce_max_epu64(wide.most));
+    outside = outside_mark(most, extent);
+    if (kSpans && k > 0) add_to(*span, static_cast<int64_t>(_mm512_reduce_min_epu64(wide.least)), most);
+    in_span = k;
   }
 #endif
   for (; k + kCheckGroup <= count; k += kCheckGroup) {
@@ -145,18 +177,23 @@ bool write_positions(const std::byte* source, int64_t count, int64_t extent, int
   }
   const auto rest = static_cast<int>(count - k);
   outside |= write_group<Index, Position>(source + k * kFrom, rest, extent, added, target + k * kTo);
+  if constexpr (kSpans) add_written<Position>(*span, target + in_span * kTo, count - in_span);
   return outside >= 0;
 }
 
 template <class Index>
 bool check_run(const std::byte* source, int64_t count, int64_t extent, int64_t added, std::byte* target, int bytes,
-               bool stream) {
+               bool stream, IndexSpan* span) {
   if (target == nullptr) return !has_outside<Index>(source, count, extent, added);
-  if (bytes == 2) return write_positions<Index, uint16_t>(source, count, extent, added, target, stream);
-  return write_positions<Index, uint32_t>(source, count, extent, added, target, stream);
+  const auto write = [&]<class Position>(Position) {
+    return span != nullptr
+               ? write_positions<Index, Position, true>(source, count, extent, added, target, stream, span)
+               : write_positions<Index, Position, false>(source, count, extent, added, target, stream, nullptr);
+  };
+  return bytes == 2 ? write(uint16_t{}) : write(uint32_t{});
 }
 
-using CheckRun = bool (*)(const std::byte*, int64_t, int64_t, int64_t, std::byte*, int, bool);
+using CheckRun = bool (*)(const std::byte*, int64_t, int64_t, int64_t, std::byte*, int, bool, IndexSpan*);
 constexpr CheckRun kCheckRun[] = {check_run<int8_t>,  check_run<int16_t>,  check_run<int32_t>,  check_run<int64_t>,
                                   check_run<uint8_t>, check_run<uint16_t>, check_run<uint32_t>, check_run<uint64_t>};
 
@@ -177,7 +214,7 @@ void narrow(const Address* __restrict address, int n, std::byte* __restrict targ
   }
 }
 
-bool check_blocks(const Job& job, int64_t first, int64_t last, std::byte* target, int bytes) {
+bool check_blocks(const Job& job, int64_t first, int64_t last, std::byte* target, int bytes, IndexSpan* span) {
   Walk walk;
   seek(job, walk, first);
   PlacementScratch scratch;
@@ -191,6 +228,8 @@ bool check_blocks(const Job& job, int64_t first, int64_t last, std::byte* target
     if (!place(job, walk, static_cast<int>(n), scratch, block)) return false;
     if (bytes == 2) narrow<uint16_t>(block.address, block.n, target + flat * 2);
     if (bytes == 4) narrow<uint32_t>(block.address, block.n, target + flat * 4);
+    if (span != nullptr && bytes == 2) add_written<uint16_t>(*span, target + flat * 2, block.n);
+    if (span != nullptr && bytes == 4) add_written<uint32_t>(*span, target + flat * 4, block.n);
     advance(job, walk, n);
     flat += n;
   }
@@ -199,8 +238,8 @@ bool check_blocks(const Job& job, int64_t first, int64_t last, std::byte* target
 
 }  // namespace
 
-bool check(const Job& job, int64_t first, int64_t last, std::byte* positions, int bytes) {
-  if (!has_index_runs(job)) return check_blocks(job, first, last, positions, bytes);
+bool check(const Job& job, int64_t first, int64_t last, std::byte* positions, int bytes, IndexSpan* span) {
+  if (!has_index_runs(job)) return check_blocks(job, first, last, positions, bytes, span);
   const JobIndex& index = job.index[0];
   const int64_t added = job.rule.negative == Negative::from_end ? index.extent : 0;
   const CheckRun check_it = kCheckRun[static_cast<int>(index.type)];
@@ -211,7 +250,7 @@ bool check(const Job& job, int64_t first, int64_t last, std::byte* positions, in
     const int64_t n = last - flat < in_run ? last - flat : in_run;
     const std::byte* const source = index.data + offset_at(job, walk, kIndex);
     std::byte* const target = positions == nullptr ? nullptr : positions + flat * bytes;
-    if (!check_it(source, n, index.extent, added, target, bytes, job.stream)) return false;
+    if (!check_it(source, n, index.extent, added, target, bytes, job.stream, span)) return false;
     advance(job, walk, n);
     flat += n;
   }
