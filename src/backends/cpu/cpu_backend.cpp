@@ -135,12 +135,7 @@ Outcome move_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers
   prepare(walk, buffers, direction, tuning, prepared);
   const Form form = form_of(walk, tuning, direction, prepared.job);
   if (form == Form::column_tiles) return gather_column_tiles(run, tuning, walk, buffers, options);
-  if (form == Form::short_gather) {
-    const ShortGather gather = short_gather_of(run, plan.index[0].type, plan.unit);
-    const bool good =
-        gather.run(buffers.dense, buffers.indexed, buffers.index[0], plan.space.count(), plan.index[0].extent);
-    return good ? Outcome::done : Outcome::bad_index;
-  }
+  if (form == Form::short_move) return move_short(run, plan, buffers, direction);
   if (direction == Direction::gather && !options.is_checked &&
       finds_outside_early(run, tuning, plan, buffers, options)) {
     return Outcome::bad_index;

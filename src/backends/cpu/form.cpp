@@ -88,7 +88,7 @@ std::string form_name(const Plan& plan, Form form) {
     case Form::elements: return plan.kind == PlanKind::axis ? "axis" : "elements";
     case Form::vectors: return "vectors";
     case Form::byte_table: return "byte table";
-    case Form::short_gather: return "short";
+    case Form::short_move: return "short";
     case Form::column_tiles: return "column tiles";
     case Form::packed_tiles: return "packed tiles";
     case Form::blocks: break;

@@ -61,12 +61,12 @@ ColumnKernels columns_of([[maybe_unused]] Run run) {
   return baseline::columns();
 }
 
-ShortGather short_gather_of([[maybe_unused]] Run run, IndexType type, int64_t unit) {
+ShortMove short_move_of([[maybe_unused]] Run run, IndexType type, int64_t unit) {
 #ifdef GS_HAVE_X86_LEVELS
-  if (run == v3::run) return v3::short_gather(type, unit);
-  if (run == v4::run) return v4::short_gather(type, unit);
+  if (run == v3::run) return v3::short_move(type, unit);
+  if (run == v4::run) return v4::short_move(type, unit);
 #endif
-  return baseline::short_gather(type, unit);
+  return baseline::short_move(type, unit);
 }
 
 }  // namespace gs::cpu

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "backends/cpu/kernel_levels.h"
 #include "host/thread_pool.h"
 
 namespace gs::cpu {
@@ -61,6 +62,14 @@ Outcome move_points(Run run, const Tuning& tuning, const Plan& plan, const Job& 
   const host::Task task{work.cut.chunks, run_chunk, &work, &poller};
   if (host::run_task(work.cut.threads, task)) return Outcome::done;
   return work.bad.load() ? Outcome::bad_index : Outcome::interrupted;
+}
+
+Outcome move_short(Run run, const Plan& plan, const Buffers& buffers, Direction direction) {
+  const IndexArray& index = plan.index[0];
+  const ShortMove moves = short_move_of(run, index.type, plan.unit);
+  const ShortMove::Move move = direction == Direction::gather ? moves.gather : moves.scatter;
+  const bool good = move(buffers.dense, buffers.indexed, buffers.index[0], plan.space.count(), index.extent);
+  return good ? Outcome::done : Outcome::bad_index;
 }
 
 }  // namespace gs::cpu

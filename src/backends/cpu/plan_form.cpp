@@ -8,9 +8,8 @@
 namespace gs::cpu {
 namespace {
 
-// Whether the plan is a gather of a few small units along one axis under the default rule.
-bool is_short_gather(const Plan& plan, const Tuning& tuning, const Job& job) {
-  if (job.scatter || job.general || job.form == Form::blocks || job.rank != 1) return false;
+bool is_short_job(const Plan& plan, const Tuning& tuning, const Job& job) {
+  if (job.general || job.form == Form::blocks || job.rank != 1) return false;
   if (plan.kind != PlanKind::elements || plan.masked || !(plan.rule == Rule{}) || !has_elements_form(plan, job))
     return false;
   const IndexArray& index = plan.index[0];
@@ -25,7 +24,16 @@ bool is_short_gather(const Plan& plan, const Tuning& tuning, const Job& job) {
 
 Form form_of(const Plan& plan, const Tuning& tuning, Direction direction, const Job& job) {
   if (direction == Direction::gather && column_tiling_of(plan, tuning).columns > 0) return Form::column_tiles;
-  return is_short_gather(plan, tuning, job) ? Form::short_gather : job.form;
+  return is_short_job(plan, tuning, job) ? Form::short_move : job.form;
+}
+
+bool is_short(const Plan& plan, const Tuning& tuning, Direction direction) {
+  if (plan.space.count() >= kSerialPoints || plan.index.size() != 1) return false;
+  Prepared prepared;
+  Buffers no_memory;
+  no_memory.index = {nullptr};
+  prepare(plan, no_memory, direction, tuning, prepared);
+  return is_short_job(plan, tuning, prepared.job);
 }
 
 Form form_of(const Plan& plan, const Tuning& tuning, Direction direction) {

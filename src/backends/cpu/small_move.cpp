@@ -31,10 +31,11 @@ class Small final : public SmallMove {
     prepared_.job.stream = false;  // a short result stays in the caches, and its address is not known yet
     count_ = prepared_.job.count;
     extent_ = plan_.index[0].extent;
-    if (form_of(plan_, tuning, direction, prepared_.job) == Form::short_gather) {
-      short_ = short_gather_of(kernels, plan_.index[0].type, plan_.unit);
+    if (form_of(plan_, tuning, direction, prepared_.job) == Form::short_move) {
+      const ShortMove moves = short_move_of(kernels, plan_.index[0].type, plan_.unit);
+      short_ = direction == Direction::gather ? moves.gather : moves.scatter;
     }
-    if (has_one_flat_index(plan_)) allows_ = short_gather_of(kernels, plan_.index[0].type, 1).allows;
+    if (has_one_flat_index(plan_)) allows_ = short_move_of(kernels, plan_.index[0].type, 1).allows;
   }
 
   [[gnu::hot]] bool run(std::byte* dense, std::byte* indexed, const std::byte* index) const override {
@@ -47,7 +48,7 @@ class Small final : public SmallMove {
 
   [[gnu::hot]] bool run_alone(std::byte* dense, std::byte* indexed, const std::byte* index) override {
     if (is_in_file(indexed)) return run(dense, indexed, index);
-    if (short_.run != nullptr) return short_.run(dense, indexed, index, count_, extent_);
+    if (short_ != nullptr) return short_(dense, indexed, index, count_, extent_);
     set(prepared_.index, index);
     prepared_.job.dense = dense;
     prepared_.job.indexed = indexed;
@@ -62,7 +63,7 @@ class Small final : public SmallMove {
 
  private:
   bool run_here(std::byte* dense, std::byte* indexed, const std::byte* index) const {
-    if (short_.run != nullptr) return short_.run(dense, indexed, index, count_, extent_);
+    if (short_ != nullptr) return short_(dense, indexed, index, count_, extent_);
     SmallVector<JobIndex, 4> arrays = prepared_.index;  // copies, because several threads may run this object
     Job job = prepared_.job;
     set(arrays, index);
@@ -96,7 +97,7 @@ class Small final : public SmallMove {
   Prepared prepared_;
   int64_t count_ = 0;
   int64_t extent_ = 0;
-  ShortGather short_{nullptr, nullptr};
+  ShortMove::Move short_ = nullptr;
   bool (*allows_)(const std::byte*, int64_t, int64_t) = nullptr;
 };
 

@@ -116,7 +116,7 @@ TEST_CASE("a form has one name, except for blocks, which the kind of the plan na
   REQUIRE(cpu::form_name(gather_plan(5, 10, 64), Form::elements) == "axis");
   REQUIRE(cpu::form_name(take_plan(10), Form::vectors) == "vectors");
   REQUIRE(cpu::form_name(take_plan(10), Form::byte_table) == "byte table");
-  REQUIRE(cpu::form_name(take_plan(10), Form::short_gather) == "short");
+  REQUIRE(cpu::form_name(take_plan(10), Form::short_move) == "short");
   REQUIRE(cpu::form_name(take_plan(10), Form::column_tiles) == "column tiles");
   REQUIRE(cpu::form_name(take_plan(10), Form::blocks) == "blocks");
   REQUIRE(cpu::form_name(take_plan(10, 100), Form::blocks) == "rows");

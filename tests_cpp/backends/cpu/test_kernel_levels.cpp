@@ -28,12 +28,14 @@ TEST_CASE("an unknown level has no kernels") {
 
 namespace {
 
-// Gathers 19 units (two turns of the unrolled loop, and a rest) and compares them with a loop.
+// Moves 19 units (two turns of the unrolled loop, and a rest) and compares them with a loop. Some indices are equal, of
+// which the last one wins in a scatter.
 template <class Index>
-void check_short_gather(const std::string& level, IndexType type, int64_t unit) {
+void check_short_move(const std::string& level, IndexType type, int64_t unit) {
   INFO(level << ", " << index_name(type) << ", unit " << unit);
-  const cpu::ShortGather gather = cpu::short_gather_of(cpu::kernels(level), type, unit);
-  REQUIRE(gather.run != nullptr);
+  const cpu::ShortMove move = cpu::short_move_of(cpu::kernels(level), type, unit);
+  REQUIRE(move.gather != nullptr);
+  REQUIRE(move.scatter != nullptr);
   constexpr int64_t kExtent = 23;
   Random random(5);
   std::vector<Index> index;
@@ -48,15 +50,28 @@ void check_short_gather(const std::string& level, IndexType type, int64_t unit) 
     std::memcpy(expected.data() + result.origin + i * unit,
                 source.data() + (value < 0 ? value + kExtent : value) * unit, static_cast<size_t>(unit));
   }
-  REQUIRE(gather.allows(indices, count, kExtent));
-  REQUIRE(gather.run(result.data(), source.data(), indices, count, kExtent));
+  REQUIRE(move.allows(indices, count, kExtent));
+  REQUIRE(move.gather(result.data(), source.data(), indices, count, kExtent));
   REQUIRE((result.bytes == expected));
+  Array values = make_array({0, count * unit}, random);
+  index[17] = index[3];
+  expected = source.bytes;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t value = index[static_cast<size_t>(i)];
+    std::memcpy(expected.data() + source.origin + (value < 0 ? value + kExtent : value) * unit,
+                values.data() + i * unit, static_cast<size_t>(unit));
+  }
+  const Bytes given = values.bytes;
+  REQUIRE(move.scatter(values.data(), source.data(), indices, count, kExtent));
+  REQUIRE((source.bytes == expected));
+  REQUIRE((values.bytes == given));
   for (const int64_t outside : {kExtent, -kExtent - 1}) {
     for (const size_t at : {0, 7, 8, 18}) {
       const Index kept = index[at];
       index[at] = static_cast<Index>(outside);
-      REQUIRE_FALSE(gather.allows(indices, count, kExtent));
-      REQUIRE_FALSE(gather.run(result.data(), source.data(), indices, count, kExtent));
+      REQUIRE_FALSE(move.allows(indices, count, kExtent));
+      REQUIRE_FALSE(move.gather(result.data(), source.data(), indices, count, kExtent));
+      REQUIRE_FALSE(move.scatter(values.data(), source.data(), indices, count, kExtent));
       index[at] = kept;
     }
   }
@@ -64,16 +79,16 @@ void check_short_gather(const std::string& level, IndexType type, int64_t unit) 
 
 }  // namespace
 
-TEST_CASE("every level has short gathers of small units by 32- and 64-bit indices, and no others") {
+TEST_CASE("every level has short moves of small units by 32- and 64-bit indices, and no others") {
   for (const std::string& level : levels()) {
     for (const int64_t unit : {1, 2, 4, 8, 16}) {
-      check_short_gather<int32_t>(level, IndexType::i32, unit);
-      check_short_gather<int64_t>(level, IndexType::i64, unit);
-      REQUIRE(cpu::short_gather_of(cpu::kernels(level), IndexType::u8, unit).run == nullptr);
-      REQUIRE(cpu::short_gather_of(cpu::kernels(level), IndexType::u64, unit).run == nullptr);
+      check_short_move<int32_t>(level, IndexType::i32, unit);
+      check_short_move<int64_t>(level, IndexType::i64, unit);
+      REQUIRE(cpu::short_move_of(cpu::kernels(level), IndexType::u8, unit).gather == nullptr);
+      REQUIRE(cpu::short_move_of(cpu::kernels(level), IndexType::u64, unit).gather == nullptr);
     }
     for (const int64_t unit : {0, 3, 12, 32}) {
-      REQUIRE(cpu::short_gather_of(cpu::kernels(level), IndexType::i64, unit).run == nullptr);
+      REQUIRE(cpu::short_move_of(cpu::kernels(level), IndexType::i64, unit).gather == nullptr);
     }
   }
 }

@@ -17,27 +17,35 @@ Form form_of(const Plan& plan, bool vectors = false) {
 
 }  // namespace
 
-TEST_CASE("few units under the default rule are a short gather") {
-  REQUIRE(form_of(take_plan(16)) == Form::short_gather);
-  REQUIRE(form_of(take_plan(16, 4, IndexType::i32)) == Form::short_gather);
-  REQUIRE(form_of(take_plan(16), true) == Form::short_gather);
+TEST_CASE("few units under the default rule are a short move, in both directions") {
+  const cpu::Tuning tuning;
+  REQUIRE(form_of(take_plan(16)) == Form::short_move);
+  REQUIRE(form_of(take_plan(16, 4, IndexType::i32)) == Form::short_move);
+  REQUIRE(form_of(take_plan(16), true) == Form::short_move);
   REQUIRE(form_of(take_plan(16, 4, IndexType::u8)) == Form::elements);
   Plan clipped = take_plan(16);
   clipped.rule.bounds = Bounds::clip;
   REQUIRE(form_of(clipped) == Form::elements);
+  REQUIRE(cpu::is_short(take_plan(16), tuning, Direction::scatter));
+  REQUIRE(cpu::is_short(take_plan(16, 8, IndexType::i32), tuning, Direction::scatter));
+  REQUIRE_FALSE(cpu::is_short(take_plan(16, 4, IndexType::u8), tuning, Direction::scatter));
+  REQUIRE_FALSE(cpu::is_short(take_plan(16, 12), tuning, Direction::scatter));
+  REQUIRE_FALSE(cpu::is_short(clipped, tuning, Direction::scatter));
+  REQUIRE_FALSE(cpu::is_short(gather_plan(4, 4, 4), tuning, Direction::scatter));
+  REQUIRE_FALSE(cpu::is_short(take_plan(tuning.serial_points), tuning, Direction::scatter));
 }
 
-TEST_CASE("a call that threads share is no short gather") {
+TEST_CASE("a call that threads share is no short move") {
   const cpu::Tuning tuning;
-  REQUIRE(form_of(take_plan(tuning.serial_points - 1)) == Form::short_gather);
+  REQUIRE(form_of(take_plan(tuning.serial_points - 1)) == Form::short_move);
   REQUIRE(form_of(take_plan(tuning.serial_points)) == Form::elements);
   REQUIRE(form_of(take_plan(tuning.serial_points), true) == Form::vectors);
 }
 
-TEST_CASE("a long call is no short gather, whatever threshold the user sets") {
+TEST_CASE("a long call is no short move, whatever threshold the user sets") {
   cpu::Tuning tuning;
   tuning.serial_points = tuning.serial_points_far = INT64_MAX;
-  REQUIRE(cpu::form_of(take_plan(16), tuning, Direction::gather) == Form::short_gather);
+  REQUIRE(cpu::form_of(take_plan(16), tuning, Direction::gather) == Form::short_move);
   REQUIRE(cpu::form_of(take_plan(1 << 20), tuning, Direction::gather) == Form::elements);
 }
 
@@ -53,6 +61,8 @@ TEST_CASE("explain names the form of a plan for every level") {
     const std::string prefix = std::string(level) + " ";
     REQUIRE(name(take_plan(16), Direction::gather) == prefix + "short");
     REQUIRE(name(take_plan(1 << 20), Direction::gather) == prefix + (tuning.vectors ? "vectors" : "elements"));
+    REQUIRE(name(take_plan(16), Direction::scatter) == prefix + "short");
+    REQUIRE(name(take_plan(16), Direction::scatter, {Reduce::add, Number::f32, true}) == prefix + "elements");
     REQUIRE(name(take_plan(1 << 20), Direction::scatter) == prefix + "elements");
     REQUIRE(name(take_plan(1 << 20), Direction::scatter, {Reduce::add, Number::f32, true}) == prefix + "elements");
     REQUIRE(name(take_plan(1 << 20), Direction::scatter, {Reduce::mean, Number::f32, true}) == prefix + "elements");

@@ -28,7 +28,7 @@ enum class Form : uint8_t {
   elements,      // small units with one contiguous index array, by 64-bit addresses
   vectors,       // gathers of 4 or 8 bytes by 32-bit positions in registers; a mask is allowed
   byte_table,    // a lookup table of bytes or words, indexed by bytes, that fits into registers
-  short_gather,  // a few small units along one axis, by a kernel that needs no job
+  short_move,    // a few small units along one axis, by a kernel that needs no job
   column_tiles,  // tiles of columns of the indexed side; the plans of the tiles have forms of their own
   packed_tiles,  // a walk that packs operands tile by tile; the plans of its tiles have forms of their own
 };
@@ -212,7 +212,7 @@ struct Job {
   bool whole_lines;  // scatter: every target consists of whole cache lines
   bool gathers;      // Form::vectors: units are loaded by gather instructions
   bool general;      // no fast path: the path that all others are checked against
-  Form form;         // not short_gather and not the forms of tiles, which are no jobs
+  Form form;         // not short_move and not the forms of tiles, which are no jobs
   JobStep step;
   Ahead ahead;
   int block;           // points per block
@@ -248,11 +248,13 @@ struct Job {
 // many of the other points are moved then.
 using Run = bool (*)(const Job& job, int64_t first, int64_t last);
 
-// Gathers single units along one contiguous axis by one contiguous index array, under the rule `raise` and `from_end`,
-// without further decisions. Both functions return false if an index lies outside.
-struct ShortGather {
-  bool (*run)(std::byte* dense, const std::byte* indexed, const std::byte* index, int64_t count, int64_t extent);
-  bool (*allows)(const std::byte* index, int64_t count, int64_t extent);
+// Moves single units along one contiguous axis by one contiguous index array, under the rule `raise` and `from_end`,
+// without further decisions. All functions return false if an index lies outside.
+struct ShortMove {
+  using Move = bool (*)(std::byte* dense, std::byte* indexed, const std::byte* index, int64_t count, int64_t extent);
+  Move gather = nullptr;
+  Move scatter = nullptr;  // in ascending order
+  bool (*allows)(const std::byte* index, int64_t count, int64_t extent) = nullptr;
 };
 
 // Checks the indices of the points [first, last) under the rule `raise`; their positions are the sums of the resolved
@@ -287,7 +289,7 @@ Sweep sweeper(const Combine& combine, ApplyStep stage, Keep keep);
 int64_t record_bytes(const Combine& combine, Keep keep);
 CountedUnits counted_units(const Combine& combine);
 ColumnKernels columns();
-ShortGather short_gather(IndexType type, int64_t unit);
+ShortMove short_move(IndexType type, int64_t unit);
 void write_changed(const ChangedTile& tile, int64_t word);
 IndexSpan index_span(const std::byte* index, IndexType type, int64_t n);
 const char* level();
@@ -301,7 +303,7 @@ Sweep sweeper(const Combine& combine, ApplyStep stage, Keep keep);
 int64_t record_bytes(const Combine& combine, Keep keep);
 CountedUnits counted_units(const Combine& combine);
 ColumnKernels columns();
-ShortGather short_gather(IndexType type, int64_t unit);
+ShortMove short_move(IndexType type, int64_t unit);
 void write_changed(const ChangedTile& tile, int64_t word);
 IndexSpan index_span(const std::byte* index, IndexType type, int64_t n);
 const char* level();
@@ -315,7 +317,7 @@ Sweep sweeper(const Combine& combine, ApplyStep stage, Keep keep);
 int64_t record_bytes(const Combine& combine, Keep keep);
 CountedUnits counted_units(const Combine& combine);
 ColumnKernels columns();
-ShortGather short_gather(IndexType type, int64_t unit);
+ShortMove short_move(IndexType type, int64_t unit);
 void write_changed(const ChangedTile& tile, int64_t word);
 IndexSpan index_span(const std::byte* index, IndexType type, int64_t n);
 const char* level();
