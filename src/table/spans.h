@@ -222,6 +222,7 @@ class Copier {
                 std::byte* offsets, SpanWriter& writer) const {
     if (copy_whole(piece, start, row, length, base, at, offsets, writer)) return true;
     if (valid_ == nullptr) return copy_each(piece, start, row, length, base, at, offsets, writer);
+    if (length >= SpanGroup::kMost) return place_each(piece, start, row, length, base, at, offsets, writer);
     const int64_t end = row + length;
     for (int64_t i = row; i < end;) {
       const bool is_valid = bit_at(valid_, i);
@@ -234,6 +235,28 @@ class Copier {
         if (!copy_each(piece, start + (i - row), i, same, base, at, offsets, writer)) return false;
       }
       i += same;
+    }
+    return true;
+  }
+
+  // Copies the bytes of each row of a long run by itself: shorter runs between null rows are hard to predict.
+  bool place_each(int32_t piece, int64_t start, int64_t row, int64_t length, int64_t base, int64_t& at,
+                  std::byte* offsets, SpanWriter& writer) const {
+    const SpanPiece one{bytes_[piece], ends_[piece].high};
+    OffsetRows rows;
+    rows.width = sizeof(Offset);
+    rows.item = item_;
+    rows.pieces = &one;
+    if (writer.group().count > 0) writer.next();
+    for (int64_t done = 0; done < length; done += SpanGroup::kMost) {
+      SpanGroup& group = writer.group();
+      group.count = static_cast<int>(std::min<int64_t>(SpanGroup::kMost, length - done));
+      rows.offsets = offsets + (row + done) * rows.width;
+      rows.starts = ends_[piece].data + (start + done) * rows.width;
+      const int64_t upto = base + static_cast<int64_t>(load<Offset>(rows.offsets, group.count));
+      if (!kernels_.place_spans(rows, 0, at - base, base, group)) return false;
+      at = upto;
+      writer.next();
     }
     return true;
   }

@@ -41,6 +41,15 @@ def masks():
     yield ~every
 
 
+def items_of(result, kind):
+    """The items between the first and the last offset: null rows of a result have none."""
+    total = 0
+    for chunk in result.chunks if isinstance(result, pa.ChunkedArray) else [result]:
+        offsets = np.frombuffer(chunk.buffers()[1], KINDS[kind][1])[chunk.offset : chunk.offset + len(chunk) + 1]
+        total += int(offsets[-1] - offsets[0])
+    return total
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("nulls, hidden", [(0, False), (0.1, False), (0.1, True)])
 @pytest.mark.parametrize("chunks", [1, 3])
@@ -52,6 +61,7 @@ def test_runs_of_rows(kind, nulls, hidden, chunks):
         kept = table.filter(parts, mask)
         kept.validate(full=True)
         assert kept.to_pylist() == [value for value, keep in zip(values, mask, strict=True) if keep]
+        assert items_of(kept, kind) == sum(len(value) for value in kept.to_pylist() if value is not None)
         chosen = table.copy_if_else(parts, other, mask)
         chosen.validate(full=True)
         assert chosen.to_pylist() == [a if keep else b for a, b, keep in zip(values, others, mask, strict=True)]

@@ -147,6 +147,7 @@ bool place_group(const OffsetRows& rows, int64_t i, int64_t before, int64_t base
   total[0] = static_cast<Offset>(before);
   __builtin_memcpy(total + 1, rows.offsets + (i + 1) * kWidth, static_cast<size_t>(n * kWidth));
   __builtin_memcpy(start, rows.starts + i * kWidth, static_cast<size_t>(n * kWidth));
+  pin_copy(start);  // they may be offsets that another thread changes
   for (int64_t k = n; k < kMost; ++k) total[k + 1] = total[n];
   int64_t wrong = 0;
   for (int k = 0; k < kMost; ++k) {
