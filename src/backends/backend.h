@@ -68,11 +68,15 @@ struct Decision {
 };
 
 // A plan that makes the same move as another one whose indices were checked: by their positions, which lie in memory of
-// their own, or by the same indices. The spans are those that the check has found; `buffers` may refer to them.
+// their own, or by the same indices. The spans are those that the check has found.
 struct ResolvedPlan {
   struct ReleasePositions {
     void operator()(std::byte* memory) const noexcept { host::release(memory); }
   };
+  ResolvedPlan() = default;
+  ResolvedPlan(const ResolvedPlan&) = delete;  // `buffers` may refer to `spans`
+  ResolvedPlan& operator=(const ResolvedPlan&) = delete;
+
   Plan plan;
   Buffers buffers;
   std::unique_ptr<std::byte, ReleasePositions> positions;

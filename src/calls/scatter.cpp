@@ -22,11 +22,6 @@ struct Destination {
   bool is_in_place;  // the target is an array of the caller
 };
 
-// The duplicates that Duplicates::first keeps are those that are written last if the points run in reverse order.
-bool runs_reversed(const Request& request, const Plan& plan) {
-  return request.combine.reduce == Reduce::set && request.duplicates == Duplicates::first && !plan.is_one_to_one();
-}
-
 // `is_checked`: the indices were checked, so that an asynchronous backend need not be waited for.
 Outcome write_once(const Backend& backend, const Request& request, const Plan& plan, const Buffers& indices,
                    const Destination& to, bool is_checked, const RunOptions& options, CallResult& result) {
@@ -113,6 +108,10 @@ CallResult write_to(CallContext& call, const Request& request, const Views& view
 }
 
 }  // namespace
+
+bool runs_reversed(const Request& request, const Plan& plan) {
+  return request.combine.reduce == Reduce::set && request.duplicates == Duplicates::first && !plan.is_one_to_one();
+}
 
 CallResult run_scatter(CallContext& call, const Request& request, const Plan* planned, const Views& views,
                        std::byte* result) {

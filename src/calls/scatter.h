@@ -7,6 +7,9 @@
 
 namespace gs {
 
+// Whether the points run in reverse order: the duplicates that Duplicates::first keeps are then written last.
+bool runs_reversed(const Request& request, const Plan& plan);
+
 // Copies the input to `result`, fresh contiguous memory of its shape, and scatters into it. The caller discards the
 // memory unless the call ends with Ending::done. `planned`: the plan for these views; null: it is made here.
 CallResult run_scatter(CallContext& call, const Request& request, const Plan* planned, const Views& views,

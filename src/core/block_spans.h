@@ -8,7 +8,8 @@
 
 namespace gs {
 
-// The lowest and the highest of some indices or positions; of none at first.
+// The lowest and the highest of some indices or positions; of none at first. A negative lowest position says that the
+// positions may lie anywhere.
 struct IndexSpan {
   int64_t lowest = INT64_MAX;
   int64_t highest = INT64_MIN;
@@ -25,5 +26,7 @@ struct BlockSpans {
   int64_t points = 0;                // of a block; the last one may have fewer
   std::vector<IndexSpan> of_block;
 };
+
+inline constexpr IndexSpan kAnywhere{INT64_MIN, INT64_MAX};
 
 }  // namespace gs

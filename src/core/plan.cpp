@@ -139,20 +139,26 @@ Plan sliced(const Plan& plan, Buffers& buffers, int axis, int64_t begin, int64_t
   return part;
 }
 
-Plan reversed(const Plan& plan, Buffers& buffers) {
+Plan reversed(const Plan& plan) {
   Plan turned = plan;
-  if (plan.space.count() == 0) return turned;
+  for (int operand = 0; operand < plan.space.operands(); ++operand) {
+    for (int axis = 0; axis < plan.space.rank(); ++axis) {
+      turned.space.stride(operand, axis) = -plan.space.stride(operand, axis);
+    }
+  }
+  turned.kind = classify(turned);
+  return turned;
+}
+
+Plan reversed(const Plan& plan, Buffers& buffers) {
+  if (plan.space.count() == 0) return plan;
   const Space& space = plan.space;
   shift(plan, buffers, [&](int operand) {
     int64_t offset = 0;
     for (int axis = 0; axis < space.rank(); ++axis) offset += (space.extent(axis) - 1) * space.stride(operand, axis);
     return offset;
   });
-  for (int operand = 0; operand < space.operands(); ++operand) {
-    for (int axis = 0; axis < space.rank(); ++axis) turned.space.stride(operand, axis) = -space.stride(operand, axis);
-  }
-  turned.kind = classify(turned);
-  return turned;
+  return reversed(plan);
 }
 
 Dims unravel(int64_t flat, const Dims& shape) {

@@ -136,7 +136,7 @@ struct Buffers {
   const std::byte* fill = nullptr;
   SmallVector<const std::byte*, 4> index;
   bool owns_index = false;            // the index arrays are private memory of the call
-  const BlockSpans* spans = nullptr;  // what a check found of the index array; null if it did not look
+  const BlockSpans* spans = nullptr;  // what a check found of the index array; null if it found none
   // For scatters that copy: if `base` is not null, `indexed` is the start of fresh memory of `base_bytes` bytes, and
   // the run copies every byte that the scatter does not write from `base`.
   const std::byte* base = nullptr;
@@ -184,7 +184,9 @@ int64_t indexed_pitch(const Plan& plan);
 // The plan of the points [begin, end) along one axis of the space. Adjusts the addresses in `buffers` to it.
 Plan sliced(const Plan& plan, Buffers& buffers, int axis, int64_t begin, int64_t end);
 
-// The plan with all its points in the opposite order. Adjusts the addresses in `buffers` to it.
+// The plan with all its points in the opposite order, for addresses of the last point. The second function adjusts the
+// addresses in `buffers` to it.
+Plan reversed(const Plan& plan);
 Plan reversed(const Plan& plan, Buffers& buffers);
 
 // Coordinates of a flat position in C order.

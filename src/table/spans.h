@@ -90,6 +90,8 @@ class SpanWriter {
 // other rows use the `starts` that the first pass kept.
 template <class Offset>
 class Copier {
+  static constexpr int kLeastChanges = 5;  // between valid and null rows; with fewer, runs are copied in less time
+
  public:
   // An offset counts `item` bytes. No row of the result is longer than 2^63 bytes, because no source is.
   Copier(const ColumnKernels& kernels, const SmallVector<Ends, 2>& ends, const SmallVector<const std::byte*, 2>& bytes,
@@ -222,14 +224,16 @@ class Copier {
                 std::byte* offsets, SpanWriter& writer) const {
     if (copy_whole(piece, start, row, length, base, at, offsets, writer)) return true;
     if (valid_ == nullptr) return copy_each(piece, start, row, length, base, at, offsets, writer);
-    if (length >= SpanGroup::kMost) return place_each(piece, start, row, length, base, at, offsets, writer);
     const int64_t end = row + length;
     for (int64_t i = row; i < end;) {
-      const bool is_valid = bit_at(valid_, i);
-      // The rows from i on that are null as row i is, up to the end of a word of the bitmap.
-      const uint64_t rest = (is_valid ? ~valid_[i / 64] : valid_[i / 64]) >> (i & 63);
-      const int64_t same = std::min({rest == 0 ? 64 : int64_t{std::countr_zero(rest)}, 64 - (i & 63), end - i});
-      if (!is_valid) {
+      const int64_t n = std::min(64 - (i & 63), end - i);  // rows of one word of the bitmap
+      const uint64_t wanted = (valid_[i / 64] >> (i & 63)) & low_bits(n);
+      const bool is_valid = (wanted & 1) != 0;
+      int64_t same = std::min<int64_t>(std::countr_zero(is_valid ? ~wanted : wanted), n);  // null as row i is
+      if (same < n && std::popcount((wanted ^ (wanted >> 1)) & low_bits(n - 1)) >= kLeastChanges) {
+        same = n;
+        if (!place_rows(piece, start + (i - row), i, n, base, at, offsets, writer)) return false;
+      } else if (!is_valid) {
         end_rows(i, same, base, offsets);
       } else if (!copy_whole(piece, start + (i - row), i, same, base, at, offsets, writer)) {
         if (!copy_each(piece, start + (i - row), i, same, base, at, offsets, writer)) return false;
@@ -239,25 +243,24 @@ class Copier {
     return true;
   }
 
-  // Copies the bytes of each row of a long run by itself: shorter runs between null rows are hard to predict.
-  bool place_each(int32_t piece, int64_t start, int64_t row, int64_t length, int64_t base, int64_t& at,
-                  std::byte* offsets, SpanWriter& writer) const {
+  // Copies the bytes of up to 64 rows, of each by itself: the lengths of the runs between null rows cannot be
+  // predicted.
+  bool place_rows(int32_t piece, int64_t start, int64_t row, int64_t n, int64_t base, int64_t& at, std::byte* offsets,
+                  SpanWriter& writer) const {
     const SpanPiece one{bytes_[piece], ends_[piece].high};
     OffsetRows rows;
     rows.width = sizeof(Offset);
     rows.item = item_;
     rows.pieces = &one;
+    rows.offsets = offsets + row * rows.width;
+    rows.starts = ends_[piece].data + start * rows.width;
     if (writer.group().count > 0) writer.next();
-    for (int64_t done = 0; done < length; done += SpanGroup::kMost) {
-      SpanGroup& group = writer.group();
-      group.count = static_cast<int>(std::min<int64_t>(SpanGroup::kMost, length - done));
-      rows.offsets = offsets + (row + done) * rows.width;
-      rows.starts = ends_[piece].data + (start + done) * rows.width;
-      const int64_t upto = base + static_cast<int64_t>(load<Offset>(rows.offsets, group.count));
-      if (!kernels_.place_spans(rows, 0, at - base, base, group)) return false;
-      at = upto;
-      writer.next();
-    }
+    SpanGroup& group = writer.group();
+    group.count = static_cast<int>(n);
+    const int64_t upto = base + static_cast<int64_t>(load<Offset>(rows.offsets, n));
+    if (!kernels_.place_spans(rows, 0, at - base, base, group)) return false;
+    at = upto;
+    writer.next();
     return true;
   }
 

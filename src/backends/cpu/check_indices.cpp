@@ -163,7 +163,7 @@ bool has_bad(Run run, const Tuning& tuning, const Plan& reading, const Buffers& 
   memory.index = buffers.index;
   const std::optional<Tiling> tiling = tiling_of_check(reading, tuning, kept.positions != nullptr);
   const CheckIndices check = check_of(run);
-  if (tiling && tiling->is_tiled && kept.spans == nullptr) {
+  if (tiling && tiling->is_tiled) {  // never with spans, which one contiguous array has
     memory.dense = kept.positions;
     return check_tiles(check, tuning, *tiling, memory, kept.bytes, options);
   }

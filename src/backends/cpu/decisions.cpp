@@ -92,6 +92,7 @@ std::vector<Decision> decisions_of(const Tuning& tuning, const Plan& plan, Direc
   prepare(walk, no_memory, direction, tuning, prepared);
   const bool reduces = direction == Direction::scatter && combine.reduce != Reduce::set;
   all.push_back(threads_decision(tuning, plan, direction, available));
+  const bool is_short = form_of(walk, tuning, direction, prepared.job) == Form::short_move;  // it has no further choice
   const ColumnTiling columns = column_tiling_for(plan, walk, tuning, direction, combine);
   if (columns.columns > 0) {
     all.push_back(columns.far ? by("column tiles", "yes", *columns.far)
@@ -101,10 +102,14 @@ std::vector<Decision> decisions_of(const Tuning& tuning, const Plan& plan, Direc
   } else {
     const Job& job = prepared.job;
     const bool combines = reduces && !counts_units(plan, tuning, combine);
-    all.push_back(combines ? combined_prefetch(tuning, walk, job, combine) : prefetch_decision(tuning, plan, job));
+    if (is_short && job.ahead != Ahead::none) {
+      all.push_back(without("prefetch", "no", "few points"));
+    } else {
+      all.push_back(combines ? combined_prefetch(tuning, walk, job, combine) : prefetch_decision(tuning, plan, job));
+    }
   }
   all.push_back(stream_decision(tuning, plan, prepared.job, reduces));
-  if (prepared.job.form == Form::vectors) all.push_back(gather_decision(tuning, prepared.job));
+  if (prepared.job.form == Form::vectors && !is_short) all.push_back(gather_decision(tuning, prepared.job));
   return all;
 }
 

@@ -27,7 +27,7 @@ CheckIndices check_of(Run kernels);
 WriteChanged write_changed_of(Run kernels);
 FindIndexSpan index_span_of(Run kernels);
 ColumnKernels columns_of(Run kernels);
-// Both functions are null if the level has none for the type and the unit.
+// All functions are null if the level has none for the type and the unit.
 ShortMove short_move_of(Run kernels, IndexType type, int64_t unit);
 
 }  // namespace gs::cpu

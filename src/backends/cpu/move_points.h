@@ -9,7 +9,7 @@ namespace gs::cpu {
 // Runs a prepared job whose points have different targets.
 Outcome move_points(Run run, const Tuning& tuning, const Plan& plan, const Job& job, const RunOptions& options);
 
-// Runs a plan that is_short (plan_form.h), whose points may have one target.
+// Runs a plan whose form is short_move, or a scatter that is_short_scatter (plan_form.h): in ascending order.
 Outcome move_short(Run run, const Plan& plan, const Buffers& buffers, Direction direction);
 
 }  // namespace gs::cpu

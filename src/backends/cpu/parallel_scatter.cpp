@@ -156,7 +156,7 @@ Form form_of_parallel_scatter(Run run, const Plan& plan, const Tuning& tuning, c
   form.in_pieces = scatter.threads > 1 && !by_slices && !pieces_of(scatter, {}).empty();
   form.owns_all = scatter.threads == 1 || by_slices || form.in_pieces;
   form.reduces = combine.reduce != Reduce::set;
-  if (!form.reduces && is_short(plan, tuning, Direction::scatter)) return Form::short_move;
+  if (!form.reduces && is_short_scatter(plan, tuning)) return Form::short_move;
   form.has_totals = form.reduces && !combines_directly(combine);
   const Keep keep = counts_are_long(plan, tuning, combine) ? Keep::long_count : Keep::count;
   const ApplyStep step = form.has_totals ? ApplyStep::accumulate : ApplyStep::direct;
@@ -174,7 +174,7 @@ Form form_of_parallel_scatter(Run run, const Plan& plan, const Tuning& tuning, c
 
 Outcome scatter_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
                      const RunOptions& options) {
-  if (is_short(plan, tuning, Direction::scatter)) return move_short(run, plan, buffers, Direction::scatter);
+  if (is_short_scatter(plan, tuning)) return move_short(run, plan, buffers, Direction::scatter);
   const Scatter scatter = scatter_of(run, tuning, plan, buffers, options);
   if (!goes_by_ranges(scatter) || !pays_to_mark(plan, tuning)) return run_direct(scatter, {});
   MarkedTargets marked(plan, buffers.indexed);

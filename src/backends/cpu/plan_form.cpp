@@ -9,6 +9,7 @@ namespace gs::cpu {
 namespace {
 
 bool is_short_job(const Plan& plan, const Tuning& tuning, const Job& job) {
+  if (job.scatter && job.ahead != Ahead::none) return false;  // far targets are prefetched
   if (job.general || job.form == Form::blocks || job.rank != 1) return false;
   if (plan.kind != PlanKind::elements || plan.masked || !(plan.rule == Rule{}) || !has_elements_form(plan, job))
     return false;
@@ -27,12 +28,12 @@ Form form_of(const Plan& plan, const Tuning& tuning, Direction direction, const 
   return is_short_job(plan, tuning, job) ? Form::short_move : job.form;
 }
 
-bool is_short(const Plan& plan, const Tuning& tuning, Direction direction) {
-  if (plan.space.count() >= kSerialPoints || plan.index.size() != 1) return false;
+bool is_short_scatter(const Plan& plan, const Tuning& tuning) {
+  if (plan.space.count() >= kSerialPoints || plan.index.size() != 1) return false;  // without a job
   Prepared prepared;
   Buffers no_memory;
   no_memory.index = {nullptr};
-  prepare(plan, no_memory, direction, tuning, prepared);
+  prepare(plan, no_memory, Direction::scatter, tuning, prepared);
   return is_short_job(plan, tuning, prepared.job);
 }
 

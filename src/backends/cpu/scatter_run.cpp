@@ -248,6 +248,7 @@ bool goes_by_ranges(const Scatter& scatter) {
 
 int64_t span_points_of(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
                        const RunOptions& options) {
+  if (!is_element(plan.unit)) return 0;  // indices are a small part of what moves
   if (!goes_by_ranges(scatter_of(run, tuning, plan, buffers, options))) return 0;
   return paying_span_points(run, tuning, plan, buffers);
 }

@@ -36,7 +36,8 @@ std::vector<TaskPart> pieces_of(const Scatter& scatter, AddressRange own);
 // Whether each thread has a range of targets.
 bool goes_by_ranges(const Scatter& scatter);
 
-// The points of a block whose span is worth a look of a check; 0 where threads need none.
+// The points of a block whose span a check should find; 0 where threads need none, or where that saves little. A
+// scatter in reverse order finds spans of its own.
 int64_t span_points_of(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
                        const RunOptions& options);
 

@@ -41,11 +41,16 @@ bool seem_short(FindIndexSpan find, const Plan& plan, const std::byte* indices, 
 
 }  // namespace
 
+int64_t span_points_for(const Tuning& tuning, int64_t count) {
+  if (count <= kMostSpans * tuning.span_points) return tuning.span_points;
+  return (count / kMostSpans / kScanGrain + 1) * kScanGrain;
+}
+
 int64_t paying_span_points(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers) {
   const int64_t count = plan.space.count();
   if (count < kLeastSpans * tuning.span_points || !has_spans(plan)) return 0;
   if (!seem_short(index_span_of(run), plan, buffers.index[0], tuning.span_points)) return 0;
-  return std::max(tuning.span_points, (count + kMostSpans - 1) / kMostSpans);
+  return span_points_for(tuning, count);
 }
 
 BlockSpans empty_spans(const std::byte* index, int64_t count, int64_t points) {
@@ -57,7 +62,7 @@ IndexSpan position_span(FindIndexSpan find, const IndexArray& index, Rule rule, 
   if (span.highest < 0 && span.lowest >= -index.extent && rule.negative == Negative::from_end) {
     span = {span.lowest + index.extent, span.highest + index.extent};
   }
-  return span.lowest >= 0 && span.highest < index.extent ? span : IndexSpan{INT64_MIN, INT64_MAX};
+  return span.lowest >= 0 && span.highest < index.extent ? span : kAnywhere;
 }
 
 TargetSpans::TargetSpans(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,

@@ -11,6 +11,9 @@
 
 namespace gs::cpu {
 
+// The points of a block of so many points; blocks begin at cache lines of positions.
+int64_t span_points_for(const Tuning& tuning, int64_t count);
+
 // The points of a block whose span pays to know; 0 unless a sample of the indices says that the targets of a block lie
 // close together, and one contiguous index array gives the targets alone.
 int64_t paying_span_points(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers);
@@ -18,7 +21,8 @@ int64_t paying_span_points(Run run, const Tuning& tuning, const Plan& plan, cons
 // The spans of an index array of `count` indices in blocks of `points`, which are not filled in yet.
 BlockSpans empty_spans(const std::byte* index, int64_t count, int64_t points);
 
-// The span of the positions that n indices give; all of int64 if a rule may lead one of them anywhere.
+// The span of the positions that n indices give; kAnywhere if some of them are negative and others not, or if a rule
+// changes one.
 IndexSpan position_span(FindIndexSpan find, const IndexArray& index, Rule rule, const std::byte* indices, int64_t n);
 
 class TargetSpans {

@@ -15,6 +15,7 @@
 #include "bindings/operators/torch_lane.h"
 #include "bindings/python_errors.h"
 #include "bindings/thread_limits.h"
+#include "calls/scatter.h"
 #include "calls/tiles.h"
 #include "core/error.h"
 #include "plans/checks.h"
@@ -235,11 +236,12 @@ py::dict PlanObject::to_dict() const {
   facts["bytes_moved"] = plan_.bytes_moved();
   facts["tiles"] = parts_.request.tile.empty() ? 1 : tile_count(plan_.result_shape, parts_.request.tile);
   facts["backend"] = backend.name();
-  facts["kernel"] = backend.kernel(plan_, parts_.request.direction, parts_.request.combine, thread_count());
-  facts["threads"] = backend.threads(plan_, parts_.request.direction, thread_count());
+  const Plan run = runs_reversed(parts_.request, plan_) ? reversed(plan_) : plan_;
+  facts["kernel"] = backend.kernel(run, parts_.request.direction, parts_.request.combine, thread_count());
+  facts["threads"] = backend.threads(run, parts_.request.direction, thread_count());
   py::list decisions;
   for (const Decision& decision :
-       backend.decisions(plan_, parts_.request.direction, parts_.request.combine, thread_count())) {
+       backend.decisions(run, parts_.request.direction, parts_.request.combine, thread_count())) {
     decisions.append(decision_facts(decision));
   }
   facts["decisions"] = decisions;

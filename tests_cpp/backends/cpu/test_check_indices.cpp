@@ -221,6 +221,7 @@ TEST_CASE("a check finds the span of the positions of each block, with positions
     buffers.index.push_back(index.data());
     cpu::Tuning tuning = eager();
     if (random.chance(50)) tuning.resolve_points = INT64_MAX;
+    if (random.chance(50)) tuning.stream_bytes = 0;
     const cpu::Run run = cpu::kernels(random.pick(known));
     std::optional<ResolvedPlan> resolved;
     REQUIRE_FALSE(cpu::resolve_with(run, tuning, plan, buffers, points, {threads, nullptr}, resolved));
@@ -232,6 +233,12 @@ TEST_CASE("a check finds the span of the positions of each block, with positions
     REQUIRE(static_cast<int64_t>(spans.of_block.size()) == (count + points - 1) / points);
     REQUIRE(resolved->buffers.owns_index == (resolved->positions != nullptr));
     kept += resolved->positions != nullptr;
+    for (int64_t k = 0; resolved->positions != nullptr && k < count; ++k) {
+      const int64_t width = index_size(resolved->plan.index[0].type);
+      uint64_t written = 0;
+      std::memcpy(&written, resolved->positions.get() + k * width, static_cast<size_t>(width));
+      if (written != static_cast<uint64_t>(position[static_cast<size_t>(k)])) FAIL("position " << k);
+    }
     for (size_t block = 0; block < spans.of_block.size(); ++block) {
       IndexSpan expected;
       int back = 0;
@@ -270,7 +277,7 @@ TEST_CASE("without memory for positions the indices are checked alone") {
   const rlimit none{1, before.rlim_max};
   setrlimit(RLIMIT_AS, &none);
   const bool bad =
-      cpu::resolve_with(cpu::kernels("baseline"), eager(), plan, on(index, source, result), 0, {1, nullptr}, resolved);
+      cpu::resolve_with(cpu::kernels("baseline"), eager(), plan, on(index, source, result), 64, {1, nullptr}, resolved);
   setrlimit(RLIMIT_AS, &before);
   REQUIRE_FALSE(bad);
   REQUIRE_FALSE(resolved);

@@ -156,3 +156,25 @@ TEST_CASE("the backend names its kernel and its threads") {
   REQUIRE(backend.threads(plan, Direction::scatter, 2) == 2);
   REQUIRE(backend.threads(take_plan(100), Direction::gather, 2) == 1);
 }
+
+TEST_CASE("a check looks for the targets of blocks where threads scatter by sorted indices") {
+  constexpr int64_t kCount = 100'000;
+  std::vector<int64_t> index(kCount);
+  for (size_t k = 0; k < index.size(); ++k) index[k] = static_cast<int64_t>(k);
+  std::vector<float> target(kCount);
+  Buffers buffers;
+  buffers.indexed = reinterpret_cast<std::byte*>(target.data());
+  buffers.index.push_back(reinterpret_cast<const std::byte*>(index.data()));
+  const Plan plan = take_plan(kCount, 4, IndexType::i64, kCount);
+  const auto has_spans = [&](const Plan& checked, Direction direction, int threads) {
+    std::optional<ResolvedPlan> resolved;
+    REQUIRE_FALSE(cpu::backend().resolve(checked, buffers, direction, {threads, nullptr}, resolved));
+    return resolved && resolved->buffers.spans != nullptr;
+  };
+  REQUIRE(has_spans(plan, Direction::scatter, 2));
+  REQUIRE_FALSE(has_spans(plan, Direction::scatter, 1));
+  REQUIRE_FALSE(has_spans(plan, Direction::gather, 2));
+  REQUIRE_FALSE(has_spans(take_plan(kCount, 100, IndexType::i64, kCount), Direction::scatter, 2));
+  for (size_t k = 0; k < index.size(); ++k) index[k] = static_cast<int64_t>(k * 7919 % kCount);
+  REQUIRE_FALSE(has_spans(plan, Direction::scatter, 2));
+}

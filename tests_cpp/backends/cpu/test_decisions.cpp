@@ -66,6 +66,9 @@ TEST_CASE("prefetches and streaming stores are explained by bytes, or by what pr
   REQUIRE(std::string(find("stream", near, tuning).threshold) == "stream_late_bytes");
   REQUIRE(find("stream", take_plan(tuning.stream_bytes / 4 - 1), tuning).chosen == "no");
   REQUIRE(find("prefetch", take_plan(8), tuning).reason != nullptr);
+  const Plan few = take_plan(1000, 4, IndexType::i64, tuning.far_vector_bytes);
+  REQUIRE(cpu::form_of(few, tuning, Direction::gather) == cpu::Form::short_move);
+  REQUIRE(std::string(find("prefetch", few, tuning).reason) == "few points");
   REQUIRE(find("stream", take, tuning, Direction::scatter).reason != nullptr);
   const Plan rows = take_plan(100, 64, IndexType::i64, tuning.stream_bytes / 64);
   REQUIRE(find("stream", rows, tuning, Direction::scatter).chosen == "yes");
@@ -125,7 +128,9 @@ TEST_CASE("every decision is that of the job, and its number is compared as it s
     cpu::Prepared prepared;
     const cpu::Job job = job_of(plan, tuning, direction, prepared);
     REQUIRE(find("stream", plan, tuning, direction).chosen == (job.stream ? "yes" : "no"));
-    REQUIRE(find("prefetch", plan, tuning, direction).chosen == (job.ahead != cpu::Ahead::none ? "yes" : "no"));
+    const bool is_short = cpu::form_of(plan, tuning, direction, job) == cpu::Form::short_move;
+    const bool prefetches = job.ahead != cpu::Ahead::none && !is_short;
+    REQUIRE(find("prefetch", plan, tuning, direction).chosen == (prefetches ? "yes" : "no"));
     for (const char* name : {"threads", "prefetch", "stream"}) {
       const Decision decision = find(name, plan, tuning, direction);
       REQUIRE((decision.reason == nullptr) == (decision.threshold != nullptr));

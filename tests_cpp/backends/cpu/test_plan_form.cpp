@@ -26,13 +26,16 @@ TEST_CASE("few units under the default rule are a short move, in both directions
   Plan clipped = take_plan(16);
   clipped.rule.bounds = Bounds::clip;
   REQUIRE(form_of(clipped) == Form::elements);
-  REQUIRE(cpu::is_short(take_plan(16), tuning, Direction::scatter));
-  REQUIRE(cpu::is_short(take_plan(16, 8, IndexType::i32), tuning, Direction::scatter));
-  REQUIRE_FALSE(cpu::is_short(take_plan(16, 4, IndexType::u8), tuning, Direction::scatter));
-  REQUIRE_FALSE(cpu::is_short(take_plan(16, 12), tuning, Direction::scatter));
-  REQUIRE_FALSE(cpu::is_short(clipped, tuning, Direction::scatter));
-  REQUIRE_FALSE(cpu::is_short(gather_plan(4, 4, 4), tuning, Direction::scatter));
-  REQUIRE_FALSE(cpu::is_short(take_plan(tuning.serial_points), tuning, Direction::scatter));
+  REQUIRE(cpu::is_short_scatter(take_plan(16), tuning));
+  REQUIRE(cpu::is_short_scatter(take_plan(16, 8, IndexType::i32), tuning));
+  REQUIRE_FALSE(cpu::is_short_scatter(take_plan(16, 4, IndexType::u8), tuning));
+  REQUIRE_FALSE(cpu::is_short_scatter(take_plan(16, 12), tuning));
+  REQUIRE_FALSE(cpu::is_short_scatter(clipped, tuning));
+  REQUIRE_FALSE(cpu::is_short_scatter(gather_plan(4, 4, 4), tuning));
+  REQUIRE_FALSE(cpu::is_short_scatter(take_plan(tuning.serial_points), tuning));
+  const int64_t far = tuning.far_element_bytes / 4;
+  REQUIRE(cpu::is_short_scatter(take_plan(1000, 4, IndexType::i64, far - 1), tuning));
+  REQUIRE_FALSE(cpu::is_short_scatter(take_plan(1000, 4, IndexType::i64, far), tuning));
 }
 
 TEST_CASE("a call that threads share is no short move") {

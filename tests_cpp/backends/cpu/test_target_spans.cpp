@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <atomic>
 
+#include "backends/cpu/check_indices.h"
 #include "backends/cpu/parallel_scatter.h"
+#include "backends/cpu/scatter_run.h"
 #include "backends/cpu/target_spans.h"
 #include "cpu_cases.h"
 #include "host/interrupt_poller.h"
@@ -228,6 +230,17 @@ TEST_CASE("the spans that a check has found stand for a search, and only for the
   REQUIRE(points_of(found, strided, 3) == 0);
 }
 
+TEST_CASE("blocks of very many points begin at cache lines, and few of them need memory") {
+  const cpu::Tuning tuning;
+  const int64_t most = cpu::kMostSpans * tuning.span_points;
+  for (const int64_t count : {int64_t{1}, most, most + 1, 3 * most, 3 * most + 1, int64_t{1} << 40}) {
+    const int64_t points = cpu::span_points_for(tuning, count);
+    REQUIRE(points >= tuning.span_points);
+    REQUIRE(points % cpu::kScanGrain == 0);
+    REQUIRE((count + points - 1) / points <= cpu::kMostSpans);
+  }
+}
+
 TEST_CASE("ranges divide blocks of neighbours, and not blocks that reach far") {
   Random random(14);
   cpu::Tuning tuning;
@@ -285,6 +298,83 @@ TEST_CASE("sorted indices are read about once by any number of threads, with the
       }
     }
   }
+}
+
+TEST_CASE("a scatter takes the spans that its check has found, with the result of one thread") {
+  Random random(16);
+  constexpr int64_t kCount = 20'011;
+  constexpr int64_t kExtent = 5'000;
+  int found_spans = 0;
+  for (int round = 0; round < 240; ++round) {
+    const auto type = random.pick<IndexType>({IndexType::i64, IndexType::i32, IndexType::u64});
+    const auto threads = static_cast<int>(random.from(2, 16));
+    const bool keeps = random.chance(50);
+    std::vector<int64_t> index(kCount);
+    for (int64_t& one : index) one = random.from(0, kExtent - 1);
+    std::sort(index.begin(), index.end());
+    const int64_t negatives = index_is_signed(type) ? random.from(0, 2) : 0;
+    for (int64_t& one : index) one -= negatives == 1 || (negatives == 2 && random.from(1, kCount) <= 3) ? kExtent : 0;
+    const Bytes indices = visit_index(type, [&]<class Index>() { return indices_of<Index>(index); });
+    std::vector<float> values(kCount);
+    for (float& value : values) value = static_cast<float>(random.from(-1000, 1000)) / 7;
+    cpu::Tuning tuning;
+    tuning.span_points = random.pick<int64_t>({100, 256});
+    tuning.resolve_points = keeps ? 1 : INT64_MAX;
+    tuning.l2_bytes = 64;
+    tuning.resolve_index_bytes = 1;
+    tuning.stream_bytes = random.chance(50) ? 0 : tuning.stream_bytes;
+    const Plan plan = take_plan(kCount, 4, type, kExtent);
+    std::vector<float> target(kExtent);
+    Buffers buffers;
+    buffers.dense = reinterpret_cast<std::byte*>(values.data());
+    buffers.indexed = reinterpret_cast<std::byte*>(target.data());
+    buffers.index.push_back(indices.data());
+    const cpu::Run run = random.chance(50) ? counting_run : cpu::kernels(levels().back());
+    const RunOptions options{threads, nullptr};
+    const int64_t points = cpu::span_points_of(run, tuning, plan, buffers, options);
+    if (negatives == 2 && points == 0) continue;  // the sample has met one of the few negative indices
+    ++found_spans;
+    REQUIRE(points == tuning.span_points);
+    std::optional<ResolvedPlan> resolved;
+    REQUIRE_FALSE(cpu::resolve_with(run, tuning, plan, buffers, points, options, resolved));
+    REQUIRE(resolved);
+    REQUIRE((resolved->positions != nullptr) == keeps);
+    REQUIRE(resolved->buffers.spans == &resolved->spans);
+    const Reduce reduce = random.pick<Reduce>({Reduce::set, Reduce::add, Reduce::mean});
+    const auto scattered = [&](const Plan& moved, const Buffers& memory, int with) {
+      std::fill(target.begin(), target.end(), 1.5F);
+      points_read = 0;
+      const RunOptions own{with, nullptr};
+      const Outcome outcome = reduce == Reduce::set
+                                  ? cpu::scatter_with(run, tuning, moved, memory, own)
+                                  : cpu::reduce_with(run, tuning, moved, memory, {reduce, Number::f32, true}, own);
+      REQUIRE(outcome == Outcome::done);
+      return target;
+    };
+    INFO("round " << round << ", threads " << threads << ", negatives " << negatives << ", keeps " << keeps);
+    const std::vector<float> expected = scattered(plan, buffers, 1);
+    REQUIRE((scattered(resolved->plan, resolved->buffers, threads) == expected));
+    if (run == counting_run && reduce != Reduce::mean && (keeps || negatives != 2)) {
+      REQUIRE(points_read <= kCount + tuning.span_points * cpu::kPartsPerThread * threads);
+      const BlockSpans found = resolved->spans;  // a proof that it takes them: without a span, all threads read a block
+      for (IndexSpan& span : resolved->spans.of_block) span = kAnywhere;
+      REQUIRE((scattered(resolved->plan, resolved->buffers, threads) == expected));
+      if (threads <= cpu::kReadAllThreads) REQUIRE(points_read == kCount * threads);
+      resolved->spans.of_block = found.of_block;
+    }
+    // A plan of other points finds spans of its own.
+    Buffers memory = resolved->buffers;
+    const Plan turned = reversed(resolved->plan, memory);
+    Buffers given = buffers;
+    const Plan all_turned = reversed(plan, given);
+    REQUIRE((scattered(turned, memory, threads) == scattered(all_turned, given, 1)));
+    memory = resolved->buffers;
+    given = buffers;
+    const Plan part = sliced(resolved->plan, memory, 0, 0, kCount - 300);
+    const Plan same = sliced(plan, given, 0, 0, kCount - 300);
+    REQUIRE((scattered(part, memory, threads) == scattered(same, given, 1)));
+  }
+  REQUIRE(found_spans > 200);
 }
 
 TEST_CASE("Ctrl-C is polled after some points, also where one thread has all of them") {

@@ -249,7 +249,7 @@ struct Job {
 using Run = bool (*)(const Job& job, int64_t first, int64_t last);
 
 // Moves single units along one contiguous axis by one contiguous index array, under the rule `raise` and `from_end`,
-// without further decisions. All functions return false if an index lies outside.
+// without further decisions. All functions return false if an index lies outside; points before it may have moved.
 struct ShortMove {
   using Move = bool (*)(std::byte* dense, std::byte* indexed, const std::byte* index, int64_t count, int64_t extent);
   Move gather = nullptr;
@@ -264,7 +264,7 @@ struct ShortMove {
 using CheckIndices = bool (*)(const Job& job, int64_t first, int64_t last, std::byte* positions, int bytes,
                               IndexSpan* span);
 
-// The span of n indices.
+// The span of n (at least 1) indices.
 using FindIndexSpan = IndexSpan (*)(const std::byte* index, IndexType type, int64_t n);
 
 // Rows of a tile, packed before and after a scatter to it, and where they belong.

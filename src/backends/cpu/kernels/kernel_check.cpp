@@ -126,6 +126,7 @@ struct FullCheckGroup {
   constexpr operator int() const { return kCheckGroup; }
 };
 
+// Not IndexSpan::add, which is an inline function of a shared header (kernel_blocks.cpp).
 void add_to(IndexSpan& span, int64_t lowest, int64_t highest) {
   span.lowest = lowest < span.lowest ? lowest : span.lowest;
   span.highest = highest > span.highest ? highest : span.highest;

@@ -153,14 +153,17 @@ bool place_group(const OffsetRows& rows, int64_t i, int64_t before, int64_t base
   for (int k = 0; k < kMost; ++k) {
     const auto items = static_cast<int64_t>(total[k + 1] - total[k]);
     const auto keep = items > 0 ? ~int64_t{0} : int64_t{0};
-    const int64_t from = static_cast<int64_t>(start[k]) & keep;
-    const int64_t behind = piece.reach[k] - from;  // not negative for an empty span
+    // Unsigned, because a difference or a product may wrap: an offset that another thread changes may be anything. The
+    // lengths were checked before, so `behind - items` is negative for every offset that is too large.
+    const auto from = static_cast<uint64_t>(static_cast<int64_t>(start[k]) & keep);
+    const uint64_t behind = static_cast<uint64_t>(piece.reach[k]) - from;  // not negative for an empty span
     const int64_t bytes = items * item;
-    wrong |= items | from | (behind - items);
-    const Address address = piece.bytes[k] + static_cast<Address>(from * item);
+    wrong |= items | static_cast<int64_t>(from | (behind - static_cast<uint64_t>(items)));
+    const Address address = piece.bytes[k] + from * static_cast<uint64_t>(item);
     group.from[k] = pointer_to(items > 0 ? address : address_of(kEmpty));
     group.bytes[k] = bytes;
-    group.is_short[k] = (bytes <= SpanGroup::kShort && behind * item >= SpanGroup::kShort) || items == 0 ? 1 : 0;
+    const auto readable = static_cast<int64_t>(behind * static_cast<uint64_t>(item));
+    group.is_short[k] = (bytes <= SpanGroup::kShort && readable >= SpanGroup::kShort) || items == 0 ? 1 : 0;
   }
   for (int k = 0; k < kMost; ++k) total[k] = static_cast<Offset>(total[k + 1] + static_cast<Offset>(base));
   __builtin_memcpy(rows.offsets + (i + 1) * kWidth, total, static_cast<size_t>(n * kWidth));
