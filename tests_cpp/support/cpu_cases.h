@@ -355,7 +355,9 @@ inline std::vector<RunSetup> run_setups() {
   gathers.name = "gather instructions";
   RunSetup all_ways = both;
   all_ways.name = "gather instructions, ahead and stream, threads";
-  for (RunSetup* setup : {&gathers, &all_ways}) setup->tuning.gather_percent = 0;
+  for (RunSetup* setup : {&gathers, &all_ways}) {
+    setup->tuning.gather_percent = setup->tuning.gather_percent_sparse = 0;
+  }
   RunSetup tiles{"tiles", {}, 1};
   RunSetup small_tiles = threads;
   small_tiles.name = "small tiles, threads";

@@ -73,7 +73,7 @@ print(repr(gs.explain(gs.take, np.zeros(100, np.float32), np.zeros(1000, int))))
 def test_decisions_tell_of_gather_instructions(percent, chosen):
     code = """
 import gatherscatter as gs, numpy as np, json
-x, i = np.zeros(100, np.float32), np.zeros(1000, int)
+x, i = np.zeros(100, np.float32), np.zeros(100_000, int)
 last = gs.explain(gs.take, x, i).to_dict()["decisions"][-1]
 words = [decision["decision"] for decision in gs.explain(gs.take, x.astype(np.int16), i).to_dict()["decisions"]]
 print(json.dumps([last, words]))

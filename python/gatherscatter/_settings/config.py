@@ -23,6 +23,7 @@ _THRESHOLDS: Final = {
     "serial_row_bytes": ("GS_SERIAL_ROW_BYTES",),
     "serial_near_bytes": ("GS_SERIAL_ROW_BYTES",),
     "gather_percent": ("GS_GATHER_PERCENT",),
+    "gather_percent_sparse": ("GS_GATHER_PERCENT",),
 }
 _AT_IMPORT: Final = frozenset(name for name in os.environ if name.startswith("GS_"))
 
@@ -91,7 +92,8 @@ def show_config() -> dict[str, Any]:
         ``far_column_bytes`` for columns of tables, ``stream_late_bytes`` replaces ``stream_bytes`` for units of up to
         16 bytes from anywhere in at least ``stream_bytes`` and for longer ones from less, ``serial_near_bytes``
         replaces ``serial_row_bytes`` for source arrays in a cache, ``gather_percent`` is the measured time of single
-        loads, in percent of that of gather instructions, from which on the latter are used), their ``sources``
+        loads, in percent of that of gather instructions, from which on the latter are used, and
+        ``gather_percent_sparse`` the same for few units of each row of a large array), their ``sources``
         (``"default"``, an environment variable, or the path of the file that ``tune --save`` wrote), the state of the
         memory pool, and
         ``cuda``: whether a CUDA module was ``built``, its name (``module``), for which ``architectures``, with which

@@ -107,7 +107,8 @@ class Cpu final : public HostBackend {
             {"serial_row_bytes", tuning_.serial_row_bytes},
             {"serial_near_bytes", tuning_.serial_near_bytes},
             {"far_column_bytes", tuning_.table.far_column_bytes},
-            {"gather_percent", tuning_.gather_percent}};
+            {"gather_percent", tuning_.gather_percent},
+            {"gather_percent_sparse", tuning_.gather_percent_sparse}};
   }
 
  private:

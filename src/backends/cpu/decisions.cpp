@@ -65,7 +65,7 @@ Decision stream_decision(const Tuning& tuning, const Plan& plan, const Job& job,
 }
 
 Decision gather_decision(const Tuning& tuning, const Job& job) {
-  return by("gather instructions", word(job.gathers), gathering(tuning));
+  return by("gather instructions", word(job.gathers), gathering(tuning, job));
 }
 
 // The column tiles of a plan, or of its walk: the former divide a scatter before it is walked.

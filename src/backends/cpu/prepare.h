@@ -44,7 +44,7 @@ const char* obstacle_to_streaming(const Job& job);
 const char* obstacle_to_prefetch(const Job& job);
 
 // Whether gather instructions load the units of Form::vectors.
-Comparison gathering(const Tuning& tuning);
+Comparison gathering(const Tuning& tuning, const Job& job);
 
 // Whether a second thread pays.
 Comparison sharing(const Plan& plan, const Tuning& tuning);

@@ -50,6 +50,7 @@ Tuning host_tuning(const host::HostInfo& host) {
   tuning.table.stream_column_bytes = std::max<int64_t>(tuning.stream_bytes / kStreamColumnPart, 1);
   tuning.stream_late_bytes = bytes_from("GS_STREAM_BYTES", times(stream_bytes, kStreamLateFactor));
   tuning.gather_percent = points_from("GS_GATHER_PERCENT", kGatherPercent);
+  tuning.gather_percent_sparse = points_from("GS_GATHER_PERCENT", kGatherPercentSparse);
   tuning.serial_points = points_from("GS_SERIAL_POINTS", kSerialPoints);
   tuning.serial_points_far = points_from("GS_SERIAL_POINTS_FAR", kSerialPointsFar);
   tuning.serial_row_bytes = bytes_from("GS_SERIAL_ROW_BYTES", kSerialRowBytes);

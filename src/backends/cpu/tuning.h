@@ -98,6 +98,10 @@ inline constexpr int64_t kShortVectorRun = 8;  // shortest run of the `vectors` 
 // Gather instructions load units where single loads take at least so many percent of their time, which is measured at
 // import: about 140 on a Xeon (takes of 4 bytes 0.63 to 0.95 of the time). On Zen 4 gather instructions took 1.4 of it.
 inline constexpr int64_t kGatherPercent = 110;
+// The same for rows of a far array of which at most half of the units are wanted: 0.56 to 0.9 of the time of single
+// loads with 2 to 32 points in 64 units of rows of 4 to 64 KiB, where the measured percentage is 80 (Zen 5).
+inline constexpr int64_t kGatherPercentSparse = 55;
+inline constexpr int64_t kLeastSparseRun = 4096;  // bytes: from rows of 1 KiB 0.98 to 1.17
 inline constexpr int kStreamedBlock = 64;  // rows streamed to targets: the memory is idle while a block is placed
 
 // ---- prefetch distances, in bytes
@@ -215,7 +219,8 @@ struct Tuning {
   bool vectors = false;                     // the kernels have registers of sixteen positions (level v4)
   bool byte_tables = false;                 // the processor has byte permutations (AVX-512 VBMI)
   int64_t gather_percent = kGatherPercent;  // measured percentage from which gather instructions load units
-  int64_t measured_percent = 0;             // time of single loads, in percent of that of gather instructions
+  int64_t gather_percent_sparse = kGatherPercentSparse;  // the same for sparse runs of a far array
+  int64_t measured_percent = 0;  // time of single loads, in percent of that of gather instructions
   TableTuning table;
   int64_t min_chunk_bytes = kMinChunkBytes;
   int64_t min_chunk_points = kMinChunkPoints;
