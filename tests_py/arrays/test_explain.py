@@ -92,6 +92,17 @@ print(json.dumps([last, words]))
     assert "gather instructions" not in words
 
 
+@needs_cpu_backend
+def test_the_first_duplicate_is_explained_in_the_order_that_runs():
+    x, index, values = np.zeros(100, np.float32), np.arange(16), np.ones(16, np.float32)
+    kernels = {
+        duplicates: gs.explain(gs.scatter, x, 0, index, values, duplicates=duplicates).to_dict()["kernel"]
+        for duplicates in ("last", "first")
+    }
+    assert kernels["last"].endswith(" short")
+    assert not kernels["first"].endswith(" short")  # points in reverse order have no short form
+
+
 def test_an_empty_call_decides_nothing():
     plan = gs.explain(gs.take, np.zeros(4), np.zeros(0, int))
     assert plan.to_dict()["decisions"] == [] and "\n" not in repr(plan)
