@@ -90,6 +90,46 @@ def cases(quick: bool) -> Iterator[Case]:
         torch.randn(slots, 64, generator=seed),
     )
 
+    yield from _sums_of_edges(values, index)
+    yield from _reductions_of_rows(values, index, shrink)
+
+
+def _sums_of_edges(values: Callable[..., Any], index: Callable[..., Any]) -> Iterator[Case]:
+    """Forward sums of a batch of molecules: edges to atoms. Nothing but the recording is large beside the sum."""
+    import torch
+
+    import gatherscatter as gs
+
+    for edges, atoms, features in ((2048, 256, ()), (2048, 256, (32,)), (8192, 1024, ())):
+        target, source, places = torch.zeros(atoms, *features), values(edges, *features), index(atoms, edges)
+        yield Case(
+            f"sum of {edges} x {features[0] if features else 1}, forward alone",
+            functools.partial(torch.index_add, target, 0, places, source),
+            functools.partial(gs.scatter, target, places, source, reduce="add"),
+            (),
+            None,
+            False,
+        )
+
+
+def _reductions_of_rows(values: Callable[..., Any], index: Callable[..., Any], shrink: int) -> Iterator[Case]:
+    """Reductions whose gradients look at each value, and the mean, whose gradient does not."""
+    import torch
+
+    import gatherscatter as gs
+
+    rows, count = 10_000 // shrink, 100_000 // shrink
+    x, source, places = values(rows, 64), values(count, 64), index(rows, count)
+    spread = places[:, None].expand(count, 64)
+    for ours, theirs in (("mean", "mean"), ("max", "amax"), ("min", "amin"), ("mul", "prod")):
+        yield Case(
+            f"{ours} of {count} rows of 64",
+            functools.partial(torch.scatter_reduce, x, 0, spread, source, theirs),
+            functools.partial(gs.scatter, x, places, source, reduce=ours),
+            (x, source),
+            torch.ones(rows, 64),
+        )
+
 
 def _small_cases(values: Callable[..., Any], index: Callable[..., Any]) -> Iterator[Case]:
     """Calls of 16 points, of which most of the time is not the move."""

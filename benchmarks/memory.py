@@ -85,7 +85,7 @@ def serve() -> None:
     live, peak, reset = counter.gs_live_bytes, counter.gs_peak_bytes, counter.gs_reset_peak
     live.restype = peak.restype = ctypes.c_int64
     request = json.load(sys.stdin)
-    l2 = gs.show_config()["l2_bytes"]
+    l2, threads = gs.show_config()["l2_bytes"], int(os.environ["GS_NUM_THREADS"])
     entries = []
     for name, set_up, call in request["calls"]:
         for points, extent in request["sizes"]:
@@ -93,14 +93,19 @@ def serve() -> None:
             exec(PRELUDE + set_up, names)
             run: Callable[[], Any] = eval(f"lambda: {call}", names)
             run()  # starts threads, caches plans
-            gc.collect()
-            before = live()
-            reset()
-            result = run()
-            most, after = peak(), live()
-            is_argument = result is None or any(result is value for value in names.values())
-            own = 0 if is_argument else _bytes_of(result)
-            scratch, kept = most - before - own, after - before - own
+            # A thread that had no part in the calls before allocates the scratch that it keeps.
+            for _ in range(threads):
+                result = None
+                gc.collect()
+                before = live()
+                reset()
+                result = run()
+                most, after = peak(), live()
+                is_argument = result is None or any(result is value for value in names.values())
+                own = 0 if is_argument else _bytes_of(result)
+                scratch, kept = most - before - own, after - before - own
+                if kept <= BASE:
+                    break
             entries.append(
                 {
                     "name": name,
@@ -136,6 +141,15 @@ def table(entries: Sequence[Entry]) -> str:
         cells = [name, f"`{own[0]['call']}`", formula[name], *(bytes_text(entry["scratch"]) for entry in own)]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def formulas() -> str:
+    """One line for each formula, with the operators that it holds for."""
+    names: dict[str, list[str]] = {}
+    for one in OPERATORS:
+        names.setdefault(one.formula, []).append(one.name)
+    lines = [f"| {'; '.join(own)} | {formula} |" for formula, own in names.items()]
+    return "\n".join(["| operators | at most |", "|---|---|", *lines])
 
 
 if __name__ == "__main__":

@@ -136,6 +136,7 @@ _ND = "x = np.zeros((64, rows // 64), 'f4'); i = index((n, 2), min(64, rows // 6
 _TILE = "x = np.zeros((512, 99), 'f4'); i = index((n // 512, 1), 512); j = index((512,), 200)"
 NONE, PER_THREAD = "nothing", "threads · L2 / 2"
 CHECKED = "4 n, of 64-bit indices"
+REPEATED = "n values where these are repeated"  # neither one value nor one for each point
 DIVIDED = "nothing; from four threads on (4 + item) min(n, 2^19)"
 
 
@@ -180,13 +181,13 @@ GATHERS = (
     ),
     _gather("roll", "x = np.zeros(n, 'f4')", "gs.roll(x, 7)", "4 n, never touched", _each(4)),
     _gather("roll, long rows", "x = np.zeros((n // 16, 16))", "gs.roll(x, 7, axis=0)", "4 a row", _each(4 / 16)),
-    _gather("repeat", "x = np.zeros(n // 2, 'f4')", "gs.repeat(x, 2)", "4 n", _each(4)),
+    _gather("repeat", "x = np.zeros(n // 2, 'f4')", "gs.repeat(x, 2)", "4 n + 4 an item of x", _each(6)),
     _gather(
         "repeat, counts",
         "x = np.zeros(n // 2, 'f4'); counts = np.full(n // 2, 2)",
         "gs.repeat(x, counts)",
-        "4 n + 4 a count",
-        _each(6),
+        "4 n + 8 a count",
+        _each(8),
     ),
     _gather(
         "compress", "x = np.zeros(n, 'f4'); c = np.arange(n) % 2 == 0", "gs.compress(c, x)", "8 a true item", _each(4)
@@ -269,7 +270,7 @@ SCATTERS = (
         limit=_put,
         set_up=_TILE + "; v = np.ones((n // 512, 512), 'f4')",
     ),
-    _scatter("put", "gs.put(x, i, v)", formula=CHECKED, limit=_put),
+    _scatter("put", "gs.put(x, i, v)", formula=f"{CHECKED}; {REPEATED}", limit=_put),
     _scatter(
         "put, other dtype",
         "gs.put(x, i, v)",
@@ -280,12 +281,12 @@ SCATTERS = (
     _scatter(
         "put_along_axis", "gs.put_along_axis(x, i, v, 1)", formula=CHECKED, limit=_put, set_up=_ALONG_1 + "; v = x + 1"
     ),
-    _scatter("putmask", "gs.putmask(x, m, v)", formula="n, the mask", limit=_each(1), set_up=_MASKED),
+    _scatter("putmask", "gs.putmask(x, m, v)", formula=f"n, the mask; {REPEATED}", limit=_each(1), set_up=_MASKED),
     _scatter(
         "place",
         "gs.place(x, m, v)",
-        formula="8 a true item, and their values",
-        limit=_each(6, more=_put),
+        formula="n, the mask, + 8 a true item, then 12; a value a true item where these are repeated",
+        limit=_each(6),
         set_up=_MASKED,
     ),
     _scatter(

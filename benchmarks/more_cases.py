@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -222,6 +223,51 @@ def _few(quick: bool, kind: str) -> Workload:
     return _values(source, sets, expected, **constants)
 
 
+def _few_words(quick: bool, kind: str) -> Workload:
+    """16 items, moved under a word of the call or by an operator of NumPy without an index."""
+    source = buffers.random((1024 if kind in ("few_sum", "few_mask", "few_fill") else 16,), "float32", seed=6)
+    rng = np.random.default_rng(7)
+    sets = []
+    for seed in range(SETS):
+        index = rng.permutation(1024)[:16]
+        one = {"m": rng.random(16) < 0.5, "b": buffers.random((16,), "float32", seed=10 + seed)}
+        one["i"] = np.where(one["m"], index, 9999) if kind == "few_fill" else index
+        one["c"], one["k"] = np.arange(16) % 3, 5 + seed
+        names = {
+            "few_sum": "ib",
+            "few_mask": "im",
+            "few_fill": "i",
+            "few_repeat": "c",
+            "few_compress": "m",
+            "few_roll": "k",
+        }
+        sets.append({name: one[name] for name in names.get(kind, "mb")})
+    if kind == "few_sum":
+        return Workload(source, sets, buffers.empty((1024,), "float32"), lambda i, b: _added(source, i, b))
+    if kind in ("few_putmask", "few_place"):
+        return _values(source, sets, partial(_put, source, kind))
+    expected = {
+        "few_mask": lambda i, m: np.where(m, source[i], 0),
+        "few_fill": lambda i: np.where(i < 1024, source[np.minimum(i, 1023)], 0),
+        "few_repeat": lambda c: np.repeat(source, c),
+        "few_compress": lambda m: source[m],
+        "few_roll": lambda k: np.roll(source, k),
+    }[kind]
+    return Workload(source, sets, buffers.empty((16,), "float32"), expected)
+
+
+def _added(source: np.ndarray, i: np.ndarray, b: np.ndarray) -> np.ndarray:
+    result = source.copy()
+    np.add.at(result, i, b)
+    return result
+
+
+def _put(source: np.ndarray, kind: str, m: np.ndarray, b: np.ndarray) -> np.ndarray:
+    result = source.copy()
+    (np.putmask if kind == "few_putmask" else np.place)(result, m, b)
+    return result
+
+
 def _array(number: str, name: str, kind: str, about: str, build: Callable[..., Workload], *arguments: Any) -> Case:
     return Case(number, name, kind, about, lambda quick: build(quick, *arguments), seconds=SECONDS)
 
@@ -258,6 +304,16 @@ SMALL = (
     ("49f", "tile_scatter", "few_tile_scatter"),
     ("49g", "put_along_axis", "few_along"),
 )
+SMALL_WORDS = (
+    ("49h", "scatter_add", "few_sum"),
+    ("49i", "gather_mask", "few_mask"),
+    ("49j", "gather_fill", "few_fill"),
+    ("49k", "compress", "few_compress"),
+    ("49l", "repeat", "few_repeat"),
+    ("49m", "roll", "few_roll"),
+    ("49n", "putmask", "few_putmask"),
+    ("49o", "place", "few_place"),
+)
 PANDAS = ("float64", "Int64", "category", "tz")
 
 MORE = (
@@ -290,6 +346,7 @@ MORE = (
         for truth, word in ((False, "false"), (True, "true"))
     ),
     *(_array(number, f"small_{name}", kind, "16 items", _few, kind) for number, name, kind in SMALL),
+    *(_array(number, f"small_{name}", kind, "16 items", _few_words, kind) for number, name, kind in SMALL_WORDS),
     _table("50a", "table_list_text", "keys", "1 Mi lists of 0 to 3 strings, 1 Mi int32", "nested", "list<string>"),
     _table("50b", "table_map", "keys", "1 Mi maps of 0 to 3 strings to int32, 1 Mi int32", "nested", "map"),
     _table(

@@ -1,4 +1,4 @@
-"""Plots of results: cases as times over the limit, sweeps as lines. Needs matplotlib."""
+"""Plots of results: cases as bars beside the best library, sweeps as lines. Needs matplotlib."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .report import TIMES, Entry, summary
+from .report import TIMES, Entry, fastest, summary
 from .scale import costs
 from .sweeps import size_text
+from .tasks import TASKS
 
 OURS, LIBRARY, BY_HAND, LIMIT = "#0b5fa5", "#d1651f", "#7a4fa3", "#7d7d7d"
 KINDS = (
@@ -42,31 +43,49 @@ def _where(result: Entry) -> str:
     return f"{machine['cpu'].split(' (')[0]}, {result['threads']} threads, {machine['date'][:10]}"
 
 
+def _bars(result: Entry) -> dict[str, list[tuple[str, str, float]]]:
+    """For arrays and for tables: the task, the best library, and the time of its best form divided by ours."""
+    bars: dict[str, list[tuple[str, str, float]]] = {"arrays": [], "tables": []}
+    for case in result["cases"]:
+        task = TASKS[case["name"]]
+        if not case["name"].startswith("table_"):
+            found = summary(case)
+            if found["ours"] and found["peer"]:
+                bars["arrays"].append((task, found["peer_form"]["library"], found["peer"] / found["ours"]))
+            continue
+        for library in sorted({form["library"] for form in case["forms"] if form["role"] == "peer"}):
+            ours = fastest(case["forms"], role="ours", library=f"gatherscatter, {library}")
+            own = fastest(case["forms"], role="peer", library=library)
+            if ours and own:
+                bars["tables"].append((task, library, own["median"] / ours["median"]))
+    return {kind: sorted(of_kind, key=lambda bar: bar[2]) for kind, of_kind in bars.items() if of_kind}
+
+
 def _cases(plt: Any, result: Entry) -> Any:
-    rows = [(case, found) for case in result["cases"] if (found := summary(case))["limit"] and found["ours"]]
-    figure, axes = plt.subplots(figsize=(8, 1.3 + 0.23 * len(rows)), layout="constrained")
-    for y, (_, found) in enumerate(rows):
-        times = {kind: found[kind] / found["limit"] for kind, *_ in KINDS if found[kind]}
-        axes.plot([min(1, *times.values()), max(1, *times.values())], [y, y], color="#e2e2e2", lw=2, zorder=1)
-        for kind, _, colour, marker in KINDS:
-            if kind in times:
-                axes.plot(times[kind], y, marker, color=colour, ms=5.5, zorder=3 if kind == "ours" else 2)
-        if "peer" in times:
-            ahead = times["peer"] / times["ours"]
-            text = f"{found['peer_form']['library']}, {ahead:.1f} {TIMES}"
-            axes.annotate(text, (max(times.values()), y), (6, 0), textcoords="offset points", va="center", fontsize=7.5)
-    axes.axvline(1, color=LIMIT, lw=1.2, zorder=0)
-    axes.set_xscale("log")
-    axes.set_xlim(right=axes.get_xlim()[1] * 2)  # space for the names
-    ticks = [tick for tick in (0.5, 1, 2, 5, 10, 20, 50, 100) if axes.get_xlim()[0] <= tick <= axes.get_xlim()[1]]
-    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-    axes.minorticks_off()
-    axes.set_yticks(range(len(rows)), [f"{case['case']}  {case['name']}" for case, _ in rows])
-    axes.set_ylim(len(rows) - 0.4, -0.6)
-    axes.set_xlabel("time ÷ limit; beside it the best library and its time ÷ ours")
-    handles = [axes.plot([], [], marker, color=colour, label=name)[0] for _, name, colour, marker in KINDS]
-    handles.append(axes.plot([], [], color=LIMIT, label="limit")[0])
-    figure.legend(handles=handles, loc="outside upper center", ncols=4, frameon=False, title=_where(result))
+    """Sorted bars, one a task: how many times as fast as the best library."""
+    bars = _bars(result)
+    most = max(map(len, bars.values()))
+    width = 6.4 * len(bars)
+    figure, panels = plt.subplots(1, len(bars), figsize=(width, 1.3 + 0.21 * most), layout="constrained", squeeze=False)
+    for axes, (kind, of_kind) in zip(panels[0], bars.items(), strict=True):
+        ratios = [ratio for *_, ratio in of_kind]
+        colours = [OURS if ratio >= 1 else LIBRARY for ratio in ratios]
+        axes.barh(range(len(ratios)), [ratio - 1 for ratio in ratios], left=1, color=colours, height=0.7)
+        for y, (_, library, ratio) in enumerate(of_kind):
+            text = f"{ratio:.2g} {TIMES} {library}"
+            axes.annotate(text, (max(ratio, 1), y), (4, 0), textcoords="offset points", va="center", fontsize=7.5)
+        axes.axvline(1, color="#333333", lw=1)
+        axes.set_xscale("log")
+        axes.set_xlim(min(*ratios, 0.5) / 1.8, max(*ratios, 2) * 2.2)
+        low, high = axes.get_xlim()
+        ticks = [tick for tick in (0.25, 0.5, 1, 2, 5, 10, 20) if low <= tick <= high]
+        axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        axes.minorticks_off()
+        axes.set_yticks(range(len(ratios)), [task for task, *_ in of_kind])
+        axes.set_ylim(-0.7, most - 0.3)
+        axes.set_title(kind, fontsize=9, loc="left")
+        axes.set_xlabel("times as fast as the best library")
+    figure.suptitle(_where(result), fontsize=9)
     return figure
 
 

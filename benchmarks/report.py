@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from . import packed
 
 NOTHING = "\N{EN DASH}"
 TIMES = "\N{MULTIPLICATION SIGN}"
@@ -364,7 +365,7 @@ def fill(path: Path, parts: dict[str, str]) -> None:
 
 
 def load(path: Path) -> Entry:
-    result: Entry = json.loads(path.read_text())
+    result: Entry = packed.loads(path.read_text())
     if result.get("schema") != 1:
         raise ValueError(f"{path} is not a result of this suite")
     return result
@@ -372,7 +373,7 @@ def load(path: Path) -> Entry:
 
 def save(result: Entry, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
+    path.write_text(packed.dumps(result))
 
 
 def compare(old: Entry, new: Entry) -> tuple[str, int]:

@@ -44,7 +44,7 @@ gs_expose(core core)
 gs_expose(plans plans)
 gs_expose(calls calls)
 gs_expose(host host)
-gs_expose(backend backends/backend.h backends/column_kernels.h backends/table_tuning.h)
+gs_expose(backend backends/backend.h backends/column_kernels.h backends/gradient_kernels.h backends/table_tuning.h)
 gs_expose(device backends/devices.h backends/device)
 gs_expose(reference backends/reference)
 gs_expose(arrow arrow)
@@ -55,7 +55,8 @@ target_link_libraries(gs_headers_backend INTERFACE gs_headers_core gs_headers_ho
 target_link_libraries(gs_headers_device INTERFACE gs_headers_backend)
 
 add_library(gs_core STATIC src/core/plan.cpp src/core/array_view.cpp src/core/first_outside.cpp
-                           src/core/first_duplicate.cpp src/core/repeat_positions.cpp)
+                           src/core/first_duplicate.cpp src/core/repeat_positions.cpp
+                           src/core/pick_positions.cpp)
 target_link_libraries(gs_core PRIVATE gs_flags PUBLIC gs_headers_core)
 
 add_library(gs_plans STATIC src/plans/checks.cpp src/plans/along_axis.cpp src/plans/take_axis.cpp src/plans/at_points.cpp
@@ -66,7 +67,7 @@ target_link_libraries(gs_plans PRIVATE gs_flags PUBLIC gs_headers_plans gs_core)
 add_library(gs_host STATIC src/host/affinity.cpp src/host/file_mapping.cpp src/host/host_info.cpp
                            src/host/huge_pages.cpp src/host/memory_pool.cpp src/host/page_list.cpp
                            src/host/saved_tuning.cpp src/host/settings.cpp src/host/thread_pool.cpp
-                           src/host/zero_pages.cpp)
+                           src/host/thread_scratch.cpp src/host/zero_pages.cpp)
 # These files read the host and its settings once, at import.
 set_source_files_properties(src/host/host_info.cpp src/host/saved_tuning.cpp src/host/settings.cpp
   PROPERTIES COMPILE_OPTIONS -Os)

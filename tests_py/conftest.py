@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import xml.etree.ElementTree
 import zlib
 from typing import Any
 
@@ -63,6 +64,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     for mark, (option, what) in OPTIONS.items():
         parser.addoption(option, dest=mark, action="store_true", help=f"run {what}")
     parser.addoption("--short", action="store_true", help=f"leave out the tests that are marked long: {LONG}")
+    parser.addoption("--except-passed", metavar="FILE", help="leave out what passed according to a file of --junit-xml")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -77,7 +79,23 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["PYTHONWARNINGS"] = ",".join(dict.fromkeys(one for one in filters if one))
 
 
+def passed_in(file: str) -> set[tuple[str, str]]:
+    """The class and the name of each test that passed, as the file of --junit-xml has them."""
+    cases = xml.etree.ElementTree.parse(file).iter("testcase")
+    return {(case.get("classname", ""), case.get("name", "")) for case in cases if not list(case)}
+
+
+def address_of(item: pytest.Item) -> tuple[str, str]:
+    path, _, rest = item.nodeid.partition("::")
+    return path.removesuffix(".py").replace("/", "."), rest
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if file := config.getoption("except_passed"):
+        passed = passed_in(file)
+        config.hook.pytest_deselected(items=[item for item in items if address_of(item) in passed])
+        items[:] = [item for item in items if address_of(item) not in passed]
+
     def missing_option(item: pytest.Item) -> str | None:
         if config.getoption("short") and item.get_closest_marker("long"):
             return "long"

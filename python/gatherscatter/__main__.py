@@ -6,7 +6,8 @@ import argparse
 import sys
 
 import gatherscatter as gs
-from gatherscatter._cli import demo, info, tune
+from gatherscatter._cli import info, tune
+from gatherscatter_demo import demo
 
 
 def _parser() -> argparse.ArgumentParser:

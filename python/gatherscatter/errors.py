@@ -19,6 +19,7 @@ __all__ = [
     "IndexTypeError",
     "InvalidArgument",
     "LogicError",
+    "NegativeIndexError",
     "NullIndexError",
     "OutOfBoundsError",
     "ShapeMismatchError",
@@ -181,6 +182,73 @@ class DeferredOutOfBoundsError(OutOfBoundsError):
     def fields(self) -> tuple[Any, ...]:
         """The constructor arguments that make an equal error."""
         return (*super().fields(), self.changed)
+
+
+class NegativeIndexError(OutOfBoundsError):
+    """A map has a negative number, and the call does not say what it means; nothing was written.
+
+    Where a number out of bounds is no error (``bounds="nullify"`` or ``"drop"`` of tables), -1 often means that a key
+    was not found. It could also mean the last row, so ``negative=`` has to choose.
+
+    Parameters
+    ----------
+    op, index, position, axis, size, total, from_end
+        As in `OutOfBoundsError`, for the first negative number. The position is ``()`` and the index -1 if it is not
+        known, as in a map with nulls on a GPU.
+    count : int or None, default 1
+        How many numbers are negative.
+    bounds : {"nullify", "drop"}, default "nullify"
+        The rule of the call.
+
+    Examples
+    --------
+    >>> import gatherscatter as gs, pandas as pd
+    >>> planes = pd.DataFrame({"seats": [55, 180]}, index=["N1", "N2"])
+    >>> found = planes.index.get_indexer(["N2", "N9"])
+    >>> try:
+    ...     gs.table.gather(planes, found, bounds="nullify")
+    ... except gs.errors.NegativeIndexError as error:
+    ...     print(error.index, error.position)
+    -1 (1,)
+    >>> gs.table.gather(planes, found, bounds="nullify", negative="out_of_bounds")["seats"].tolist()
+    [180.0, nan]
+    """
+
+    bounds: str
+
+    def __init__(
+        self,
+        op: str,
+        index: int,
+        position: tuple[int, ...],
+        axis: int,
+        size: int,
+        count: int | None = 1,
+        total: int = 1,
+        from_end: bool = False,
+        bounds: str = "nullify",
+    ) -> None:
+        self.bounds = str(bounds)
+        super().__init__(op, index, position, axis, size, count, total, from_end)
+
+    def _message(self) -> str:
+        missing = "leaves its row out" if self.bounds == "drop" else "makes it a null row"
+        found = "the map has negative numbers"
+        if self.position:
+            found = f"index {shown(self.index)} at position {self.position} of the map is negative"
+        return (
+            f'{found}, and under bounds="{self.bounds}" {self.op} does not guess: negative="out_of_bounds" {missing}, '
+            f'as for a key that was not found; negative="from_end" counts it from the end{self._how_many()}'
+        )
+
+    def _how_many(self) -> str:
+        if self.total <= 1 or self.count is None:
+            return ""
+        return f" ({self.count} of {self.total} numbers {'is' if self.count == 1 else 'are'} negative)"
+
+    def fields(self) -> tuple[Any, ...]:
+        """The constructor arguments that make an equal error."""
+        return (*super().fields(), self.bounds)
 
 
 class EmptyAxisError(OutOfBoundsError):

@@ -9,28 +9,36 @@ takes tables in files.
 
 from __future__ import annotations
 
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from gatherscatter import _core
+from gatherscatter._ops.foreign_names import FOREIGN_OF_TABLES, refuser_of
 from gatherscatter._ops.keywords import Negative, RowBounds, Validate, WriteBounds
 from gatherscatter._table import segments
-from gatherscatter._table.frames import frame_of, partner_of, rows_of
+from gatherscatter._table.choices import copy_if_else
+from gatherscatter._table.frames import frame_of, rows_to_write
 from gatherscatter._table.labels import aligned, mask_for
 from gatherscatter._table.maps import check_map_fits, map_of, scatter_rows
-from gatherscatter._table.messages import READ_BOUNDS, SIGNS, WRITE_BOUNDS, require_bool, require_word
+from gatherscatter._table.messages import READ_BOUNDS, WRITE_BOUNDS, require_bool, require_word
 from gatherscatter._table.named_columns import written_columns
-from gatherscatter._table.of_dask import DaskFrame
+from gatherscatter._table.near_keywords import explains_keywords
+from gatherscatter._table.negatives import refuse_negative, sign_of
+from gatherscatter._table.own_copies import own_copies
 from gatherscatter._table.plans import make_plannable
 from gatherscatter._table.row_gather import gather
+from gatherscatter._table.row_lookup import rows_of
 
-__all__ = ["boolean_mask_scatter", "copy_if_else", "filter", "gather", "scatter", "segmented_gather"]
+__all__ = ["boolean_mask_scatter", "copy_if_else", "filter", "gather", "rows_of", "scatter", "segmented_gather"]
 
-gather.__module__ = __name__  # as users name it, also in pickles
+gather.__module__ = rows_of.__module__ = copy_if_else.__module__ = __name__  # as users name them, also in pickles
 
 
 def __dir__() -> list[str]:
     return __all__
 
+
+if not TYPE_CHECKING:  # to a type checker, a module with this function has every name
+    __getattr__ = refuser_of(__name__, FOREIGN_OF_TABLES)
 
 TableT = TypeVar("TableT")
 
@@ -42,7 +50,7 @@ def scatter(
     target: TableT,
     *,
     bounds: WriteBounds = ...,
-    negative: Negative = ...,
+    negative: Negative | None = ...,
     validate: Validate = ...,
     partial: bool = ...,
 ) -> TableT: ...
@@ -53,10 +61,11 @@ def scatter(
     indices: Any,
     target: TableT,
     bounds: WriteBounds = ...,
-    negative: Negative = ...,
+    negative: Negative | None = ...,
     validate: Validate = ...,
     partial: bool = ...,
 ) -> TableT: ...
+@explains_keywords
 def scatter(
     source: Any,
     scatter_map: Any = None,
@@ -64,7 +73,7 @@ def scatter(
     *,
     indices: Any = None,
     bounds: WriteBounds = "raise",
-    negative: Negative = "from_end",
+    negative: Negative | None = None,
     validate: Validate = "basic",
     partial: bool = False,
 ) -> Any:
@@ -79,12 +88,11 @@ def scatter(
 
     Parameters
     ----------
-    source : table or column of at least m rows, or scalars
-        A table has the columns of `target` in equal order and of equal types; rows from m on are ignored. It may be of
-        another library, unless the target is of pandas; then its text and bytes may have another layout of Arrow, such
-        as string in place of string_view, which pyarrow casts. Scalars are one per column, in a list, a tuple, or a
-        dict by name: Python values or pyarrow scalars, None for null; for a single column also the bare value or an
-        array of NumPy.
+    source : table or column, m rows, or scalars
+        A table has the columns of `target` in equal order and of equal types. It may be of another library, unless the
+        target is of pandas; then its text and bytes may have another layout of Arrow, such as string in place of
+        string_view, which pyarrow casts. Scalars are one per column, in a list, a tuple, or a dict by name: Python
+        values or pyarrow scalars, None for null; for a single column also the bare value or an array of NumPy.
     scatter_map : array of integers, shape (m,)
         As the map of `gather`. Of several rows for one target row the last one is kept.
     target : table or column, n rows
@@ -97,9 +105,10 @@ def scatter(
         - ``"raise"``: it is an error, and so is a null in the map.
         - ``"drop"``: its row of the source is left out, and so is one with a null in the map.
         - ``"unchecked"``: the caller guarantees that there is none. (In this version it is checked as for "raise".)
-    negative : {"from_end", "out_of_bounds"}, default "from_end"
-        Whether negative numbers count from the end, or are out of bounds. ``"out_of_bounds"`` with ``bounds="drop"``
-        suits maps such as those of ``Index.get_indexer``, in which -1 means no match.
+    negative : {"from_end", "out_of_bounds"}, optional
+        Whether negative numbers count from the end, or are out of bounds as the -1 of ``Index.get_indexer``, which
+        means no match. The default is ``"from_end"``; but under ``"drop"``, where no error would show that the other
+        one was meant, a negative number is an error unless `negative` is given.
     validate : {"basic", "full"}, default "basic"
         As in `gather`.
     partial : bool, default False
@@ -113,13 +122,13 @@ def scatter(
     Raises
     ------
     InvalidArgument
-        If the number of columns differs, or their names if both sides are tables; if the map is longer than the
-        source; if scalars do not match the columns in number or by name. It is a ValueError.
+        If the number of columns differs, or their names if both sides are tables; if the source has more or fewer rows
+        than the map has numbers; if scalars do not match the columns in number or by name. It is a ValueError.
     DataTypeError
         If the type of a column differs, or a scalar is not exactly a value of its column. 2.0 fits int64, but 1.5 does
         not; 300 does not fit int8, a time without a zone does not fit a type with one, and None does not fit a pandas
         dtype without missing values. Only floats are rounded to a narrower type. It is a ValueError and TypeError.
-    OutOfBoundsError, NullIndexError, IndexTypeError, ValueError, TypeError, BufferError
+    OutOfBoundsError, NegativeIndexError, NullIndexError, IndexTypeError, ValueError, TypeError, BufferError
         As in `gather`; TypeError also if the map or the target is left out.
 
     Notes
@@ -157,12 +166,11 @@ def scatter(
     if (scatter_map is None) == (indices is None) or target is None:
         raise TypeError(f"{op}: expected source, scatter_map (or indices=, not both) and target")
     require_word(op, "bounds", bounds, WRITE_BOUNDS)
-    require_word(op, "negative", negative, SIGNS)
+    sign = sign_of(op, negative, bounds)
     require_bool(op, "partial", partial)
     frame = frame_of(op, "target", target, validate)
-    if type(frame) is DaskFrame:
-        rows = indices if scatter_map is None else scatter_map
-        return frame.tasks().scatter_frame(source, rows, target, partial, bounds, negative)
+    if frame.tasks_of:
+        return frame.scatter(source, indices if scatter_map is None else scatter_map, partial, bounds, sign)
 
     def written(frame: Any) -> Any:
         if partial:
@@ -170,16 +178,19 @@ def scatter(
         return written_in(frame)
 
     def written_in(frame: Any) -> Any:
-        other, one_row = rows_of(op, "source", frame, source, validate)
-        return scatter_rows(op, numbers, valid, frame, other, one_row, bounds, negative)
+        other, one_row = rows_to_write(op, "source", frame, source, validate)
+        return scatter_rows(op, numbers, valid, frame, other, one_row, bounds, sign)
 
     numbers, valid = map_of(op, indices if scatter_map is None else scatter_map)
     check_map_fits(op, bounds, numbers)
+    numbers, valid, sign = refuse_negative(op, numbers, valid, bounds, sign, frame)
     if frame.lazy:
+        source, numbers, valid = own_copies(source, numbers, valid)
         return frame.later(lambda whole: written(frame_of(op, "target", whole, validate)), False)
     return written(frame)
 
 
+@explains_keywords
 def boolean_mask_scatter(
     input: Any, target: TableT, boolean_mask: Any, *, validate: Validate = "basic", partial: bool = False
 ) -> TableT:
@@ -235,8 +246,8 @@ def boolean_mask_scatter(
     op = "table.boolean_mask_scatter"
     require_bool(op, "partial", partial)
     frame = frame_of(op, "target", target, validate)
-    if type(frame) is DaskFrame:
-        tasks: TableT = frame.tasks().mask_scatter_frame(input, target, boolean_mask, partial)
+    if frame.tasks_of:
+        tasks: TableT = frame.mask_scatter(input, boolean_mask, partial)
         return tasks
     mask, valid = mask_for(op, frame, "target", boolean_mask)
 
@@ -249,16 +260,18 @@ def boolean_mask_scatter(
         return written_columns(op, "input", frame, input, validate, written_in)
 
     def written_in(frame: Any) -> Any:
-        other, one_row = rows_of(op, "input", frame, input, validate)
+        other, one_row = rows_to_write(op, "input", frame, input, validate)
         rows = _core.Selection.mask_scatter(op, mask, valid, frame.lengths, other.lengths, one_row, frame.device)
         return frame.take(rows, other)
 
     if frame.lazy:
+        input, mask, valid = own_copies(input, mask, valid)
         later: TableT = frame.later(lambda whole: written(frame_of(op, "target", whole, validate)), False)
         return later
     return written(frame)
 
 
+@explains_keywords
 def segmented_gather(
     source: TableT, gather_map_list: Any, bounds: RowBounds = "raise", *, validate: Validate = "basic"
 ) -> TableT:
@@ -273,8 +286,8 @@ def segmented_gather(
     source : column of lists, n rows
         Of pyarrow, polars, or pandas with an `ArrowDtype`, or another object with Arrow's methods.
     gather_map_list : column of lists of integers, n rows
-        Of these kinds, or lists of lists, or an array of shape (n, k). Without null rows. A negative position counts
-        from the end of its own list.
+        Of these kinds, or lists of lists, or an array of shape (n, k) of NumPy, torch, JAX or xarray. Without null
+        rows. A negative position counts from the end of its own list.
     bounds : {"raise", "nullify", "unchecked"}, default "raise"
         As in `gather`, for positions in each list.
     validate : {"basic", "full"}, default "basic"
@@ -323,60 +336,7 @@ def segmented_gather(
     return result
 
 
-def copy_if_else(lhs: TableT, rhs: Any, boolean_mask: Any, *, validate: Validate = "basic") -> TableT:
-    """Take each row from one of two tables, selected by a mask.
-
-    ::
-
-        result[c][i] = lhs[c][i] if boolean_mask[i] else rhs[c][i]
-
-    Parameters
-    ----------
-    lhs, rhs : table or column, n rows
-        With equal columns in equal order. If `lhs` is a LazyFrame, the operation runs when the frame is collected. Rows
-        of pandas are matched by label.
-    boolean_mask : array of bool, shape (n,)
-        Of any library, or a list; null counts as false. A pandas mask is matched to the rows by label.
-    validate : {"basic", "full"}, default "basic"
-        As in `gather`.
-
-    Returns
-    -------
-    table or column, n rows
-        Of the kind of `lhs`, with its names, metadata and, in pandas, its index.
-
-    Raises
-    ------
-    InvalidArgument, DataTypeError, TypeError, BufferError
-        As in `boolean_mask_scatter`.
-
-    Notes
-    -----
-    Semantics of ``cudf::copy_if_else``.
-
-    Examples
-    --------
-    >>> import gatherscatter as gs
-    >>> import pyarrow as pa
-    >>> gs.table.copy_if_else(pa.array(["a", "b", "c"]), pa.array(["x", "y", "z"]), [True, False, None]).to_pylist()
-    ['a', 'y', 'z']
-    """
-    op = "table.copy_if_else"
-    frame = frame_of(op, "lhs", lhs, validate)
-    mask, valid = mask_for(op, frame, "lhs", boolean_mask)
-
-    def chosen(frame: Any) -> TableT:
-        other = partner_of(op, ("lhs", "rhs"), frame, aligned(op, lhs, ("lhs", "rhs"), rhs), validate)
-        rows = _core.Selection.choose(op, mask, valid, frame.lengths, other.lengths, frame.device)
-        result: TableT = frame.take(rows, other)
-        return result
-
-    if frame.lazy:
-        later: TableT = frame.later(lambda whole: chosen(frame_of(op, "lhs", whole, validate)), False)
-        return later
-    return chosen(frame)
-
-
+@explains_keywords
 def filter(source: TableT, boolean_mask: Any, *, validate: Validate = "basic") -> TableT:
     """Take the rows of a table where a mask is true.
 
@@ -418,10 +378,12 @@ def filter(source: TableT, boolean_mask: Any, *, validate: Validate = "basic") -
     mask, valid = mask_for(op, frame, "source", boolean_mask)
 
     def kept(frame: Any) -> TableT:
+        frame.expect_mask()
         result: TableT = frame.take(_core.Selection.filter(op, mask, valid, frame.lengths, frame.device))
         return result
 
     if frame.lazy:
+        mask, valid = own_copies(mask, valid)
         later: TableT = frame.later(lambda whole: kept(frame_of(op, "source", whole, validate)), True)
         return later
     return kept(frame)

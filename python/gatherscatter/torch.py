@@ -1,7 +1,8 @@
 """torch.py: the operators for tensors, by name. Its import registers ``torch.ops.gatherscatter`` and teaches
 ``torch.compile`` the operators, so that a compiled function has no break at them, but for `place` and `repeat`.
 
-The functions are those of `gatherscatter`: gradients need no import of this module.
+The functions are those of `gatherscatter`. The package imports this module when ``gs.torch`` is used, and with
+Dynamo, so that neither gradients nor ``torch.compile`` need an import of it.
 """
 
 from gatherscatter._numpy.put import place, put, put_along_axis, putmask
@@ -34,7 +35,6 @@ __all__ = [
     "tile_scatter",
 ]
 
-_library.register()
 # How much these two read depends on values, which a graph does not have: a graph breaks at them.
 _BREAK_GRAPHS = ("place", "repeat")
 _OPERATORS = [_name for _name in __all__ if _name != "Embedding"]

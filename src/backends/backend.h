@@ -42,18 +42,37 @@ struct ParallelWork {
   void* context = nullptr;
 };
 
-// A small move whose decisions are already made. It runs on the calling thread alone, again and again on other memory
-// of the same geometry. All index arrays lie in one, which begins at `index`, at the distances that the object was made
-// with. Several threads may call `run` and `allows` of one object at the same time.
+// The memory of one run of a small move. All index arrays lie in one, which begins at `index`. Operands that the plan
+// does not have are null; a null `fill` means zero bytes, and else it is one item.
+struct SmallBuffers {
+  std::byte* dense = nullptr;
+  std::byte* indexed = nullptr;
+  const std::byte* index = nullptr;
+  const std::byte* mask = nullptr;
+  const std::byte* fill = nullptr;
+};
+
+// A small move or reduction whose decisions are already made. It runs on the calling thread alone, again and again on
+// other memory of the same geometry. Several threads may call `run` and `allows` of one object at the same time.
 class SmallMove {
  public:
   virtual ~SmallMove() = default;
-  // As Backend::move. Returns false if the rule forbids an index; part of the destination may be written by then.
-  virtual bool run(std::byte* dense, std::byte* indexed, const std::byte* index) const = 0;
+  // As Backend::move or Backend::reduce. Returns false if the rule forbids an index; part of the destination may be
+  // written by then.
+  virtual bool run(const SmallBuffers& buffers) const = 0;
   // As `run`, for an object that one thread alone uses: nothing has to be copied first.
-  virtual bool run_alone(std::byte* dense, std::byte* indexed, const std::byte* index) = 0;
-  // Returns true if the rule forbids none of the indices. Writes nothing.
-  virtual bool allows(const std::byte* index) const = 0;
+  virtual bool run_alone(const SmallBuffers& buffers) = 0;
+  // Returns true if the rule forbids none of the indices, of which it reads those that the mask does not hide. Writes
+  // nothing.
+  virtual bool allows(const SmallBuffers& buffers) const = 0;
+};
+
+// What a small move is made for, besides its plan.
+struct SmallRequest {
+  Direction direction = Direction::gather;
+  Combine combine;             // of a scatter
+  int64_t index_distance = 0;  // index array a begins a * index_distance bytes after the first
+  bool has_fill = false;       // every run has an item to fill with
 };
 
 // A decision about how a plan is run, as explain shows it: what was chosen, and the comparison by which.
@@ -155,12 +174,9 @@ class HostBackend : public Backend {
     std::memcpy(target, host, static_cast<std::size_t>(bytes));
   }
 
-  // For plans with neither mask nor fill value, whose index array a begins a * index_distance bytes after the first.
   // Returns null where every call has to be decided anew: threads may pay, there is nothing to move, or the backend has
   // no small moves.
-  virtual std::unique_ptr<SmallMove> small_move(const Plan&, Direction, int64_t /*index_distance*/) const {
-    return nullptr;
-  }
+  virtual std::unique_ptr<SmallMove> small_move(const Plan&, const SmallRequest&) const { return nullptr; }
   // The kernels for columns, and work that threads share (`parallel_for` returns `done` or `interrupted`).
   virtual const ColumnKernels& columns() const = 0;
   virtual Outcome parallel_for(const ParallelWork& work, const RunOptions& options) const = 0;

@@ -6,12 +6,15 @@
 
 #include "backends/backend.h"
 #include "bindings/arguments/dlpack.h"
+#include "bindings/arguments/keywords.h"
+#include "bindings/arguments/number_lists.h"
 #include "bindings/devices/device_module.h"
 #include "bindings/devices/offer.h"
 #include "bindings/operators/call_object.h"
 #include "bindings/operators/callable.h"
 #include "bindings/operators/foreign_call.h"
 #include "bindings/operators/fresh_arrays.h"
+#include "bindings/operators/gradient_parts.h"
 #include "bindings/operators/operators.h"
 #include "bindings/operators/plan_object.h"
 #include "bindings/progress_reports.h"
@@ -92,6 +95,9 @@ PYBIND11_MODULE(_core, module) {
   gs::bind_calls(module);
   gs::bind_callables(module);
   gs::bind_fresh_arrays(module);
+  gs::bind_words(module);
+  gs::bind_number_lists(module);
+  gs::bind_gradient_parts(module);
   gs::bind_plan(module);
   gs::dlpack::bind_array(module);
   gs::bind_table(module);

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 
+#include "bindings/python_calls.h"
 #include "host/interrupt_poller.h"
 #include "host/progress.h"
 
@@ -67,7 +68,7 @@ bool call_back(long done) {
   mine.any = true;
   mine.last = ReportClock::now();
   reports.in_callback = true;
-  PyObject* answer = PyObject_CallFunction(callback, "ll", done, kProgressTotal);
+  PyObject* answer = call_python([&] { return PyObject_CallFunction(callback, "ll", done, kProgressTotal); });
   reports = mine;
   host::Progress::current() = progress;
   Py_DECREF(callback);

@@ -8,6 +8,7 @@
 
 #include "bindings/arguments/from_python.h"
 #include "bindings/gil.h"
+#include "bindings/python_calls.h"
 #include "core/error.h"
 
 namespace gs {
@@ -19,7 +20,7 @@ void set(PyObject* type, const char* op, const std::exception& error) {
 
 void set_python_class(const char* module, const char* name, py::tuple arguments) {
   const py::object type = python_part(module, name);
-  const py::object error = type(*arguments);
+  const py::object error = python::answer([&] { return PyObject_CallObject(type.ptr(), arguments.ptr()); });
   PyErr_SetObject(type.ptr(), error.ptr());
 }
 

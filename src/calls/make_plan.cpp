@@ -93,6 +93,7 @@ Plan make_plan_on(const Request& request, const Views& views, const ArrayView& t
   Extras extras = extras_of(views);
   extras.dense = &*views.source;
   extras.fit = request.fit;
+  if (request.coordinates) extras.source = "updates";  // of scatter_nd, which alone writes at coordinates
   return plan_for(request, views, target, extras);
 }
 

@@ -9,7 +9,6 @@ namespace gs {
 namespace {
 
 constexpr int64_t kBlock = 1024;
-constexpr int64_t kMostAdded = int64_t{1} << 62;  // largest extent whose sum with a valid index does not wrap
 
 // Reads an index at any address, aligned or not.
 template <class Index>
@@ -19,36 +18,15 @@ Index load(const std::byte* at) {
   return value;
 }
 
-// Whether a contiguous run of indices has one outside. Branch-free, so that the compiler vectorises it: an index is
-// inside if neither index + added nor last - index is negative, where `added` is the extent if negative values count
-// from the end, otherwise 0. Arithmetic in Lane may wrap, but not for an index inside. Each group prefetches what a
-// later group reads, because the hardware prefetcher keeps only half as many lines in flight.
-template <class Index, class Lane>
-bool run_has_outside(const std::byte* at, int64_t count, Lane last, Lane added) {
-  constexpr int64_t kGroup = 128;
-  constexpr int64_t kAhead = 2048;  // bytes
-  constexpr auto kSize = static_cast<int64_t>(sizeof(Index));
-  Lane outside = 0;
-  for (int64_t begin = 0; begin < count; begin += kGroup) {
-    const int64_t end = std::min(begin + kGroup, count);
-    for (int64_t byte = begin * kSize; byte < end * kSize; byte += 64) __builtin_prefetch(at + byte + kAhead);
-    for (int64_t i = begin; i < end; ++i) {
-      const auto value = static_cast<Lane>(load<Index>(at + i * kSize));
-      outside |= (value + added) | (last - value);
-    }
-  }
-  return outside >> (8 * sizeof(Lane) - 1) != 0;
-}
-
-// An unsigned index gets no extent added. If it exceeds the signed range of Lane, its sign bit is set there, so that it
-// is outside.
+// Whether one of some indices is outside, by a loop without branches.
 template <class Index>
-bool run_has_outside(const std::byte* at, int64_t count, int64_t extent, Negative negative) {
-  const int64_t added = std::is_signed_v<Index> && negative == Negative::from_end ? extent : 0;
-  if (sizeof(Index) <= sizeof(uint32_t) && extent <= int64_t{1} << 30) {
-    return run_has_outside<Index>(at, count, static_cast<uint32_t>(extent - 1), static_cast<uint32_t>(added));
+bool run_has_outside(const std::byte* at, int64_t stride, int64_t count, int64_t extent, Negative negative) {
+  const int64_t added = added_to_negative(extent, negative);
+  int64_t outside = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    outside |= resolve_lane<Bounds::raise>(widen(load<Index>(at + i * stride)), extent, added).outside;
   }
-  return run_has_outside<Index>(at, count, static_cast<uint64_t>(extent) - 1, static_cast<uint64_t>(added));
+  return outside < 0;
 }
 
 int64_t inner_stride(const Plan& plan, int operand) {
@@ -106,17 +84,15 @@ CheckedIndex check_index(const IndexArray& index, Rule rule, const std::byte* at
   });
 }
 
-// Whether the block has a bad index at a point that is not masked. Contiguous index arrays without a mask take the fast
-// loop.
+// Whether the block has a bad index at a point that is not masked.
 bool block_is_bad(const Plan& plan, const Buffers& at, int64_t count) {
   for (int a = 0; a < plan.index.size(); ++a) {
     const IndexArray& index = plan.index[a];
     if (!plan.rule.forbids(index.extent)) continue;
     const int64_t stride = inner_stride(plan, kIndex + a);
-    if (!plan.masked && index.extent > 0 && index.extent <= kMostAdded &&
-        (stride == index_size(index.type) || count == 1)) {
+    if (!plan.masked) {
       const bool bad = visit_index(index.type, [&]<class Index>() {
-        return run_has_outside<Index>(at.index[a], count, index.extent, plan.rule.negative);
+        return run_has_outside<Index>(at.index[a], stride, count, index.extent, plan.rule.negative);
       });
       if (bad) return true;
       continue;

@@ -1,4 +1,4 @@
-// rule.h: resolves one index to a position; only here bounds policies and negative indices are defined.
+// rule.h: resolves an index to a position; only here bounds policies and negative indices are defined.
 #pragma once
 
 #include <cstdint>
@@ -52,9 +52,14 @@ GS_HD constexpr int64_t widen(Index value) {
   }
 }
 
-// Adds `extent` once to a negative value, without a branch. `extent` is never negative, so nothing overflows.
-GS_HD constexpr int64_t from_end(int64_t value, int64_t extent) {
-  return value + ((value >> 63) & extent);
+// What is added to a negative value: the extent where it counts from the end, else 0. Unsigned types have none.
+GS_HD constexpr int64_t added_to_negative(int64_t extent, Negative negative, bool is_signed = true) {
+  return is_signed && negative == Negative::from_end ? extent : 0;
+}
+
+// Adds `added` once to a negative value, without a branch. `added` is never negative, so nothing overflows.
+GS_HD constexpr int64_t from_end(int64_t value, int64_t added) {
+  return value + ((value >> 63) & added);
 }
 
 GS_HD constexpr bool is_inside(int64_t position, int64_t extent) {
@@ -81,6 +86,22 @@ GS_HD constexpr int64_t wrap(Index value, int64_t extent) {
     const int64_t remainder = static_cast<int64_t>(value) % extent;
     return remainder < 0 ? remainder + extent : remainder;
   }
+}
+
+// One of many values that a loop resolves without branches, as vectors do.
+struct Lane {
+  int64_t position;  // arbitrary where it is outside
+  int64_t outside;   // negative exactly if the position is outside
+};
+
+// The form of `resolve` for such loops: under clip no position is outside, and under every other rule `outside` says
+// what the loop has to do. Wrapping is no form of its own: most values are inside, and the others take `resolve`.
+template <Bounds kBounds>
+GS_INLINE constexpr Lane resolve_lane(int64_t value, int64_t extent, int64_t added) {
+  static_assert(kBounds != Bounds::wrap);
+  const int64_t position = from_end(value, added);
+  if constexpr (kBounds == Bounds::clip) return {clip(position, extent), 0};
+  return {position, outside_mark(position, extent)};
 }
 
 // Resolves an index to a position in [0, extent), or kNowhere. Bounds::unchecked returns the value without a check

@@ -1,6 +1,7 @@
 // file_mapping.cpp: looks up mappings of this process and counts page faults of this thread.
 #include "host/file_mapping.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -85,12 +86,37 @@ KnownMappings& known_of_thread() {
   return known;
 }
 
-// Looks at the file of a mapping, unless its path names another file or none.
+bool is_file_of(const MemoryMapping& mapping, const struct stat& file) {
+  return S_ISREG(file.st_mode) && file.st_dev == mapping.device && file.st_ino == mapping.inode;
+}
+
+// Finds the file among the open ones of this process: mmap of Python, numpy.memmap and pyarrow keep a descriptor.
+bool is_open(const MemoryMapping& mapping, struct stat& file) {
+  DIR* const folder = opendir("/proc/self/fd");
+  if (folder == nullptr) return false;
+  bool found = false;
+  while (const dirent* entry = found ? nullptr : readdir(folder)) {
+    int descriptor = -1;
+    found = std::sscanf(entry->d_name, "%d", &descriptor) == 1 && fstat(descriptor, &file) == 0 &&
+            is_file_of(mapping, file);
+  }
+  closedir(folder);
+  return found;
+}
+
+// The state of the file of a mapping. A file that was removed or replaced, or never had a path, is found by the
+// addresses of the mapping, which takes a capability, or by a descriptor.
+bool find_file(const MemoryMapping& mapping, struct stat& file) {
+  if (stat(mapping.path.c_str(), &file) == 0 && is_file_of(mapping, file)) return true;
+  std::array<char, 64> name;
+  std::snprintf(name.data(), name.size(), "/proc/self/map_files/%" PRIxPTR "-%" PRIxPTR, mapping.begin, mapping.end);
+  return (stat(name.data(), &file) == 0 && is_file_of(mapping, file)) || is_open(mapping, file);
+}
+
 void look_at_file(KnownMapping& known) {
   const MemoryMapping& mapping = known.mapping;
   struct stat file{};
-  if (!mapping.is_file() || stat(mapping.path.c_str(), &file) != 0 || !S_ISREG(file.st_mode)) return;
-  if (file.st_dev != mapping.device || file.st_ino != mapping.inode) return;
+  if (!mapping.is_file() || !find_file(mapping, file)) return;
   known.file_bytes = file.st_size;
   known.tells_residency = file.st_uid == geteuid() || access(mapping.path.c_str(), W_OK) == 0;
 }

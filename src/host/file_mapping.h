@@ -33,7 +33,7 @@ MemoryMapping mapping_in(const std::string& maps, uintptr_t address);
 inline constexpr int64_t kKnownFor = 50'000'000;  // ns
 struct KnownMapping {
   MemoryMapping mapping;
-  int64_t file_bytes = -1;       // the size of the file; -1: it was removed or replaced, or there is none
+  int64_t file_bytes = -1;       // the size of the file; -1: there is none, or it has no path or descriptor
   bool tells_residency = false;  // the system tells those who may write a file which of its pages are in memory
   int64_t looked_up = 0;         // ns
   int64_t resident_until = 0;

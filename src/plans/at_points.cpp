@@ -24,9 +24,11 @@ Plan at_points(const ArrayView& array, std::span<const IndexView> indices, const
   }
   for (int d = 0; d < batch; ++d) {
     if (array.extent[d] != index_shape[d]) {
-      throw BatchShapeError("array of shape " + to_string(array.extent) + " and indices of shape " +
-                            to_string(index_shape) + " differ in the first " + std::to_string(batch) +
-                            " axes (batch_dims)");
+      throw BatchShapeError("array of shape " + to_string(array.extent) + " and points of shape " +
+                            to_string(index_shape) + " share " + std::to_string(batch) +
+                            " leading axes (batch_dims), but axis " + std::to_string(d) + " has " +
+                            std::to_string(array.extent[d]) + " and " + std::to_string(index_shape[d]) +
+                            " positions; batch_dims=0 reads every point in the whole array");
     }
   }
   const int tail = array.rank() - batch - count;

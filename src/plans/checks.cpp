@@ -47,7 +47,7 @@ void check_extents(const ArrayView& view) {
   if (!fits) throw ShapeError("array is too big: its size does not fit in 64 bits");
 }
 
-Dims broadcast_strides(const ArrayView& view, const Dims& shape, const char* what) {
+Dims broadcast_strides(const ArrayView& view, const Dims& shape, const char* what, const char* whose) {
   const int shift = shape.size() - view.rank();
   bool fits = shift >= 0;
   Dims stride(shape.size());
@@ -61,7 +61,7 @@ Dims broadcast_strides(const ArrayView& view, const Dims& shape, const char* wha
   }
   if (!fits) {
     throw ShapeError(std::string(what) + " of shape " + to_string(view.extent) + " does not broadcast to the shape " +
-                     to_string(shape) + step_to_last_axes(view.extent, shape));
+                     to_string(shape) + whose + step_to_last_axes(view.extent, shape));
   }
   return stride;
 }
@@ -103,7 +103,7 @@ Flattened flatten(const ArrayView& view) {
 namespace {
 
 // Strides of the dense side over the shape of the result.
-Dims fitted_strides(const ArrayView& dense, const Dims& shape, Fit fit) {
+Dims fitted_strides(const ArrayView& dense, const Dims& shape, Fit fit, const char* source) {
   if (dense.extent == shape) return dense.stride;
   if (fit == Fit::exact) {
     throw ShapeError("out has shape " + to_string(dense.extent) + ", the result has shape " + to_string(shape));
@@ -116,7 +116,7 @@ Dims fitted_strides(const ArrayView& dense, const Dims& shape, Fit fit) {
   const bool suggests_rows =
       fit == Fit::leading && last > 0 && shape[last] == 1 && dense.rank() > 0 && dense.extent[dense.rank() - 1] > 1;
   try {
-    return broadcast_strides(dense, shape, "src");
+    return broadcast_strides(dense, shape, source);
   } catch (const ShapeError& error) {
     if (!suggests_rows) throw;
     throw ShapeError(error.what() + std::string("; an index of shape (n, 1) fills one column") + kWholeRows);
@@ -124,6 +124,8 @@ Dims fitted_strides(const ArrayView& dense, const Dims& shape, Fit fit) {
 }
 
 }  // namespace
+
+constexpr const char* kOfPoints = " of the points";
 
 Plan begin_plan(const ArrayView& input, const Dims& result_shape, const Dims& index_shape, int index_arrays, Rule rule,
                 const Extras& extras) {
@@ -139,7 +141,7 @@ Plan begin_plan(const ArrayView& input, const Dims& result_shape, const Dims& in
   plan.index_space = Space(index_shape, kIndex + index_arrays);
   if (extras.dense != nullptr) {
     check_extents(*extras.dense);
-    const Dims stride = fitted_strides(*extras.dense, result_shape, extras.fit);
+    const Dims stride = fitted_strides(*extras.dense, result_shape, extras.fit, extras.source);
     set_strides(plan.space, kDense, 0, stride.data(), result_shape.size());
   } else {
     const Dims stride = contiguous_strides(result_shape, input.item);
@@ -164,7 +166,7 @@ void set_extras(Plan& plan, const Extras& extras, const SmallVector<int, 8>& axi
   if (extras.mask != nullptr) {
     check_extents(*extras.mask);
     plan.masked = true;
-    set_index_side(plan, kMask, broadcast_strides(*extras.mask, plan.index_shape, "mask"), axis_of);
+    set_index_side(plan, kMask, broadcast_strides(*extras.mask, plan.index_shape, "mask", kOfPoints), axis_of);
   }
   if (extras.fill != nullptr) {
     check_extents(*extras.fill);
@@ -172,7 +174,7 @@ void set_extras(Plan& plan, const Extras& extras, const SmallVector<int, 8>& axi
       throw DTypeError("fill value with items of " + std::to_string(extras.fill->item) +
                        " bytes, the input has items of " + std::to_string(plan.item) + " bytes");
     }
-    set_index_side(plan, kFill, broadcast_strides(*extras.fill, plan.index_shape, "fill value"), axis_of);
+    set_index_side(plan, kFill, broadcast_strides(*extras.fill, plan.index_shape, "fill value", kOfPoints), axis_of);
   }
 }
 

@@ -22,8 +22,8 @@ int normalize_axis(int64_t axis, int rank);
 void check_extents(const ArrayView& view);
 
 // Strides of `view` broadcast one way to `shape`: axes are right-aligned, an extent of 1 stretches. Throws ShapeError,
-// which names `view` as `what`, if `view` does not broadcast.
-Dims broadcast_strides(const ArrayView& view, const Dims& shape, const char* what);
+// which names `view` as `what`, and says `whose` the shape is, if `view` does not broadcast.
+Dims broadcast_strides(const ArrayView& view, const Dims& shape, const char* what, const char* whose = "");
 
 // The shape to which `a` and `b` broadcast together. Throws ShapeError with both shapes if they do not.
 Dims broadcast_shape(const Dims& a, const Dims& b, const char* what_a, const char* what_b);

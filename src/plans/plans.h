@@ -22,6 +22,7 @@ struct Extras {
   const ArrayView* fill = nullptr;   // items of the input's size; broadcasts one way to the index shape
   const ArrayView* dense = nullptr;  // the dense side; null: a fresh C-contiguous array
   Fit fit = Fit::exact;              // how the dense side must fit
+  const char* source = "src";        // what an error calls the dense side of a scatter
 };
 
 // How the shapes of input and index must agree on the axes other than the indexed one.

@@ -17,8 +17,10 @@ void check_batch(const ArrayView& input, const IndexView& indices, int axis, int
   for (int d = 0; d < batch_dims; ++d) {
     if (input.extent[d] != indices.extent[d]) {
       throw BatchShapeError("input of shape " + to_string(input.extent) + " and indices of shape " +
-                            to_string(indices.extent) + " differ in the first " + std::to_string(batch_dims) +
-                            " axes (batch_dims)");
+                            to_string(indices.extent) + " share " + std::to_string(batch_dims) +
+                            " leading axes (batch_dims), but axis " + std::to_string(d) + " has " +
+                            std::to_string(input.extent[d]) + " and " + std::to_string(indices.extent[d]) +
+                            " positions; batch_dims=0 reads every index in the whole input");
     }
   }
 }

@@ -147,18 +147,18 @@ HostSelection::HostSelection(const Sharing& sharing, const RowRequest& request, 
     case SelectionKind::gather: gather(sharing, request, map); break;
     case SelectionKind::scatter: scatter(sharing, request, map); break;
     case SelectionKind::mask_scatter: mask_scatter(sharing, request, map); break;
-    case SelectionKind::filter: filter(sharing, map); break;
+    case SelectionKind::filter: filter(sharing, request, map); break;
     case SelectionKind::choose: choose(sharing, request, map); break;
   }
 }
 
 void HostSelection::gather(const Sharing& sharing, const RowRequest& request, const RowMap& map) {
-  const bool nullifies = request.bounds == RowBounds::nullify;
+  const bool nullifies = request.rule.fills();
   const int64_t count = map.count();
   MapFault fault;
   std::mutex lock;  // protects fault
-  fault.from_end = request.negative == Negative::from_end;
-  const Extent table{total_, fault.from_end ? total_ : 0};
+  fault.from_end = request.rule.negative == Negative::from_end;
+  const Extent table{total_, request.rule.negative};
   if (total_ == 0) {
     parallel_for(sharing, count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
       MapFault own;
@@ -183,7 +183,7 @@ void HostSelection::gather(const Sharing& sharing, const RowRequest& request, co
     const std::lock_guard guard(lock);
     fault.add(own);
   });
-  if (request.bounds == RowBounds::unchecked) fault.bad = 0;
+  if (request.rule.bounds == Bounds::unchecked) fault.bad = 0;
   if (!nullifies) fault.report(total_, count);
   missing_ = nullifies ? fault.nulls + fault.bad : 0;
   picks_.missing = missing_;
@@ -286,13 +286,13 @@ struct LastEntries {
   LastEntries(const Sharing& sharing, const RowRequest& request, const RowMap& map, int64_t rows)
       : bits(words_for(rows)), last(rows) {
     constexpr auto kNoRow = static_cast<Number>(-1);  // of an entry that is dropped
-    const bool drops = request.bounds == RowBounds::drop;
+    const bool drops = request.rule.fills();
     const int64_t count = map.count();
     Scratch<Number> position(count);
     MapFault fault;
     std::mutex lock;  // protects fault
-    fault.from_end = request.negative == Negative::from_end;
-    const Extent table{rows, fault.from_end ? rows : 0};
+    fault.from_end = request.rule.negative == Negative::from_end;
+    const Extent table{rows, request.rule.negative};
     parallel_for(sharing, count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
       MapFault own;
       for_each_entry(map.map, begin, end, table, own, [&](const MapPositions& group, int64_t at, int64_t n) {
@@ -340,7 +340,7 @@ void HostSelection::scatter(const Sharing& sharing, const RowRequest& request, c
 
 void HostSelection::mask_scatter(const Sharing& sharing, const RowRequest& request, const RowMap& map) {
   const int64_t rows = row_count(request.first);
-  MaskWords mask(sharing, map);
+  MaskWords mask(sharing, map, request.named);
   request.check_true_rows(mask.ones());
   const auto next_row = [rows](int64_t, int64_t before) { return rows + before; };
   if (request.one_row ? mask.ones() == 0 : mask.has_long_runs()) return replace_runs(mask, rows, 0, next_row);
@@ -350,13 +350,13 @@ void HostSelection::mask_scatter(const Sharing& sharing, const RowRequest& reque
 void HostSelection::choose(const Sharing& sharing, const RowRequest& request, const RowMap& map) {
   const int64_t rows = row_count(request.first);
   const auto same_row = [](int64_t row, int64_t) { return row; };
-  MaskWords mask(sharing, map);
+  MaskWords mask(sharing, map, request.named);
   if (mask.has_long_runs()) return replace_runs(mask, rows, rows, same_row);
   replace(sharing, mask.take(), rows, rows, same_row, false);
 }
 
-void HostSelection::filter(const Sharing& sharing, const RowMap& map) {
-  const MaskWords mask(sharing, map);
+void HostSelection::filter(const Sharing& sharing, const RowRequest& request, const RowMap& map) {
+  const MaskWords mask(sharing, map, request.named);
   const PieceFinder places(parts_, total_);
   if (!mask.has_long_runs()) {
     make_rows(mask.ones());

@@ -50,7 +50,7 @@ class HostSelection {
   void gather(const Sharing& sharing, const RowRequest& request, const RowMap& map);
   void scatter(const Sharing& sharing, const RowRequest& request, const RowMap& map);
   void mask_scatter(const Sharing& sharing, const RowRequest& request, const RowMap& map);
-  void filter(const Sharing& sharing, const RowMap& map);
+  void filter(const Sharing& sharing, const RowRequest& request, const RowMap& map);
   void choose(const Sharing& sharing, const RowRequest& request, const RowMap& map);
   void all_missing(int64_t count);
   void make_rows(int64_t count, bool joined = false);

@@ -16,11 +16,10 @@
 
 namespace gs::table {
 
-// The number of rows, and the number that is added to a negative index: `size`, or 0 if the rule has no negative
-// indices.
+// The number of rows, and what a negative index means.
 struct Extent {
   int64_t size;
-  int64_t from_end;
+  Negative negative;
 };
 
 // The positions of up to 64 map values. An index without a position, or a null, has 0 in `at`.
@@ -54,10 +53,11 @@ void read_group(const MapPart& part, int64_t first, int64_t n, Extent table, Map
                : "r"(&group)
                : "memory");  // another thread may change the caller's memory, so the compiler must not load it again
   group.inside = 0;
+  const int64_t added = added_to_negative(table.size, table.negative, std::is_signed_v<Index>);
   for (int64_t k = 0; k < n; ++k) {
-    const int64_t position = std::is_signed_v<Index> ? from_end(group.at[k], table.from_end) : group.at[k];
-    const bool inside = is_inside(position, table.size);
-    group.at[k] = inside ? position : 0;
+    const Lane lane = resolve_lane<Bounds::fill>(group.at[k], table.size, added);
+    const bool inside = lane.outside >= 0;
+    group.at[k] = inside ? lane.position : 0;
     group.inside |= uint64_t{inside} << k;
   }
 }
@@ -104,10 +104,11 @@ void for_each_entry(const std::vector<MapPart>& map, int64_t begin, int64_t end,
   }
 }
 
-// A mask as words of bits; a null counts as false.
+// The rows that a mask names, as words of bits.
 class MaskWords {
  public:
-  MaskWords(const Sharing& sharing, const RowMap& map) : rows_(map.count()), words_(words_for(rows_)) {
+  MaskWords(const Sharing& sharing, const RowMap& map, Named named)
+      : rows_(map.count()), words_(words_for(rows_)), named_(named) {
     std::atomic<int64_t> ones = 0;
     parallel_for(sharing, rows_, 64, kLeastMaskRows,
                  [&](int64_t begin, int64_t end) { ones += read(map.mask, begin, end); });
@@ -117,7 +118,7 @@ class MaskWords {
   const uint64_t* words() const { return words_.get(); }
   Scratch<uint64_t> take() { return std::move(words_); }
   int64_t ones() const { return ones_; }
-  // The number of runs of consecutive true rows.
+  // The number of runs of consecutive rows that are named.
   int64_t runs() const {
     int64_t runs = 0;
     uint64_t carry = 0;
@@ -127,11 +128,11 @@ class MaskWords {
     }
     return runs;
   }
-  // Whether ranges describe the true rows in less memory than row numbers; no true row is one of these cases.
+  // Whether ranges describe the rows in less memory than row numbers; no row is one of these cases.
   bool has_long_runs() const { return runs() * kLongRun <= ones_; }
 
  private:
-  // Reads the values of the rows [begin, end) and returns how many are true; `begin` is a multiple of 64.
+  // Reads the values of the rows [begin, end) and returns how many are named; `begin` is a multiple of 64.
   int64_t read(const std::vector<MaskPart>& mask, int64_t begin, int64_t end) {
     std::memset(&words_[begin / 64], 0, static_cast<std::size_t>(words_for(end - begin)) * 8);
     int64_t ones = 0;
@@ -139,7 +140,7 @@ class MaskWords {
     for (const MaskPart& part : mask) {
       const int64_t first = std::max(begin, before);
       for_each_word(first, std::min(end, before + part.count) - first, [&](int64_t at, int64_t n) {
-        const uint64_t word = values(part, at - before, n) & present_bits(part.nulls, at - before, n);
+        const uint64_t word = named(values(part, at - before, n), present_bits(part.nulls, at - before, n), n);
         words_[at / 64] |= word << (at & 63);
         ones += std::popcount(word);
       });
@@ -147,12 +148,17 @@ class MaskWords {
     }
     return ones;
   }
+  uint64_t named(uint64_t values, uint64_t present, int64_t n) const {
+    if (named_ == Named::true_rows) return values & present;
+    return named_ == Named::false_rows ? ~values & present : low_bits(n) & ~(values & present);
+  }
   static uint64_t values(const MaskPart& part, int64_t first, int64_t n) {
     if (part.is_bits) return read_bits(part.data, part.offset + first, n);
     return bits_of_bytes(part.data + first * part.stride, part.stride, n);
   }
   int64_t rows_;
   Scratch<uint64_t> words_;
+  Named named_;
   int64_t ones_ = 0;
 };
 

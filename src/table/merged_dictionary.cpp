@@ -82,7 +82,8 @@ std::shared_ptr<const Array> MergedDictionary::dictionary(const RowTaker& taker)
   try {
     return std::make_shared<const Array>(taker.take(*type_.dictionary, pieces, rows_.picks()));
   } catch (const OffsetOverflow&) {
-    throw ShapeError("the merged dictionary of '" + type_.name + "' needs larger offsets than its type has");
+    throw KeyOverflow("its merged dictionary needs larger offsets than " + type_name(type_) +
+                      " has: cast it to a dictionary of values with 64-bit offsets");
   }
 }
 
@@ -100,8 +101,9 @@ void MergedDictionary::add(std::size_t d, ValueReader& reader, ValueNumbers& val
     has_new_ |= d > 0;
   }
   if (rows_.count() - 1 > most_integer(type_)) {
-    throw ShapeError("the merged dictionary of '" + type_.name + "' has " + std::to_string(rows_.count()) +
-                     " values, more than the keys of " + type_name(type_) + " can number");
+    throw KeyOverflow("the dictionaries of its chunks have " + std::to_string(rows_.count()) +
+                      " values together, more than the keys of " + type_name(type_) +
+                      " can number: cast it to a dictionary of wider keys, such as int32");
   }
 }
 

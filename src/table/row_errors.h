@@ -15,6 +15,10 @@ struct InvalidArgument : std::invalid_argument {
 struct DataTypeError : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
+// The merged dictionary of a column exceeds its type. The text says what of the column; it does not name it.
+struct KeyOverflow : DataTypeError {
+  using DataTypeError::DataTypeError;
+};
 // A map does not consist of integers: errors.IndexTypeError.
 struct IndexTypeError : std::invalid_argument {
   using std::invalid_argument::invalid_argument;

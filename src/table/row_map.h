@@ -36,6 +36,10 @@ struct MaskPart {
   Nulls nulls;
 };
 
+// The rows that a mask names: those where it is true, all others, or those where it is false. A null is one of the
+// others.
+enum class Named : uint8_t { true_rows, other_rows, false_rows };
+
 // A view of a map or mask. Exactly one of `map` and `mask` is used; both are empty if there are no chunks.
 struct RowMap {
   std::vector<MapPart> map = {};

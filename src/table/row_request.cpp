@@ -16,24 +16,34 @@ void check_mask(const RowMap& mask, int64_t rows, const char* table) {
                         std::to_string(rows));
 }
 
+void refuse_spare(int64_t count, int64_t rows) {
+  const std::string n = std::to_string(count);
+  const std::string numbers = count == 1 ? "there is 1 row number" : "there are " + n + " row numbers";
+  throw InvalidArgument(numbers + " for " + std::to_string(rows) +
+                        " rows of the source, the last of which would be lost: give source[:" + n + "]");
+}
+
 }  // namespace
 
-RowRequest RowRequest::gather(ChunkLengths table, RowBounds bounds, Negative negative) {
-  return {SelectionKind::gather, std::move(table), {}, bounds, negative};
+RowRequest RowRequest::gather(ChunkLengths table, Bounds bounds, Negative negative) {
+  return {SelectionKind::gather, std::move(table), {}, {bounds, negative}};
 }
 
-RowRequest RowRequest::scatter(ChunkLengths target, ChunkLengths source, bool one_row, RowBounds bounds,
+RowRequest RowRequest::scatter(ChunkLengths target, ChunkLengths source, bool one_row, Bounds bounds,
                                Negative negative) {
-  return {SelectionKind::scatter, std::move(target), std::move(source), bounds, negative, one_row};
+  return {SelectionKind::scatter, std::move(target), std::move(source), {bounds, negative}, one_row};
 }
 
-RowRequest RowRequest::mask_scatter(ChunkLengths target, ChunkLengths source, bool one_row) {
-  return {
-      SelectionKind::mask_scatter, std::move(target), std::move(source), RowBounds::raise, Negative::from_end, one_row};
+RowRequest RowRequest::mask_scatter(ChunkLengths target, ChunkLengths source, bool one_row, Named named) {
+  return {.kind = SelectionKind::mask_scatter,
+          .first = std::move(target),
+          .second = std::move(source),
+          .one_row = one_row,
+          .named = named};
 }
 
-RowRequest RowRequest::filter(ChunkLengths table) {
-  return {SelectionKind::filter, std::move(table)};
+RowRequest RowRequest::filter(ChunkLengths table, Named named) {
+  return {.kind = SelectionKind::filter, .first = std::move(table), .named = named};
 }
 
 RowRequest RowRequest::choose(ChunkLengths when_true, ChunkLengths when_false) {
@@ -59,7 +69,8 @@ void RowRequest::check(const RowMap& map) const {
   switch (kind) {
     case SelectionKind::gather: return;
     case SelectionKind::scatter:
-      if (one_row || map.count() <= others) return;
+      if (one_row || map.count() == others) return;
+      if (map.count() < others) return whole ? refuse_spare(map.count(), others) : void();
       throw InvalidArgument("the map has " + std::to_string(map.count()) + " rows, the source only " +
                             std::to_string(others));
     case SelectionKind::mask_scatter: return check_mask(map, rows, "the target");

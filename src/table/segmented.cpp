@@ -106,9 +106,9 @@ void check_arguments(const Frame& lists, const Frame& maps) {
 
 class Segments {
  public:
-  Segments(const Sharing& sharing, const Frame& lists, const Frame& maps, RowBounds bounds)
+  Segments(const Sharing& sharing, const Frame& lists, const Frame& maps, Bounds bounds)
       : sharing_(sharing), lists_(lists.data), maps_(maps.data), bounds_(bounds) {
-    result_.data.type = result_type(lists.data.type, bounds == RowBounds::nullify);
+    result_.data.type = result_type(lists.data.type, bounds == Bounds::fill);
     for (const Array& chunk : lists_.chunks) {
       base_.push_back(total_);
       lengths_.push_back(chunk.children[0].length);
@@ -134,16 +134,17 @@ class Segments {
   void add_numbers(const Row& row, const Row& map, int64_t r, std::vector<int64_t>& numbers) {
     const Type& type = maps_.type->children[0];
     const bool is_signed = index_is_signed(type.integer);
+    const Rule rule{Bounds::fill, is_signed ? Negative::from_end : Negative::out_of_bounds};
     const Array& values = maps_.chunks[map.chunk].children[0];
     for (int64_t k = 0; k < map.size; ++k) {
       const int64_t at = values.offset + map.begin + k;
       const bool is_null = values.validity.data != nullptr && !bit_at(values.validity.data, at);
-      if (is_null && bounds_ != RowBounds::nullify) throw NullRow{k, 1, r};
+      if (is_null && bounds_ != Bounds::fill) throw NullRow{k, 1, r};
       const int64_t value = integer_at(type, values.first.data, at);
-      const int64_t position = is_signed ? from_end(value, row.size) : value;
-      const bool inside = !is_null && !row.is_null && is_inside(position, row.size);
+      const int64_t position = resolve(value, row.size, rule);
+      const bool inside = !is_null && !row.is_null && position != kNowhere;
       numbers.push_back(inside ? base_[row.chunk] + row.begin + position : -1);
-      if (inside || is_null || row.is_null || bounds_ != RowBounds::raise) continue;
+      if (inside || is_null || row.is_null || bounds_ != Bounds::raise) continue;
       if (!bad_) {
         const auto bits =
             type.integer == IndexType::u64 ? load<uint64_t>(values.first.data, at) : static_cast<uint64_t>(value);
@@ -195,7 +196,7 @@ class Segments {
   const Sharing& sharing_;
   const Chunked& lists_;
   const Chunked& maps_;
-  const RowBounds bounds_;
+  const Bounds bounds_;
   Frame result_;
   ChunkLengths lengths_;  // number of values of each chunk
   std::vector<const Array*> values_;
@@ -206,7 +207,7 @@ class Segments {
 
 }  // namespace
 
-Frame segmented_gather(const Sharing& sharing, const Frame& lists, const Frame& maps, RowBounds bounds) {
+Frame segmented_gather(const Sharing& sharing, const Frame& lists, const Frame& maps, Bounds bounds) {
   check_arguments(lists, maps);
   const int64_t count = Lists(lists.data, 0).count();
   const int64_t map_count = Lists(maps.data, 0).count();

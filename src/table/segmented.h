@@ -11,6 +11,6 @@ namespace gs::table {
 // negative index of a signed type counts from the end of the list. Throws BadRow and NullRow (with the number of the
 // list and the position in it; of a null list, its number as the position), DataTypeError, IndexTypeError and
 // InvalidArgument.
-Frame segmented_gather(const Sharing& sharing, const Frame& lists, const Frame& maps, RowBounds bounds);
+Frame segmented_gather(const Sharing& sharing, const Frame& lists, const Frame& maps, Bounds bounds);
 
 }  // namespace gs::table

@@ -86,6 +86,13 @@ inline const std::byte* first_item(const Piece& piece, int64_t width) {
   return items == nullptr ? nullptr : items + piece.offset * width;
 }
 
+// A view holds a size, and the bytes themselves up to kInlineBytes; else their first four, a data buffer and an offset.
+inline constexpr int64_t kViewBytes = 16;
+inline constexpr int64_t kInlineBytes = 12;
+
+// Whether a long view of `size` bytes lies inside of a data buffer of an array.
+bool lies_inside(const Array& array, int64_t size, int64_t buffer, int64_t offset);
+
 // The rows of a piece in child `i` of a structure or a sparse union.
 Piece field_of(const Piece& piece, std::size_t i);
 

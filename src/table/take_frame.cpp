@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "host/progress.h"
 #include "table/join.h"
+#include "table/row_errors.h"
 #include "table/take.h"
 
 namespace gs::table {
@@ -102,7 +103,11 @@ class ResultChunks {
     host::ProgressParts columns(static_cast<int64_t>(type.children.size()));
     for (std::size_t c = 0; c < type.children.size(); ++c, columns.next()) {
       for (int p = 0; p < pieces_.size(); ++p) fields[p] = field_of(pieces_[p], c);
-      table.children.push_back(take(type.children[c], fields));
+      try {
+        table.children.push_back(take(type.children[c], fields));
+      } catch (const KeyOverflow& error) {
+        throw DataTypeError("column '" + type.children[c].name + "': " + error.what());
+      }
     }
     return table;
   }

@@ -1,5 +1,6 @@
 // take_overlay.cpp: takes the rows of an overlay, block by block: the target's rows, then the replaced rows in their
 // places.
+#include "host/thread_scratch.h"
 #include "table/bit_source.h"
 #include "table/take.h"
 
@@ -8,8 +9,9 @@ namespace gs::table {
 // The rows of a block are put together in the cache. Only the result of both steps goes to memory.
 void overlay_items(const ColumnKernels& kernels, const Overlay& overlay, const SmallVector<const std::byte*, 2>& base,
                    int64_t width, int64_t begin, int64_t end, bool stream, std::byte* target) {
-  alignas(64) std::byte stage[kStageBytes];
+  static_assert(kStageBytes <= host::kScratchBytes);
   stream = stream && width * 64 <= kStageBytes;
+  std::byte* const stage = stream ? host::thread_scratch() : nullptr;
   const int64_t step = stream ? std::min(kStageBytes / width / 64 * 64, Overlay::kBlock) : Overlay::kBlock;
   const std::byte* const* const items = base.data() + (overlay.piece == nullptr ? overlay.source : 0);
   for (int64_t block = begin; block < end; block += Overlay::kBlock) {

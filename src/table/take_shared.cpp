@@ -17,15 +17,14 @@ bool same_buffers(const Array& a, const Array& b) {
          a.shared_bytes == b.shared_bytes;
 }
 
+}  // namespace
+
 bool lies_inside(const Array& array, int64_t size, int64_t buffer, int64_t offset) {
   if (size < 0 || !is_inside(buffer, static_cast<int64_t>(array.shared.size()))) return false;
   return offset >= 0 && offset <= array.shared_bytes[static_cast<std::size_t>(buffer)] - size;
 }
 
-}  // namespace
-
 void RowTaker::views(const Pieces& pieces, const Picks& picks, Array& out) const {
-  constexpr int64_t kInline = 12;
   SmallVector<int32_t, 2> base;
   const Array* last = nullptr;
   bool moves = false;
@@ -44,7 +43,7 @@ void RowTaker::views(const Pieces& pieces, const Picks& picks, Array& out) const
     out.shared_bytes.insert(out.shared_bytes.end(), array.shared_bytes.begin(), array.shared_bytes.end());
     last = &array;
   }
-  out.first = fixed(pieces, 16, picks);
+  out.first = fixed(pieces, kViewBytes, picks);
   if (!moves) return;
   // An invalid buffer number must not become a valid one of another piece, so every long view is checked.
   auto* const data = const_cast<std::byte*>(out.first.data);  // allocated above and not shared yet
@@ -53,11 +52,11 @@ void RowTaker::views(const Pieces& pieces, const Picks& picks, Array& out) const
   parallel_for(sharing_, picks.count, 64, kLeastViews, [&](int64_t begin, int64_t end) {
     for_each_run(picks, begin, end, [&](int32_t piece, int64_t, int64_t at, int64_t length) {
       for (int64_t i = at; i < at + length; ++i) {
-        std::byte* const view = data + i * 16;
+        std::byte* const view = data + i * kViewBytes;
         const int64_t size = load<int32_t>(view, 0);
-        if (size >= 0 && size <= kInline) continue;
+        if (size >= 0 && size <= kInlineBytes) continue;
         if (piece == kMissing || (valid != nullptr && !bit_at(valid, i))) {
-          std::memset(view, 0, 16);
+          std::memset(view, 0, kViewBytes);
         } else if (lies_inside(*pieces[piece].array, size, load<int32_t>(view, 2), load<int32_t>(view, 3))) {
           store(view, 2, load<int32_t>(view, 2) + base[piece]);
         } else {

@@ -1,5 +1,6 @@
 // test_rule.cpp: every rule at both edges of an axis, compared with the definition.
 #include <limits>
+#include <type_traits>
 
 #include "catch.h"
 #include "core/rule.h"
@@ -61,7 +62,14 @@ TEMPLATE_TEST_CASE("resolve agrees with the definition", "[rule]", int8_t, int16
           const Rule rule{bounds, negative};
           INFO("value " << static_cast<int64_t>(value) << " extent " << extent << " bounds "
                         << static_cast<int>(bounds));
-          REQUIRE(resolve(value, extent, rule) == by_definition(value, extent, rule));
+          const int64_t expected = by_definition(value, extent, rule);
+          REQUIRE(resolve(value, extent, rule) == expected);
+          if (extent == 0 || bounds == Bounds::wrap) continue;
+          const int64_t added = added_to_negative(extent, negative, std::is_signed_v<TestType>);
+          const Lane lane = bounds == Bounds::clip ? resolve_lane<Bounds::clip>(widen(value), extent, added)
+                                                   : resolve_lane<Bounds::fill>(widen(value), extent, added);
+          REQUIRE((lane.outside < 0) == (expected == kNowhere));
+          if (lane.outside >= 0) REQUIRE(lane.position == expected);
         }
       }
     }

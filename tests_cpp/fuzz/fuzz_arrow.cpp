@@ -62,10 +62,10 @@ Frame run(Input& input, const Frame& frame) {
   const bool nullable = input.coin();
   switch (input.from(0, 4)) {
     case 0: {
-      const auto bounds = input.coin() ? RowBounds::nullify : RowBounds::raise;
+      const auto bounds = input.coin() ? Bounds::fill : Bounds::raise;
       const Map map(input, rows);
       const HostSelection selection(sharing, RowRequest::gather(lengths, bounds), map.view);
-      return take_rows(sharing, selection, frame, nullptr, nullable || bounds == RowBounds::nullify);
+      return take_rows(sharing, selection, frame, nullptr, nullable || bounds == Bounds::fill);
     }
     case 1: {
       const Map map(input, rows);

@@ -96,14 +96,17 @@ TEST_CASE("a file that has become too short is an error that names it") {
   }
 }
 
-TEST_CASE("a file whose name is gone has no known length") {
+TEST_CASE("a file whose name is gone is found by a descriptor that is open") {
   const MappedFile file(kMiB);
   REQUIRE(unlink(file.path().c_str()) == 0);
   forget_mappings();
   const KnownMapping& known = known_mapping(file.data());
   REQUIRE(known.mapping.is_file());
-  REQUIRE(known.file_bytes == -1);
+  REQUIRE(known.file_bytes == file.bytes());
   check_length(known, file.data(), file.bytes());
+  file.truncate(kMiB / 2);
+  forget_mappings();
+  REQUIRE_THROWS_AS(check_length(known_mapping(file.data()), file.data(), file.bytes()), FileError);
 }
 
 TEST_CASE("one page that is absent makes a file cold, and none makes it resident for a moment") {

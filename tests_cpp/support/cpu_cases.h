@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "backends/cpu/cpu_backend.h"
-#include "backends/cpu/parallel_scatter.h"
+#include "backends/cpu/run.h"
 #include "catch.h"
 #include "host/settings.h"
 
@@ -26,13 +26,20 @@ inline std::vector<std::string> levels() {
   const auto last = std::find(all.begin(), all.end(), host::supported_level());
   std::vector<std::string> found;
   for (auto level = all.begin(); level != all.end(); ++level) {
-    if (level <= last && cpu::kernels(*level) != nullptr) {
+    if (level <= last && cpu::kernels_of(*level) != nullptr) {
       found.push_back(*level);
     } else {
       WARN("left out: level " << *level << " (this processor or build lacks it)");
     }
   }
   return found;
+}
+
+// The kernels of the baseline, but for the function that runs jobs.
+inline cpu::Kernels baseline_with(bool (*run)(const cpu::Job& job, int64_t first, int64_t last)) {
+  cpu::Kernels kernels = *cpu::kernels_of("baseline");
+  kernels.run = run;
+  return kernels;
 }
 
 class Random {
@@ -388,7 +395,8 @@ inline bool agrees(Case& test, Direction direction, const std::string& level, co
   tuning.vectors = level == "v4";
   tuning.byte_tables = tuning.byte_tables && tuning.vectors;
   tuning.far_vector_bytes = tuning.far_target_bytes = tuning.far_element_bytes = tuning.far_bytes;
-  const Outcome outcome = cpu::move_with(cpu::kernels(level), tuning, test.plan, test.buffers(), direction, options);
+  const Outcome outcome =
+      cpu::move_with(*cpu::kernels_of(level), tuning, test.plan, test.buffers(), direction, options);
   const bool same = target.bytes == expected;
   const bool guarded = std::equal(before.begin(), before.begin() + kGuard, target.bytes.begin()) &&
                        std::equal(before.end() - kGuard, before.end(), target.bytes.end() - kGuard);

@@ -50,7 +50,7 @@ MaskPart part_of(const std::vector<std::byte>& mask) {
   return part;
 }
 
-HostSelection gather(const Sharing& sharing, std::vector<MapPart> map, ChunkLengths lengths, RowBounds bounds) {
+HostSelection gather(const Sharing& sharing, std::vector<MapPart> map, ChunkLengths lengths, Bounds bounds) {
   return {sharing, RowRequest::gather(std::move(lengths), bounds), {.map = std::move(map)}};
 }
 
@@ -93,7 +93,7 @@ TEST_CASE("a gather's rows are the map's, negative ones from the end, in chunks 
         const auto half = static_cast<std::ptrdiff_t>(count / 3);  // a map in two parts
         const std::vector<int64_t> first(map.begin(), map.begin() + half);
         const std::vector<int64_t> second(map.begin() + half, map.end());
-        const HostSelection selection = gather(sharing, {part_of(first), part_of(second)}, lengths, RowBounds::raise);
+        const HostSelection selection = gather(sharing, {part_of(first), part_of(second)}, lengths, Bounds::raise);
         REQUIRE(selection.count() == count);
         REQUIRE(selection.missing() == 0);
         REQUIRE(positions_of(selection) == expected);
@@ -109,7 +109,7 @@ TEST_CASE("rows outside: the first one is named, or the row is missing") {
     map[40001] = -11;
     map[40002] = INT64_MIN;
     try {
-      gather(sharing, {part_of(map)}, {6, 4}, RowBounds::raise);
+      gather(sharing, {part_of(map)}, {6, 4}, Bounds::raise);
       FAIL("nothing was thrown");
     } catch (const BadRow& bad) {
       REQUIRE(bad.position == 40001);
@@ -118,14 +118,14 @@ TEST_CASE("rows outside: the first one is named, or the row is missing") {
       REQUIRE(bad.size == 10);
       REQUIRE(bad.total == 70000);
     }
-    const HostSelection nullified = gather(sharing, {part_of(map)}, {6, 4}, RowBounds::nullify);
+    const HostSelection nullified = gather(sharing, {part_of(map)}, {6, 4}, Bounds::fill);
     REQUIRE(nullified.missing() == 3);
     const std::vector<int64_t> positions = positions_of(nullified);
     REQUIRE(positions[40001] == -1);
     REQUIRE(positions[40002] == -1);
     REQUIRE(positions[69999] == -1);
     REQUIRE(positions[0] == 3);
-    const HostSelection unchecked = gather(sharing, {part_of(map)}, {6, 4}, RowBounds::unchecked);
+    const HostSelection unchecked = gather(sharing, {part_of(map)}, {6, 4}, Bounds::unchecked);
     for (const int64_t position : positions_of(unchecked)) REQUIRE((position >= 0 && position < 10));
   }
 }
@@ -133,13 +133,13 @@ TEST_CASE("rows outside: the first one is named, or the row is missing") {
 TEST_CASE("unsigned values are compared at full width and never count from the end") {
   const table::Sharing sharing = all_sharings()[0];
   const std::vector<uint64_t> map = {1, UINT64_MAX, (uint64_t{1} << 32) + 1};
-  const HostSelection selection = gather(sharing, {part_of(map, IndexType::u64)}, {5}, RowBounds::nullify);
+  const HostSelection selection = gather(sharing, {part_of(map, IndexType::u64)}, {5}, Bounds::fill);
   REQUIRE(positions_of(selection) == std::vector<int64_t>{1, -1, -1});
   const std::vector<uint8_t> bytes = {255, 4};
-  REQUIRE(positions_of(gather(sharing, {part_of(bytes, IndexType::u8)}, {256}, RowBounds::raise)) ==
+  REQUIRE(positions_of(gather(sharing, {part_of(bytes, IndexType::u8)}, {256}, Bounds::raise)) ==
           std::vector<int64_t>{255, 4});
   const std::vector<int8_t> small = {-1, 4};
-  REQUIRE(positions_of(gather(sharing, {part_of(small, IndexType::i8)}, {256}, RowBounds::raise)) ==
+  REQUIRE(positions_of(gather(sharing, {part_of(small, IndexType::i8)}, {256}, Bounds::raise)) ==
           std::vector<int64_t>{255, 4});
 }
 
@@ -149,12 +149,12 @@ TEST_CASE("nulls come before rows outside, and an empty table has only missing r
     const std::byte present[] = {std::byte{0b101}};
     MapPart part = part_of(map);
     part.nulls.bits = present;
-    REQUIRE_THROWS_AS(gather(sharing, {part}, {2}, RowBounds::raise), NullRow);
-    REQUIRE_THROWS_AS(gather(sharing, {part}, {2}, RowBounds::unchecked), NullRow);
-    REQUIRE(positions_of(gather(sharing, {part}, {2}, RowBounds::nullify)) == std::vector<int64_t>{-1, -1, 1});
-    REQUIRE(positions_of(gather(sharing, {part}, {0}, RowBounds::nullify)) == std::vector<int64_t>{-1, -1, -1});
-    REQUIRE(positions_of(gather(sharing, {part}, {}, RowBounds::nullify)) == std::vector<int64_t>{-1, -1, -1});
-    REQUIRE_THROWS_AS(gather(sharing, {part_of(map)}, {0}, RowBounds::unchecked), BadRow);
+    REQUIRE_THROWS_AS(gather(sharing, {part}, {2}, Bounds::raise), NullRow);
+    REQUIRE_THROWS_AS(gather(sharing, {part}, {2}, Bounds::unchecked), NullRow);
+    REQUIRE(positions_of(gather(sharing, {part}, {2}, Bounds::fill)) == std::vector<int64_t>{-1, -1, 1});
+    REQUIRE(positions_of(gather(sharing, {part}, {0}, Bounds::fill)) == std::vector<int64_t>{-1, -1, -1});
+    REQUIRE(positions_of(gather(sharing, {part}, {}, Bounds::fill)) == std::vector<int64_t>{-1, -1, -1});
+    REQUIRE_THROWS_AS(gather(sharing, {part_of(map)}, {0}, Bounds::unchecked), BadRow);
   }
 }
 
@@ -224,7 +224,7 @@ TEST_CASE("slices of picks are the same rows") {
   const table::Sharing sharing = all_sharings()[0];
   std::vector<int64_t> map;
   for (int64_t i = 0; i < 300; ++i) map.push_back(i % 7 == 0 ? 1000 : (i * 37) % 90);
-  const HostSelection by_row = gather(sharing, {part_of(map)}, {40, 50}, RowBounds::nullify);
+  const HostSelection by_row = gather(sharing, {part_of(map)}, {40, 50}, Bounds::fill);
   const HostSelection by_range = scatter(sharing, {part_of(std::vector<int64_t>{5, 60, 61})}, {100, 200}, {3}, false);
   for (const HostSelection* selection : {&by_row, &by_range}) {
     const Picks whole = selection->picks(sharing);

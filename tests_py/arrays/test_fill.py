@@ -154,6 +154,47 @@ def test_integers_of_more_than_64_bits_fit_a_bfloat16(value):
     assert fill.shape == () and fill.dtype == bfloat16 and fill == bfloat16(float(value))
 
 
+MOMENTS = ["M8[s]", "M8[D]", ">M8[ns]", "m8[us]", [("a", "M8[s]"), ("b", "i4"), ("c", [("d", "m8[D]", 2)])]]
+
+
+@pytest.mark.parametrize("dtype", MOMENTS, ids=str)
+def test_the_default_of_dates_and_durations_is_nat(dtype):
+    """1970 is a date like any other. Fields of numbers and of text are 0 and empty."""
+    array = np.ones(3, dtype)
+    lost = np.zeros((), dtype)
+    for part in [lost] if lost.dtype.names is None else [lost["a"], lost["c"]["d"]]:
+        part[...] = "NaT"
+    expected = np.array([array[1], lost[()]], array.dtype)
+    outside, masked = {"bounds": "fill"}, {"mask": [True, False]}
+    for index, words in (([1, 9], outside), ([1, 2], masked), ([1, 9], {"bounds": "fill", "mask": [True, False]})):
+        points = np.array(index)
+        for result in (
+            gs.gather(array, index, axis=0, **words),
+            gs.gather(array, 0, points, **words),
+            gs.gather_nd(array, points[:, None], **words),
+            gs.gather_nd(array, (points,), **words),
+            gs.take(array, points, **words),
+            gs.take_along_axis(array, points, 0, **words),
+            gs.plan(gs.gather, array, points, axis=0, **words)(array, points, mask=words.get("mask")),
+        ):
+            assert result.dtype == array.dtype and result.tobytes() == expected.tobytes()
+    assert gs.gather(array, [1, 9], axis=0, bounds="clip").tobytes() == array[1:].tobytes()
+
+
+def test_the_default_of_dates_in_other_containers():
+    array = np.ones(4, "M8[D]")
+    expected = [np.datetime64(1, "D"), np.datetime64("NaT")]
+    da = pytest.importorskip("dask.array", reason="dask is not installed")
+    xarray = pytest.importorskip("xarray", reason="xarray is not installed")
+    seconds = xarray.DataArray(array.astype("M8[s]"))
+    for result in (
+        gs.take(da.from_array(array, chunks=2), [0, 9], bounds="fill").compute(),
+        gs.gather(seconds, [0, 9], axis=0, bounds="fill").values,
+        gs.take(np.ma.array(array), [0, 9], bounds="fill").data,
+    ):
+        np.testing.assert_array_equal(result, np.array(expected).astype(result.dtype))
+
+
 def test_none_is_zero_bytes():
     for dtype in ("i4", "M8[s]", "S3", RECORD):
         assert as_fill("gather", np.zeros(2, dtype), None) is None

@@ -22,6 +22,7 @@ MISTAKES = [
     (partial(gs.scatter, X, 0, COLUMN), "value", "the keyword is src="),
     (partial(gs.scatter, X, ROWS, 0.0), "fill_value", "bounds='drop' writes nothing for an index"),
     (partial(gs.scatter, X, ROWS, 0.0), "inplace", "the keyword is out=, and out=input writes in place"),
+    (partial(gs.scatter, X, ROWS, 0.0), "op", "the keyword is reduce="),
     (partial(gs.scatter_nd, X, COLUMN, 0.0), "src", "the keyword is updates="),
     (partial(gs.scatter_nd, X, COLUMN, 0.0), "axis", "gatherscatter.scatter has axis="),
     (partial(gs.gather_nd, X, COLUMN), "dim", "gatherscatter.gather has dim="),

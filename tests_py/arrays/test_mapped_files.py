@@ -1,5 +1,6 @@
 """Arrays in files: calls wait for few page faults, results are right, and files that cannot be read are errors."""
 
+import inspect
 import json
 import mmap
 import os
@@ -158,6 +159,7 @@ def test_a_file_that_was_truncated_is_an_error_before_anything_is_written(tmp_pa
     gs.take(x, np.arange(40), axis=0)
     os.truncate(path, 10 << 20)
     time.sleep(KEPT)
+    plain = np.asarray(x)  # of the class whose small calls have a path of their own
     words = r"x' has 10485760 bytes, but the array is mapped from it up to byte 83886080: the file was truncated"
     for call in (
         lambda: gs.take(x, np.arange(40), axis=0),
@@ -166,6 +168,8 @@ def test_a_file_that_was_truncated_is_an_error_before_anything_is_written(tmp_pa
         lambda: gs.put(x, [0], 1.0),
         lambda: gs.scatter(x, np.arange(40), out, axis=0, out=x),
         lambda: gs.scatter(x, np.arange(40), out, axis=0, reduce="add", out=x),
+        lambda: gs.scatter(plain, np.arange(2), out[:2], axis=0, reduce="add", out=plain),
+        lambda: gs.scatter(plain, np.arange(2), out[:2], axis=0, reduce="mean", out=plain),
     ):
         with pytest.raises(OSError, match=words):
             call()
@@ -175,6 +179,60 @@ def test_a_file_that_was_truncated_is_an_error_before_anything_is_written(tmp_pa
     time.sleep(KEPT)
     gs.put(x, [80 * (1 << 18) - 1], 1.0)
     assert gs.take(x, [-1]).tolist() == [1.0]
+
+
+def memfd(path):
+    file = os.memfd_create("x")
+    os.truncate(file, 80 << 20)
+    return mmap.mmap(file, 0), lambda size: os.truncate(file, size)
+
+
+def removed(path):
+    file = os.open(sparse(path, 80 << 20), os.O_RDWR)
+    os.unlink(path)
+    return mmap.mmap(file, 0), lambda size: os.truncate(file, size)
+
+
+def replaced(path):
+    file = os.open(sparse(path, 80 << 20), os.O_RDWR)
+    os.replace(sparse(path.parent / "y", 80 << 20), path)
+    return mmap.mmap(file, 0), lambda size: os.truncate(file, size)
+
+
+def of_no_descriptor(path):
+    """The only descriptor is that of the mapping object, which has a number of its own."""
+    with open(sparse(path, 80 << 20), "rb+") as file:
+        mapped = mmap.mmap(file.fileno(), 0)
+    os.link(path, path.parent / "y")
+    os.unlink(path)
+    return mapped, lambda size: os.truncate(path.parent / "y", size)
+
+
+@pytest.mark.parametrize("make", [memfd, removed, replaced, of_no_descriptor])
+def test_a_truncated_file_without_a_path_is_an_error(tmp_path, make):
+    """In a process of its own, which the system would end."""
+    source = "\n".join(inspect.getsource(function) for function in (sparse, memfd, removed, replaced, of_no_descriptor))
+    code = f"""
+import mmap, os, pathlib, time
+import numpy as np, gatherscatter as gs
+{source}
+mapped, truncate = {make.__name__}(pathlib.Path({str(tmp_path / "x")!r}))
+x = np.frombuffer(mapped, "f4").reshape(80 << 10, 256)
+gs.take(x, np.arange(40), axis=0)
+for call in (lambda: gs.take(x, np.arange(40), axis=0), lambda: gs.scatter(x, [5], 1, axis=0, out=x)):
+    truncate(10 << 20)
+    time.sleep({KEPT})
+    try:
+        call()
+    except OSError as error:
+        assert "has 10485760 bytes, but the array is mapped from it up to byte 83886080" in str(error), error
+    else:
+        raise AssertionError("no error")
+    truncate(80 << 20)
+    time.sleep({KEPT})
+assert (gs.take(x, [-1, 5], axis=0) == 0).all()
+"""
+    child_process.run(code)
 
 
 DURING = """

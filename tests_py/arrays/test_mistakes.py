@@ -62,7 +62,7 @@ MISTAKES = {
     "mask of rows": (
         lambda: gs.gather(X, 1, np.zeros((3, 1), int), mask=np.ones(3, bool)),
         ValueError,
-        ["does not broadcast to the shape (3, 1); shapes are aligned at the last axis: give it the shape (3, 1)"],
+        ["to the shape (3, 1) of the points; shapes are aligned at the last axis: give it the shape (3, 1)"],
     ),
     "mask that fits nothing": (
         lambda: gs.gather(X, 1, np.zeros((3, 1), int), mask=np.ones(2, bool)),
@@ -89,16 +89,19 @@ MISTAKES = {
     "flat index of scatter_nd": (lambda: gs.scatter_nd(np.zeros(3), [0, 1, 2], 1.0), ValueError, ["indices[:, None]"]),
     "flat index of gather_nd": (lambda: gs.gather_nd(X, [0, 1, 2]), ValueError, ["indices[:, None]"]),
     "flat index that is a coordinate": (lambda: gs.scatter_nd(X, ROWS, SRC), ValueError, ["indices[:, None]"]),
-    # the index of x[r, c] where coordinates belong
-    "tuple of arrays": (lambda: gs.gather_nd(X, (ROWS, ROWS)), TypeError, ["np.stack((r, c), axis=-1)"]),
-    "tuple of an array and a number": (lambda: gs.gather_nd(X, (ROWS, 1)), TypeError, ["tuple of arrays"]),
-    "tuple of arrays to write": (
-        lambda: gs.scatter_nd(X, (ROWS, ROWS), 0.0, out=X),
+    # the index of x[r, c] where one index belongs
+    "tuple of arrays": (lambda: gs.gather(X, (ROWS, ROWS), axis=0), TypeError, ["gs.gather_nd(x, (r, c))"]),
+    "tuple of arrays along a dim": (lambda: gs.gather(X, 0, (ROWS, ROWS)), TypeError, ["gs.gather_nd(x, (r, c))"]),
+    "tuple of an array and a list": (lambda: gs.gather(X, (ROWS, [1, 2]), 0), TypeError, ["tuple of arrays"]),
+    "tuple of arrays to write": (lambda: gs.scatter(X, (ROWS, ROWS), 0.0), TypeError, ["gs.scatter_nd(x, (r, c), v)"]),
+    "tuple of arrays to write into": (
+        lambda: gs.scatter(X, (ROWS, ROWS), 0.0, out=X),
         TypeError,
         ["np.stack((r, c), axis=-1)"],
     ),
-    "tuple of arrays as out form": (lambda: gs.gather_nd(X, (ROWS, ROWS), out=np.empty(2)), TypeError, ["np.stack"]),
-    "tuple of arrays in a plan": (lambda: gs.plan(gs.gather_nd, X, (ROWS, ROWS)), TypeError, ["np.stack"]),
+    "tuple of arrays to add": (lambda: gs.scatter(X, 0, (ROWS, ROWS), 0.0, reduce="add"), TypeError, ["scatter_nd"]),
+    "tuple of arrays in a plan": (lambda: gs.plan(gs.scatter, X, (ROWS, ROWS), 0.0), TypeError, ["scatter_nd"]),
+    "slice in a tuple": (lambda: gs.gather_nd(X, (slice(None), ROWS)), TypeError, ["slice(None", "np.arange(n)"]),
     "tuple of arrays for a plan": (
         lambda: gs.plan(gs.gather_nd, X, np.zeros((2, 2), int))(X, (ROWS, ROWS)),
         TypeError,
@@ -125,6 +128,21 @@ MISTAKES = {
     "float index": (lambda: gs.gather(X, ROWS * 1.0, axis=0), TypeError, ["index.astype('int64')"]),
     "boolean index": (lambda: gs.gather(X, ROWS > 0, axis=0), TypeError, ["mask="]),
     "mask of integers": (lambda: gs.gather(X, ROWS, axis=0, mask=ROWS), TypeError, ["mask.astype(bool)"]),
+    "rows and values exchanged": (
+        lambda: gs.scatter(X, SRC, [2, 0]),
+        TypeError,
+        ["the values are integers", "the order is scatter(input, indices, src)"],
+    ),
+    "text in place of a date": (
+        lambda: gs.scatter(X.astype("M8[D]"), ROWS, "2024-01-31"),
+        ValueError,
+        ["numpy.datetime64(text)"],
+    ),
+    "text without room": (
+        lambda: gs.gather(np.array(["a"]), [1], axis=0, bounds="fill", fill_value="none"),
+        ValueError,
+        ["input.astype('<U4') has room for it"],
+    ),
     # words of other operators
     "nullify": (
         lambda: gs.gather(X, ROWS, axis=0, bounds="nullify"),
@@ -175,7 +193,7 @@ def test_what_is_no_axis_of_tensors_and_other_libraries():
         (jnp.zeros((3, 4)), jnp.array([2, 0]), "np.stack((r, c), axis=-1)"),
         (da.from_array(X, chunks=2), da.from_array(ROWS), "np.stack((r, c), axis=-1)"),
     ):
-        for call in (lambda x, i: gs.gather_nd(x, i), lambda x, i: gs.scatter_nd(x, i, 0.0)):
+        for call in (lambda x, i: gs.gather(x, i, axis=0), lambda x, i: gs.scatter(x, i, 0.0)):
             with pytest.raises(TypeError, match="tuple of arrays") as caught:
                 call(x, (rows, rows))
             assert stack in str(caught.value)

@@ -394,3 +394,20 @@ def test_jax():
     assert type(result) is type(x) and (result == x.at[at[:, 0], at[:, 1]].add(1.0)).all()
     with pytest.raises(TypeError, match="immutable"):
         gs.scatter_nd(x, at, 1, out=x)
+
+
+@pytest.mark.parametrize("empty", [[], ()], ids=repr)
+def test_an_empty_list_of_points_is_not_the_whole_array(empty):
+    x = np.arange(6.0).reshape(2, 3)
+    for call in (
+        lambda: gs.gather_nd(x, empty),
+        lambda: gs.scatter_nd(x, empty, 1.0),
+        lambda: gs.scatter_nd(x, empty, 1.0, out=x),
+        lambda: gs.plan(gs.gather_nd, x, empty),
+    ):
+        with pytest.raises(ValueError, match=r"empty (list|tuple), which is one point .* np.empty\(\(0, k\), int\)"):
+            call()
+    assert x.tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert gs.scatter_nd(x, np.empty((0, 2), int), 1.0).tolist() == x.tolist()
+    assert gs.gather_nd(x, np.empty((1, 0), int)).tolist() == [x.tolist()]
+    assert gs.gather_nd(np.float64(3), []) == 3

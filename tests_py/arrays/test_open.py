@@ -62,6 +62,16 @@ def test_raw_files(dtype, shape, offset, rest, tmp_path_factory):
             gs.open(path, dtype=dtype, offset=offset)
 
 
+@pytest.mark.parametrize("shape", [None, 0, (2, 3)])
+def test_an_offset_beyond_the_end(tmp_path, shape):
+    path = tmp_path / "x.bin"
+    path.write_bytes(bytes(100))
+    for offset in (101, 1000):
+        text = rf"^open: offset is {offset}, but '.*x\.bin' has 100 bytes; expected 100 or less"
+        with pytest.raises(ValueError, match=text):
+            gs.open(path, dtype="u1", shape=shape, offset=offset)
+
+
 def test_modes(tmp_path):
     path = tmp_path / "x.npy"
     np.save(path, np.zeros(4))
@@ -122,7 +132,7 @@ def test_files_that_cannot_be_mapped(tmp_path):
     raw.write_bytes(bytes(10))
     refused(r"raw' has 10 bytes, but shape \(3,\) of int32 from byte 0 on needs 12", raw, dtype="i4", shape=3)
     refused(r"needs 11", raw, dtype="i1", shape=(1,), offset=10)
-    refused(r"has -1 bytes from byte 11 on", raw, dtype="i1", offset=11)
+    refused(r"has 10 bytes; expected 10 or less", raw, dtype="i1", offset=11)
 
 
 def test_errors_name_the_function_of_numpy_that_does_it(tmp_path):

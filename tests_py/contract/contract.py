@@ -177,7 +177,10 @@ def tile_call(p: Problem) -> Any:
 
 
 def rule(p: Problem) -> dict[str, Any]:
-    return {"bounds": p.bounds, "negative": p.negative, "mask": p.mask, "fill": p.fill}
+    fill = p.fill
+    if fill is None and p.source.dtype.kind in ("m", "M"):  # the loops know bytes alone, whose default is zero
+        fill = np.array("NaT", p.source.dtype)
+    return {"bounds": p.bounds, "negative": p.negative, "mask": p.mask, "fill": fill}
 
 
 OPERATORS: dict[str, Operator] = {

@@ -61,12 +61,12 @@ def check_rows(case: Row) -> None:
     if case["operator"] == "gather":
         answer = held_against(
             lambda: reference_table.gather(columns, size, rows, signed, bounds),
-            lambda: table.gather(source, gather_map, bounds),
+            lambda: table.gather(source, gather_map, bounds, negative="from_end"),
         )
     elif case["operator"] == "scatter":
-        new = wrapped(LAYOUTS[case["layout"]](TYPES[case["type"]], rng), "table")
+        new = wrapped(LAYOUTS[case["layout"]](TYPES[case["type"]], rng), "table").slice(0, len(rows))
         answer = held_against(
-            lambda: reference_table.scatter(lists_of(new), size, rows, columns, size, signed),
+            lambda: reference_table.scatter(lists_of(new), new.num_rows, rows, columns, size, signed),
             lambda: table.scatter(new, gather_map, source),
         )
     else:

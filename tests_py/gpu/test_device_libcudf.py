@@ -44,6 +44,11 @@ CALLS = {
     "mask_scatter": lambda to: libcudf.boolean_mask_scatter(to(SOURCE), to(TARGET), MASK),
     "mask_scatter_scalars": lambda to: libcudf.boolean_mask_scatter([None, "x", []], to(TARGET), MASK),
     "copy_if_else": lambda to: libcudf.copy_if_else(to(TARGET), to(SOURCE), MASK),
+    "copy_if_else_scalars": lambda to: libcudf.copy_if_else(to(TARGET), [7, None, [1]], MASK),
+    "copy_if_else_of_scalars": lambda to: libcudf.copy_if_else([None, "x", []], to(TARGET), MASK),
+    "gather_no_negatives": lambda to: libcudf.gather(to(TARGET), [0, -1, 69, -70], NULLIFY, 1),
+    "apply_deletion_mask": lambda to: libcudf.apply_deletion_mask(to(TARGET), MASK),
+    "delete_from_a_cut": lambda to: libcudf.apply_deletion_mask(to(TARGET.slice(3, 63)), MASK.slice(5, 63)),
     "apply_boolean_mask": lambda to: libcudf.apply_boolean_mask(to(TARGET), MASK),
     "apply_to_nothing": lambda to: libcudf.apply_boolean_mask(to(TARGET.slice(0, 0)), [True]),
 }
@@ -64,6 +69,8 @@ BAD_CALLS = [
     lambda to: libcudf.scatter(to(SOURCE), [0, -71], to(TARGET)),
     lambda to: libcudf.apply_boolean_mask(to(TARGET), [True]),
     lambda to: libcudf.copy_if_else(to(TARGET), to(SOURCE), [1] * 70),
+    lambda to: libcudf.apply_deletion_mask(to(TARGET), [True]),
+    lambda to: libcudf.copy_if_else(to(TARGET), ["x", 1, []], [True] * 70),
 ]
 
 

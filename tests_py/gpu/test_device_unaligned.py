@@ -177,7 +177,7 @@ def batch(rows, by):
 
 @pytest.mark.parametrize("by", [1, 2, 4, 8, 12])
 def test_tables(by):
-    target, source, rows = batch(70, by), batch(70, by + 1), RNG.integers(-70, 70, 50)
+    target, source, rows = batch(70, by), batch(70, by + 1), RNG.integers(-70, 70, 70)
     mask = moved(pa.array([None, True, False, True, False] * 14), by)
     calls = [lambda m, kind=kind: gs.table.gather(m(target), m(moved(pa.array(rows % 70, kind), by))) for kind in KINDS]
     calls += [

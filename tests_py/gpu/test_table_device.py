@@ -128,8 +128,8 @@ def test_many_columns_and_none():
 def test_rows_that_are_missing(nulls):
     source = batch(nulls=nulls)
     rows = [0, None, ROWS, -ROWS - 1, -ROWS, None, 7]
-    wanted = table.gather(source, rows, "nullify")
-    same(runs(lambda: table.gather(OnGpu(source), rows, "nullify")), wanted)
+    wanted = table.gather(source, rows, "nullify", negative="from_end")
+    same(runs(lambda: table.gather(OnGpu(source), rows, "nullify", negative="from_end")), wanted)
     same(
         runs(lambda: table.gather(OnGpu(source.slice(0, 0)), [0, 1], "nullify")),
         table.gather(source.slice(0, 0), [0, 1], "nullify"),
@@ -138,6 +138,17 @@ def test_rows_that_are_missing(nulls):
     found = runs(lambda: table.gather(OnGpu(source), from_index, "nullify", negative="out_of_bounds"))
     same(found, table.gather(source, from_index, "nullify", negative="out_of_bounds"))
     assert runs(lambda: table.gather(OnGpu(source), [0, 999], "unchecked"))[0:1] == source[0:1]
+
+
+@pytest.mark.parametrize("rows", [0, ROWS])
+def test_values_of_rows_that_are_missing(rows):
+    source, numbers = batch(rows), [0, None, ROWS, 7, 2**40]
+    fills = {"f64": 2.5, "text": "none" * 9}
+    wanted = table.gather(source, numbers, "nullify", fill_value=fills)
+    before = _core.kernel_takes()
+    found = table.gather(OnGpu(source), numbers, "nullify", fill_value=fills)
+    assert _core.kernel_takes() == before + 2  # one gathers, one writes the values
+    same(on_host(found), wanted)
 
 
 @pytest.mark.parametrize("offset", [0, 3, 64])
@@ -153,12 +164,12 @@ def plain(source):
 
 
 def test_scatter():
-    target, source = plain(batch()), plain(batch(80, seed=1))
+    target, source = plain(batch()), plain(batch(70, seed=1))
     rows = np.random.default_rng(2).integers(-ROWS, ROWS, 70)
     wanted = table.scatter(source, rows, target)
     same(runs(lambda: table.scatter(OnGpu(source), rows, OnGpu(target))), wanted)
     same(runs(lambda: table.scatter(source, rows, OnGpu(target))), wanted)  # copied to the GPU
-    same(runs(lambda: table.scatter(OnGpu(source), [], OnGpu(target))), target)
+    same(runs(lambda: table.scatter(OnGpu(source[:0]), [], OnGpu(target))), target)
 
 
 def test_scatter_of_scalars():
@@ -169,8 +180,20 @@ def test_scatter_of_scalars():
     assert found.to_pylist() == ["7" * 30, "y", "7" * 30]
 
 
+def test_negative_numbers_on_the_gpu_ask_for_their_meaning():
+    source = batch()
+    for rows, words in (
+        ([3, -1, 0, -2], r"index -1 at position \(1,\) .*\(2 of 4 numbers are negative\)"),
+        ([3, None, -1], r"the map has negative numbers.*\(1 of 3 numbers is negative\)"),  # the null is found first
+    ):
+        with pytest.raises(errors.NegativeIndexError, match=words):
+            table.gather(OnGpu(source), OnGpu(pa.array(rows)), "nullify")
+        with pytest.raises(errors.NegativeIndexError, match=words):
+            table.scatter([0.0], OnGpu(pa.array(rows)), OnGpu(source["f64"]), bounds="drop")
+
+
 def test_named_columns_alone():
-    target, source = plain(batch()), plain(batch(80, seed=1)).select(["text", "i8"])
+    target, source = plain(batch()), plain(batch(70, seed=1)).select(["text", "i8"])
     rows = np.random.default_rng(4).integers(-ROWS, ROWS, 70)
     wanted = table.scatter(source, rows, target, partial=True)
     same(runs(lambda: table.scatter(OnGpu(source), rows, OnGpu(target), partial=True)), wanted)
@@ -247,7 +270,8 @@ def test_errors_are_those_of_the_host():
         lambda t: table.gather(t, [-1], negative="out_of_bounds"),
         lambda t: table.gather(t, [1, None, None]),
         lambda t: table.gather(t, [1, None, 999], "unchecked"),
-        lambda t: table.scatter(t, [0, -999], t),
+        lambda t: table.scatter(t, [0, -999] * (ROWS // 2), t),
+        lambda t: table.scatter(t, [0, -9], t),
         lambda t: table.scatter(t, [0] * (ROWS + 1), t),
         lambda t: table.filter(t, [True]),
         lambda t: table.filter(t, np.zeros(ROWS)),
@@ -281,9 +305,9 @@ def test_types_without_kernels_are_refused():
 def test_tables_that_lie_apart():
     source = plain(batch(10))
     with pytest.raises(errors.InvalidArgument, match="one table lies on GPU 1, the other on GPU 0"):
-        table.scatter(OnGpu(source, number=1), [0], OnGpu(source))
+        table.scatter(OnGpu(source, number=1), list(range(10)), OnGpu(source))
     with pytest.raises(errors.InvalidArgument, match="one table lies in host memory, the other on GPU 0"):
-        table.scatter(OnGpu(source), [0], source)
+        table.scatter(OnGpu(source), list(range(10)), source)
     with pytest.raises(BufferError, match="lies on device 2, expected 0 to 1"):
         table.gather(OnGpu(source, number=2), [0])
     with pytest.raises(BufferError, match="device type 8"):
@@ -325,7 +349,7 @@ def test_everything_is_released_once(sample):
         lambda: table.gather(source, [2, 0, -1]),
         lambda: table.gather(source, [2, 9, None], "nullify", validate="full"),
         lambda: table.filter(source, [True, False, True]),
-        lambda: table.scatter(source, [1], source),
+        lambda: table.scatter(source, [1, 0, 2], source),
         lambda: table.gather(source, [3]),
         lambda: table.gather(source, [0.5]),
         lambda: table.filter(source, [True]),

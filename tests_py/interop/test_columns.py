@@ -264,6 +264,14 @@ def test_a_pandas_column_of_arrow_is_called_a_pandas_column(place, call):
         PLACES[place](lambda values: WITH_NULLS["pandas arrow"](values[1:]))[call]()
 
 
+def test_a_null_among_row_numbers_is_answered_with_the_mask():
+    rows = pd.Series([1, None], dtype="Int64")
+    with pytest.raises(ValueError, match=r"fill or drop nulls first; mask= leaves out points"):
+        gs.gather(np.arange(3.0), rows, axis=0)
+    got = gs.gather(np.arange(3.0), rows.fillna(0), axis=0, mask=rows.notna(), fill_value=np.nan)
+    np.testing.assert_array_equal(got, [1.0, np.nan])
+
+
 def test_none_in_a_pandas_column_of_objects_is_a_null():
     a = np.zeros(3)
     with pytest.raises(ValueError, match=r"v is a pandas\.Series with a null"):

@@ -69,10 +69,16 @@ def test_the_out_of_bounds_error_suits_every_caller():
 
 
 SIGNATURES = {
-    "gather": {"source_table": None, "gather_map": None, "bounds_policy": DONT_CHECK},
+    "gather": {
+        "source_table": None,
+        "gather_map": None,
+        "bounds_policy": DONT_CHECK,
+        "negative_index_policy": libcudf.negative_index_policy.ALLOWED,
+    },
     "boolean_mask_scatter": {"input": None, "target": None, "boolean_mask": None},
     "copy_if_else": {"lhs": None, "rhs": None, "boolean_mask": None},
     "apply_boolean_mask": {"input": None, "boolean_mask": None},
+    "apply_deletion_mask": {"input": None, "deletion_mask": None},
     "segmented_gather": {"source_column": None, "gather_map_list": None, "bounds_policy": DONT_CHECK},
 }
 
@@ -87,7 +93,7 @@ def test_signatures(name):
 
 def test_docstrings():
     results = doctest.testmod(libcudf)
-    assert results.attempted >= 10 and results.failed == 0
+    assert results.attempted >= 14 and results.failed == 0
 
 
 @pytest.mark.parametrize("policy", [NULLIFY, 0, np.int64(0)])

@@ -196,8 +196,10 @@ LISTS = pa.array([[1], [2]])
         (lambda: libcudf.scatter([1], [0], np.array([1])), "target is of type numpy.ndarray"),
         (lambda: libcudf.boolean_mask_scatter([1, "p"], TABLE, True), "the mask is True"),
         (lambda: libcudf.boolean_mask_scatter("ab", TABLE, [True]), "input is of type str"),
-        (lambda: libcudf.copy_if_else([1, 2], TABLE, [True]), "lhs has a int in it"),
-        (lambda: libcudf.copy_if_else(TABLE, [1, "p"], [True]), "rhs is a list of scalars"),
+        (lambda: libcudf.copy_if_else(1, TABLE, [True]), "lhs is of type int"),
+        (lambda: libcudf.copy_if_else(TABLE, {"a": 1, "b": "p"}, [True]), "rhs is of type dict"),
+        (lambda: libcudf.copy_if_else([1], [2], [True]), "lhs has a int in it"),
+        (lambda: libcudf.copy_if_else(pa.scalar(1), 2, [True]), "lhs is of type pyarrow.Int64Scalar"),
         (lambda: libcudf.apply_boolean_mask(5, [True]), "input is of type int"),
         (lambda: libcudf.segmented_gather(5, LISTS), "source is of type int"),
         (lambda: libcudf.segmented_gather(LISTS, 5), "gather_map_list is of type int"),
@@ -358,9 +360,8 @@ def test_numbers_of_columns_come_first():
 
 def test_texts_of_copy_if_else():
     column = pa.array([1])
-    for rhs, what in (([1], "a list of scalars"), (5, "of type int"), ("x", "of type str")):
-        with pytest.raises(TypeError, match=f"rhs is {what}, expected a table, a column or a list of columns"):
-            libcudf.copy_if_else(column, rhs, [True])
+    with pytest.raises(libcudf.invalid_argument, match="copy_if_else: lhs has 2 scalars, rhs has 1 column"):
+        libcudf.copy_if_else([1, 2], column, [True])
     with pytest.raises(libcudf.data_type_error) as error:
         libcudf.copy_if_else([column], [pa.array(["x"])], [True])
     assert "rhs" in str(error.value) and "target" not in str(error.value)

@@ -114,6 +114,48 @@ def test_empties_and_scalars_are_accepted():
         ms.gather(np.zeros((2, 0)), 1, np.zeros((2, 1), "i8"))
 
 
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+def test_a_scalar_counts_as_shape_1(library):
+    """On either side, in both forms; the result has the shape that the form gives."""
+    make = np.asarray if library == "numpy" else pytest.importorskip("torch").as_tensor
+    for dim in (0, -1):
+        for index, want in ((0, 7.0), ([0], [7.0]), ([0, -1, 0], [7.0] * 3)):
+            assert ms.gather(make(7.0), dim, make(index)).tolist() == want
+        assert ms.gather(make([5.0, 6.0]), dim, make(-1)).tolist() == 6
+        for index in (0, [0], [[0, 0]], []):
+            index = make(np.array(index, int))
+            found = ms.gather(make(7.0), index, dim)
+            assert tuple(found.shape) == tuple(index.shape) and set(np.ravel(found).tolist()) <= {7.0}
+    with pytest.raises(gs.OutOfBoundsError):
+        ms.gather(make(7.0), 0, make([0, 1]))
+    with pytest.raises(gs.OutOfBoundsError):
+        ms.gather(make(7.0), make([-1]), 0)
+    for axis in (1, -2):
+        with pytest.raises(ValueError, match=f"{axis} is out of"):
+            ms.gather(make(7.0), make([0]), axis)
+        with pytest.raises(ValueError, match=f"{axis} is out of"):
+            ms.gather(make([7.0]), axis, make(0))
+
+
+def test_gradients_of_a_scalar():
+    torch = pytest.importorskip("torch")
+    for call in (lambda x: ms.gather(x, 0, torch.tensor([0, 0])), lambda x: ms.gather(x, torch.tensor([0, 0]), 0)):
+        x = torch.tensor(5.0, requires_grad=True)
+        call(x).sum().backward()
+        assert x.grad == 2
+
+
+@pytest.mark.parametrize("array", [np.array(1), np.array(-1, "i4")], ids=repr)
+def test_a_dim_is_no_array(array):
+    """A 0-d array is input_indices; who means a dim learns what to write."""
+    for dim in (array, pytest.importorskip("torch").as_tensor(array)):
+        with pytest.raises(TypeError, match=r"dim is a 0-d array, expected an integer: write int\(dim\)"):
+            ms.gather(X, dim=dim, index=INDEX)
+        with pytest.raises(ValueError, match=r"the third has shape \(2, 2\) and is no axis; .* write int\(dim\)"):
+            ms.gather(X, dim, INDEX)
+    same(ms.gather(X, np.array(1), np.array([1])), X[:, 1])
+
+
 # ---- the document: slices along axis
 
 

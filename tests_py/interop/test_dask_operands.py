@@ -218,3 +218,53 @@ def test_flat_take_of_empty_data_gives_fills(shape):
         assert written.compute(scheduler="sync").shape == shape
     with pytest.raises(IndexError):
         gs.take(x, in_chunks(np.array([0]))).compute(scheduler="sync")
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0), (0, 0)])
+def test_errors_of_empty_axes_are_those_of_memory(shape):
+    x = np.zeros(shape)
+    for axis in range(len(shape)):
+        for index, mode in ((np.array([], int), "raise"), (np.array([0]), "raise"), (np.array([-1, 0]), "clip")):
+            outcomes = []
+            for data in (x, da.from_array(x, chunks=2)):
+                try:
+                    result = np.asarray(gs.take(data, index, axis=axis, mode=mode))
+                    outcomes.append((result.shape, result.dtype))
+                except gs.OutOfBoundsError as error:
+                    outcomes.append((type(error), str(error)))
+            assert outcomes[0] == outcomes[1]
+
+
+TENSORS = {
+    "gather": lambda x, t: gs.gather(x, t([1, 5, 0]), axis=0, mask=t([True, False, True])),
+    "elements": lambda x, t: gs.gather(x, 0, t([1, 5, 0])),
+    "gather_nd": lambda x, t: gs.gather_nd(x, t([[1], [5]])),
+    "arrays": lambda x, t: gs.gather_nd(x, (t([[1], [5]]),)),
+    "fill": lambda x, t: gs.gather(x, t([1, 99]), axis=0, bounds="fill", fill_value=t(3)),
+    "take": lambda x, t: gs.take(x, t([[1, 5]])),
+    "take_along_axis": lambda x, t: gs.take_along_axis(x, t([1, 5]), 0),
+    "scatter": lambda x, t: gs.scatter(x, t([1, 5, 1]), t([7, 8, 9]), reduce="add"),
+    "scatter_elements": lambda x, t: gs.scatter(x, 0, t([1, 5]), t([7, 8])),
+    "scatter_nd": lambda x, t: gs.scatter_nd(x, t([[1], [5]]), t([7, 8])),
+    "one_value": lambda x, t: gs.scatter(x, t([1, 5]), t(7)),
+}
+
+
+@pytest.mark.parametrize("name", TENSORS)
+def test_operands_of_torch(name):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    wanted = TENSORS[name](X, np.array)
+    assert TENSORS[name](in_chunks(X), torch.tensor).compute().tolist() == wanted.tolist()
+
+
+def test_an_input_of_torch_with_an_index_of_dask():
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    assert gs.dask.gather(torch.tensor(X), 0, in_chunks(AT, 2)).compute().tolist() == AT.tolist()
+    with pytest.raises(TypeError, match="bfloat16, which NumPy does not have"):
+        gs.dask.gather(torch.tensor(X).bfloat16(), 0, in_chunks(AT, 2))
+
+
+@pytest.mark.parametrize("index", [(1, 2), (np.int64(1), 2), ([1, 0], [2, 2]), (np.array(1), 2)])
+def test_a_tuple_of_numbers_is_a_nested_list(index):
+    matrix = X.reshape(4, 3)
+    assert gs.gather(in_chunks(matrix, 2), index, axis=0).compute().tolist() == matrix[np.array(index)].tolist()

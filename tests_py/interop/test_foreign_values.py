@@ -117,3 +117,29 @@ def test_a_tensor_of_bits_is_no_number():
     for op, call in {"put": lambda: gs.put(bits, [0], 1), "scatter": lambda: gs.scatter(bits, 0, [0], 1)}.items():
         with pytest.raises(TypeError, match=rf"{op}: .*torch\.uint3.*; pass tensor\.view\(torch\.uint8\)"):
             call()
+
+
+def test_moments_of_pandas_are_values_and_fill_values():
+    pd = pytest.importorskip("pandas")
+    day, long = np.array(["2024-01-31"], "M8[D]"), np.array([7], "m8[h]")
+    for x, value, same in (
+        (day, pd.Timestamp("2020-05-05"), np.datetime64("2020-05-05")),
+        (day, pd.NaT, np.datetime64("NaT")),
+        (long, pd.Timedelta(2, "h"), np.timedelta64(2, "h")),
+        (long, pd.NaT, np.timedelta64("NaT")),
+    ):
+        expected = np.array([same], x.dtype)
+        for result in (
+            gs.gather(x, [5], axis=0, bounds="fill", fill_value=value),
+            gs.scatter(x, [0], value),
+            gs.scatter(x, [0], [value]),
+            gs.scatter_nd(x, [[0]], value),
+        ):
+            np.testing.assert_array_equal(result, expected, strict=True)
+    for value in (pd.NaT, pd.NA):
+        for call in (
+            lambda value: gs.scatter(np.zeros(1), [0], value),
+            lambda value: gs.gather(np.zeros(1), [5], axis=0, bounds="fill", fill_value=value),
+        ):
+            with pytest.raises(ValueError, match=r"does not fit dtype float64$"):
+                call(value)

@@ -159,8 +159,10 @@ def scatter_nd(
     return apply(source, writes, **how)
 
 
-def tile_scatter(source: np.ndarray, indices: tuple, value: Any, *, mask=None, check_bounds=True) -> Answer:
-    """result[indices[0][c], indices[1][c], …] = value[c]; negative indices are outside and write nothing."""
+def tile_scatter(
+    source: np.ndarray, indices: tuple, value: Any, *, mask=None, check_bounds=True, reduce=None
+) -> Answer:
+    """result[indices[0][c], indices[1][c], …] = value[c], or reduced; negative indices write nothing."""
     assert len(indices) == source.ndim
     shape = np.broadcast_shapes(*(np.asarray(index).shape for index in indices))
     bounds = "drop" if check_bounds else "raise"
@@ -169,7 +171,8 @@ def tile_scatter(source: np.ndarray, indices: tuple, value: Any, *, mask=None, c
     if bad is not None:
         return Answer(None, bad)
     value = spread(value, shape)
-    return apply(source, [(c, points[c], item(value, c)) for c in np.ndindex(shape) if points[c] is not None])
+    writes = [(c, points[c], item(value, c)) for c in np.ndindex(shape) if points[c] is not None]
+    return apply(source, writes, reduce)
 
 
 def put(source: np.ndarray, ind: Any, v: Any, *, bounds="raise", negative="from_end", mask=None) -> Answer:

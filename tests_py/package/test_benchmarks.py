@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
@@ -11,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+from benchmark_results import load_result
 
 ROOT = Path(__file__).resolve().parents[2]
 needs_suite = pytest.mark.skipif(
@@ -44,7 +45,7 @@ def test_suite_writes_json_and_a_table(tmp_path):
     done = _suite("--quick", "--threads", "1", "--json", result_file, "--only", *only)
     assert done.returncode == 0, done.stderr
     assert "| 10 rows_64B |" in done.stdout and "| form | small_16 |" in done.stdout
-    result = json.loads(result_file.read_text())
+    result = load_result(result_file)
     assert [case["name"] for case in result["cases"]] == ["rows_64B", "small_16", "table_chunks", "table_10_rows_1"]
     # One line per library, and lines for our call with one chunk and for the bare protocol.
     lines = [
@@ -111,7 +112,7 @@ def test_more_cases_have_a_table_of_their_own(suite, tmp_path):
     for start in ("40b mean_apart", "49a small_put", "51a table_5_rows_100", "53e table_series_gather_100"):
         assert f"| {start} |" in done.stdout
     assert "* a shared machine" in done.stdout
-    result = json.loads(result_file.read_text())
+    result = load_result(result_file)
     assert result["more"] and result["note"] == "a shared machine"
     page = tmp_path / "page.md"
     page.write_text("<!-- benchmarks: more -->\n<!-- end -->\n<!-- benchmarks: cases -->\nold\n<!-- end -->\n")
@@ -126,7 +127,7 @@ def test_every_form_of_jax_is_right(tmp_path):
     only = ["take_DRAM_f64", "rows_64B", "15", "17", "18", "19", "22", "23", "26", "27", "28", "24a"]
     done = _suite("--quick", "--peers", "jax", "--json", tmp_path / "r.json", "--only", *only)
     assert done.returncode == 0, done.stderr
-    for case in json.loads((tmp_path / "r.json").read_text())["cases"]:
+    for case in load_result(tmp_path / "r.json")["cases"]:
         forms = [form for form in case["forms"] if form["library"] == "jax"]
         assert {form["fresh"] for form in forms} == {True, False}, case["name"]
 
@@ -263,7 +264,7 @@ def test_every_form_of_the_gpu_suite_is_right():
 def test_decisions_are_forced_in_processes_of_their_own(tmp_path):
     done = _suite("--decisions", "--quick", "--only", "take_L1", "bad_index", "--json", tmp_path / "d.json")
     assert done.returncode == 0, done.stderr
-    entries = json.loads((tmp_path / "d.json").read_text())["decisions"]
+    entries = load_result(tmp_path / "d.json")["decisions"]
     assert [entry["name"] for entry in entries] == ["take_L1", "bad_index"]
     for entry in entries:
         forced = ("stream always", "stream never", "fetch always", "fetch never", "one thread", "all threads")
@@ -275,7 +276,7 @@ def test_decisions_are_forced_in_processes_of_their_own(tmp_path):
 def test_work_is_measured_for_each_number_of_threads(tmp_path):
     done = _suite("--work", "--quick", "--only", "last wins", "table", "--json", tmp_path / "w.json")
     assert done.returncode == 0, done.stderr
-    entries = json.loads((tmp_path / "w.json").read_text())["work"]
+    entries = load_result(tmp_path / "w.json")["work"]
     assert {"last wins, uniform", "last wins, zipf"} <= {entry["call"] for entry in entries}
     for entry in entries:
         assert list(entry["cpu"]) == list(entry["wall"]) == ["1", "2", "4", "8", "16"]
@@ -291,7 +292,7 @@ def test_calls_that_record_gradients_are_right(suite):
     cases = list(gradients.cases(True))
     for case in cases:
         gradients._check(case)
-    assert sum(case.is_large for case in cases) == 5
+    assert sum(case.is_large for case in cases) == 9
     assert len([case for case in cases if case.inputs and not case.is_large]) == 7
     (entry,) = gradients.measure(["index_add"], True)  # one of the large calls, of which each has two processes
     assert entry["peak_bytes"].keys() == {"torch", "gatherscatter"}
@@ -303,7 +304,7 @@ def test_gradients_are_measured_beside_torch(tmp_path):
     only = ["gather_nd", "embedding rows", "training step"]
     done = _suite("--torch", "--quick", "--only", *only, "--json", tmp_path / "g.json")
     assert done.returncode == 0, done.stderr
-    entries = json.loads((tmp_path / "g.json").read_text())["gradients"]
+    entries = load_result(tmp_path / "g.json")["gradients"]
     names = ["gather_nd of 16", "embedding rows of 16", "training step, eager", "training step, compiled"]
     assert [entry["call"] for entry in entries] == names
     assert all(entry["torch"] > 0 and entry["gatherscatter"] > 0 for entry in entries)
@@ -314,7 +315,7 @@ def test_gradients_are_measured_beside_torch(tmp_path):
 def test_jitted_calls_are_measured_beside_jax(tmp_path):
     pytest.importorskip("jax", reason="jax is not installed")
     done = _suite("--jax", "--quick", "--json", tmp_path / "j.json")
-    entries = json.loads((tmp_path / "j.json").read_text())["jitted"]
+    entries = load_result(tmp_path / "j.json")["jitted"]
     assert len(entries) == 9 and all(entry["JAX"] > 0 and entry["gatherscatter"] > 0 for entry in entries)
     assert all(entry["call"] in done.stdout for entry in entries)
 
@@ -336,7 +337,7 @@ def test_sizes_and_levels_are_added_to_one_file(tmp_path):
     assert "| rows_64B-64KiB-64KiB |" in done.stdout and "| scatter_rows-1024MiB-4MiB |" in done.stdout
     done = _suite("--levels", "--quick", "--only", "take_LLC", "--json", result_file)
     assert done.returncode == 0, done.stderr
-    result = json.loads(result_file.read_text())
+    result = load_result(result_file)
     assert [entry["name"] for entry in result["sizes"]] == ["rows_64B-64KiB-64KiB", "scatter_rows-1024MiB-4MiB"]
     assert all(entry["median"] > 0 and entry["one thread"] > 0 for entry in result["sizes"])
     assert [entry["name"] for entry in result["levels"]] == ["take_LLC"]
@@ -374,8 +375,27 @@ def test_a_wrong_decision_is_named(suite):
 def test_parquet_files(tmp_path):
     done = _suite("--parquet", "--quick", "--threads", "2", "--json", tmp_path / "result.json")
     assert done.returncode == 0, done.stderr
-    entries = json.loads((tmp_path / "result.json").read_text())["parquet"]
+    entries = load_result(tmp_path / "result.json")["parquet"]
     assert [entry["name"] for entry in entries] == [f"{how} {n}" for how in ("uniform", "clustered") for n in (16, 64)]
     assert all({"ours", "pyarrow", "decoding"} <= entry["seconds"].keys() for entry in entries)
     again = _suite("--parquet", "--load", tmp_path / "result.json")
     assert again.returncode == 0 and "| 16 uniform |" in again.stdout
+
+
+@needs_suite
+def test_kept_results_are_small_and_packed(suite, monkeypatch):
+    """Results keep medians and quartiles: a run of the suite is one line for each form."""
+    from benchmarks import packed
+
+    files = sorted((ROOT / "benchmarks" / "results").rglob("*.json"))
+    assert sum(file.stat().st_size for file in files) < 1_200_000
+    for file in files:
+        text = file.read_text()
+        assert packed.dumps(packed.loads(text)) == text, file.name
+
+
+@needs_suite
+def test_every_case_has_a_name_in_plain_words(suite):
+    from benchmarks import tasks
+
+    assert set(tasks.TASKS) == {case.name for case in suite[0].CASES}

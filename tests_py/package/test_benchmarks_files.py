@@ -1,12 +1,13 @@
 """test_benchmarks_files.py: the benchmark of files that are not in memory: forms, JSON, page. Nothing is timed."""
 
 import importlib.util
-import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from benchmark_results import load_result
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULT = ROOT / "benchmarks" / "results" / "amd-epyc-zen4-2-threads-files.json"
@@ -31,7 +32,7 @@ def test_every_form_is_run_and_written(tmp_path):
     if "keeps its pages in memory" in done.stderr:
         pytest.skip(done.stderr.splitlines()[-1])
     assert done.returncode == 0, done.stderr
-    result = json.loads((tmp_path / "f.json").read_text())
+    result = load_result(tmp_path / "f.json")
     tables = [4, 4] if importlib.util.find_spec("pyarrow") else []
     cases = {entry["case"]: entry["seconds"] for entry in result["files"]}
     assert [len(forms) for forms in cases.values()] == [6, 6, 6, *tables, 4, 4, 2]
@@ -46,9 +47,9 @@ def test_every_form_is_run_and_written(tmp_path):
 
 
 @needs_suite
-def test_the_page_shows_the_committed_result(tmp_path):
+def test_the_note_shows_the_committed_result(tmp_path):
     page = tmp_path / "files.md"
-    before = (ROOT / "docs" / "files.md").read_text()
+    before = (ROOT / "benchmarks" / "notes" / "2026-11-files.md").read_text()
     page.write_text(before)
     done = _files("--load", RESULT, "--write", page)
     assert done.returncode == 0, done.stderr

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import subprocess
 import sys
@@ -13,8 +12,10 @@ import numpy as np
 import pytest
 
 import gatherscatter as gs
+from benchmark_results import load_result
 
 ROOT = Path(__file__).resolve().parents[2]
+NOTES = ROOT / "benchmarks" / "notes"
 RESULT = ROOT / "benchmarks" / "results" / "amd-epyc-zen4-2-threads-scale.json"
 pytestmark = pytest.mark.skipif(
     not (ROOT / "benchmarks" / "__main__.py").exists(), reason="tests run outside the repository: no benchmarks/ here"
@@ -46,7 +47,7 @@ def test_scale_writes_json_a_table_and_a_picture(tmp_path, scale):
     pytest.importorskip("matplotlib")
     file, picture = tmp_path / "scale.json", tmp_path / "scale.png"
     shown = run("--threads", 2, "--only", "L1", "bytes", "--json", file, "--plot", picture)
-    result = json.loads(file.read_text())
+    result = load_result(file)
     lines = {(entry["series"], entry["form"], entry["threads"]) for entry in result["scale"]}
     expected = {("L1", 1), ("L1", 2), ("bytes", 2)}
     assert lines == {(series, form, many) for series, many in expected for form in scale.FORMS}
@@ -58,7 +59,7 @@ def test_scale_writes_json_a_table_and_a_picture(tmp_path, scale):
     assert picture.read_bytes().startswith(b"\x89PNG")
     # Lines that are not measured again stay in the file.
     run("--threads", 1, "--only", "L1", "L2", "--json", file)
-    again = json.loads(file.read_text())["scale"]
+    again = load_result(file)["scale"]
     lines = [(entry["series"], entry["form"], entry["threads"]) for entry in again]
     forms = list(scale.FORMS)
     assert lines[:4] == [("L1", form, many) for form in forms for many in (1, 2)]
@@ -115,8 +116,8 @@ def test_from_which_count_on_the_cost_stays_near_the_least(scale, cost, holds):
 
 
 def test_the_page_shows_the_committed_result(scale):
-    result = json.loads(RESULT.read_text())
-    page = (ROOT / "docs" / "performance.md").read_text()
+    result = load_result(RESULT)
+    page = (NOTES / "2026-11-scale.md").read_text()
     assert not result["quick"] and scale.table(result) in page
     assert {entry["series"] for entry in result["scale"]} == {series.name for series in scale.SERIES}
-    assert (ROOT / "docs" / "performance-scale.png").exists() and "](performance-scale.png)" in page
+    assert (NOTES / "performance-scale.png").exists() and "](performance-scale.png)" in page

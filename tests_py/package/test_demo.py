@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import subprocess
@@ -54,9 +55,9 @@ def test_demo_prints_one_checked_line_per_task(demo_run):
 
 
 def test_ratios_are_printed_for_large_data_only():
-    from gatherscatter._cli import demo
+    from gatherscatter_demo import demo, digits
 
-    rows = [demo.Row("look up rows", "8 of 9", "1 MiB", 0.001, 0.0025)]
+    rows = [digits.Row("look up rows", "8 of 9", "1 MiB", 0.001, 0.0025)]
     head, _, line = demo.table_text(rows, quick=False).splitlines()
     assert head.endswith("NumPy / ours") and line.endswith(" 2.5")
     head, _, line = demo.table_text(rows, quick=True).splitlines()
@@ -94,6 +95,21 @@ def test_demo_writes_a_picture(demo_run):
     assert len(np.unique(pixels.reshape(-1, pixels.shape[-1]), axis=0)) > 100  # the picture is not empty
 
 
+@pytest.mark.parametrize("quick", [True, False])
+def test_the_picture_has_ratios_for_large_data_only(monkeypatch, tmp_path, quick):
+    pytest.importorskip("sklearn", reason="the demo's extra is not installed")
+    pytest.importorskip("matplotlib", reason="the demo's extra is not installed")
+    from gatherscatter_demo import demo, digits, picture
+
+    drawn, jobs = [], [object()]
+    monkeypatch.setattr(picture, "draw", lambda shown, path: drawn.append(shown))
+    monkeypatch.setattr(demo, "flight_jobs", lambda quick, rounds: jobs)
+    monkeypatch.setattr(demo, "look_up", lambda *sizes: (digits.Row("look up rows", "", "", 1.0, 2.0), {}))
+    monkeypatch.setattr(digits, "time_interleaved", lambda rounds, *calls: [1.0] * len(calls))
+    demo.run(argparse.Namespace(quick=quick, output=tmp_path / "picture.png"))
+    assert drawn[0].flights == ([] if quick else jobs)
+
+
 @pytest.mark.parametrize(("missing", "package"), [("sklearn", "scikit-learn"), ("matplotlib", "matplotlib")])
 def test_demo_says_how_to_get_what_is_missing(tmp_path, missing, package):
     pytest.importorskip("sklearn", reason="the demo's extra is not installed")
@@ -104,7 +120,7 @@ def test_demo_says_how_to_get_what_is_missing(tmp_path, missing, package):
     )
     done = _python("-c", code, cwd=tmp_path)
     assert done.returncode == 1
-    assert f"the demo needs {package}, which is not installed; type:  pip install 'gatherscatter[demo]'" in done.stderr
+    assert f"the demo needs {package}, which is not installed; type:  pip install '.[demo]'" in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -123,21 +139,21 @@ def test_demo_without_a_table_library_says_so_and_goes_on(tmp_path, missing):
         assert re.search("sort flights.* [mµ]s +\N{EN DASH} +\N{EN DASH} ", done.stdout)
     else:
         assert f"The tables of flights are left out: they need {missing};" in done.stdout
-        assert "pip install 'gatherscatter[demo]'" in done.stdout and "sort flights" not in done.stdout
+        assert "pip install '.[demo]'" in done.stdout and "sort flights" not in done.stdout
 
 
 @pytest.mark.parametrize(("names", "text"), [(["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")])
 def test_names_are_enumerated(names, text):
-    from gatherscatter._cli import demo
+    from gatherscatter_demo import measure
 
-    assert demo.enumerated(names) == text
+    assert measure.enumerated(names) == text
 
 
 @pytest.fixture(scope="module")
 def flight_tables():
-    from gatherscatter._cli import demo_flights
+    from gatherscatter_demo import flights as tasks
 
-    return demo_flights.read(quick=True)
+    return tasks.read(quick=True)
 
 
 def test_flights_are_what_the_package_holds(flight_tables):
@@ -161,11 +177,12 @@ def test_flights_are_what_the_package_holds(flight_tables):
 )
 @pytest.mark.parametrize("kind", ["pyarrow", "polars", "pandas"])
 def test_demo_stops_at_a_wrong_table(monkeypatch, flight_tables, operator, job, task, kind):
-    from gatherscatter._cli import demo, demo_flights
+    from gatherscatter_demo import flights as tasks
+    from gatherscatter_demo import measure
 
     flights, planes, weather = flight_tables
     tables = {"planes_of": (flights, planes), "weather_of": (flights, weather)}.get(job, (flights,))
-    assert set(getattr(demo_flights, job)(*tables, rounds=1).seconds) == {"pyarrow", "polars", "pandas"}
+    assert set(getattr(tasks, job)(*tables, rounds=1).seconds) == {"pyarrow", "polars", "pandas"}
 
     def wrong(*arguments, **keywords):
         result = right(*arguments, **keywords)
@@ -175,27 +192,28 @@ def test_demo_stops_at_a_wrong_table(monkeypatch, flight_tables, operator, job, 
 
     right = getattr(gs.table, operator)
     monkeypatch.setattr(gs.table, operator, wrong)
-    with pytest.raises(demo.ResultMismatch, match=task):
-        getattr(demo_flights, job)(*tables, rounds=1)
+    with pytest.raises(measure.ResultMismatch, match=task):
+        getattr(tasks, job)(*tables, rounds=1)
 
 
 def test_demo_notices_a_join_that_is_not_a_merge(flight_tables):
-    from gatherscatter._cli import demo, demo_flights
+    from gatherscatter_demo import flights as tasks
+    from gatherscatter_demo import measure
 
     flights, planes, _ = flight_tables
     found = planes["tailnum"].to_pandas().to_frame().reset_index().set_index("tailnum")["index"]
     rows = flights["tailnum"].to_pandas().map(found).fillna(-1).to_numpy().astype(np.int64)
-    demo_flights.check_merge("planes", flights, planes, ["tailnum"], rows)
-    with pytest.raises(demo.ResultMismatch, match="merge"):  # a row that does not exist gave the last one
-        demo_flights.check_merge("planes", flights, planes, ["tailnum"], rows % len(planes))
+    tasks.check_merge("planes", flights, planes, ["tailnum"], rows)
+    with pytest.raises(measure.ResultMismatch, match="merge"):  # a row that does not exist gave the last one
+        tasks.check_merge("planes", flights, planes, ["tailnum"], rows % len(planes))
 
 
 @pytest.mark.parametrize("kind", ["pyarrow", "polars", "pandas"])
 def test_demo_sees_every_difference_between_tables(kind):
     pa = pytest.importorskip("pyarrow")
-    from gatherscatter._cli import demo_libraries
+    from gatherscatter_demo import libraries
 
-    (library,) = (one for one in demo_libraries.installed() if one.name == kind)
+    (library,) = (one for one in libraries.installed() if one.name == kind)
     table = pa.table({"a": [1, 2, 3], "b": ["x", None, "z"]})
     others = [
         pa.table({"a": [1, 2, 4], "b": ["x", None, "z"]}),
@@ -210,10 +228,10 @@ def test_demo_sees_every_difference_between_tables(kind):
 
 
 def test_demo_stops_at_a_wrong_result(monkeypatch):
-    from gatherscatter._cli import demo
+    from gatherscatter_demo import digits, measure
 
     images = np.arange(2 * 8 * 8, dtype=np.float32).reshape(2, 8, 8)
-    assert len(demo.move(images, rounds=1)[0]) == 3
+    assert len(digits.move(images, rounds=1)[0]) == 3
 
     def wrong(*arguments, **keywords):
         result = right(*arguments, **keywords)
@@ -222,8 +240,8 @@ def test_demo_stops_at_a_wrong_result(monkeypatch):
 
     right = gs.tile_gather
     monkeypatch.setattr(gs, "tile_gather", wrong)
-    with pytest.raises(demo.ResultMismatch, match="shifted digits"):
-        demo.move(images, rounds=1)
+    with pytest.raises(measure.ResultMismatch, match="shifted digits"):
+        digits.move(images, rounds=1)
 
 
 @pytest.mark.parametrize(
@@ -231,15 +249,15 @@ def test_demo_stops_at_a_wrong_result(monkeypatch):
     [("scatter", "confusion matrix"), ("scatter", "class means"), ("tile_scatter", "pasted digits")],
 )
 def test_demo_stops_at_a_wrong_scatter(monkeypatch, operator, task):
-    from gatherscatter._cli import demo
+    from gatherscatter_demo import digits, measure
 
     rng = np.random.default_rng(3)
     images, labels = rng.integers(0, 17, (60, 8, 8)).astype(np.float32), rng.integers(0, 10, 60)
-    classified = demo.Classification(images, labels, predicted=labels[::-1], confidence=np.ones(60))
+    classified = digits.Classification(images, labels, predicted=labels[::-1], confidence=np.ones(60))
     run = {
-        "confusion matrix": lambda: demo.confuse(classified, rounds=1),
-        "class means": lambda: demo.average(images, labels, rounds=1),
-        "pasted digits": lambda: demo.paste(images, rounds=1),
+        "confusion matrix": lambda: digits.confuse(classified, rounds=1),
+        "class means": lambda: digits.average(images, labels, rounds=1),
+        "pasted digits": lambda: digits.paste(images, rounds=1),
     }[task]
     row, shown = run()
     assert row.task == task and shown.size
@@ -251,7 +269,7 @@ def test_demo_stops_at_a_wrong_scatter(monkeypatch, operator, task):
 
     right = getattr(gs, operator)
     monkeypatch.setattr(gs, operator, wrong)
-    with pytest.raises(demo.ResultMismatch, match=task):
+    with pytest.raises(measure.ResultMismatch, match=task):
         run()
 
 

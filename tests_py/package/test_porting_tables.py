@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "porting"
-PAGES = ["numpy", "torch", "jax", "torch_scatter", "pandas", "polars"]
+PAGES = ["numpy", "torch", "jax", "torch_scatter", "pandas", "polars", "systems"]
 NEEDED = {"torch": "torch", "torch_scatter": "torch", "jax": "jax"}  # what a page needs beside the extra `test`
 
 

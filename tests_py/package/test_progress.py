@@ -1,13 +1,8 @@
 """test_progress.py: progress of calls that run longer than half a second, by callback and as a bar."""
 
 import asyncio
-import fcntl
-import os
 import signal
-import struct
-import subprocess
 import sys
-import termios
 import threading
 import types
 from textwrap import dedent
@@ -369,75 +364,3 @@ def test_arguments(monkeypatch):
         pass
     with pytest.raises(RuntimeError, match="progress: the block was not entered"):
         gs.progress(print).__exit__(None, None, None)
-
-
-BAR = """
-import numpy as np, gatherscatter as gs
-gs._core.set_progress_silence(0)
-x, i = np.zeros(1 << 24, np.float32), np.random.default_rng(0).integers(0, 1 << 24, 4 << 24, np.int32)
-with gs.thread_limit(1), gs.progress():
-    gs.take(x, i)
-    gs.take(x, [1])
-print("done")
-"""
-
-
-def test_a_bar_in_a_notebook(data, monkeypatch):
-    """A stand-in for the bar that tqdm.auto gives in a notebook: it is drawn although stderr is no terminal."""
-    bars = []
-
-    class NotebookBar:
-        def __init__(self, **options):
-            self.n, self.options, self.is_open = 0, options, True
-            bars.append(self)
-
-        def update(self, more):
-            assert self.is_open and more >= 0
-            self.n += more
-
-        def close(self):
-            self.is_open = False
-
-    NotebookBar.__module__ = "tqdm.notebook"
-    auto = type("AutoBar", (NotebookBar,), {"__module__": "tqdm.auto"})
-    monkeypatch.setitem(sys.modules, "tqdm.auto", types.SimpleNamespace(tqdm=auto))
-    with gs.thread_limit(1), gs.progress():
-        gs.take(*data)
-        gs.take(*data)
-    assert [(bar.n, bar.is_open) for bar in bars] == [(1000, False)] * 2
-    assert all(bar.options["disable"] is False and bar.options["total"] == 1000 for bar in bars)
-
-
-def test_the_bar_of_tqdm_in_a_notebook_is_told_from_that_of_a_terminal(monkeypatch):
-    """By the classes of tqdm itself, as tqdm.auto composes them."""
-    pytest.importorskip("tqdm")
-    from tqdm.asyncio import tqdm_asyncio
-    from tqdm.notebook import tqdm_notebook
-
-    composed = type("tqdm", (tqdm_notebook, tqdm_asyncio), {})
-    for bar, disable in ((composed, False), (tqdm_notebook, False), (tqdm_asyncio, None)):
-        monkeypatch.setitem(sys.modules, "tqdm.auto", types.SimpleNamespace(tqdm=bar))
-        assert gs.progress()._value.disable is disable
-
-
-def test_no_bar_without_a_terminal():
-    pytest.importorskip("tqdm")
-    assert run(BAR) == "done\n"  # and nothing on stderr
-
-
-def test_a_bar_on_a_terminal():
-    pytest.importorskip("tqdm")
-    terminal, stderr = os.openpty()
-    fcntl.ioctl(stderr, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-    child = subprocess.Popen([sys.executable, "-c", BAR], stderr=stderr, stdout=subprocess.PIPE)
-    os.close(stderr)
-    written = b""
-    try:
-        while part := os.read(terminal, 1 << 16):
-            written += part
-    except OSError:  # the terminal of a process that has ended
-        pass
-    os.close(terminal)
-    assert child.communicate(timeout=60) == (b"done\n", None)
-    assert child.returncode == 0
-    assert b"%|" in written and b"100%" in written

@@ -15,7 +15,7 @@ PAGE = (Path(__file__).resolve().parents[2] / "docs" / "stability.md").read_text
 PARAGRAPHS = {paragraph.partition(": ")[0].strip("`"): paragraph for paragraph in PAGE.split("\n\n")}
 # They need a library when they are imported, so their names are read from their `__all__` only if it is installed.
 NEEDS = {"gatherscatter.torch": "torch"}
-HIDDEN = {"gatherscatter": ["dask", "jax", "open"]}  # public, but not in `__all__`
+HIDDEN = {"gatherscatter": ["dask", "jax", "open", "torch"]}  # public, but not in `__all__`
 
 
 def public_modules():

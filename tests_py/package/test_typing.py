@@ -9,10 +9,13 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import gatherscatter as gs
+from gatherscatter import _core
+from gatherscatter._ops import keywords as shared
 
 HERE = Path(__file__).parent
 PACKAGE = Path(gs.__file__).parent
@@ -145,3 +148,13 @@ def test_public_functions_name_their_keywords():
             assert inspect.Parameter.VAR_KEYWORD not in kinds, name
     keywords = [*inspect.signature(gs.scatter).parameters][5:]
     assert keywords == ["axis", "indices", "reduce", "include_self", "duplicates", "bounds", "negative", "mask", "out"]
+
+
+def test_types_name_the_words_of_the_core():
+    words = _core.words
+    assert get_args(shared.Bounds) == words["bounds"]
+    assert get_args(shared.ScatterBounds) == words["scatter_bounds"]
+    assert get_args(shared.Negative) == words["negative"]
+    assert get_args(shared.Duplicates) == words["duplicates"]
+    assert get_args(shared.Reduce) == words["reduce_aliases"]
+    assert set(words["reduce"]) - {"set"} <= set(words["reduce_aliases"])

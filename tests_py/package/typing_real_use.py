@@ -66,6 +66,7 @@ def joined(left: Table, rows: Integers, mask: npt.NDArray[np.bool_]) -> Table:
     found = gs.table.gather(left, rows, bounds="nullify", negative="out_of_bounds", index="reset")
     assert_type(found, Table)
     kept = gs.table.filter(found, mask)
+    print(gs.table.rows_of(left, ["a"], keep="first"))
     filled = gs.table.boolean_mask_scatter({"delay": 0}, kept, mask, partial=True)
     written = gs.table.scatter({"delay": 0}, rows, filled, partial=True)
     assert_type(gs.table.scatter(filled, indices=rows, target=written), Table)
@@ -75,6 +76,7 @@ def joined(left: Table, rows: Integers, mask: npt.NDArray[np.bool_]) -> Table:
 
 def from_files(path: Path) -> int:
     table = gs.table.gather([path, "more.parquet"], [0, 1], columns=["a"], memory_budget=1 << 20)
+    gs.table.gather(table, [0, 9], "nullify", fill_value={"a": 0})
     return int(table.num_rows)
 
 

@@ -85,10 +85,10 @@ def union_values(array: pa.UnionArray) -> list[Any]:
     """The rows, read from the buffers: `type_codes` and `offsets` of a slice are those of the whole (pyarrow 26)."""
     type, count = array.type, len(array)
     buffers = array.buffers()
-    codes = np.frombuffer(buffers[1], np.int8)[array.offset :][:count].tolist() if count else []
+    codes = np.frombuffer(buffers[1], np.int8, array.offset + count)[array.offset :].tolist() if count else []
     rows = range(count)
     if type.mode == "dense" and count:
-        rows = np.frombuffer(buffers[2], np.int32)[array.offset :][:count].tolist()
+        rows = np.frombuffer(buffers[2], np.int32, array.offset + count)[array.offset :].tolist()
     fields = {code: values(array.field(i)) for i, code in enumerate(type.type_codes)}
     return [(code, fields[code][row]) for code, row in zip(codes, rows, strict=True)]
 

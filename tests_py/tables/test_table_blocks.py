@@ -81,7 +81,7 @@ def test_sizes_of_the_source(size, nulls):
     turned = table.gather(source, reverse)
     same(turned, [source], reverse)
     missing = np.array([-1, *range(size), -1])
-    same(table.gather(source, [size, *range(size), -size - 1], "nullify"), [source], missing)
+    same(table.gather(source, [size, *range(size), -size - 1], "nullify", negative="from_end"), [source], missing)
     mask = rng_of(size).random(size) < 0.5
     same(table.filter(source, mask), [source], np.flatnonzero(mask))
     old, new = np.arange(size), np.arange(size, 2 * size)

@@ -31,8 +31,8 @@ def test_text_and_bytes_of_another_layout_are_cast(layouts, form):
             before = fingerprint(source), fingerprint(target)
             rows = [3, -1, 3, 0, 7]
             new, old = lists_of(source), lists_of(target)
-            check(table.scatter(source, rows, target), target, reference.scatter(new, 9, rows, old, 20))
-            check(table.scatter(source, [], target), target, old)
+            check(table.scatter(source[:5], rows, target), target, reference.scatter(new, 9, rows, old, 20))
+            check(table.scatter(source[:0], [], target), target, old)
             mask = [row % 3 == 0 for row in range(20)]
             want = reference.boolean_mask_scatter(new, 9, old, 20, mask)
             check(table.boolean_mask_scatter(source, target, mask), target, want)
@@ -48,10 +48,10 @@ def test_text_of_another_library_is_cast():
     sources = (arrow, pl.DataFrame(data), frame, duckdb.from_arrow(arrow))
     for source in sources:
         for target in (arrow, pl.DataFrame(data), duckdb.from_arrow(arrow)):
-            result = table.scatter(source, [2, 0], target)
+            result = table.scatter(source, [2, 0, 1], target)
             assert type(result) is type(target)
-            assert pa.table(result).to_pylist() == [arrow.to_pylist()[row] for row in (1, 1, 0)]
-        result = table.scatter(source, [0], pl.LazyFrame(data)).collect()
+            assert pa.table(result).to_pylist() == [arrow.to_pylist()[row] for row in (1, 2, 0)]
+        result = table.scatter(source, [0, 2, 1], pl.LazyFrame(data)).collect()
         assert result.schema == pl.DataFrame(data).schema
 
 

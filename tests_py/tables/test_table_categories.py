@@ -140,7 +140,7 @@ def test_rows_that_are_not_used_may_have_any_category():
     for shape in (lambda column: column, lambda column: pd.DataFrame({"c": column})):
         old, new = shape(target), shape(source)
         for call in (
-            lambda old=old, new=new: table.scatter(new, [1], old),
+            lambda old=old, new=new: table.scatter(new[:1], [1], old),
             lambda old=old, new=new: libcudf.scatter(new, np.array([1]), old),
             lambda old=old, new=new: table.boolean_mask_scatter(new, old, [False, True]),
         ):

@@ -121,6 +121,29 @@ def test_pandas_compares_numbers_of_numpy_by_value():
     assert gs.table.gather(frame, [1], columns=[30, 10]).to_numpy().tolist() == [[5, 3]]
 
 
+NUMPY_NAMES = [np.str_("l"), np.bytes_(b"b"), np.int16(7), np.uint64(8), np.float32(0.5), np.True_, np.timedelta64(9)]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_names_of_numpy_are_those_of_python(seed):
+    """Either side may have names of NumPy's types. A timedelta is no number."""
+    rng = np.random.default_rng(seed)
+    python = [name if isinstance(name, np.timedelta64) else name.item() for name in NUMPY_NAMES]
+    own = [pair[rng.integers(2)] for pair in zip(NUMPY_NAMES, python, strict=True)]
+    frame = pd.DataFrame(np.arange(14).reshape(2, 7), columns=pd.Index(own, dtype=object))
+    places = rng.permutation(7)[: rng.integers(1, 8)]
+    wanted = [(NUMPY_NAMES, python)[rng.integers(2)][place] for place in places]
+    assert gs.table.gather(frame, [1], columns=wanted).to_numpy().tolist() == [(7 + places).tolist()]
+    with pytest.raises(InvalidArgument):
+        gs.table.gather(frame, [1], columns=[9])
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_texts_of_numpy_name_columns(kind):
+    expected = lists(gs.table.gather(TABLES[kind](), ROWS, columns=["n", "l"]))
+    assert lists(gs.table.gather(TABLES[kind](), ROWS, columns=list(np.array(["n", "l"])))) == expected
+
+
 def test_metadata_and_nullability_stay():
     result = gs.table.gather(ARROW, [0, None], "nullify", columns=["l"])
     assert result.schema.metadata == {b"of": b"test"}

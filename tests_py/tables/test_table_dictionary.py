@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
+import gatherscatter as gs
 import reference_table as reference
 from gatherscatter import table
 from table_maps import rng_of
@@ -26,7 +28,7 @@ def test_unused_keys_stay(name, rows):
     """All keys are kept for any map, also if under "nullify" no row uses them."""
     column = build(TYPES[name], 12, rng_of(name), How(nulls=0.3, cut=True))
     rows = [99, 100] if rows is None else rows
-    result = table.gather(column, rows, "nullify")
+    result = table.gather(column, rows, "nullify", negative="from_end")
     check(result, column, reference.gather([values(column)], 12, rows, bounds="nullify"))
     assert keys_of(result) == values(column.dictionary)
     result = table.filter(column, [False] * 12)
@@ -100,7 +102,7 @@ def test_every_writer_merges():
     keys = ["aaa", "bbb", "ddd", "eee", "ccc", "xxx"]
     mask = [True, False, True, False, None]
     for result, want in [
-        (table.scatter(source, [0, 2, 4, 1], target), ["xxx", "ccc", "bbb", "bbb", "aaa"]),
+        (table.scatter(source[:4], [0, 2, 4, 1], target), ["xxx", "ccc", "bbb", "bbb", "aaa"]),
         (table.boolean_mask_scatter(source, target, mask), ["xxx", "aaa", "bbb", "bbb", "ccc"]),
         (table.scatter(["xxx"], [1], target), ["eee", "xxx", "ddd", "bbb", "ccc"]),
         (table.boolean_mask_scatter(["xxx"], target, mask), ["xxx", "aaa", "xxx", "bbb", "ccc"]),
@@ -114,7 +116,7 @@ def test_every_writer_merges():
 
 def test_nothing_written_keeps_the_keys():
     target, source = encoded([0, 1], ["a", "b"]), encoded([0], ["c"])
-    result = table.scatter(source, [], target)
+    result = table.scatter(source[:0], [], target)
     assert result.to_pylist() == ["a", "b"] and keys_of(result)[:2] == ["a", "b"]
     assert table.scatter([None], [0], target).to_pylist() == [None, "b"]
 
@@ -139,7 +141,7 @@ def test_dictionaries_inside(wrap):
     whole = result.chunk(0)
     inner = whole.field(0) if wrap == "struct" else whole.items if wrap == "map" else whole.values
     assert values(inner.dictionary) == ["x", "y", "z"]
-    scattered = table.scatter(column.chunk(1), [0, 1], column.chunk(0))
+    scattered = table.scatter(column.chunk(1)[:2], [0, 1], column.chunk(0))
     source, target = values(column.chunk(1)), values(column.chunk(0))
     check(scattered, column.chunk(0), [source[:2] + target[2:]])
 
@@ -152,3 +154,28 @@ def test_null_keys():
     result.validate(full=True)
     assert values(result) == ["x", None, None, None, "y", "x"]
     assert [key for key in keys_of(result) if key is not None] == ["x", "y"]
+
+
+def test_dictionaries_beyond_their_keys(tmp_path):
+    """The error names the column, of files, of chunks and inside of lists."""
+
+    def keys(text):
+        return pa.DictionaryArray.from_arrays(
+            np.arange(100, dtype=np.int8), pa.array([f"{text}{k}" for k in range(100)])
+        )
+
+    nested = [pa.ListArray.from_arrays([0, 100], keys(text)) for text in "xy"]
+    chunked = pa.table({"n": range(200), "key": pa.chunked_array([keys("x"), keys("y")])})
+    paths = []
+    for part, text in ((chunked.slice(0, 100), "x"), (chunked.slice(100), "y")):
+        paths.append(tmp_path / f"{text}.arrow")
+        with pa.ipc.new_file(paths[-1], part.schema) as file:
+            file.write_table(part.combine_chunks())
+    for source in (chunked, paths, pa.table({"key": pa.chunked_array(nested)})):
+        with pytest.raises(gs.errors.DataTypeError, match=r"column 'key': .*200 values.*int8.*wider keys"):
+            gs.table.gather(source, range(source.num_rows if isinstance(source, pa.Table) else 200))
+    with pytest.raises(gs.errors.DataTypeError, match="200 values"):
+        gs.table.gather(chunked["key"], [0, 150])
+    with pytest.raises(gs.errors.DataTypeError, match="200 values"):
+        gs.table.scatter(keys("x"), range(100), keys("y"))
+    assert gs.table.gather(chunked, [0, 150], columns=["n"])["n"].to_pylist() == [0, 150]

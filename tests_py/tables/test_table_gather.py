@@ -59,7 +59,7 @@ def test_gather(case):
     before = fingerprint(source)
     answer = held_against(
         lambda: reference.gather(lists_of(source), len(column), indices, is_signed(case["map"]), bounds),
-        lambda: table.gather(source, gather_map, bounds),
+        lambda: table.gather(source, gather_map, bounds, negative="from_end"),
     )
     assert fingerprint(source) == before
     if answer is not None:
@@ -156,7 +156,9 @@ def test_full_width_of_a_map(size):
         (np.uint32, [2**31, 2**32 - 1]),
         (np.int32, [2**31 - 1, -(2**31), -(2**31) + 1]),
     ]:
-        assert table.gather(column, np.array(rows, dtype), "nullify").null_count == len(rows)
+        for negative in ("from_end", "out_of_bounds"):
+            result = table.gather(column, np.array(rows, dtype), "nullify", negative=negative)
+            assert result.null_count == len(rows)
         for row in rows:
             with pytest.raises(gs.OutOfBoundsError) as caught:
                 table.gather(column, np.array([row], dtype))
@@ -167,8 +169,11 @@ def test_full_width_of_a_map(size):
 def test_unsigned_maps_do_not_count_from_the_end():
     column = pa.array(range(200), pa.int16())
     assert table.gather(column, np.array([255, 128], np.uint8), "nullify").to_pylist() == [None, 128]
-    assert table.gather(column, np.array([-1, -128], np.int8), "nullify").to_pylist() == [199, 72]
-    assert table.gather(column, np.array([-200, -201], np.int16), "nullify").to_pylist() == [0, None]
+    assert table.gather(column, np.array([-1, -128], np.int8), "nullify", negative="from_end").to_pylist() == [199, 72]
+    assert table.gather(column, np.array([-200, -201], np.int16), "nullify", negative="from_end").to_pylist() == [
+        0,
+        None,
+    ]
 
 
 # ---- errors
@@ -262,7 +267,7 @@ def test_every_type_in_one_table():
     check(table.gather(source, rows), source, reference.gather(lists_of(source), 80, rows))
     rows += [80, -81]
     want = reference.gather(lists_of(source), 80, rows, bounds="nullify")
-    check(table.gather(source, rows, "nullify"), source, want, nullify=True)
+    check(table.gather(source, rows, "nullify", negative="from_end"), source, want, nullify=True)
 
 
 @pytest.mark.parametrize("name", TYPES)
@@ -293,7 +298,7 @@ def test_gather_of_a_gather(name):
 def test_nullify_of_nothing(name, layout):
     """In a table without rows every row is missing."""
     source = wrapped(LAYOUTS[layout](TYPES[name], rng_of(name)), "table", nullable=name == "null")
-    check(table.gather(source, [0, -1, 5], "nullify"), source, [[None] * 3] * 2, nullify=True)
+    check(table.gather(source, [0, -1, 5], "nullify", negative="from_end"), source, [[None] * 3] * 2, nullify=True)
     check(table.gather(source, [], "nullify"), source, [[]] * 2, nullify=True)
     check(table.gather(source, []), source, [[]] * 2)
 

@@ -159,7 +159,7 @@ def test_where_one_side_has_no_labels_rows_go_by_position():
 def test_labels_of_sources_are_not_looked_at():
     """Source rows of a scatter are taken in order, because they are not rows of the target."""
     target, source = FRAME.set_axis(list("abcd")), NEW.set_axis([3, 2, 1, 0])
-    assert table.scatter(source, [3, 0], target)["v"].tolist() == [21, 11, 12, 20]
+    assert table.scatter(source[:2], [3, 0], target)["v"].tolist() == [21, 11, 12, 20]
     assert table.boolean_mask_scatter(source, target, MASK)["v"].tolist() == [20, 11, 12, 21]
 
 
@@ -168,7 +168,7 @@ def test_maps_are_positions_never_labels():
     for frame in (FRAME, FRAME.set_axis([3, 2, 1, 0])):
         assert table.gather(frame, rows)["v"].tolist() == [13, 10]
         assert table.gather(frame, rows.set_axis(["x", "y"]))["v"].tolist() == [13, 10]
-        assert table.scatter(NEW, rows, frame)["v"].tolist() == [21, 11, 12, 20]
+        assert table.scatter(NEW[:2], rows, frame)["v"].tolist() == [21, 11, 12, 20]
 
 
 def test_lists_of_positions_belong_to_rows():
@@ -220,3 +220,56 @@ def test_numbers_in_overlapping_intervals_are_no_labels(labels):
     ):
         with pytest.raises(InvalidArgument, match=r"row labels of .* differ"):
             call()
+
+
+def drawn_labels(rng, size):
+    """Unique labels of a dtype whose lookup finds equal labels only, or of one whose labels are compared again."""
+    numbers = rng.permutation(3 * size)[:size] - size
+    floats = numbers / 2
+    floats[rng.random(size) < 1 / size] = np.nan
+    return [
+        lambda: pd.Index(numbers.astype(rng.choice(["int8", "int32", "int64"]))),
+        lambda: pd.Index((numbers + size).astype(rng.choice(["uint8", "uint64"]))),
+        lambda: pd.Index(floats),
+        lambda: pd.RangeIndex(size),
+        lambda: pd.DatetimeIndex(numbers.astype("datetime64[D]").astype("datetime64[ns]")),
+        lambda: pd.DatetimeIndex(numbers.astype("datetime64[D]").astype("datetime64[ns]"), tz="UTC"),
+        lambda: pd.TimedeltaIndex(numbers.astype("timedelta64[s]").astype("timedelta64[ns]")),
+        lambda: pd.Index([f"row {n}" for n in numbers]),
+        lambda: pd.Index([f"row {n}" for n in numbers], dtype=object),
+        lambda: pd.Index(numbers, dtype="Int64"),
+        lambda: pd.MultiIndex.from_arrays([numbers, ["a"] * size]),
+    ][rng.integers(0, 11)]()
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_shuffled_labels_of_every_kind(seed, monkeypatch):
+    """Labels whose lookup is exact are not compared again. Both ways give the row of the label, or the same error."""
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(2, 30))
+    labels = drawn_labels(rng, size)
+    frame = pd.DataFrame({"a": np.arange(size)}, index=labels)
+    truths = rng.random(size) < 0.5
+    order = rng.permutation(size)
+    theirs = labels.take(order)
+    kinds = ["bool", "boolean", "object"]
+    kind = kinds[rng.integers(0, 2)]
+    change = rng.integers(0, 4)
+    if change == 0:  # a label that the mask lacks
+        theirs = theirs[:-1].append(theirs[:1])
+    elif change == 1:  # labels of the table that occur twice
+        frame = frame.set_axis(labels[:-1].append(labels[:1]))
+    mask = pd.Series(truths[order], index=theirs).astype(kind)
+    answers = []
+    for exact in (True, False):
+        if not exact:
+            monkeypatch.setattr("gatherscatter._table.labels._finds_equal_labels", lambda labels, theirs: False)
+        try:
+            answers.append(table.filter(frame, mask)["a"].tolist())
+        except InvalidArgument as error:
+            answers.append(str(error))
+    assert answers[0] == answers[1]
+    if change > 1:
+        assert answers[0] == np.flatnonzero(truths).tolist()
+    elif not theirs.equals(frame.index):
+        assert isinstance(answers[0], str)

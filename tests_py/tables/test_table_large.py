@@ -39,7 +39,7 @@ def test_null_arrays():
         with pytest.raises(gs.OutOfBoundsError) as caught:
             table.gather(source, [0, row])
         assert caught.value.size == size and caught.value.index == row
-    assert len(table.gather(source, [size, -1], "nullify")) == 2
+    assert len(table.gather(source, [size, -1], "nullify", negative="from_end")) == 2
 
 
 def test_long_runs():
@@ -73,7 +73,7 @@ def test_lists_of_more_than_2_31_elements():
 
 def test_fixed_lists_of_more_than_2_31_elements():
     lists = pa.FixedSizeListArray.from_arrays(nothing(2**34), 2**30)
-    result = table.gather(lists, [15, 0, -16, 99], "nullify")
+    result = table.gather(lists, [15, 0, -16, 99], "nullify", negative="from_end")
     assert result.is_valid().to_pylist() == [True, True, True, False] and len(result.values) == 2**32
 
 

@@ -46,7 +46,8 @@ def calls(source):
     yield lambda: table.gather(source, [5, None, 99], "nullify", validate="full")
     yield lambda: table.filter(source, mask)
     yield lambda: table.copy_if_else(source, source, mask)
-    yield lambda: table.scatter(source, [3, 1], source)
+    yield lambda: table.scatter(source, [3, 1, 0, 5, 2, 4], source)
+    yield lambda: fails(ValueError, table.scatter, source, [3, 1], source)
     yield lambda: table.boolean_mask_scatter(source, source, mask, validate="full")
     yield lambda: fails(IndexError, table.gather, source, [6])
     yield lambda: fails(ValueError, table.gather, source, [None])
@@ -54,10 +55,10 @@ def calls(source):
     yield lambda: fails(ValueError, table.gather, source, [0], "sideways")
     yield lambda: fails(ValueError, table.gather, source, [0], validate="half")
     yield lambda: fails(ValueError, table.filter, source, [True])
-    yield lambda: fails(IndexError, table.scatter, source, [9], source)
+    yield lambda: fails(IndexError, table.scatter, source, [0, 1, 2, 3, 4, 9], source)
     yield lambda: fails(ValueError, table.scatter, [1, 2], [0], source)
     yield lambda: fails(TypeError, table.scatter, [object()], [0], source)
-    yield lambda: fails(TypeError, table.copy_if_else, source, 5, mask)
+    yield lambda: fails(TypeError, table.copy_if_else, source, object(), mask)
 
 
 @pytest.mark.parametrize("sample", samples.SAMPLES)
@@ -216,6 +217,7 @@ def test_references_are_given_back():
         "pyarrow": pa.table({"a": [1, None, 3], "b": ["x", "y", None]}),
         "polars": pl.DataFrame({"a": [1, None, 3], "b": ["x", "y", None]}),
         "rows": np.array([2, 0]),
+        "order": np.array([2, 0, 1]),
         "mask": np.array([True, False, True]),
         "nulls": pa.array([0, None]),
     }
@@ -229,7 +231,7 @@ def test_references_are_given_back():
             gs.table.gather(held[kind], held["rows"])
             gs.table.gather(held[kind], held["nulls"], "nullify")
             gs.table.filter(held[kind], held["mask"])
-            gs.table.scatter(held[kind], held["rows"][:1], held[kind])
+            gs.table.scatter(held[kind], held["order"], held[kind])
             gs.table.scatter([5, None], held["rows"], held[kind])
             fails(ValueError, gs.table.gather, held[kind], held["nulls"])
             fails(ValueError, gs.table.filter, held[kind], held["mask"][:2])
@@ -252,7 +254,8 @@ data = {"i": np.arange(300), "f": rng.random(300), "s": text, "l": [[i, None] fo
 table = pa.table(data | {"d": pa.array(text).dictionary_encode(), "v": pa.array(text).cast(pa.string_view())})
 chunks = pa.concat_tables([table.slice(0, 100), table.slice(100)])
 frame, panda = pl.DataFrame(data), pd.DataFrame(data)
-rows, mask, bad = rng.integers(-300, 300, 200), rng.random(300) < 0.5, np.array([300])
+rows, order = rng.integers(-300, 300, 200), rng.permutation(300)
+mask, bad = rng.random(300) < 0.5, np.array([300])
 holes = pa.array([None if i % 5 == 0 else i for i in range(100)])
 
 def fails(call, *arguments, **keywords):
@@ -268,7 +271,7 @@ def rounds(count):
             gs.table.gather(source, rows)
             gs.table.gather(source, holes, "nullify")
             gs.table.filter(source, mask)
-            gs.table.scatter(source, rows[:1], source)
+            gs.table.scatter(source, order, source)
             fails(gs.table.gather, source, bad)
             fails(gs.table.gather, source, holes)
             fails(gs.table.filter, source, mask[1:])

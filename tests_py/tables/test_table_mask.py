@@ -132,8 +132,32 @@ def test_copy_if_else(case):
         assert theirs is None or theirs == want[0]
 
 
+CHOICE_SCALAR_CASES = all_pairs(
+    {**FACTORS, "given": ("list", "tuple", "bare", "dict"), "nulls": (0.0, 1.0, 0.5), "side": ("lhs", "rhs")}, allows
+)
+
+
+@pytest.mark.parametrize("case", CHOICE_SCALAR_CASES, ids=name_of)
+def test_copy_if_else_of_scalars(case):
+    rng, type = rng_of(case), TYPES[case["type"]]
+    kept = wrapped(LAYOUTS[case["layout"]](type, rng), case["kind"])
+    size = len(column_of(kept))
+    bits = bits_for(case["mask"], size, case["share"], rng)
+    scalar, array = random_scalar(type, case["nulls"], rng)
+    if case["kind"] in ("batch", "table"):
+        row, given = [scalar_value(array), None], [scalar, None]
+        given = {"c": scalar, "row": None} if case["given"] == "dict" else tuple(given)
+    else:
+        row, given = [scalar_value(array)], scalar if case["given"] == "bare" else [scalar]
+    sides, before = [lists_of(kept), [[value] * size for value in row]], fingerprint(kept)
+    given, sides = ((given, kept), sides[::-1]) if case["side"] == "lhs" else ((kept, given), sides)
+    result = table.copy_if_else(*given, mask_of(case["mask"], bits))
+    check(result, kept, reference.copy_if_else(*sides, size, bits))
+    assert fingerprint(kept) == before
+
+
 def test_the_samples_are_samples():
-    for cases in (SCATTER_CASES, SCALAR_CASES, FILTER_CASES, CHOICE_CASES):
+    for cases in (SCATTER_CASES, SCALAR_CASES, FILTER_CASES, CHOICE_CASES, CHOICE_SCALAR_CASES):
         assert len(cases) >= len(TYPES) * len(LAYOUTS)
 
 

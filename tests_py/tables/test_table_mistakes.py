@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 
 from gatherscatter import table
+from gatherscatter.errors import InvalidArgument
 
 TABLE = pa.table({"a": [1, 2, 3]})
 FRAME = TABLE.to_pandas()
@@ -26,8 +27,19 @@ MISTAKES = {
         TypeError,
         "table.boolean_mask_scatter(input, target, boolean_mask)",
     ),
-    "scalar in place of rhs": (lambda: table.copy_if_else(TABLE["a"], 0, MASK), TypeError, "(scalars, lhs, ~mask)"),
-    "scalar in place of lhs": (lambda: table.copy_if_else("x", TABLE["a"], MASK), TypeError, "(scalars, rhs, mask)"),
+    "scalars on both sides": (lambda: table.copy_if_else(1, 0, MASK), TypeError, "one side, beside a table or column"),
+    "array in place of rhs": (lambda: table.copy_if_else(TABLE["a"], np.zeros(3), MASK), TypeError, "rhs is of type"),
+    "array in place of lhs": (lambda: table.copy_if_else(np.zeros(3), TABLE["a"], MASK), TypeError, "lhs is of type"),
+    "scalar of another type": (
+        lambda: table.copy_if_else("x", TABLE["a"], MASK),
+        TypeError,
+        "of type int64, which does not hold 'x'",
+    ),
+    "two scalars for one column": (
+        lambda: table.copy_if_else([1, 2, 3], TABLE["a"], MASK),
+        InvalidArgument,
+        "lhs has 3 scalars, rhs has 1 column; values of several rows are an array or a column",
+    ),
     "labels": (lambda: table.gather(FRAME, ["x", "y"]), TypeError, LABELS),
     "labels of pandas": (lambda: table.gather(FRAME, pd.Series(["x", "y"])), TypeError, LABELS),
     "labels of NumPy": (lambda: table.gather(FRAME, np.array(["x"])), TypeError, "get_indexer(index)"),

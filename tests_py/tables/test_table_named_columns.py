@@ -1,5 +1,6 @@
 """test_table_named_columns.py: scatters with partial=True, which change the columns that the values name alone."""
 
+import datetime
 import importlib
 
 import numpy as np
@@ -194,3 +195,22 @@ def test_records_that_end_before_their_columns():
     found.validate(full=True)
     assert found.to_pydict() == {"a": [9, 1, 9], "b": ["v", "w", "x"]}
     assert found.column("b").null_count == 0
+
+
+def test_columns_of_objects_stay_columns_of_objects():
+    """An array of text or times that is set in a frame becomes a column of text or times in pandas 3."""
+    pd = pytest.importorskip("pandas")
+    when = datetime.datetime(2020, 1, 1)
+    values = {"text": ["a", "b"], "time": [when, when], "span": [when - when, when - when], "number": [1, 2]}
+    frame = pd.DataFrame({name: pd.Series(column, dtype=object) for name, column in values.items()})
+    for name, column in values.items():
+        results = [
+            gs.table.scatter({name: column[0]}, [1], frame, partial=True),
+            gs.table.scatter(frame[[name]], [1, 0], frame, partial=True),
+            gs.table.boolean_mask_scatter({name: column[0]}, frame, [True, False], partial=True),
+            gs.table.gather(frame, [0, 2], "nullify", fill_value={name: column[1]}),
+            gs.table.gather(frame.iloc[:0], [2], "nullify", fill_value={name: column[1]}),
+        ]
+        for result in results:
+            assert result[name].dtype == object
+            assert all(type(value) is type(column[0]) for value in result[name])

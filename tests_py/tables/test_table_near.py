@@ -1,11 +1,13 @@
 """test_table_near.py: objects near tables (readers, narwhals, groups, expressions) and mistakes, with the next step."""
 
+import contextlib
 import importlib
 
 import numpy as np
 import pytest
 
 import gatherscatter as gs
+from gatherscatter.errors import InvalidArgument
 
 pa = pytest.importorskip("pyarrow")
 pd = pytest.importorskip("pandas")
@@ -84,8 +86,61 @@ def test_a_reader_is_read_and_gives_a_table():
     result = gs.table.gather(table.to_reader(max_chunksize=1), [2, 0])
     assert result.equals(table.take([2, 0]).combine_chunks()) and type(result) is pa.Table
     assert gs.table.gather(table.to_reader(), [0], columns=["b"]).to_pydict() == {"b": ["x"]}
+    part = gs.table.scatter(table.select(["a"]).to_reader(), [2, 1, 0], table, partial=True)
+    assert part.to_pydict() == {"a": [3, 2, 1], "b": ["x", None, "z"]}
     assert gs.table.filter(table.to_reader(), [False, True, False]).to_pydict() == {"a": [2], "b": [None]}
     assert gs.table.scatter(table.to_reader(), [2, 1, 0], table).to_pydict() == {"a": [3, 2, 1], "b": ["z", None, "x"]}
+
+
+def test_a_reader_that_a_call_has_read_is_refused():
+    table = pa.table({"a": [1, 2, 3]})
+    calls = {
+        "map": lambda reader: gs.table.gather(reader, [9]),
+        "column": lambda reader: gs.table.gather(reader, [0], columns=["a"]),
+        "mask": lambda reader: gs.table.filter(reader, [True]),
+        "source": lambda reader: gs.table.scatter(reader, [0, 9, 1], table),
+        "partial": lambda reader: gs.table.scatter(reader, [0, 9, 1], table, partial=True),
+    }
+    for call in calls.values():
+        reader = table.to_reader()
+        with contextlib.suppress(ValueError):
+            call(reader)
+        for again in calls.values():
+            with pytest.raises(InvalidArgument, match=r"no rows left.*reader\.read_all\(\)"):
+                again(reader)
+    reader = table.to_reader()
+    for wrong in (
+        lambda: gs.table.gather(reader, [0], "sideways"),
+        lambda: gs.table.gather(reader, [0], columns=["b"]),
+    ):
+        with pytest.raises(ValueError):  # before it is read
+            wrong()
+    assert gs.table.gather(reader, [0]).num_rows == 1
+
+
+class OwnFrame(pl.DataFrame):
+    """A class of a user, of frames."""
+
+
+class OwnSeries(pl.Series):
+    """A class of a user, of columns."""
+
+
+@pytest.mark.parametrize("width", [1, 30])
+def test_classes_derived_from_those_of_polars(width):
+    texts = pl.Series(["a", "b", "c"], dtype=pl.Categorical)
+    frame = OwnFrame({f"c{at}": pl.Series([1, 2, 3]) for at in range(width)} | {"t": texts})
+    for source in (frame, OwnSeries("a", [1, 2, 3]), OwnSeries("t", texts)):
+        plain = pl.DataFrame(source) if isinstance(source, pl.DataFrame) else pl.Series(source)
+        for call in (
+            lambda each: gs.table.gather(each, [2, 0]),
+            lambda each: gs.table.gather(each, [2, 9], bounds="nullify"),
+            lambda each: gs.table.scatter(each, [2, 1, 0], each),
+            lambda each: gs.table.filter(each, [True, False, True]),
+            lambda each: gs.table.copy_if_else(each, each, [True, False, True]),
+        ):
+            result = call(source)
+            assert type(result) is type(source) and result.equals(call(plain))
 
 
 @pytest.mark.parametrize("native", [FRAME, pl.from_pandas(FRAME), pa.table({"k": [1, 2, 1], "v": [0.5, 1.5, 2.5]})])

@@ -113,6 +113,11 @@ def test_the_library_that_moves_the_rows_is_named():
     assert "gatherscatter" in gs.explain(gs.table.gather, few, many).to_dict()["moved_by"]
     wide = pl.DataFrame({f"c{i}": [0] for i in range(30)})
     assert "polars, because" in gs.explain(gs.table.gather, wide, [0]).to_dict()["moved_by"]
+    coded = pl.DataFrame({"a": pl.Series(["x", "y"], dtype=pl.Categorical)})
+    assert "rows of Categorical columns" in gs.explain(gs.table.gather, coded, [0]).to_dict()["moved_by"]
+    for checked in (wide, coded):  # a check in full exports the columns anyway
+        assert "gatherscatter" in gs.explain(gs.table.gather, checked, [0], validate="full").to_dict()["moved_by"]
+        assert "polars, because" in gs.explain(gs.table.filter, checked, [True] * len(checked)).to_dict()["moved_by"]
     frames = pytest.importorskip("dask.dataframe", reason="dask is not installed")
     lazy = frames.from_pandas(few, npartitions=1)
     plan = gs.plan(gs.table.gather, lazy, [0])

@@ -196,3 +196,34 @@ def test_many_lists():
         result.validate(full=True)
         assert (result.values.to_numpy() == np.repeat(starts[:-1], 3) + takes).all()
         assert (np.diff(result.offsets.to_numpy()) == 3).all()
+
+
+# ---- slices of maps
+
+
+@pytest.mark.parametrize("kind", LISTS)
+@pytest.mark.parametrize("seed", range(6))
+def test_sliced_maps(kind, seed):
+    """Maps that are slices of slices, over numbers that are a slice themselves, whole and in chunks."""
+    rng = np.random.default_rng(seed)
+    lists = [[int(n) for n in rng.integers(0, 99, rng.integers(0, 4))] for _ in range(30)]
+    rows = [[int(n) for n in rng.integers(-4, 5, 3 if kind == "fixed_list" else rng.integers(0, 4))] for _ in lists]
+    flat = [number for row in rows for number in row]
+    numbers = pa.array([77, 77, *flat, 88], pa.int16()).slice(2, len(flat))
+    offsets = np.cumsum([0, *map(len, rows)])
+    whole = {
+        "list": lambda: pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), numbers),
+        "large_list": lambda: pa.LargeListArray.from_arrays(pa.array(offsets), numbers),
+        "list_view": lambda: pa.ListViewArray.from_arrays(*_starts(offsets, pa.int32()), numbers),
+        "large_list_view": lambda: pa.LargeListViewArray.from_arrays(*_starts(offsets, pa.int64()), numbers),
+        "fixed_list": lambda: pa.FixedSizeListArray.from_arrays(numbers, 3),
+    }[kind]()
+    first, last = sorted(int(n) for n in rng.integers(0, 31, 2))
+    for maps in (whole.slice(first).slice(0, last - first), random_chunks(whole.slice(first, last - first), rng)):
+        source = pa.array(lists, pa.list_(pa.int8())).slice(first, last - first)
+        want = reference.segmented_gather(lists[first:last], rows[first:last], bounds="nullify")
+        assert table.segmented_gather(source, maps, "nullify").to_pylist() == want
+
+
+def _starts(offsets, type):
+    return pa.array(offsets[:-1], type), pa.array(np.diff(offsets), type)

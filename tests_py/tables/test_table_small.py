@@ -55,7 +55,7 @@ def test_tables_of_pyarrow():
     for _ in range(2):
         for source in tables_of({"k": "v"}):
             for bounds, rows in (("raise", ROWS), ("nullify", ROWS), ("nullify", [0, None, 9]), ("raise", [])):
-                result = table.gather(source, rows, bounds)
+                result = table.gather(source, rows, bounds, negative="from_end")
                 assert type(result) is type(source)
                 assert result.schema.equals(source.schema, check_metadata=True)
                 result.validate(full=True)
@@ -116,9 +116,9 @@ def test_a_schema_is_not_one_of_a_batch_that_contradicts_it():
     batch = next(tables_of(names=("number", "text"))).to_batches()[0]
     other = pa.schema([("number", pa.int64())])
     with pytest.raises(BufferError, match=r"op: .*n_children is 2"):
-        _core.ArrowTable.of_batch(batch, other, False, "op")
+        _core.ArrowTable.of_batches([batch], other, False, "op")
     with pytest.raises(BufferError, match="n_buffers"):
-        _core.ArrowTable.of_batch(batch, pa.schema([("number", pa.int64()), ("text", pa.int64())]), False, "op")
+        _core.ArrowTable.of_batches([batch], pa.schema([("number", pa.int64()), ("text", pa.int64())]), False, "op")
 
 
 COLUMNS = {
@@ -257,7 +257,7 @@ def test_one_call_names_the_bad_row(kind):
 
 @pytest.mark.parametrize("arguments", [(), (None,), (None, None, None)])
 def test_one_call_has_two_arguments(arguments):
-    gather = importlib.import_module("gatherscatter._table.frames").gathers[pa.Table]
+    gather = importlib.import_module("gatherscatter._table.registry").gathers[pa.Table]
     with pytest.raises(TypeError, match="a table and a map"):
         gather(*arguments)
 
@@ -299,7 +299,7 @@ def test_frames_of_polars_that_it_exports_slowly(few, width, monkeypatch):
                 ]
                 assert result.equals(source[numbers] if numbers else source.clear())
                 assert result.schema == source.schema
-        result = table.gather(source, [0, None, 9, -1], "nullify")
+        result = table.gather(source, [0, None, 9, -1], "nullify", negative="from_end")
         assert result.schema == source.schema
         assert result[1:3].null_count().sum_horizontal().item() == 2 * source.width
         if source.height:

@@ -42,14 +42,15 @@ def test_maps(kind, wrap, far):
     source, wrap = SOURCES[kind], KINDS[wrap]
     refused(lambda: table.gather(source, wrap([-1, far, 9])), far, (1,), 4, 2, 3)
     refused(lambda: table.gather(source, wrap([-1, 9, far])), 9, (1,), 4, 2, 3)
-    refused(lambda: table.scatter(source, wrap([-1, far, 0]), source), far, (1,), 4, 1, 3)
-    refused(lambda: table.scatter(source, indices=wrap([-1, far, 0]), target=source), far, (1,), 4, 1, 3)
+    refused(lambda: table.scatter(source[:3], wrap([-1, far, 0]), source), far, (1,), 4, 1, 3)
+    refused(lambda: table.scatter(source[:3], indices=wrap([-1, far, 0]), target=source), far, (1,), 4, 1, 3)
     refused(lambda: libcudf.gather(source, wrap([-1, far])), far, (1,), 4, 1, 2)
     refused(lambda: libcudf.scatter(source, wrap([-1, far]), source), far, (1,), 4, 1, 2)
-    assert rows_of(table.gather(source, wrap([-1, far, 0]), "nullify")) == [13, None, 10]
+    assert rows_of(table.gather(source, wrap([-1, far, 0]), "nullify", negative="from_end")) == [13, None, 10]
     assert rows_of(table.gather(source, wrap([-1, far, 0]), "nullify", negative="out_of_bounds")) == [None, None, 10]
     assert rows_of(libcudf.gather(source, wrap([-1, far]), libcudf.out_of_bounds_policy.NULLIFY)) == [13, None]
-    assert rows_of(table.scatter(source, wrap([-1, far, 0]), source, bounds="drop")) == [12, 11, 12, 10]
+    written = table.scatter(source[:3], wrap([-1, far, 0]), source, bounds="drop", negative="from_end")
+    assert rows_of(written) == [12, 11, 12, 10]
 
 
 def rows_of(result):
@@ -71,8 +72,12 @@ def test_nulls_stay_apart(kind):
 
 def test_a_range():
     refused(lambda: table.gather(SOURCE, range(2, 2**64, 2**63)), 2**63 + 2, (1,), 4, 1, 2)
-    assert table.gather(SOURCE, range(2, -(2**64), -(2**63)), "nullify").to_pylist() == [12, None, None]
-    assert table.scatter(SOURCE, range(2, -(2**64), -(2**63)), SOURCE, bounds="drop").to_pylist() == [10, 11, 10, 13]
+    rows, how = range(2, -(2**64), -(2**63)), {"negative": "from_end"}
+    assert table.gather(SOURCE, rows, "nullify", **how).to_pylist() == [12, None, None]
+    assert table.scatter(SOURCE[:3], rows, SOURCE, bounds="drop", **how).to_pylist() == [10, 11, 10, 13]
+    with pytest.raises(gs.errors.NegativeIndexError) as caught:
+        table.gather(SOURCE, rows, "nullify")
+    assert (caught.value.index, caught.value.position, caught.value.count) == (rows[1], (1,), 2)
 
 
 def test_lazy_frames():
@@ -160,7 +165,7 @@ def test_ranges_beyond_64_bits_are_refused_without_a_walk(rows, index, position,
         table.filter(SOURCE, rows)
     if total >= 2**60:
         with pytest.raises(MemoryError, match=str(total)):
-            table.gather(SOURCE, rows, "nullify")
+            table.gather(SOURCE, rows, "nullify", negative="from_end")
     else:
         with pytest.raises(gs.OutOfBoundsError):
             table.gather(SOURCE.slice(0, 0), rows)
@@ -188,6 +193,17 @@ def test_ranges_are_what_their_lists_are(negative):
             assert found.value.fields()[:-1] == error.fields()[:-1], rows
         else:
             assert table.gather(SOURCE, rows, negative=negative).to_pylist() == want
+
+
+def test_ranges_and_their_lists_ask_for_the_meaning_of_negative_numbers():
+    def answer(rows):
+        try:
+            return table.gather(SOURCE, rows, "nullify").to_pylist()
+        except gs.errors.NegativeIndexError as error:
+            return error.fields()
+
+    for rows in ranges():
+        assert answer(rows) == answer(list(rows)), rows
 
 
 @pytest.mark.parametrize("source", [range(2**70), range(2**70, 0, -3), [range(2**40)]], ids=str)

@@ -1,1 +1,1 @@
-"""The commands of `python -m gatherscatter`; importing gatherscatter does not import them."""
+"""The commands `info` and `tune` of `python -m gatherscatter`; importing gatherscatter does not import them."""

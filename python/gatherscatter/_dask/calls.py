@@ -9,13 +9,17 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from gatherscatter import _core
 from gatherscatter._dask.gathers import gathered
 from gatherscatter._dask.graph import check_chunks, check_sizes, is_dask_array
 from gatherscatter._dask.points import Points, as_data, points_along, points_at, points_of_slices
 from gatherscatter._dask.scatters import scattered
 from gatherscatter._libraries.adopt import adopt, plain_values
+from gatherscatter._libraries.of_dlpack import as_numpy
 from gatherscatter._libraries.of_python import BigIntegers
 from gatherscatter._libraries.of_xarray import is_labelled
+from gatherscatter._libraries.private_lists import private
+from gatherscatter._moves.request import Request
 from gatherscatter._numpy.put import put_along_axis
 from gatherscatter._numpy.rules import cast_to_integers
 from gatherscatter._numpy.take import take, take_along_axis
@@ -54,7 +58,7 @@ def on_dask(function: Function) -> Function:
     @functools.wraps(function)
     def run(*arguments: Any, **keywords: Any) -> Any:
         try:
-            given = signature.bind(*arguments, **keywords)
+            given = signature.bind(*map(private, arguments), **{name: private(v) for name, v in keywords.items()})
         except TypeError as error:
             raise TypeError(f"{op}: {error}") from None
         return _lazily(op, given)
@@ -79,46 +83,35 @@ def _lazily(op: str, given: inspect.BoundArguments) -> Any:
         given.arguments[name] = tuple(each) if type(value) is tuple else each[0]
     call = bind(_OPERATORS[op], *given.args, **given.kwargs)
     call.plan()  # checks geometry, types and words
-    _, planner, _, index, axis, batch_dims, match, bounds, negative, *rest = call.parts()
-    scatters, reduce, include_self, duplicates, fill, mask, source, _ = rest
-
+    read = Request._make(call.parts())
     back = stand_ins.back
-    indices = tuple(back("index", one) for one in index) if type(index) is tuple else back("index", index)
-    points = _points(op, planner, data, indices, axis, batch_dims, match, bounds, negative)
-    mask = back("mask", mask)
-    if scatters:
+    # A tuple has an array for each axis; else it is a nested list.
+    is_tuple = type(read.index) is tuple and read.planner == "at_points"
+    indices = tuple(back("index", one) for one in read.index) if is_tuple else back("index", read.index)
+    points = _points(op, data, indices, read)
+    mask = back("mask", read.mask)
+    if read.scatters:
         role = _VALUES[op]
-        source = back(role, source)
+        source = back(role, read.source)
         stand_ins.require_all(data)
-        if planner == "along_axis" and match == "prefix":
+        if read.planner == "along_axis" and read.match == "prefix":
             source = _leading(source, points.shape)
-        options = {"reduce": reduce, "include_self": include_self, "duplicates": duplicates}
-        return scattered(points, data, source, mask, options, role)
-    fill = back("padding_value" if op == "tile_gather" else "fill_value", fill)
+        return scattered(points, data, source, mask, read.combine._asdict(), role)
+    fill = back("padding_value" if op == "tile_gather" else "fill_value", read.fill)
     stand_ins.require_all(data)
     is_one = fill is None or (not is_dask_array(fill) and fill.ndim == 0)
     return gathered(points, data, mask, fill if is_one else None, None if is_one else fill)
 
 
-def _points(
-    op: str,
-    planner: str,
-    data: Any,
-    index: Any,
-    axis: int | None,
-    batch_dims: int,
-    match: str,
-    bounds: str,
-    negative: str,
-) -> Points:
-    bounds = "fill" if bounds == "drop" else bounds
-    if planner == "take_axis":
-        return points_of_slices(op, data, index, axis, batch_dims, bounds, negative)
-    if planner == "along_axis":
-        return points_along(op, data, index, axis, bounds, negative, broadcast=match == "broadcast")
+def _points(op: str, data: Any, index: Any, read: Request) -> Points:
+    rule = read.move.bounds, read.negative
+    if read.planner == "take_axis":
+        return points_of_slices(op, data, index, read.axis, read.batch_dims, *rule)
+    if read.planner == "along_axis":
+        return points_along(op, data, index, read.axis, *rule, broadcast=read.match == "broadcast")
     if type(index) is tuple and not index:
         index = np.zeros(0, np.intp)  # an array of rank 0, at its one point
-    return points_at(op, data, index, batch_dims, bounds, negative)
+    return points_at(op, data, index, read.batch_dims, *rule)
 
 
 def _refuse_labels(op: str, arguments: dict[str, Any]) -> None:
@@ -192,7 +185,12 @@ def _array(op: str, role: str, obj: Any) -> Array:
     made = adopt(op, "source" if role in _VALUES.values() else role, plain_values(op, role, obj))[0]
     if isinstance(made, BigIntegers):
         return np.array(made.values, object).reshape(made.shape)
-    return np.asarray(made)
+    return _in_memory(op, role, made)
+
+
+def _in_memory(op: str, role: str, adopted: Any) -> Array:
+    """A NumPy array on the memory of an argument that `adopt` has read, such as a tensor."""
+    return as_numpy(f"{op}: {role}", adopted) if isinstance(adopted, _core.DLPackArray) else np.asarray(adopted)
 
 
 def _data(op: str, data: Any) -> Any:
@@ -201,7 +199,9 @@ def _data(op: str, data: Any) -> Any:
             f"{op}: arr is of type {type_name(data)}, and an index or values are Dask arrays, so that nothing would be "
             "written to it; x.compute() makes arrays of them, dask.array.from_array(arr) makes a Dask array of arr"
         )
-    return as_data(op, "input", data if is_dask_array(data) else np.asarray(adopt(op, "input", array_of(op, data))[0]))
+    if not is_dask_array(data):
+        data = _in_memory(op, "input", adopt(op, "input", array_of(op, data))[0])
+    return as_data(op, "input", data)
 
 
 def _cast(op: str, name: str, array: Any, dtype: np.dtype[Any]) -> Any:

@@ -276,7 +276,8 @@ def points_of_slices(
     layout += [("point", d) for d in range(batch_dims, len(shape))]
     layout += [("slice", a) for a in range(axis + 1, data.ndim)]
     sources: list[Source] = [*(("point", d) for d in range(batch_dims)), ("index", 0)]
-    rule = Rule(op, bounds, negative, (axis,), (data.shape[axis],), shape)
+    others = math.prod(data.shape[:axis] + data.shape[axis + 1 :])
+    rule = Rule(op, bounds, negative, (axis,), (data.shape[axis],), shape, others)
     return Points(rule, (*range(batch_dims), axis), tuple(sources), tuple(layout), (indices,))
 
 

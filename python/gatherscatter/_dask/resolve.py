@@ -8,12 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from gatherscatter import _core
 from gatherscatter.errors import EmptyAxisError, OutOfBoundsError
 
 __all__ = ["Rule", "resolve"]
 
 Array = np.ndarray[Any, Any]
 _INT64 = np.iinfo(np.int64)
+_NOWHERE = _INT64.min  # what the core answers for an index without a position
+_LIKE = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,7 @@ class Rule:
     axes: tuple[int, ...]
     sizes: tuple[int, ...]
     shape: tuple[int, ...]  # of all points
+    others: int = 1  # the product of the sizes of the axes that are not indexed
 
     @property
     def fills(self) -> bool:
@@ -80,34 +84,21 @@ def resolve(
 
 def _positions(index: Array, size: int, rule: Rule) -> tuple[Array, Array | None]:
     """Positions on an axis, and where an index is out of bounds (None: nowhere)."""
-    wide = _as_int64(index)
-    position = wide
-    if _from_end(index, rule) and wide.size and wide.min() < 0:
-        position = np.where(wide < 0, wide + size, wide)
-    if not position.size or (position.min() >= 0 and position.max() < size):
-        return position, None
-    outside = (position < 0) | (position >= size)
-    if size and rule.bounds == "clip":
-        return np.asarray(np.clip(position, 0, size - 1)), None
+    bounds = rule.bounds if rule.bounds in ("clip", "wrap") else "fill"
+    negative = "from_end" if _from_end(index, rule) else "out_of_bounds"
+    given = np.ascontiguousarray(_as_integers(index, size, rule))
+    position = _core.resolve_index(rule.op, given, size, bounds, negative, _LIKE).reshape(index.shape)
+    outside = position == _NOWHERE
+    return position, outside if outside.any() else None
+
+
+def _as_integers(index: Array, size: int, rule: Rule) -> Array:
+    """Python's integers beyond 64 bits as ones that have the same position, or none either."""
+    if not index.dtype.hasobject:
+        return index
     if size and rule.bounds == "wrap":
-        return np.where(outside, _remainder(index, wide, size), position), None
-    return position, outside
-
-
-def _remainder(index: Array, wide: Array, size: int) -> Array:
-    """The values modulo the size; integers beyond int64 are divided as they are."""
-    if index.dtype == np.uint64:
-        return np.asarray(index % np.uint64(size)).astype(np.int64)
-    return np.asarray((index % size).astype(np.int64) if index.dtype.hasobject else wide % size)
-
-
-def _as_int64(index: Array) -> Array:
-    """The values as int64; those beyond it become its largest or smallest value, which are outside of every axis."""
-    if index.dtype == np.uint64:
-        return np.asarray(np.minimum(index, np.uint64(_INT64.max))).astype(np.int64)
-    if index.dtype.hasobject:
-        return np.asarray(np.clip(index, _INT64.min, _INT64.max)).astype(np.int64)
-    return np.asarray(index.astype(np.int64, copy=False))
+        return np.asarray(index % size).astype(np.int64)
+    return np.asarray(np.clip(index, _INT64.min, _INT64.max)).astype(np.int64)
 
 
 def _from_end(index: Array, rule: Rule) -> bool:
@@ -124,7 +115,8 @@ def _error(
     )
     value = int(np.broadcast_to(indices[at], nowhere.shape)[here])
     position = tuple(int(start + offset) for start, offset in zip(origin, here, strict=True))
-    kind = EmptyAxisError if rule.op == "take" and rule.sizes[at] == 0 else OutOfBoundsError
+    is_numpys = rule.op == "take" and rule.sizes[at] == 0 and rule.others > 0
+    kind = EmptyAxisError if is_numpys else OutOfBoundsError
     return kind(
         rule.op,
         value,

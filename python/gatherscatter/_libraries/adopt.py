@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,8 @@ from gatherscatter import _core
 from gatherscatter._libraries import of_jax, of_numpy, of_torch
 from gatherscatter._libraries.columns import is_column, is_frame, is_scalar, scalar_of, values_of
 from gatherscatter._libraries.devices import borrowable
-from gatherscatter._libraries.nested import array_of_list
+from gatherscatter._libraries.nested import array_of_list, check_index
+from gatherscatter._libraries.number_lists import plain_numbers
 from gatherscatter._libraries.of_dlpack import back_to, import_dlpack
 from gatherscatter._libraries.of_python import (
     NUMPYS_OPERATORS,
@@ -20,6 +22,7 @@ from gatherscatter._libraries.of_python import (
     exceeds_int64,
     integers_in,
 )
+from gatherscatter._libraries.private_lists import private
 from gatherscatter._libraries.recognise import has_interface, is_ndarray, library_of, needs_step, no_array, pretends
 from gatherscatter.errors import type_name
 
@@ -131,8 +134,11 @@ def is_container(obj: Any) -> bool:
 def is_table(obj: Any) -> bool:
     """Whether an object is a table, a column or a query rather than an array.
 
-    Tables and columns implement Arrow's PyCapsule interface; queries are recognised by their library.
+    Tables and columns implement Arrow's PyCapsule interface; queries are recognised by their library. The times,
+    durations and the NA of pandas are scalars.
     """
+    if isinstance(obj, datetime.date | datetime.timedelta) or type(obj).__name__ == "NAType":
+        return False
     if hasattr(obj, "__dlpack__") or isinstance(getattr(obj, "dtype", None), np.dtype) or has_interface(obj):
         return False
     exports_arrow = hasattr(obj, "__arrow_c_stream__") or hasattr(obj, "__arrow_c_array__")
@@ -166,9 +172,15 @@ def _is_table(op: str, role: str, obj: Any) -> TypeError:
     return no_array(op, role, obj, "tables and their columns belong to gatherscatter.table (gs.table)")
 
 
-def _adopt_literal(op: str, role: str, obj: Any) -> np.ndarray[Any, Any] | BigIntegers:
+def _adopt_literal(op: str, role: str, obj: Any) -> Any:
     if role == "out" or (role == "input" and not isinstance(obj, np.generic)):
         raise no_array(op, role, obj)
+    numbers = plain_numbers(obj)
+    if numbers is not None:
+        return numbers
+    obj = private(obj)
+    if role == "index" and op not in NUMPYS_OPERATORS:
+        check_index(op, obj)
     array = np.asarray(obj) if op in NUMPYS_OPERATORS else array_of_list(op, role, obj)
     if role == "index" and array.size and op not in NUMPYS_OPERATORS and exceeds_int64(obj, array):
         found = integers_in(obj)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["reader_of"]
+__all__ = ["check_sizes", "reader_of"]
 
 Reader = tuple[int, Callable[[], Any]]
 
@@ -31,7 +31,16 @@ def reader_of(column: Any) -> Reader:
     return _of_arrow(make(column))
 
 
+def check_sizes(column: Any) -> None:
+    """Raise BufferError for a column of pyarrow whose buffers are shorter than its rows, as one from a corrupt file."""
+    try:
+        column.validate()
+    except ValueError as error:  # ArrowInvalid
+        raise BufferError(str(error)) from None
+
+
 def _of_arrow(column: Any) -> Reader:
+    check_sizes(column)
     decoded = _decoded(column)
     return decoded.null_count, lambda: _plain(decoded.to_numpy(zero_copy_only=False))
 

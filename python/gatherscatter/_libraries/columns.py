@@ -71,12 +71,15 @@ def values_of(op: str, role: str, column: Any, given: Any = None) -> np.ndarray[
     try:
         nulls, read = reader_of(column)
         values = None if nulls else np.asarray(read())
+    except BufferError as error:
+        raise BufferError(f"{op}: {role} is a {name} of {_type(given)} that cannot be read: {error}") from error
     except Exception as error:  # each library raises its own exception class for a type without a NumPy dtype
         raise TypeError(f"{op}: {role} is a {name} of {_type(given)}, which no NumPy array can hold") from error
     if values is None:
         many = "a null" if nulls == 1 else f"{nulls} nulls"
+        step = "; mask= leaves out points, whose number may then be any" if role in ("index", "indices") else ""
         raise ValueError(
-            f"{op}: {role} is a {name} with {many}, which a NumPy array cannot hold: fill or drop nulls first"
+            f"{op}: {role} is a {name} with {many}, which a NumPy array cannot hold: fill or drop nulls first{step}"
         )
     return values
 

@@ -35,9 +35,10 @@ def import_cuda() -> Any:
             if error.name not in (name, name.partition(".")[0]):
                 raise
             continue
-        if module.version != __version__:
+        version = getattr(module, "version", __version__)
+        if version != __version__:
             raise ImportError(
-                f"{name} is of version {module.version} and gatherscatter of {__version__}; install both in one version"
+                f"{name} is of version {version} and gatherscatter of {__version__}; install both in one version"
             )
         return module
     raise ModuleNotFoundError(_NOT_INSTALLED)

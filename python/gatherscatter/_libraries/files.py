@@ -158,9 +158,11 @@ def _map_raw(
 ) -> np.memmap[Any, Any]:
     if dtype.hasobject or dtype.itemsize == 0:
         raise ValueError(f"open: dtype {dtype} has no fixed bytes in a file")
+    if offset > size:
+        raise ValueError(f"open: offset is {offset}, but {name!r} has {size} bytes; expected {size} or less")
     if shape is None:
         rest = size - offset
-        if rest < 0 or rest % dtype.itemsize != 0:
+        if rest % dtype.itemsize != 0:
             raise ValueError(
                 f"open: {name!r} has {rest} bytes from byte {offset} on, which is no number of items of "
                 f"{dtype.itemsize} bytes ({dtype})"

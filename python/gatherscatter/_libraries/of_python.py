@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter._libraries.nested import check_items, check_points
+from gatherscatter._libraries.nested import check_index, check_items
+from gatherscatter._libraries.number_lists import plain_numbers
+from gatherscatter._libraries.private_lists import private
 from gatherscatter._libraries.recognise import has_interface, is_masked_array
 from gatherscatter.errors import OutOfBoundsError
 
@@ -156,9 +158,15 @@ def integers_in(written: Any) -> np.ndarray[Any, Any] | BigIntegers | None:
 
 def as_plan_index(op: str, written: Any, dtype: str) -> Any:
     """Convert Python integers to the index dtype of a plan; to `BigIntegers` if they do not fit it."""
+    numbers = plain_numbers(written)
+    if numbers is not None and numbers.dtype == np.int64:
+        limits = np.iinfo(dtype)
+        if limits.min <= numbers.min() and numbers.max() <= limits.max:
+            return LiteralArray(numbers.astype(dtype))
+    written = private(written)
     if isinstance(written, list | tuple) and op not in NUMPYS_OPERATORS:
+        check_index(op, written)
         check_items(op, "index", written)
-        check_points(op, written)
     try:
         items = np.array(written)
     except (ValueError, OverflowError):  # a ragged list or a range that is too long, for which the operator raises

@@ -14,6 +14,7 @@ from typing import Any, cast
 import numpy as np
 
 from gatherscatter import _core
+from gatherscatter._libraries.late_parts import load
 from gatherscatter._libraries.numbers import Numbers, float_limits
 from gatherscatter._libraries.of_dlpack import import_dlpack
 from gatherscatter._libraries.recognise import dtype_name, pretends
@@ -23,6 +24,8 @@ __all__ = [
     "adopt",
     "cast_to",
     "count_write",
+    "distributed_step",
+    "fitted",
     "has_plain_memory",
     "imitates_tensor",
     "is_live",
@@ -171,9 +174,16 @@ def adopt(op: str, role: str, obj: Any) -> tuple[Any, Callable[[Any], Any]]:
         if unnamed_dtype(obj):
             raise refusal(op, role, obj)
         return import_dlpack(obj.detach()), torch.from_dlpack
-    raise TypeError(
-        f"{op}: {role} is of type {type_name(obj)}, a subclass of torch.Tensor; pass a plain torch.Tensor on its memory"
-    )
+    step = distributed_step(obj) or "pass a plain torch.Tensor on its memory"
+    raise TypeError(f"{op}: {role} is of type {type_name(obj)}, a subclass of torch.Tensor; {step}")
+
+
+def distributed_step(obj: Any) -> str:
+    """What to pass in place of a DTensor, whose elements lie in several processes; "" for all other objects."""
+    module = sys.modules.get("torch.distributed.tensor")
+    if module is None or not isinstance(obj, module.DTensor):
+        return ""
+    return "pass tensor.to_local(), the part in this process, or tensor.full_tensor(), a copy of the whole"
 
 
 def count_write(tensor: Any) -> None:
@@ -250,6 +260,17 @@ def stacked(like: Any, items: list[Any], shape: tuple[int, ...]) -> Any:
     with without_modes():
         made = torch.stack(items).reshape(shape) if items else torch.empty(shape, dtype=like.dtype)
     return constant(made)
+
+
+def fitted(op: str, what: str, like: Any, value: Any) -> Any:
+    """A tensor of rank 0, cast to the dtype of the tensor `like`. A graph checks the value whenever it runs."""
+    torch = namespace()
+    # Operators of a graph have no rule for forward mode, and none for transforms together with gradients.
+    in_transform = torch.autograd.forward_ad._current_level >= 0 or torch._C._are_functorch_transforms_active()
+    if value.dtype == like.dtype or in_transform or value.is_meta or not is_of_graph(value):
+        return value.to(like.dtype)
+    load("operators of torch")
+    return torch.ops.gatherscatter.fit(value, like.dtype, op, what)
 
 
 def refuse_gradient(what: str, value: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from os import PathLike
 from typing import Any
@@ -45,6 +46,7 @@ _STEPS = {
     "zarr": "x[...] reads it into one",
 }
 
+_MUCH = 1 << 28  # bytes; of so many, an array of a sparse matrix is not advised
 _PROTOCOLS = ("__dlpack__", "__array_interface__", "__cuda_array_interface__")
 
 
@@ -69,8 +71,21 @@ def hint(obj: Any) -> str:
         name = name_of(cls)
         for origin, step in _STEPS.items():
             if name == origin or name.startswith(origin + "."):
-                return f"; {step}"
+                return f"; {_step_of_sparse(obj) if origin == 'scipy.sparse' else step}"
     return ""
+
+
+def _step_of_sparse(obj: Any) -> str:
+    """What to do with a sparse matrix, whose array may be far larger than the memory."""
+    try:
+        size = math.prod(map(int, obj.shape)) * int(obj.dtype.itemsize)
+    except (AttributeError, TypeError, ValueError):
+        size = 0
+    if size < _MUCH:
+        return "x.toarray() makes one"
+    return (
+        f"x[rows] takes rows of it, x.data and x.indices are arrays, and as an array it would have {size / 1e9:,.1f} GB"
+    )
 
 
 def needs_step(obj: Any) -> bool:

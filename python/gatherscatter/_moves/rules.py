@@ -99,19 +99,23 @@ class ScatterRule:
 
     # ---- the adjoints
 
+    def gradients(self, gradient: Any, needs_input: bool, needs_source: bool) -> tuple[Any, Any]:
+        """The gradients of input and source; None where none is needed."""
+        return self.to_input(gradient) if needs_input else None, self.to_source(gradient) if needs_source else None
+
     def to_input(self, gradient: Any) -> Any:
         """The gradient of the input."""
         reduce, include_self, _ = self.combine
         if reduce in ("min", "max"):
             of_input, _, number = self._shares()
-            return gradient / number * of_input
+            return self.arrays.cast(self.arrays.where(of_input, self._share(gradient, number), 0), gradient.dtype)
         if reduce is None or not include_self:
             return self._cleared(gradient)
         if reduce == "mean":
-            return gradient / self._counts(gradient)
+            return self.arrays.cast(self._share(gradient, self._counts()), gradient.dtype)
         if reduce == "mul":
             product = self._product(self._ones(), self.arrays.wide(self.source))
-            return self.arrays.cast(gradient * product.conj(), gradient.dtype)
+            return self.arrays.cast(self.arrays.wide(gradient) * product.conj(), gradient.dtype)
         return gradient
 
     def to_source(self, gradient: Any) -> Any:
@@ -120,12 +124,13 @@ class ScatterRule:
         if reduce is None:
             at_points = self._read(gradient, self._kept())
         elif reduce == "mean":
-            at_points = self._read(gradient / self._counts(gradient))
+            at_points = self._read(self._kept_narrow(self._share(gradient, self._counts()), gradient.dtype))
         elif reduce == "mul":
-            at_points = self._read(gradient) * self._others().conj()
+            at_points = self.arrays.wide(self._read(gradient)) * self._others().conj()
         elif reduce in ("min", "max"):
             _, of_source, number = self._shares()
-            at_points = self._read(gradient / number) * of_source
+            at_points = self._read(self._kept_narrow(self._share(gradient, number), gradient.dtype))
+            at_points = self.arrays.where(of_source, at_points, 0)
         else:
             at_points = self._read(gradient)
         return self.arrays.cast(self._in_source_shape(at_points), gradient.dtype)
@@ -138,13 +143,21 @@ class ScatterRule:
         if not self.needs_values(self.combine):
             source = self.arrays.zeros((), like) if source is None else source
             return self.moves.scatter(self.move, self.combine, tangent, self.indices, source, self.mask)
-        values = None if source is None else self._at_points(source)
         if reduce == "mul":
             own = self._cleared(tangent) if not include_self else self.to_input(tangent.conj()).conj()
-            return own if values is None else self.arrays.cast(own + self._sum(self._others() * values), like.dtype)
-        of_input, of_source, number = self._shares()
-        own = tangent * (of_input / number)
-        return own if values is None else own + self._sum(of_source * values) / number
+            if source is None:
+                return own
+            values = self._sum(self._others() * self._at_points(self.arrays.wide(source)))
+            return self.arrays.cast(self.arrays.wide(own) + values, like.dtype)
+        own = self.to_input(tangent)
+        if source is None:
+            return own
+        # Each value is divided before the sum, because a sum of whole ones may overflow.
+        _, of_source, number = self._shares()
+        number = self.arrays.at_least_one(self._read(number))
+        values = self._share(self._at_points(self.arrays.wide(source)), number)
+        shares = self.arrays.where(of_source, values, 0)
+        return self.arrays.cast(self.arrays.wide(own) + self._sum(shares), like.dtype)
 
     # ---- the points
 
@@ -197,16 +210,30 @@ class ScatterRule:
 
     # ---- the coefficients of reductions
 
-    def _counts(self, like: Any) -> Any:
-        """How many values each element is the mean of, in a shape that broadcasts."""
+    def _share(self, array: Any, number: Any) -> Any:
+        """The array divided by integers, in a dtype that holds both them and the quotients."""
+        return self.arrays.divide(self.arrays.wide(array), number)
+
+    def _kept_narrow(self, shares: Any, dtype: Any) -> Any:
+        """The shares in a dtype of the caller, but as they are where several of them are summed for a repeated source.
+
+        Each is read at many points, so that they are cast before.
+        """
+        is_repeated = not self._is_leading() and tuple(self.source_shape) != tuple(self._points)
+        return shares if is_repeated else self.arrays.cast(shares, dtype)
+
+    def _counts(self) -> Any:
+        """How many values each element is the mean of, as integers in a shape that broadcasts."""
         move, slots, view = slots_of(self.move, self.shape, self._index_shapes)
-        ones = self.arrays.repeat(self.arrays.count_of_one(like), index_shape(move, slots, self._index_shapes))
+        points = index_shape(move, slots, self._index_shapes)
+        index = self.indices[0] if self.indices else None
+        ones = self.arrays.repeat(self.arrays.one(numel(points), index), points)
         counts = self.moves.accumulate(move, ones, self.indices, self.mask, slots)
         counts = counts + 1 if self.combine.include_self else self.arrays.at_least_one(counts)
-        return self.arrays.cast(counts.reshape(view), self.arrays.real_dtype(like))
+        return counts.reshape(view)
 
     def _shares(self) -> tuple[Any, Any, Any]:
-        """Which elements and values are the minimum or maximum, as 0 and 1, and how many of them share an element."""
+        """Which elements and values are the minimum or maximum, and how many of them share an element."""
         if self._found is None:
             self._found = self._find_shares()
         return self._found
@@ -214,14 +241,14 @@ class ScatterRule:
     def _find_shares(self) -> tuple[Any, Any, Any]:
         arrays = self.arrays
         result = arrays.constant(self.result)
-        dtype = result.dtype
         is_same = arrays.equality(result)
-        of_input = arrays.cast(is_same(arrays.constant(self.input), result), dtype)
+        of_input = is_same(arrays.constant(self.input), result)
         if not self.combine.include_self:
             of_input = self._cleared(of_input)
         values = self._at_points(arrays.constant(self.source))
-        of_source = arrays.cast(is_same(values, self._read(result)), dtype)
-        number = of_input + self._sum(of_source)
+        of_source = is_same(values, self._read(result))
+        most = numel(self._points)
+        number = arrays.counted(of_input, most) + self._sum(arrays.counted(of_source, most))
         return of_input, of_source, number
 
     def _others(self) -> Any:
@@ -241,7 +268,7 @@ class ScatterRule:
         quotient = self._read(self._product(own, source)) / without_zeros
         if not arrays.may_be(is_zero):
             return quotient
-        zeros = self._read(self._sum(arrays.cast(is_zero, arrays.count_of_one(source).dtype)))
+        zeros = self._read(self._sum(arrays.counted(is_zero, numel(self._points))))
         others = arrays.where(is_zero & (zeros <= 2), self._read(self._product(own, without_zeros)), 0)
         if arrays.may_be(is_zero & (zeros == 2)):
             zero = arrays.where(is_zero, source, 0)

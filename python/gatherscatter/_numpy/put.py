@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from gatherscatter._numpy.put_general import place_anything, put_anything, put_anything_along_axis, putmask_anything
 from gatherscatter._numpy.rules import MODE_RULES
 from gatherscatter._ops.keywords import Mode, Negative, ScatterBounds
-from gatherscatter._ops.operator import CallForm, operator
+from gatherscatter._ops.operator import CallForm, Keyword, operator
 
 __all__ = ["place", "put", "put_along_axis", "putmask"]
 
+_KEYWORDS: Final[tuple[Keyword, ...]] = ("bounds", "negative", "mask")
 
-@operator(CallForm("take_axis", "out", "index", "source", axis=None, rules=MODE_RULES), returns_none=True)
+
+@operator(
+    CallForm("take_axis", "out", "index", "source", keywords=_KEYWORDS, axis=None, rules=MODE_RULES), returns_none=True
+)
 def put(
     a: Any,
     ind: Any,
@@ -80,7 +84,10 @@ def put(
     return cast(None, put_anything(a, ind, v, mode, bounds, negative, mask))
 
 
-@operator(CallForm("along_axis", "out", "index", "source", "axis", match="broadcast"), returns_none=True)
+@operator(
+    CallForm("along_axis", "out", "index", "source", "axis", keywords=("axis", *_KEYWORDS), match="broadcast"),
+    returns_none=True,
+)
 def put_along_axis(
     arr: Any,
     indices: Any,
@@ -140,7 +147,7 @@ def put_along_axis(
     return cast(None, put_anything_along_axis(arr, indices, values, axis, bounds, negative, mask))
 
 
-@operator(returns_none=True)
+@operator(CallForm("putmask", "out", "index", "source", axis=None), returns_none=True)
 def putmask(a: Any, /, mask: Any, values: Any) -> None:
     """Write values where a mask is true, in place, as `numpy.putmask` does.
 
@@ -182,7 +189,7 @@ def putmask(a: Any, /, mask: Any, values: Any) -> None:
     return cast(None, putmask_anything(a, mask, values))
 
 
-@operator(returns_none=True)
+@operator(CallForm("place", "out", "index", "source", axis=None), returns_none=True)
 def place(arr: Any, mask: Any, vals: Any) -> None:
     """Write the next value wherever a mask is true, in place, as `numpy.place` does.
 

@@ -15,6 +15,8 @@ from gatherscatter._libraries.of_python import LiteralArray
 from gatherscatter._libraries.of_torch import is_of_graph, is_tensor
 from gatherscatter._libraries.recognise import hint, is_masked_array, is_ndarray, library_of
 from gatherscatter._libraries.torch_symbols import graph_index, positions
+from gatherscatter._numpy.masked import NO_NUMBERS, twice_read, write_masked
+from gatherscatter._numpy.put_blocks import has_blocks, place_by_blocks, putmask_by_blocks
 from gatherscatter._numpy.rules import (
     NUMPYS_MODES,
     as_index_array,
@@ -31,7 +33,6 @@ from gatherscatter._numpy.rules import (
     two_arrays,
     with_shape,
 )
-from gatherscatter._numpy.take_general import NO_NUMBERS
 from gatherscatter._ops.keywords import Bounds, Negative, ScatterBounds
 from gatherscatter._values.source import as_source
 from gatherscatter.errors import DeferredOutOfBoundsError, EmptyTargetError, OutOfBoundsError, type_name
@@ -64,7 +65,8 @@ def put_anything(
     rule = rule_of("put", mode, bounds, negative)
     if not is_masked:
         return _put(a, ind, v, *rule, mask)
-    indices = cast_to_integers("put", ind, "safe")
+    indices = twice_read("put", "index", cast_to_integers("put", ind, "safe"))
+    mask = twice_read("put", "mask", mask)
 
     def read(part: Any) -> Any:
         reading: Bounds = "fill" if rule[0] == "drop" else rule[0]
@@ -74,7 +76,7 @@ def put_anything(
         return _core.run(_put(part, indices, values, *rule, where))
 
     def run() -> None:
-        _write_masked(a, v, mask, read, write)
+        write_masked("put", a, v, mask, read, write)
         a.shrink_mask()
 
     return _core.steps("put", run, str(two_arrays(a)))
@@ -128,7 +130,9 @@ def put_anything_along_axis(
         raise TypeError(f"put_along_axis: arr is of type {type(arr).__name__}, expected an array{hint(arr)}")
     if not is_masked:
         return _put_along(arr, indices, values, axis, bounds, negative, mask)
-    indices = as_index_array("put_along_axis", indices)
+    op = "put_along_axis"
+    indices = twice_read(op, "index", as_index_array(op, indices))
+    mask = twice_read(op, "mask", mask)
 
     def read(part: Any) -> Any:
         reading: Bounds = "fill" if bounds == "drop" else bounds
@@ -140,7 +144,7 @@ def put_anything_along_axis(
     def write(part: Any, part_of_values: Any, where: Any) -> Any:
         return _core.run(_put_along(part, indices, part_of_values, axis, bounds, negative, where))
 
-    return _core.steps("put_along_axis", lambda: _write_masked(arr, values, mask, read, write), str(two_arrays(arr)))
+    return _core.steps(op, lambda: write_masked(op, arr, values, mask, read, write), str(two_arrays(arr)))
 
 
 def _put_along(
@@ -188,9 +192,14 @@ def putmask_anything(a: Any, mask: Any, values: Any) -> Any:
     values = _values("putmask", base, values, "values", "safe")
     if 0 in values.shape:
         return None
-    return _with_repeated(
-        "putmask", values, shape, lambda repeated: _core.scatter_masked("putmask", base, truth, repeated, base)
-    )
+
+    def write(repeated: Any) -> _core.Call:
+        return _core.scatter_masked("putmask", base, truth, repeated, base)
+
+    if is_ndarray(truth) and has_blocks(base, values) and 1 < values.size < base.size:
+        # A plan is made of the geometry alone: the target has that of the values, which are not written out.
+        return write(base).run_by(lambda: putmask_by_blocks(base, truth, values))
+    return _with_repeated("putmask", values, shape, write)
 
 
 def place_anything(arr: Any, mask: Any, vals: Any) -> Any:
@@ -204,17 +213,21 @@ def place_anything(arr: Any, mask: Any, vals: Any) -> Any:
     values = _values("place", base, vals, "vals", "safe")
     if is_ndarray(base) and 0 not in values.shape and truth.all():
         return _with_repeated("place", values, base.shape, lambda repeated: _place_all(base, truth, repeated))
-    indices = np.flatnonzero(truth) if is_ndarray(truth) else true_positions("place", "mask", truth)
-    if 0 in values.shape:
-        if 0 not in indices.shape:
-            raise ValueError("Cannot insert from an empty array!")
-        return None
 
     def write(repeated: Any) -> _core.Call:
         return _core.scatter_axis(
             "place", base, indices, None, 0, repeated, "raise", "from_end", None, True, "last", None, base
         )
 
+    if is_ndarray(truth) and 0 not in values.shape and has_blocks(base, values):
+        # As in `putmask_anything`: these positions and values are never read, and memory of them is not touched.
+        indices = np.empty(np.count_nonzero(truth), np.intp)
+        return write(base.reshape(-1)[: indices.size]).run_by(lambda: place_by_blocks(base, truth, values))
+    indices = np.flatnonzero(truth) if is_ndarray(truth) else true_positions("place", "mask", truth)
+    if 0 in values.shape:
+        if 0 not in indices.shape:
+            raise ValueError("Cannot insert from an empty array!")
+        return None
     return _with_repeated("place", values, indices.shape, write)
 
 
@@ -311,31 +324,3 @@ def _truth(op: str, mask: Any, base: Any) -> Any:
     if truth.size != math.prod(shape):
         raise ValueError(f"{op}: mask and data must be the same size")
     return truth.reshape(shape)
-
-
-def _write_masked(
-    a: Any, values: Any, mask: Any, read: Callable[[Any], Any], write: Callable[[Any, Any, Any], Any]
-) -> None:
-    """Write data and mask of a masked array, as NumPy does.
-
-    A masked value masks its target and any other value unmasks it. A hard mask protects masked targets from writes.
-    """
-    own_mask, value_mask = np.ma.getmask(a), np.ma.getmask(values)
-    if own_mask is not np.ma.nomask and a.hardmask:
-        if a.dtype.names is not None:
-            raise TypeError(
-                "a structured array with a hard mask cannot be written to (nor in NumPy); call its soften_mask() first"
-            )
-        is_unmasked = ~np.asarray(read(own_mask))
-        mask = is_unmasked if mask is None else np.asarray(with_shape("put", "mask", mask)) & is_unmasked
-    # This check precedes all writes, so that the data are not written without the mask.
-    if own_mask is not np.ma.nomask and not own_mask.flags.writeable:
-        raise ValueError("the mask of the array to write to is read-only")
-    if values is not np.ma.masked:  # the constant np.ma.masked has no value to write
-        write(a.data, memory_of(values), mask)
-    if own_mask is np.ma.nomask and value_mask is np.ma.nomask:
-        return
-    new_mask = np.ma.getmaskarray(a)
-    write(new_mask, False if value_mask is np.ma.nomask else value_mask, mask)
-    if own_mask is np.ma.nomask:
-        a.mask = new_mask

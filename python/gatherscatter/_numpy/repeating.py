@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from contextlib import nullcontext
+from functools import partial
 from typing import Any, TypeVar, overload
 
 import numpy as np
@@ -12,12 +13,14 @@ import numpy.typing as npt
 
 from gatherscatter import _core
 from gatherscatter._libraries.adopt import refuse_recorded
+from gatherscatter._libraries.columns import is_column, values_of
 from gatherscatter._libraries.devices import is_on_device
 from gatherscatter._libraries.recognise import is_masked_array
+from gatherscatter._numpy.masked import same_points_masked
 from gatherscatter._numpy.rules import index_type, is_literal, prefers_numpy, shape_of, two_arrays
-from gatherscatter._numpy.take_general import axis_number, same_points_masked, take_from
+from gatherscatter._numpy.take_general import axis_number, take_from
 from gatherscatter._ops.keywords import HasShape, Nested
-from gatherscatter._ops.operator import operator
+from gatherscatter._ops.operator import CallForm, operator
 from gatherscatter._ops.progress_parts import Steps
 
 __all__ = ["repeat"]
@@ -32,7 +35,7 @@ def repeat(a: Nested, repeats: Any, axis: int | None = None) -> npt.NDArray[Any]
 def repeat(a: npt.NDArray[_Scalar], repeats: Any, axis: int | None = None) -> npt.NDArray[_Scalar]: ...
 @overload
 def repeat(a: _Array, repeats: Any, axis: int | None = None) -> _Array: ...
-@operator()
+@operator(CallForm("repeat", "input", "index", "axis", keywords=("axis",), axis=None))
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
     """Repeat the slices of an array along an axis, each as many times as its count says, as in `numpy.repeat`.
 
@@ -79,24 +82,32 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
     if is_literal(a):
         a = np.asarray(a)
     if is_masked_array(a):
+        at, index = _points(a, repeats, axis)
 
         def repeat_part(part: Any, *_: Any) -> Any:
-            return _repeat_array(part, repeats, axis)
+            return take_from("repeat", part, index, at, None, "raise", "from_end", None, None)
 
-        return _core.steps("repeat", lambda: same_points_masked(repeat_part, a, None, None, None), str(two_arrays(a)))
+        run = partial(same_points_masked, "repeat", repeat_part, a, None, None, None)
+        return _core.steps("repeat", run, str(two_arrays(a)))
     if prefers_numpy(a, "repeat"):
         return np.repeat(a, repeats, axis)
     return _repeat_array(a, repeats, axis)
 
 
 def _repeat_array(a: Any, repeats: Any, axis: Any) -> _core.Call:
+    at, index = _points(a, repeats, axis)
+    return take_from("repeat", a, index, at, None, "raise", "from_end", None, None)
+
+
+def _points(a: Any, repeats: Any, axis: Any) -> tuple[int | None, npt.NDArray[Any]]:
+    """The axis of the take, and its index."""
     shape = shape_of("repeat", a)
     counts = _counts(repeats)
     at = axis_number(axis, len(shape) or 1)
     if not shape:
         at = None  # NumPy accepts the axes 0 and -1 for a 0-d array
     n = math.prod(shape) if at is None else shape[at]
-    return take_from("repeat", a, _index_of(n, counts), at, None, "raise", "from_end", None, None)
+    return at, _index_of(n, counts)
 
 
 def _index_of(n: int, counts: Any) -> npt.NDArray[Any]:
@@ -104,6 +115,7 @@ def _index_of(n: int, counts: Any) -> npt.NDArray[Any]:
     kind = index_type(n)
     values = np.asarray(counts)
     if values.dtype.kind in "iub" and np.can_cast(values.dtype, np.int64, "safe"):
+        counts = values if values.ndim <= 1 else counts  # what is checked is what is used
         if values.shape == (n,) and n > 1:
             values = np.ascontiguousarray(values, np.int64)
             # The positions report nothing, because what the gather reports begins at 0.
@@ -120,5 +132,10 @@ def _counts(repeats: Any) -> Any:
     if is_on_device(repeats):
         raise TypeError("repeat: repeats lies on a GPU; pass host integers, because reading it would wait for the GPU")
     refuse_recorded("repeat", "repeats", repeats)
-    # NumPy reads counts twice, so an array is copied: another thread may change it in between.
-    return repeats if is_literal(repeats) else np.asarray(repeats).copy()
+    if is_literal(repeats):
+        return repeats
+    # NumPy reads counts twice, so an array is copied: another thread may change it in between. The copy has the dtype
+    # that positions are made from, so that there is no second one.
+    counts = values_of("repeat", "repeats", repeats) if is_column(repeats) else np.asarray(repeats)
+    is_safe = counts.dtype.kind in "iub" and np.can_cast(counts.dtype, np.int64, "safe")
+    return np.array(counts, np.int64 if is_safe else None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from functools import partial
 from typing import Any, Final, TypeVar, overload
 
 import numpy as np
@@ -13,13 +14,15 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from gatherscatter import _core
 from gatherscatter._libraries import of_torch
 from gatherscatter._libraries.adopt import refuse_recorded
+from gatherscatter._libraries.columns import is_column, values_of
 from gatherscatter._libraries.of_jax import refuse_symbols
 from gatherscatter._libraries.recognise import is_masked_array, is_ndarray
 from gatherscatter._libraries.torch_symbols import is_symbol, positions
+from gatherscatter._numpy.masked import NO_NUMBERS, same_points_masked
 from gatherscatter._numpy.rules import index_type, is_literal, memory_of, prefers_numpy, shape_of, two_arrays
-from gatherscatter._numpy.take_general import NO_NUMBERS, finished_as, in_class_of, same_points_masked
+from gatherscatter._numpy.take_general import finished_as, in_class_of
 from gatherscatter._ops.keywords import HasShape, Nested
-from gatherscatter._ops.operator import operator
+from gatherscatter._ops.operator import CallForm, operator
 from gatherscatter._ops.progress_parts import Parts
 
 __all__ = ["roll"]
@@ -39,7 +42,7 @@ def roll(a: Nested, shift: Any, axis: Any = None) -> npt.NDArray[Any]: ...
 def roll(a: npt.NDArray[_Scalar], shift: Any, axis: Any = None) -> npt.NDArray[_Scalar]: ...
 @overload
 def roll(a: _Array, shift: Any, axis: Any = None) -> _Array: ...
-@operator()
+@operator(CallForm("roll", "input", "index", "axis", keywords=("axis",), axis=None))
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     """Shift the items of an array along axes; items that leave at one end come back at the other, as in `numpy.roll`.
 
@@ -88,11 +91,15 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     if is_literal(a):
         a = np.asarray(a)
     if is_masked_array(a):
+        # Numbers of their own, because shift and axis may be arrays that another thread changes.
+        offsets = _offsets(shift, 0, (a.size,)) if axis is None else _offsets(shift, axis, a.shape)
+        axes = None if axis is None else tuple(range(a.ndim))
 
         def roll_part(part: Any, *_: Any) -> Any:
-            return _roll_array(part, shift, axis)
+            return _roll_array(part, tuple(offsets), axes)
 
-        return _core.steps("roll", lambda: same_points_masked(roll_part, a, None, None, None), str(two_arrays(a)))
+        run = partial(same_points_masked, "roll", roll_part, a, None, None, None)
+        return _core.steps("roll", run, str(two_arrays(a)))
     if prefers_numpy(a, None):
         return np.roll(a, shift, axis)
     return _roll_array(a, shift, axis)
@@ -141,6 +148,8 @@ def _offsets(shift: Any, axis: Any, shape: tuple[int, ...]) -> list[int]:
     """By how many positions each axis is rolled, in [0, size) if that is no symbol; errors are those of NumPy."""
     refuse_recorded("roll", "shift", shift)
     axes = normalize_axis_tuple(axis, len(shape), allow_duplicate=True)
+    if is_column(shift):
+        shift = values_of("roll", "shift", shift)
     pairs = np.broadcast(shift, axes)
     if pairs.ndim > 1:
         raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")

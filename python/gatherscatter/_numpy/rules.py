@@ -13,10 +13,11 @@ from gatherscatter._libraries.adopt import adopt, must_have_values, refuse_recor
 from gatherscatter._libraries.columns import is_column, values_of
 from gatherscatter._libraries.device_adapter import DeviceAdapter
 from gatherscatter._libraries.devices import is_on_device, truth_of
+from gatherscatter._libraries.nested import array_as_numpy
 from gatherscatter._libraries.of_dlpack import as_numpy, import_dlpack
 from gatherscatter._libraries.recognise import has_interface, hint, is_ndarray
 from gatherscatter._ops.keywords import Mode, Negative
-from gatherscatter._ops.operator import BOUNDS_RULES, RuleWord
+from gatherscatter._ops.operator import RuleWord
 from gatherscatter.errors import ShapeMismatchError, shown, type_name
 
 __all__ = [
@@ -50,7 +51,6 @@ NUMPYS_MODES: Final[dict[tuple[str, Negative], Mode]] = {
 }
 MODE_RULES: Final[tuple[RuleWord, ...]] = (
     *(("mode", mode, bounds, negative) for (bounds, negative), mode in NUMPYS_MODES.items()),
-    *BOUNDS_RULES,
 )
 
 
@@ -152,7 +152,7 @@ def cast_to_integers(op: str, indices: Any, casting: Literal["safe", "same_kind"
     """Convert indices as NumPy does: arrays are cast by the casting rule, everything else item by item."""
     if not is_ndarray(indices):
         if is_literal(indices):
-            array = np.asarray(indices)
+            array = array_as_numpy(op, "index", indices)
             return array if array.dtype.kind in "iu" else np.asarray(indices, dtype=np.intp)
         if is_foreign(indices):
             must_have_values(op, "index", indices)
@@ -165,7 +165,7 @@ def cast_to_integers(op: str, indices: Any, casting: Literal["safe", "same_kind"
 def as_index_array(op: str, indices: Any) -> Any:
     """Convert indices along an axis. The dtype of a list is that of its items; an empty list becomes integers."""
     if is_literal(indices):
-        array = np.asarray(indices)
+        array = array_as_numpy(op, "index", indices)
         return array if array.size or isinstance(indices, np.generic) else array.astype(np.intp)
     if _is_column(indices):
         return adopt(op, "index", indices)[0]

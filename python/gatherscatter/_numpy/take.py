@@ -10,7 +10,7 @@ import numpy.typing as npt
 from gatherscatter._numpy.rules import MODE_RULES, rule_of
 from gatherscatter._numpy.take_general import compress_anything, take_anything, take_anything_along_axis
 from gatherscatter._ops.keywords import Bounds, HasShape, Mode, Negative, Nested
-from gatherscatter._ops.operator import BOUNDS_RULES, CallForm, operator
+from gatherscatter._ops.operator import GATHER_KEYWORDS, CallForm, operator
 from gatherscatter._values.fill import check_fill_is_used
 
 if TYPE_CHECKING:
@@ -51,7 +51,17 @@ def take(
     mode: Mode = "raise",
     **keywords: Unpack[TakeKeywords],
 ) -> _Array: ...
-@operator(CallForm("take_axis", "input", "index", "axis", keywords=("axis", "out"), axis=None, rules=MODE_RULES))
+@operator(
+    CallForm(
+        "take_axis",
+        "input",
+        "index",
+        "axis",
+        keywords=("axis", "out", *GATHER_KEYWORDS),
+        axis=None,
+        rules=MODE_RULES,
+    )
+)
 def take(
     a: Any,
     indices: Any,
@@ -87,8 +97,8 @@ def take(
     negative : {"from_end", "out_of_bounds"}, optional
         Meaning of negative indices. The default is "from_end", and "out_of_bounds" with ``mode="clip"``.
     fill_value : scalar, optional
-        Value of masked points, and with ``bounds="fill"`` of points that are out of bounds; default 0. It is an error
-        without either.
+        Value of masked points, and with ``bounds="fill"`` of points that are out of bounds; default 0, NaT for dates
+        and durations. It is an error without either.
     mask : boolean array that broadcasts to the shape of `indices`, optional
         Where it is False, the result is `fill_value` and the index is ignored.
 
@@ -144,7 +154,13 @@ def take_along_axis(
 ) -> _Array: ...
 @operator(
     CallForm(
-        "along_axis", "input", "index", "axis", keywords=("axis", "out"), axis=-1, match="broadcast", rules=BOUNDS_RULES
+        "along_axis",
+        "input",
+        "index",
+        "axis",
+        keywords=("axis", "out", *GATHER_KEYWORDS),
+        axis=-1,
+        match="broadcast",
     ),
 )
 def take_along_axis(
@@ -218,7 +234,7 @@ def compress(
 ) -> npt.NDArray[_Scalar]: ...
 @overload
 def compress(condition: Any, a: _Array, axis: int | None = None, out: Any = None) -> _Array: ...
-@operator()
+@operator(CallForm("compress", "index", "input", "axis", keywords=("axis",), axis=None))
 def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Any:
     """Take the slices of an array along an axis at which a condition holds, as `numpy.compress` does.
 

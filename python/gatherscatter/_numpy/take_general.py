@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
@@ -14,6 +13,7 @@ from gatherscatter import _core
 from gatherscatter._libraries.adopt import refuse_recorded
 from gatherscatter._libraries.devices import is_on_device
 from gatherscatter._libraries.recognise import is_masked_array, is_ndarray
+from gatherscatter._numpy.masked import NO_NUMBERS, same_points_masked, take_masked, twice_read
 from gatherscatter._numpy.rules import (
     NUMPYS_MODES,
     as_index_array,
@@ -30,23 +30,20 @@ from gatherscatter._numpy.rules import (
     with_shape,
 )
 from gatherscatter._ops.keywords import Bounds, Negative
-from gatherscatter._values.fill import as_fill
+from gatherscatter._values.fill import fill_of
 from gatherscatter.errors import DeferredOutOfBoundsError, EmptyAxisError, OutOfBoundsError
 
 __all__ = [
-    "NO_NUMBERS",
     "axis_number",
     "compress_anything",
     "finished_as",
     "in_class_of",
-    "same_points_masked",
     "take_anything",
     "take_anything_along_axis",
     "take_from",
 ]
 
 _ndarray = np.ndarray
-NO_NUMBERS: Final = np.empty(0, np.intp)
 
 
 def take_anything(
@@ -56,8 +53,11 @@ def take_anything(
     if is_literal(a):
         a = np.asarray(a)
     if is_masked_array(a):
+        if not is_masked_array(indices):
+            indices = cast_to_integers("take", indices, "same_kind")
+        indices, mask = twice_read("take", "index", indices), twice_read("take", "mask", mask)
         gather_part = partial(_take_part, axis, bounds, negative, mask)
-        run = partial(_take_masked, gather_part, a, indices, axis, out, fill_value)
+        run = partial(take_masked, gather_part, a, indices, axis, out, fill_value)
         return _core.steps("take", run, str(two_arrays(a)))
     if prefers_numpy(a, "take"):
         require_numpy_arguments("take", a, (bounds, negative) in NUMPYS_MODES, fill_value, mask)
@@ -100,7 +100,7 @@ def compress_anything(condition: Any, a: Any, axis: Any, out: Any) -> Any:
     indices = np.flatnonzero(condition) if is_own else true_positions("compress", "condition", condition)
     if is_masked_array(a):
         return _core.steps(
-            "compress", lambda: same_points_masked(gather_part, a, indices, out, None), str(two_arrays(a))
+            "compress", lambda: same_points_masked("compress", gather_part, a, indices, out, None), str(two_arrays(a))
         )
     return gather_part(a, indices, out, None)
 
@@ -135,7 +135,7 @@ def take_from(
         if out is not None:
             _check_out(out, base, indices, axis)
     call = _core.take_axis(
-        op, base, indices, axis, 0, bounds, negative, as_fill(op, base, fill_value), mask, memory_of(out)
+        op, base, indices, axis, 0, bounds, negative, fill_of(op, base, fill_value, bounds, mask), mask, memory_of(out)
     )
     return finished_as(a, out, call).otherwise(_error_of_empty_axis, base, axis)
 
@@ -170,8 +170,10 @@ def take_anything_along_axis(
     if is_literal(arr):
         arr = np.asarray(arr)
     if is_masked_array(arr):
-        gather_part = partial(_take_part_along_axis, axis, bounds, negative, mask)
-        run = partial(same_points_masked, gather_part, arr, indices, out, fill_value)
+        op = "take_along_axis"
+        gather_part = partial(_take_part_along_axis, axis, bounds, negative, twice_read(op, "mask", mask))
+        index = twice_read(op, "index", as_index_array(op, indices))
+        run = partial(same_points_masked, op, gather_part, arr, index, out, fill_value)
         return _core.steps("take_along_axis", run, str(two_arrays(arr)))
     if prefers_numpy(arr, None):
         require_numpy_arguments(
@@ -192,7 +194,7 @@ def take_anything_along_axis(
         "broadcast",
         bounds,
         negative,
-        as_fill("take_along_axis", base, fill_value),
+        fill_of("take_along_axis", base, fill_value, bounds, mask),
         mask,
         memory_of(out),
     )
@@ -235,47 +237,6 @@ def _is_only_empty_axis(at: int, base: Any, axis: int | None) -> bool:
     """Whether no axis except `at` is empty; only then NumPy raises its error for a take from an empty axis."""
     shape = tuple(getattr(base, "shape", ()))
     return axis is None or 0 not in shape[:at] + shape[at + 1 :]
-
-
-_GatherPart = Callable[[Any, Any, Any, Any], Any]  # part (data or mask), indices, out, fill value -> call or result
-
-
-def _take_masked(gather_part: _GatherPart, a: Any, indices: Any, axis: Any, out: Any, fill_value: Any) -> Any:
-    """Take from data and mask, as NumPy does. A masked index is read as 0, and its items are masked."""
-    index_mask = np.ma.getmask(indices)
-    if index_mask is not np.ma.nomask:
-        indices = indices.filled(0)
-    # If indices are masked, the result needs a mask also where the array has none, so a full mask array is made.
-    own_mask = a.mask if index_mask is np.ma.nomask else np.ma.getmaskarray(a)
-    result_mask = (
-        own_mask if own_mask is np.ma.nomask else np.asanyarray(_core.run(gather_part(own_mask, indices, None, None)))
-    )
-    if index_mask is not np.ma.nomask:
-        # The mask of the indices gets the trailing axes of the slices. NumPy aligns the two masks at their last axes
-        # instead, which is wrong for slices.
-        trailing = 0 if axis is None or a.ndim == 0 else a.ndim - 1 - normalize_axis_index(axis, a.ndim)
-        result_mask = result_mask | index_mask.reshape(index_mask.shape + (1,) * trailing)
-    data = _core.run(gather_part(a.data, indices, out, fill_value))
-    if out is None:
-        out = np.asanyarray(data).view(type(a))
-    if is_masked_array(out):
-        out.mask = result_mask
-    return out[()]
-
-
-def same_points_masked(gather_part: _GatherPart, arr: Any, indices: Any, out: Any, fill_value: Any) -> Any:
-    """Gather data and mask at equal points, as indexing does; the result keeps the other attributes of the array."""
-    own_mask = arr.mask
-    result_mask = (
-        own_mask if own_mask is np.ma.nomask else np.asanyarray(_core.run(gather_part(own_mask, indices, None, None)))
-    )
-    data = _core.run(gather_part(arr.data, indices, out, fill_value))
-    if out is None:
-        out = np.asanyarray(data).view(type(arr))
-        out.__array_finalize__(arr)
-    if is_masked_array(out):
-        out.mask = result_mask
-    return out
 
 
 def in_class_of(a: Any, result: Any) -> Any:

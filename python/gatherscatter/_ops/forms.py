@@ -6,12 +6,23 @@ from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 
-from gatherscatter._libraries.nested import check_items
+from gatherscatter import _core
+from gatherscatter._libraries.nested import check_index, check_items
 from gatherscatter._libraries.of_python import is_integer
+from gatherscatter._libraries.recognise import dtype_name
 from gatherscatter._values.integers import number_of_axis
 from gatherscatter.errors import is_large, shown
 
-__all__ = ["UNSET", "Slices", "array_of", "scattered_slices_in", "slices_in"]
+__all__ = ["UNSET", "Slices", "array_of", "check_exchange", "check_number", "scattered_slices_in", "slices_in"]
+
+
+# Words that are often given by position, by the keyword that takes them.
+_WORDS = {
+    "reduce": _core.words["reduce_aliases"],
+    "bounds": (*_core.words["bounds"], "drop"),
+    "negative": _core.words["negative"],
+    "duplicates": _core.words["duplicates"],
+}
 
 
 class _Unset:
@@ -44,6 +55,14 @@ def array_of(op: str, input: Any) -> Any:
     if array.dtype.hasobject:
         raise TypeError(f"{op}: input is a {type(input).__name__} whose items are objects, expected numbers")
     return array
+
+
+def check_number(op: str, name: str, value: Any) -> None:
+    """Raise TypeError for a word in the place of an axis, with the keyword that takes it."""
+    if isinstance(value, str):
+        keyword = next((each for each, words in _WORDS.items() if value in words), None)
+        step = f"; write {keyword}={value!r}" if keyword else ""
+        raise TypeError(f"{op}: {shown(value)} is in the place of {name}, expected an integer{step}")
 
 
 class Slices(NamedTuple):
@@ -86,6 +105,9 @@ def slices_in(
     TypeError
         If the arguments mix the forms, or the indices or the axis are missing.
     """
+    for value in (third, axis, batch_dims):
+        if isinstance(value, str):
+            check_number(op, "axis or batch_dims", value)
     given = [value for value in indices.values() if value is not UNSET]
     is_dim = is_integer(dim)
     if is_dim and axis is not UNSET and third is UNSET and not given and not isinstance(dim, bool):
@@ -126,6 +148,7 @@ def slices_in(
         axis = third
     if axis is UNSET:
         if default_axis is None:
+            check_index(op, given[0])  # x[r, c] is meant, which has no axis to add
             raise TypeError(
                 f"{op}: axis is missing; slices are {op}(input, indices, axis=0), elements {op}(input, dim, index)"
             )
@@ -166,3 +189,29 @@ def _batch_dims(op: str, value: Any, indices: Any) -> int:
     if count < -rank:
         raise ValueError(f"{op}: batch_dims {shown(count)} is not in [{-rank}, {rank}], the rank of the indices")
     return count + rank
+
+
+def check_exchange(op: str, index: Any, values: Any, order: str) -> None:
+    """Raise TypeError for an index of floats if the values are integers: exchanged, which a cast would hide."""
+    if _kind(index) != "f":
+        return
+    if isinstance(values, list | range) and len(values) and all(map(is_integer, values)):
+        found = "are integers"
+    elif _kind(values) in ("i", "u"):
+        found = f"have {dtype_name(values)}"
+    else:
+        return
+    raise TypeError(
+        f"{op}: the index has dtype {dtype_name(index)}, expected an integer dtype, and the values {found}: if they "
+        f"are exchanged, the order is {order}"
+    )
+
+
+def _kind(array: Any) -> str:
+    """The kind of an array's dtype in NumPy's letters, of torch's only "f" and "i"; else ""."""
+    dtype = getattr(array, "dtype", None)
+    kind = getattr(dtype, "kind", None)
+    if isinstance(kind, str):
+        return kind
+    name = str(dtype).rpartition(".")[2]
+    return "f" if "float" in name else "i" if name.startswith(("int", "uint")) else ""

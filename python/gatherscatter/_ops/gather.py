@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gatherscatter import _core
-from gatherscatter._ops.forms import UNSET, array_of, slices_in
+from gatherscatter._ops.forms import UNSET, array_of, check_exchange, slices_in
 from gatherscatter._ops.keywords import Bounds, Negative
-from gatherscatter._ops.operator import BOUNDS_RULES, CallForm, operator, overloaded
-from gatherscatter._values.fill import as_fill, check_fill_is_used
+from gatherscatter._ops.operator import GATHER_KEYWORDS, CallForm, operator, overloaded
+from gatherscatter._values.fill import fill_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -76,8 +76,8 @@ def gather(
 ) -> ArrayT: ...
 @overloaded
 @operator(
-    CallForm("along_axis", "input", "axis", "index", keywords=("out",), rules=BOUNDS_RULES),
-    CallForm("take_axis", "input", "index", "axis", keywords=("axis", "out"), rules=BOUNDS_RULES),
+    CallForm("along_axis", "input", "axis", "index", keywords=("out", *GATHER_KEYWORDS)),
+    CallForm("take_axis", "input", "index", "axis", keywords=("axis", "out", *GATHER_KEYWORDS)),
 )
 def gather(
     input: Any,
@@ -113,8 +113,8 @@ def gather(
     input : array, shape (n_0, .., n_r)
         Any array in host memory or on a CUDA device: NumPy, torch, CuPy, JAX, or anything with ``__dlpack__``. Any
         dtype whose items are plain bytes, any strides; it is never copied. A list becomes an array of NumPy. A
-        DataArray of xarray gives one with the same dims and the coordinates of the other axes, if the result has an
-        axis for each dim.
+        DataArray of xarray gives one with the same dims and the labels of the rows that were taken, if the result has
+        an axis for each dim; the axis may be the name of a dim.
     dim : int
         Dimension of the elementwise form, in [-rank, rank).
     index : array of integers
@@ -137,7 +137,7 @@ def gather(
         Whether -1 is the last position or out of bounds.
     fill_value : scalar, optional
         Value of points that are out of bounds (``bounds="fill"``) or masked; an error without either. The default is
-        0, and zero bytes for dtypes without numbers.
+        0, NaT for dates and durations, and zero bytes for other dtypes without numbers.
     mask : array of bool, optional
         Broadcasts one way to the shape of the index. Where it is False, the result is `fill_value` and the index is
         ignored.
@@ -189,8 +189,7 @@ def gather(
     """
     # The most frequent call, gather(input, int, index), is handled without `slices_in`, which takes time.
     input = array_of("gather", input)
-    check_fill_is_used("gather", fill_value, bounds, mask)
-    fill = None if fill_value is None else as_fill("gather", input, fill_value)
+    fill = fill_of("gather", input, fill_value, bounds, mask)
     is_elementwise = type(dim) is int and axis is batch_dims is indices is input_indices is UNSET
     slices = (
         None
@@ -198,6 +197,7 @@ def gather(
         else slices_in("gather", dim, index, axis, batch_dims, indices=indices, input_indices=input_indices)
     )
     if slices is not None:
+        check_exchange("gather", slices.indices, input, "gather(input, indices, axis)")
         at, count = slices.axis, slices.batch_dims
         return _core.take_axis("gather", input, slices.indices, at, count, bounds, negative, fill, mask, out)
     if index is UNSET:

@@ -76,7 +76,8 @@ if TYPE_CHECKING:
         """Keywords of `table.gather`."""
 
         columns: Sequence[Any] | None
-        negative: Negative
+        negative: Negative | None
         validate: Validate
         memory_budget: int | None
         index: Labels
+        fill_value: Any

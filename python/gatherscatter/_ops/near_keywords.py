@@ -24,10 +24,15 @@ _NEAR: dict[str, tuple[str, ...]] = {
     **dict.fromkeys((*_AXES, "dims"), _AXES),
     **dict.fromkeys(("where", "boolean_mask", "condition"), ("mask", "condition")),
     **dict.fromkeys(("inplace", "copy"), ("out",)),
-    **dict.fromkeys(("accumulate", "reduction"), ("reduce",)),
+    **dict.fromkeys(("accumulate", "reduction", "op", "aggr"), ("reduce",)),
 }
 # Keywords that no other keyword of an operator stands for, and that of `gather` or `scatter` with their meaning.
 _ELSEWHERE = {"reduce": "reduce", "reduction": "reduce", "accumulate": "reduce", "axis": "axis", "dim": "dim"}
+# torch_scatter and PyTorch Geometric make the target themselves.
+_OF_GROUPS = (
+    "; torch_scatter's scatter(src, index, dim=0, dim_size=n, reduce='sum') is scatter(zeros of n rows, index, src, "
+    "axis=0, reduce='add')"
+)
 
 
 def explain_keyword(function: Callable[..., Any], error: TypeError) -> None:
@@ -38,12 +43,15 @@ def explain_keyword(function: Callable[..., Any], error: TypeError) -> None:
     word, names = found[3], inspect.signature(function).parameters
     if found[2].startswith("multiple"):
         step = f"; slices are {found[1]}(.., axis=..) without dim=" if word == "dim" and "axis" in names else ""
+        step += _OF_GROUPS if word == "dim" and "src" in names else ""
     else:
         step = _step(word, [name for name in names if name not in ("args", "kwargs")])
     error.args = (f"{found[0]}{step}",)
 
 
 def _step(word: str, names: list[str]) -> str:
+    if word == "dim_size" and "src" in names:
+        return _OF_GROUPS
     right = next((name for name in _NEAR.get(word, ()) if name in names), None)
     if word == "fill_value" and right is None and "bounds" in names:
         return "; a scatter has no fill value: bounds='drop' writes nothing for an index that is out of bounds"

@@ -7,8 +7,12 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, Generic, ParamSpec, TypeVar
 
+import numpy as np
+
 from gatherscatter import _core
-from gatherscatter._libraries.of_xarray import values_in
+from gatherscatter._libraries.of_xarray import on_plain_values, values_in
+from gatherscatter._libraries.private_lists import private
+from gatherscatter._ops.forms import array_of
 from gatherscatter._ops.keywords import Duplicates, Reduce
 from gatherscatter._ops.plan_html import as_html, size_text
 from gatherscatter._settings.config import threshold_sources
@@ -47,6 +51,24 @@ def _decision_text(facts: dict[str, Any]) -> str:
     return f"{start}{numbers} ({facts['source']})"
 
 
+def _planned_array(core: _core.Plan, given: Any) -> Any:
+    """The array of a call of a plan. A list has no dtype of its own; it gets the planned one if that loses nothing."""
+    if not isinstance(given, list | tuple):
+        return values_in(given)
+    facts = core.to_dict()
+    array = array_of(facts["op"], private(given))
+    try:
+        planned = np.dtype(facts["input"].partition(" ")[0])
+    except TypeError:  # a dtype that NumPy does not have, such as bfloat16
+        return array
+    if array.dtype == planned or not {array.dtype.kind, planned.kind} <= set("iufc"):
+        return array
+    with np.errstate(all="ignore"):
+        cast = array.astype(planned)
+    is_rounded = array.dtype.kind + planned.kind in ("ff", "fc", "cc")
+    return cast if is_rounded or np.array_equal(cast, array) else array
+
+
 @_core.plan_class
 class Plan(_core.PlanBase, Generic[_Result]):
     """An operator for arrays of one geometry, which has been checked and can run any number of times.
@@ -58,7 +80,7 @@ class Plan(_core.PlanBase, Generic[_Result]):
     Parameters
     ----------
     input : array
-        Of the shape, strides and dtype that the plan was made for; any library.
+        Of the shape, strides and dtype that the plan was made for; any library. A list becomes an array of NumPy.
     indices : array of integers, or a tuple of them
         As in the planned operator: `index` or `indices`, a tuple for `tile_gather` and `tile_scatter`.
     src : scalar, array or nested list
@@ -93,8 +115,8 @@ class Plan(_core.PlanBase, Generic[_Result]):
         self._core = core
 
     def __call__(self, input: Any, indices: Any, src: Any = None, *, mask: Any = None, out: Any = None) -> _Result:
-        input, indices, src = values_in(input), values_in(indices), values_in(src)
-        source = None if src is None else as_source("plan", input, src)
+        input, indices, src = _planned_array(self._core, input), values_in(indices), values_in(src)
+        source = None if src is None else as_source("plan", input, private(src))
         result: _Result = self._core(input, indices, source, mask=values_in(mask), out=out)
         return result
 
@@ -153,8 +175,8 @@ class Plan(_core.PlanBase, Generic[_Result]):
                [0., 0.],
                [2., 2.]])
         """
-        target, indices, src = values_in(target), values_in(indices), values_in(src)
-        source = as_source("Plan.scatter", target, src)
+        target, indices, src = _planned_array(self._core, target), values_in(indices), values_in(src)
+        source = as_source("Plan.scatter", target, private(src))
         return self._core.scatter(target, indices, source, reduce, include_self, duplicates, values_in(mask), out)
 
     def to_dict(self) -> dict[str, Any]:
@@ -259,8 +281,8 @@ def plan(op: Callable[_P, _Result], /, *args: _P.args, **kwargs: _P.kwargs) -> P
                 f"plan: an argument is a {type_name(value)}, expected an array: making the plan would use up its "
                 "items, which can be read only once; list(x) keeps them"
             )
-    words = {name: values_in(value) for name, value in words.items()}
-    return Plan(_core.plan_of(operator, *map(values_in, given), **words))
+    given, words = on_plain_values(operator, given, words)
+    return Plan(_core.plan_of(operator, *given, **words))
 
 
 def explain(op: Callable[_P, _Result], /, *args: _P.args, **kwargs: _P.kwargs) -> Plan[_Result]:

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gatherscatter import _core
-from gatherscatter._ops.forms import UNSET, array_of, scattered_slices_in
+from gatherscatter._ops.forms import UNSET, array_of, check_exchange, scattered_slices_in
 from gatherscatter._ops.keywords import Duplicates, HasShape, Negative, Reduce, ScatterBounds
-from gatherscatter._ops.operator import BOUNDS_RULES, CallForm, operator, overloaded
+from gatherscatter._ops.operator import SCATTER_KEYWORDS, CallForm, operator, overloaded
 from gatherscatter._values.integers import number_of_axis
 from gatherscatter._values.source import as_source
 
@@ -87,8 +87,8 @@ def scatter(
 ) -> ArrayT: ...
 @overloaded
 @operator(
-    CallForm("along_axis", "input", "axis", "index", "source", keywords=("out",), rules=BOUNDS_RULES),
-    CallForm("take_axis", "input", "index", "source", "axis", keywords=("axis", "out"), axis=0, rules=BOUNDS_RULES),
+    CallForm("along_axis", "input", "axis", "index", "source", keywords=("out", *SCATTER_KEYWORDS)),
+    CallForm("take_axis", "input", "index", "source", "axis", keywords=("axis", "out", *SCATTER_KEYWORDS), axis=0),
 )
 def scatter(
     input: Any,
@@ -226,27 +226,17 @@ def scatter(
         found = scattered_slices_in("scatter", dim, index, src, axis, batch_dims, indices)
         if found is not None:
             slices, source = found
+            check_exchange("scatter", slices.indices, source, "scatter(input, indices, src)")
             source = as_source("scatter", input, _given("src", source))
+            rules = bounds, negative, reduce, include_self, duplicates
             return _core.scatter_axis(
-                "scatter",
-                input,
-                slices.indices,
-                slices.axis,
-                slices.batch_dims,
-                source,
-                bounds,
-                negative,
-                reduce,
-                include_self,
-                duplicates,
-                mask,
-                out,
+                "scatter", input, slices.indices, slices.axis, slices.batch_dims, source, *rules, mask, out
             )
         dim = number_of_axis("scatter", "dim", dim)
+    check_exchange("scatter", index, src, "scatter(input, dim, index, src)")
     index, source = _given("index", index), as_source("scatter", input, _given("src", src))
-    return _core.scatter_along(
-        "scatter", input, index, dim, "prefix", source, bounds, negative, reduce, include_self, duplicates, mask, out
-    )
+    rules = bounds, negative, reduce, include_self, duplicates
+    return _core.scatter_along("scatter", input, index, dim, "prefix", source, *rules, mask, out)
 
 
 def _given(name: str, value: Any) -> Any:

@@ -9,13 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from gatherscatter import _core
+from gatherscatter._libraries import of_numpy
 from gatherscatter._libraries.adopt import must_have_values, plain_values
 from gatherscatter._libraries.nested import array_of_list
 from gatherscatter._libraries.of_python import exceeds_int64, fits_int64, integers_in
 from gatherscatter._libraries.of_torch import is_tensor
-from gatherscatter._libraries.recognise import dtype_name, hint
+from gatherscatter._libraries.recognise import dtype_name, hint, is_ndarray
 from gatherscatter._libraries.torch_symbols import graph_index, graph_mask, is_symbol, number_now
-from gatherscatter._ops.keywords import Bounds, ScatterBounds
+from gatherscatter._ops.keywords import Bounds, Reduce, ScatterBounds
 from gatherscatter._ops.operator import CallForm, operator
 from gatherscatter._values.implicit_cast import implicit_cast
 from gatherscatter._values.source import zero_item
@@ -126,14 +127,15 @@ def tile_scatter(
     value: Any,
     /,
     *,
+    reduce: Reduce | None = None,
     mask: Any = None,
     check_bounds: bool = True,
     latency: int | None = None,
 ) -> None:
     """Store a tile to the elements at the indices, and nothing at points that are masked or out of bounds.
 
-    ``array[indices[0][c], ..., indices[r-1][c]] = value[c]`` where ``mask[c]`` is true and every index lies in
-    ``[0, n)`` of its own axis. The other points store nothing.
+    ``array[indices[0][c], ..., indices[r-1][c]] = value[c]``, or ``+= value[c]`` with ``reduce="add"``, where
+    ``mask[c]`` is true and every index lies in ``[0, n)`` of its own axis. The other points store nothing.
 
     Parameters
     ----------
@@ -141,11 +143,14 @@ def tile_scatter(
         The array to write to. Any dtype of fixed-size items, any strides in which no two elements share memory. A NumPy
         array, a torch tensor, or an array with ``__dlpack__`` that is not read-only.
     indices : tuple of r integer arrays or ints
-        As in `tile_gather`. If several points refer to one element, the last one in C order is stored; cuTile leaves
-        this undefined.
+        As in `tile_gather`. If several points refer to one element, the last one in C order is stored, or all are
+        combined in C order with `reduce`; cuTile leaves both undefined.
     value : scalar or array
         Broadcasts to the shape of the indices and never enlarges it. It casts to the dtype of `array` by the rules of
         the `padding_value` of `tile_gather`. It may overlap `array`; the result is as if it had been copied.
+    reduce : {"add", "mul", "min", "max", "mean"}, optional
+        As in `scatter`, with its other names: combines the values with the element, which is one of them. "add", "max"
+        and "min" are cuTile's ``atomic_add``, ``atomic_max`` and ``atomic_min`` where the old values are not used.
     mask : bool or boolean array, optional
         Broadcasts to the shape of the indices and never enlarges it. The index of a masked point is ignored.
     check_bounds : bool, default True
@@ -164,13 +169,14 @@ def tile_scatter(
     OutOfBoundsError
         If a point is neither masked nor in bounds under ``check_bounds=False``.
     TypeError
-        If `array` is a JAX array, which is immutable.
+        If `array` is a JAX array, which is immutable, or `reduce` is not defined for its dtype.
     ValueError
-        If `array` is read-only, or several of its elements share one address.
+        If `array` is read-only, several of its elements share one address, or `reduce` is no such word.
 
     Notes
     -----
-    Semantics of ``cuda.tile.scatter``.
+    Semantics of ``cuda.tile.scatter``, and with `reduce` of ``cuda.tile.atomic_add``, ``atomic_max`` and
+    ``atomic_min`` without their results. A sum has the same bytes for every number of threads.
 
     Examples
     --------
@@ -183,6 +189,9 @@ def tile_scatter(
     >>> gs.tile_scatter(a[0], np.arange(3), 5, mask=np.array([True, False, True]))
     >>> a[0]
     array([5, 0, 5])
+    >>> gs.tile_scatter(a[1], np.array([0, 0, 3]), np.array([1, 2, 4]), reduce="add")
+    >>> a[1]
+    array([3, 0, 8])
     """
     check_hints("tile_scatter", check_bounds, latency)
     points, shape = index_tuple("tile_scatter", array, indices)
@@ -192,7 +201,7 @@ def tile_scatter(
         source = zero_item(array)
     bounds: ScatterBounds = "drop" if check_bounds else "raise"
     call: Any = _core.scatter_points(
-        "tile_scatter", array, points, 0, source, bounds, "out_of_bounds", None, True, "last", mask, array
+        "tile_scatter", array, points, 0, source, bounds, "out_of_bounds", reduce, True, "last", mask, array
     )
     return call  # type: ignore[no-any-return]  # the operator runs it and returns None
 
@@ -257,6 +266,8 @@ def one_way_value(op: str, what: str, value: Any, array: Any, shape: Shape) -> A
     """Cast a value to exactly the dtype of `array`, in the form that `_core` reads; None stands for zero bytes."""
     must_have_values(op, what, value)
     value = plain_values(op, what, value)
+    if is_ndarray(value) and type(value) is not np.ndarray:
+        value = of_numpy.adopt(op, what, value)  # refuses masked arrays, whose hidden values would show
     if hasattr(value, "shape"):
         _check_one_way(op, what, value, shape)
         if type(value) is np.ndarray and type(array) is np.ndarray and value.dtype == array.dtype:

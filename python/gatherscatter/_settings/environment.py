@@ -30,6 +30,7 @@ SETTINGS = (
 # Variables of Ghostscript, and options of this package's build; they are not misspelt settings.
 _OTHERS = {"GS_LIB", "GS_LIB_DEFAULT", "GS_OPTIONS", "GS_DEVICE", "GS_FONTPATH", "GS_FONTMAP", "GS_PROG", "GS_DLL"}
 _OTHERS |= {"GS_CUDA", "GS_CUDA_ARCHITECTURES"}
+_ALIKE = 0.85  # least ratio of difflib for a slip: GS_POLL and GS_POOL have 0.857, names of others such as GS_ROOT less
 
 
 def check_environment() -> None:
@@ -66,22 +67,7 @@ def misspellings(names: Iterable[str]) -> list[tuple[str, str]]:
         upper = name.upper()
         if not upper.startswith("GS_") or upper.startswith("GS_PTX_") or name in SETTINGS or upper in _OTHERS:
             continue
-        distance, meant = min((_distance(upper, setting), setting) for setting in SETTINGS)
-        if distance <= (1 if len(meant) <= len("GS_POOL") else 2):  # GS_ROOT and GS_PORT have distance 2 from GS_POOL
-            found.append((name, meant))
+        from difflib import get_close_matches  # as `logging` above
+
+        found += [(name, meant) for meant in get_close_matches(upper, SETTINGS, 1, _ALIKE)]
     return found
-
-
-def _distance(a: str, b: str) -> int:
-    """The least number of letters to remove, insert, replace, or exchange with their neighbour."""
-    before: list[int] = []
-    last = list(range(len(b) + 1))
-    for i, letter in enumerate(a):
-        row = [i + 1]
-        for j, other in enumerate(b):
-            least = min(last[j + 1] + 1, row[j] + 1, last[j] + (letter != other))
-            if i and j and letter == b[j - 1] and other == a[i - 1]:
-                least = min(least, before[j - 1] + 1)
-            row.append(least)
-        before, last = last, row
-    return last[-1]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import sys
 import threading
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -31,6 +33,7 @@ class progress(Scope[Callback]):
         Both are ints. `total` is 1000: `done` counts thousandths of the call, does not decrease, and is `total` at the
         end of every call that reported anything and did not fail. Calls of operators inside of the callback report
         nothing. By default a bar of `tqdm.auto` is drawn where stderr is a terminal or a notebook runs, else nothing.
+        In a notebook without ipywidgets it is a line of text.
 
     Raises
     ------
@@ -64,19 +67,27 @@ class progress(Scope[Callback]):
             self._value.close()
 
 
+def _is_in_kernel() -> bool:
+    """Whether the process runs the cells of a notebook. IPython is not imported for this check."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return any(base.__module__.partition(".")[0] == "ipykernel" for base in type(shell).__mro__)
+
+
 class _Bars:
     """A callback that draws a bar of tqdm for each call, in each thread its own."""
 
     def __init__(self) -> None:
         try:
-            self.tqdm = importlib.import_module("tqdm.auto").tqdm
+            with warnings.catch_warnings():  # in a notebook without ipywidgets tqdm warns, and draws its bar as text
+                warnings.simplefilter("ignore")
+                self.tqdm = importlib.import_module("tqdm.auto").tqdm
         except ImportError as error:
             raise ImportError(
                 "progress: a bar needs tqdm (pip install tqdm); a callback, gs.progress(function), needs nothing"
             ) from error
         # tqdm takes a notebook for no terminal, so that it would draw nothing there.
-        is_notebook = any(base.__module__ == "tqdm.notebook" for base in self.tqdm.__mro__)
-        self.disable = False if is_notebook else None
+        has_widgets = any(base.__module__ == "tqdm.notebook" for base in self.tqdm.__mro__)
+        self.disable = False if has_widgets or _is_in_kernel() else None
         self.bars = threading.local()
 
     def __call__(self, done: int, total: int) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from gatherscatter import _core
 from gatherscatter._libraries.recognise import library_of
 
-__all__ = ["cast_step", "in_layouts_of"]
+__all__ = ["as_layout", "cast_step", "in_layouts_of"]
 
 # Types of Arrow that differ in how they store a value, and not in which values they have.
 _TEXT = frozenset(("string", "large_string", "string_view"))
@@ -38,16 +38,17 @@ def in_layouts_of(op: str, target: _core.ArrowTable, source: _core.ArrowTable) -
     given = pa.table(source) if source.is_table else pa.chunked_array(source)
     try:
         if not source.is_table:
-            return _core.ArrowTable(_cast(pa, given, pairs[0][0]), False, False, op)
+            return _core.ArrowTable(as_layout(pa, given, pairs[0][0]), False, False, op)
         for at in places:
-            column = _cast(pa, given.column(at), pairs[at][0])
+            column = as_layout(pa, given.column(at), pairs[at][0])
             given = given.set_column(at, given.schema.field(at).with_type(column.type), column)
         return _core.ArrowTable(given, True, False, op)
     except pa.lib.ArrowException:  # offsets of 32 bits overflow; an old version has no such cast
         return None
 
 
-def _cast(pa: Any, column: Any, layout: str) -> Any:
+def as_layout(pa: Any, column: Any, layout: str) -> Any:
+    """A ChunkedArray of text or bytes, which was validated in full, in another layout of Arrow."""
     chunks = [
         _cleared(pa, chunk) for chunk in column.chunks if len(chunk)
     ]  # pyarrow refuses some empty slices of views

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from gatherscatter._table.messages import counted
 from gatherscatter.errors import InvalidArgument, shown, type_name
 
@@ -25,16 +27,23 @@ def places_of(op: str, names: Sequence[Any], columns: Any) -> list[int]:
     """
     if not isinstance(columns, (list, tuple)):
         raise TypeError(f"{op}: columns is {shown(columns)}, expected a list of names")
-    places: dict[Any, int] = {}
-    for name in columns:
+    places: list[int] = []
+    names = [_plain(name) for name in names]
+    for name in map(_plain, columns):
         found = [at for at, other in enumerate(names) if type(other) is type(name) and other == name]
         if len(found) != 1:
             problem = "has several columns of that name" if found else f"has {_listed(names)}"
             raise InvalidArgument(f"{op}: columns names {shown(name)}, but the source {problem}")
-        if found[0] in places.values():
+        if found[0] in places:
             raise InvalidArgument(f"{op}: columns names {shown(name)} twice")
-        places[name] = found[0]
-    return list(places.values())
+        places.append(found[0])
+    return places
+
+
+def _plain(name: Any) -> Any:
+    """A name of NumPy's type, such as `numpy.str_`, as the one of Python's that it is equal to."""
+    is_plain = isinstance(name, (np.str_, np.bytes_, np.number, np.bool_)) and not isinstance(name, np.timedelta64)
+    return name.item() if is_plain else name
 
 
 def refuse_columns(op: str, source: Any) -> InvalidArgument:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -13,49 +12,50 @@ from gatherscatter import _core
 from gatherscatter._table import arrow_scalars
 from gatherscatter._table.casts import cast_step, in_layouts_of
 from gatherscatter._table.column_names import places_of, refuse_columns
+from gatherscatter._table.fill_values import over
 from gatherscatter._table.messages import counted
 from gatherscatter._table.near_tables import no_table, step_to_a_table
+from gatherscatter._table.registry import Kind, library_of_type, registered
 from gatherscatter._table.row_scalars import PART, scalars_of
 from gatherscatter.errors import DataTypeError, InvalidArgument, shown, type_name
 
 __all__ = [
+    "BY_COLUMNS",
     "ROLES",
+    "AnyFrame",
     "ArrowFrame",
     "Frame",
-    "Kind",
     "Roles",
     "frame_of",
-    "gathers",
     "is_full",
     "is_known",
     "kind_of",
     "partner_of",
-    "rows_of",
+    "rows_to_write",
 ]
-
-# A module is imported when the first object of its library is given, so that library is imported already.
-LIBRARIES = {
-    "pyarrow": "of_pyarrow",
-    "polars": "of_polars",
-    "pandas": "of_pandas",
-    "duckdb": "of_duckdb",
-    "pylibcudf": "of_pylibcudf",
-    "dask": "of_dask",
-    "narwhals": "of_narwhals",
-}
-
 
 Roles: TypeAlias = tuple[str, str]  # names of a table and its partner in error messages
 ROLES = ("the target", "the source")
+BY_COLUMNS = "gatherscatter, column by column"  # who moves the rows, in a plan
 _TAKES_PART = ("table.scatter", "table.boolean_mask_scatter")
-Kind: TypeAlias = Callable[[str, Any, bool], Any]  # operator, object, whether to validate in full -> frame
 
 
-class Frame(ABC):
+class AnyFrame:
+    """What is asked of every frame, also of one whose rows are moved later."""
+
+    __slots__ = ()
+    lazy: ClassVar[bool] = False
+    tasks_of: ClassVar[str] = ""  # the library whose tasks move the rows, made by gather, scatter and mask_scatter
+
+    def moved_by(self, function: str, rows: int | None, result: int | None) -> str:
+        """The library that moves the rows in a function of `gatherscatter.table`, and why it is another one."""
+        return BY_COLUMNS
+
+
+class Frame(AnyFrame, ABC):
     """A table or column: its size, the selection of its rows, and results of the caller's kind."""
 
     __slots__ = ("source", "whole")
-    lazy: ClassVar[bool] = False
     source: Any
     whole: Any  # of a part: the frame with all columns of the caller's table; else not set
 
@@ -106,8 +106,15 @@ class Frame(ABC):
         """A result with fresh row labels 0, 1 and so on, where the library has row labels."""
         return result
 
-    def expect(self, rows: int) -> None:  # noqa: B027  # most frames do not decide by it
+    def without_labels(self) -> Frame:
+        """The frame whose rows are taken for `relabelled_by_position`."""
+        return self
+
+    def expect(self, rows: int) -> None:
         """Before rows are selected for a gather: how many they are."""
+
+    def expect_mask(self) -> None:
+        """Before the rows are selected where a mask is true."""
 
     def taken_by_library(self, rows: np.ndarray[Any, Any]) -> Any:
         """The rows with these numbers, which count from the end if they are negative, where the library checks and
@@ -131,6 +138,16 @@ class Frame(ABC):
     @abstractmethod
     def take(self, rows: _core.Selection, other: Any = None, nullable: bool = False) -> Any:
         """The selected rows of this frame, or of this frame and `other`, as a table of the caller's kind."""
+
+    def take_filled(self, op: str, rows: _core.Selection, places: list[int], values: list[Any]) -> Any:
+        """The selected rows, of which the missing ones have these values in the columns at some places, else nulls."""
+        whole = frame_of(op, "source", self.take(rows, None, True), "basic")
+        part = whole
+        if whole.is_table:
+            part = whole.of_places(op, places)
+            part.whole = whole
+        found = over(op, part, rows.positions() < 0, part.one_row(op, values))
+        return whole.replaced(op, places, found) if whole.is_table else found
 
     @abstractmethod
     def adopt(self, op: str, source: Any, kind: Kind, full: bool) -> Any:
@@ -264,7 +281,7 @@ class ArrowFrame(Frame):
                 check(cast, op, *roles)
                 return
             step = cast_step(self, other, roles)
-            if not step and "polars" in (_library(type(self.source)), _library(type(other.source))):
+            if not step and "polars" in map(library_of_type, (type(self.source), type(other.source))):
                 step = "; polars keeps text and bytes as views: cast one side first" if "_view" in str(error) else ""
             raise DataTypeError(f"{error}{step}") from None
 
@@ -284,9 +301,6 @@ class ArrowExport:
         return self.stream
 
 
-# By type of table: a function that gathers rows with the default options in one step, (table, map) -> result. It gives
-# None for what it cannot read in place.
-gathers: dict[type, Callable[[Any, Any], Any]] = {}
 _kinds: dict[type, Kind | None] = {_core.ArrowTable: ArrowFrame}
 
 
@@ -330,7 +344,7 @@ def partner_of(op: str, roles: Roles, frame: Any, source: Any, validate: str) ->
     return other
 
 
-def rows_of(op: str, role: str, frame: Any, source: Any, validate: str) -> tuple[Any, bool]:
+def rows_to_write(op: str, role: str, frame: Any, source: Any, validate: str) -> tuple[Any, bool]:
     """The frame of the rows to write, and whether it is one row that was made of scalars, one for each column.
 
     Tables and columns are read as by `partner_of`.
@@ -356,26 +370,11 @@ def kind_of(source: Any) -> Kind | None:
 
     These are cached by type. Objects of other libraries are checked for the Arrow protocols in each call.
     """
-    known = _known(type(source))
+    known = registered(type(source))
     if known is None:
         return ArrowFrame if _exports_arrow(source) else None
     _kinds[type(source)] = known
     return known
-
-
-def _known(kind: type) -> Kind | None:
-    for base in kind.__mro__:
-        library = LIBRARIES.get(_library(base))
-        if library is not None:
-            module = importlib.import_module(f"gatherscatter._table.{library}")
-            frame: Kind | None = module.FRAMES.get(base.__name__)
-            if frame is not None:
-                return frame
-    return None
-
-
-def _library(kind: type) -> str:
-    return kind.__module__.partition(".")[0].lstrip("_")
 
 
 def _exports_arrow(source: Any) -> bool:

@@ -23,7 +23,10 @@ def mask_for(op: str, frame: Any, role: str, given: Any) -> ValuesAndValidity:
         If both have labels, and these do not assign one value of the mask to each row.
     """
     if _is_of(given, "Series"):  # `mask_of` rejects a DataFrame, so its labels are not compared
-        given = aligned(op, frame.source, (role, "boolean_mask"), given)
+        positions = _positions(op, frame.source, (role, "boolean_mask"), given)
+        if positions is not None:  # `take` of a Series would take its labels, too
+            values = given.to_numpy() if isinstance(given.dtype, np.dtype) else given.array
+            given = values.take(positions)
     return mask_of(op, given)
 
 
@@ -39,29 +42,55 @@ def aligned(op: str, table: Any, roles: Roles, given: Any) -> Any:
     InvalidArgument
         If the labels differ, or are in another order and some occur twice.
     """
+    positions = _positions(op, table, roles, given)
+    return given if positions is None else given.take(positions)
+
+
+def _positions(op: str, table: Any, roles: Roles, given: Any) -> np.ndarray[Any, Any] | None:
+    """For each row of a table the position of its row in `given`; None where rows are matched by position."""
     if not (_is_of(given, "Series", "DataFrame") and _is_of(table, "Series", "DataFrame")):
-        return given
+        return None
     labels, theirs = table.index, given.index
     if theirs is labels or len(theirs) != len(labels):
-        return given
+        return None
     try:
         if theirs.equals(labels):
-            return given
-        is_unique = labels.is_unique and theirs.is_unique
-        positions = theirs.get_indexer_for(labels) if is_unique else None
+            return None
+        positions: Any = theirs.get_indexer_for(labels) if theirs.is_unique else None
+        is_matched = positions is not None and _is_permutation(positions)
+        if not is_matched and not labels.is_unique:  # of matched labels no two are equal
+            positions = None
     except Exception as error:  # labels may be any objects, and hashing or comparing them may raise any error
         raise _unlike(op, roles, given, f"cannot be compared ({error})") from error
     if positions is None:
         raise _unlike(op, roles, given, "differ in order, and some occur twice")
+    if is_matched and _finds_equal_labels(labels, theirs):
+        return np.asarray(positions)
     # get_indexer_for also matches numbers with the intervals that contain them (several, if these overlap) and strings
     # with times. Such labels are not equal, so the labels at the positions found are compared again.
     lacking = positions < 0 if len(positions) == len(labels) else np.ones(len(labels), bool)
     if not lacking.any():
         found = theirs.take(positions)
         if found.astype(object).equals(labels.astype(object)):
-            return given.take(positions)
+            return np.asarray(positions)
         lacking = np.ones(len(labels), bool)
     raise _unlike(op, roles, given, f"differ: {roles[1]} has no {shown(labels[lacking][0])}")
+
+
+def _is_permutation(positions: np.ndarray[Any, Any]) -> bool:
+    seen = np.zeros(len(positions), bool)
+    if positions.size and (positions.min() < 0 or positions.max() >= len(seen)):
+        return False
+    seen[positions] = True
+    return bool(seen.all())
+
+
+def _finds_equal_labels(labels: Any, theirs: Any) -> bool:
+    """Whether a lookup of labels finds equal ones only: both are numbers, times or text of one dtype."""
+    dtype = labels.dtype
+    is_plain = isinstance(dtype, np.dtype) and dtype.kind in "iufmM"
+    pd: Any = sys.modules["pandas"]
+    return bool(theirs.dtype == dtype and (is_plain or isinstance(dtype, (pd.DatetimeTZDtype, pd.StringDtype))))
 
 
 def _is_of(given: Any, *kinds: str) -> bool:

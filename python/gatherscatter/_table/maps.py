@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from gatherscatter import _core
+from gatherscatter._libraries.column_nulls import check_sizes
 from gatherscatter._libraries.of_python import BigIntegers, as_int, unchecked_text
 from gatherscatter._table.messages import counted
-from gatherscatter._table.near_tables import step_to_a_table
+from gatherscatter._table.near_tables import order_with_mask, step_to_a_table
 from gatherscatter._table.ranges import as_map, within
 from gatherscatter.errors import DataTypeError, IndexTypeError, InvalidArgument, shown
 
@@ -99,11 +100,15 @@ def scattered(
     one_row: bool,
     bounds: str = "raise",
     negative: str = "from_end",
+    whole: bool = False,
 ) -> _core.Selection:
-    """The overlay that keeps the rows of a frame, except that rows of `other` replace those with numbers in a map."""
+    """The overlay that keeps the rows of a frame, except that rows of `other` replace those with numbers in a map.
+
+    With `whole`, rows of `other` without a row number are an error.
+    """
     rows = within(op, rows, frame.lengths, bounds, negative)
     sizes = frame.lengths, other.lengths
-    return _core.Selection.scatter(op, rows, valid, *sizes, one_row, bounds, negative, frame.device)
+    return _core.Selection.scatter(op, rows, valid, *sizes, one_row, bounds, negative, frame.device, whole)
 
 
 def scatter_rows(
@@ -115,7 +120,7 @@ def scatter_rows(
         result = frame.written_by_library(rows, other)
         if result is not None:
             return result
-    return frame.take(scattered(op, rows, valid, frame, other, one_row, bounds, negative), other)
+    return frame.take(scattered(op, rows, valid, frame, other, one_row, bounds, negative, True), other)
 
 
 def check_map_fits(op: str, bounds: str, rows: Any) -> None:
@@ -138,7 +143,7 @@ def mask_of(op: str, given: Any) -> ValuesAndValidity:
     """
     read = _readers.get(type(given)) or _reader_of(given)
     if read is None:
-        step = step_to_a_table(given)
+        step = step_to_a_table(given) or order_with_mask(op)
         raise TypeError(f"{op}: the mask is {shown(given)}, expected an array or a list of bools{step}")
     return read(op, given, True)
 
@@ -169,6 +174,10 @@ def _numbers(values: Sequence[Any], refuse: Callable[[Any], Exception]) -> Any:
 
 
 def _sequence(op: str, given: Sequence[Any], bools: bool) -> ValuesAndValidity:
+    numbers = _core.numbers_of(given)
+    if numbers is not None and (numbers.dtype == bool) is bools and numbers.ndim == 1 and numbers.dtype.kind in "bi":
+        return numbers, None
+    given = tuple(given)  # methods of its items may change a list
     kinds = set(map(type, given))
     nulls = {kind for kind in kinds if is_null_type(kind)}
     valid = None
@@ -216,7 +225,8 @@ def _column(op: str, given: Any, bools: bool) -> ValuesAndValidity:
     whose entries are all null."""
     kind = str(getattr(given, "dtype", None) or getattr(given, "type", "")).rpartition(".")[2].lower()
     if kind == "null":
-        return np.zeros(len(given), bool if bools else np.int64), np.zeros(len(given), bool)
+        rows = _length(op, given)
+        return np.zeros(rows, bool if bools else np.int64), np.zeros(rows, bool)
     if kind in ("bool", "boolean") and not bools:
         raise _of_dtype(op, kind, bools)
     if kind.startswith(_NUMBERS if bools else _FLOATS):
@@ -224,9 +234,21 @@ def _column(op: str, given: Any, bools: bool) -> ValuesAndValidity:
     return given, None
 
 
+def _length(op: str, column: Any) -> int:
+    """The length of a column. One of nulls has no buffers that a corrupt length could exceed."""
+    try:
+        return len(column)
+    except (SystemError, ValueError):  # pyarrow ends its own `len` without an exception
+        raise BufferError(f"{op}: the map cannot be read: no column is as long as it says") from None
+
+
 def _arrow_integers(op: str, given: Any, bools: bool) -> ValuesAndValidity:
     """Integers of pyarrow, which NumPy reads in place in less time than Arrow's structs take, unless some are null."""
     if not bools:
+        try:
+            check_sizes(given)
+        except BufferError as error:
+            raise BufferError(f"{op}: the map cannot be read: {error}") from None
         try:
             if not given.null_count:
                 return np.from_dlpack(given), None

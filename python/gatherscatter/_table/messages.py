@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 
 from gatherscatter._libraries.of_python import as_int
+from gatherscatter._ops.keywords import Negative, RowBounds, WriteBounds
 from gatherscatter.errors import InvalidArgument, shown
 
 __all__ = [
@@ -19,9 +22,9 @@ __all__ = [
 ]
 
 # The words of `bounds` for what reads rows and for what writes rows, and those of `negative`.
-READ_BOUNDS = ("raise", "nullify", "unchecked")
-WRITE_BOUNDS = ("raise", "drop", "unchecked")
-SIGNS = ("from_end", "out_of_bounds")
+READ_BOUNDS: tuple[str, ...] = get_args(RowBounds)
+WRITE_BOUNDS: tuple[str, ...] = get_args(WriteBounds)
+SIGNS: tuple[str, ...] = get_args(Negative)
 
 
 def counted(count: int, noun: str) -> str:

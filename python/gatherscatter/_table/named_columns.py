@@ -15,6 +15,8 @@ def names_of_values(op: str, role: str, source: Any, validate: str) -> list[Any]
     """The columns that a dict of scalars or a table names."""
     if isinstance(source, dict):
         return list(source)
+    if hasattr(source, "read_all"):  # a reader, whose rows can be read once
+        return list(source.schema.names)
     if not isinstance(source, (list, tuple)):
         frame = frame_of(op, role, source, validate)
         if not getattr(frame, "lazy", False) and frame.is_table:

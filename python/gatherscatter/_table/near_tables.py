@@ -9,7 +9,7 @@ import numpy as np
 
 from gatherscatter.errors import name_of, type_name
 
-__all__ = ["no_table", "step_to_a_table", "step_to_read"]
+__all__ = ["no_table", "order_with_mask", "step_to_a_table", "step_to_read"]
 
 _ONLY_GATHER = ", and only table.gather takes rows out of files"
 
@@ -47,6 +47,11 @@ _ORDERS = {
     "table.boolean_mask_scatter": ("target", "input, target, boolean_mask"),
     "table.filter": ("source", "source, boolean_mask"),
 }
+# Functions whose relatives elsewhere (numpy.where, numpy.place) have the mask in another place.
+_MASK_LAST = {
+    "table.copy_if_else": "lhs, rhs, boolean_mask",
+    "table.boolean_mask_scatter": "input, target, boolean_mask",
+}
 _SCALARS = {bool, int, float, str, bytes}
 
 
@@ -60,8 +65,16 @@ def step_to_a_table(obj: Any) -> str:
     return ""
 
 
+def order_with_mask(op: str) -> str:
+    """The end of an error message for what is no mask: the order of the arguments, where others have the mask first."""
+    order = _MASK_LAST.get(op)
+    return f"; the order is {op}({order})" if order else ""
+
+
 def step_to_read(obj: Any) -> str:
     """The end of an error message for the path of a file where only tables in memory are taken; else ""."""
+    if isinstance(obj, bytes):
+        return "; a path is text or a pathlib.Path: os.fsdecode(path) is that of bytes"
     if not isinstance(obj, str | PathLike):
         return ""
     return f"; pyarrow.parquet.read_table(path) reads a file{_ONLY_GATHER}"
@@ -74,8 +87,7 @@ def no_table(op: str, role: str, source: Any) -> TypeError:
     if op in _ORDERS and role == _ORDERS[op][0]:
         hint = f"; the order is {op}({_ORDERS[op][1]}){hint}"
     if op == "table.copy_if_else" and (type(source) in _SCALARS or isinstance(source, list)):
-        table, mask = ("lhs", "~mask") if role == "rhs" else ("rhs", "mask")
-        hint = f"; table.boolean_mask_scatter(scalars, {table}, {mask}) writes scalars"
+        hint = "; scalars may be one side, beside a table or column"
     else:
         hint = step_to_a_table(source) or step_to_read(source) or hint
     return TypeError(f"{op}: {role} is of type {type_name(source)}, expected {_ACCEPTED}{hint}")

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import importlib
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from gatherscatter._table.column_names import places_of
-from gatherscatter._table.file_pieces import Batch, Group, GroupOfFile, Piece, Readers, Stream, mapped, reading
-from gatherscatter._table.paths import format_of, is_of_pyarrow
+from gatherscatter._table.file_paths import common_schema, fragments_at
+from gatherscatter._table.file_pieces import (
+    Batch,
+    Group,
+    GroupOfFile,
+    MappedFile,
+    Piece,
+    Readers,
+    Stream,
+    mapped,
+    reading,
+)
+from gatherscatter._table.paths import is_of_pyarrow
 from gatherscatter._table.workers import each
-from gatherscatter.errors import InvalidArgument, shown
+from gatherscatter.errors import InvalidArgument
 
 __all__ = ["Files", "open_files"]
+
+MOST_MAPS = 1024  # files that are mapped at a time: Linux allows a process 65,530 maps
 
 
 @dataclass(frozen=True)
@@ -39,29 +50,30 @@ def open_files(op: str, source: Any, columns: Any, threads: int) -> Files:
     """
     if is_of_pyarrow(source, "ParquetFile"):
         return _of_parquet_file(op, source, columns, threads)
-    dataset = source if is_of_pyarrow(source, "Dataset") else _dataset(op, source)
-    schema = _schema(op, dataset.schema, columns)
-    try:
-        fragments = list(dataset.get_fragments())
-    except ValueError as error:
-        raise InvalidArgument(
-            f"{op}: the data set has a filter, so that its rows have no numbers before it is read: "
-            "gather from dataset.to_table(), or from the data set without the filter"
-        ) from error
-    readers = Readers(threads)
+    paths: Any = None
+    if is_of_pyarrow(source, "Dataset"):
+        fragments = _fragments_of(op, source)
+    else:
+        paths, fragments = fragments_at(op, source)
+    readers = Readers(threads, are_new=paths is not None)
     found: list[list[Piece]] = [[] for _ in fragments]
+    schemas: list[Any] = [None] * len(fragments)
 
     def load(at: int) -> None:
         with reading(op, f"the metadata of {_name(fragments[at])}"):
-            fragments[at].ensure_complete_metadata()
+            if _is_parquet(fragments[at]):
+                fragments[at].ensure_complete_metadata()
+            schemas[at] = fragments[at].physical_schema
 
     def divide(at: int) -> None:
         with reading(op, f"the metadata of {_name(fragments[at])}"):
-            found[at] = list(_pieces(fragments[at], dataset.schema, schema, readers, threads))
+            found[at] = list(_pieces(fragments[at], whole, schema, readers, threads, len(fragments) <= MOST_MAPS))
 
     of_parquet = [at for at, fragment in enumerate(fragments) if _is_parquet(fragment)]
     others = [at for at, fragment in enumerate(fragments) if not _is_parquet(fragment)]
-    each(of_parquet, load, threads)
+    each(of_parquet if paths is None else range(len(fragments)), load, threads)
+    whole = source.schema if paths is None else common_schema(op, paths, schemas, columns)
+    schema = _schema(op, whole, columns)
     each(others, divide, threads)
     for at in of_parquet:  # metadata in memory, for which threads would only take turns
         divide(at)
@@ -82,24 +94,14 @@ def _of_parquet_file(op: str, file: Any, columns: Any, threads: int) -> Files:
     return Files(schema, groups, Readers(0))
 
 
-def _dataset(op: str, source: Any) -> Any:
-    """A data set of the files at some paths, whose format is read from their first bytes."""
-    given = [source] if isinstance(source, (str, os.PathLike)) else list(source)
-    names = [os.fsdecode(path) for path in given]
-    for name in names:
-        if not name or "://" in name:
-            raise InvalidArgument(
-                f"{op}: {shown(name)} is not a path of a file here: open it as pyarrow.dataset.dataset(...), "
-                "and give that"
-            )
-    paths = [Path(name).expanduser() for name in names]
-    formats = {format_of(op, path): path for path in paths}
-    if len(formats) > 1:
-        (one, first), (other, second) = list(formats.items())[:2]
-        raise InvalidArgument(f"{op}: {first} is a file of {one}, {second} one of {other}: give files of one format")
-    dataset = importlib.import_module("pyarrow.dataset").dataset
-    with reading(op, f"the metadata of {paths[0]}"):
-        return dataset([str(path) for path in paths], format=next(iter(formats)))
+def _fragments_of(op: str, dataset: Any) -> list[Any]:
+    try:
+        return list(dataset.get_fragments())
+    except ValueError as error:
+        raise InvalidArgument(
+            f"{op}: the data set has a filter, so that its rows have no numbers before it is read: "
+            "gather from dataset.to_table(), or from the data set without the filter"
+        ) from error
 
 
 def _name(fragment: Any) -> str:
@@ -110,7 +112,7 @@ def _is_parquet(fragment: Any) -> bool:
     return type(fragment).__name__ == "ParquetFileFragment"
 
 
-def _pieces(fragment: Any, whole: Any, wanted: Any, readers: Readers, threads: int) -> Iterable[Piece]:
+def _pieces(fragment: Any, whole: Any, wanted: Any, readers: Readers, threads: int, may_map: bool) -> Iterable[Piece]:
     """The row groups of a Parquet file, the record batches of an IPC file, or all rows of any other fragment."""
     if _is_parquet(fragment):
         usual = type(fragment.format)()
@@ -120,11 +122,12 @@ def _pieces(fragment: Any, whole: Any, wanted: Any, readers: Readers, threads: i
             yield Group(fragment, info, whole, wanted, is_plain, readers)
     elif getattr(getattr(fragment, "format", None), "default_extname", "") in ("ipc", "arrow", "feather"):
         if _has(fragment, wanted):
-            yield from Batch.of_file(fragment, wanted, threads)
+            whole_file = MappedFile.of_file(fragment, wanted) if may_map else None
+            yield from Batch.of_file(fragment, wanted, threads) if whole_file is None else [whole_file]
         else:
-            yield Stream(mapped(fragment), fragment.path, fragment.count_rows(), whole, wanted)
+            yield Stream(mapped(fragment), fragment.path, fragment.count_rows(), whole, wanted, True)
     else:
-        yield Stream(fragment, getattr(fragment, "path", None), fragment.count_rows(), whole, wanted)
+        yield Stream(fragment, getattr(fragment, "path", None), fragment.count_rows(), whole, wanted, False)
 
 
 def _has(fragment: Any, wanted: Any) -> bool:

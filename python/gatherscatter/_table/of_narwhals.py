@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from gatherscatter._table.frames import frame_of
-from gatherscatter._table.of_dask import DaskFrame
+from gatherscatter._table.registry import register
 from gatherscatter.errors import type_name
 
-__all__ = ["FRAMES"]
+__all__: list[str] = []  # the frames register themselves
 
 
 def _namespace(source: Any) -> Any:
@@ -25,10 +25,10 @@ def _namespace(source: Any) -> Any:
     return sys.modules["narwhals"]
 
 
-def _not_of_dask(op: str, frame: Any, source: Any) -> Any:
-    """A frame that is not of Dask; its tasks are made for the frame itself, which narwhals hides."""
-    if type(frame) is DaskFrame:
-        raise TypeError(f"{op}: a {type_name(source)} of narwhals wraps a Dask frame; pass x.to_native()")
+def _moved_now(op: str, frame: Any, source: Any) -> Any:
+    """A frame without tasks, which would be made for the frame itself, and narwhals hides it."""
+    if frame.tasks_of:
+        raise TypeError(f"{op}: a {type_name(source)} of narwhals wraps a {frame.tasks_of} frame; pass x.to_native()")
     return frame
 
 
@@ -37,7 +37,7 @@ class NarwhalsFrame:
 
     def __init__(self, op: str, source: Any, full: bool) -> None:
         self.narwhals = _namespace(source)
-        self.frame = _not_of_dask(op, frame_of(op, "source", self.native(source), "full" if full else "basic"), source)
+        self.frame = _moved_now(op, frame_of(op, "source", self.native(source), "full" if full else "basic"), source)
 
     def _wrapped(self, result: Any) -> Any:
         return self.narwhals.from_native(result, allow_series=True)
@@ -52,7 +52,7 @@ class NarwhalsFrame:
         made = cls.__new__(cls)
         made.narwhals = _namespace(source)
         frame = frame_of(op, "source", cls.native(source), "full" if full else "basic", columns)
-        made.frame = _not_of_dask(op, frame, source)
+        made.frame = _moved_now(op, frame, source)
         return made
 
     def __getattr__(self, name: str) -> Any:
@@ -61,6 +61,9 @@ class NarwhalsFrame:
     def take(self, rows: Any, other: Any = None, nullable: bool = False) -> Any:
         return self._wrapped(self.frame.take(rows, other, nullable))
 
+    def take_filled(self, op: str, rows: Any, places: list[int], values: list[Any]) -> Any:
+        return self._wrapped(self.frame.take_filled(op, rows, places, values))
+
     def taken_by_library(self, rows: np.ndarray[Any, Any]) -> Any:
         result = self.frame.taken_by_library(rows)
         return None if result is None else self._wrapped(result)
@@ -68,6 +71,11 @@ class NarwhalsFrame:
     def written_by_library(self, rows: np.ndarray[Any, Any], other: Any) -> Any:
         result = self.frame.written_by_library(rows, other)
         return None if result is None else self._wrapped(result)
+
+    def without_labels(self) -> Any:
+        made = type(self).__new__(type(self))
+        made.narwhals, made.frame = self.narwhals, self.frame.without_labels()
+        return made
 
     def relabelled_by_position(self, result: Any) -> Any:
         return self._wrapped(self.frame.relabelled_by_position(self.native(result)))
@@ -79,4 +87,4 @@ class NarwhalsFrame:
         return self._wrapped(self.frame.later(function, columns_apart))
 
 
-FRAMES = {"DataFrame": NarwhalsFrame, "LazyFrame": NarwhalsFrame, "Series": NarwhalsFrame}
+register("narwhals", DataFrame=NarwhalsFrame, LazyFrame=NarwhalsFrame, Series=NarwhalsFrame)

@@ -12,14 +12,18 @@ from gatherscatter import _core
 from gatherscatter._ops.progress_parts import Steps
 from gatherscatter._table import pandas_columns
 from gatherscatter._table.casts import cast_step
-from gatherscatter._table.frames import Frame, Kind, Roles, gathers
+from gatherscatter._table.fill_values import over
+from gatherscatter._table.frames import Frame, Roles
 from gatherscatter._table.messages import called
-from gatherscatter._table.pandas_columns import SelectedRows, difference, merged, taken, values_of
+from gatherscatter._table.pandas_columns import SelectedRows, difference, merged, short_buffers, taken, values_of
+from gatherscatter._table.pandas_exact import is_rounded, may_round
+from gatherscatter._table.pandas_labels import duplicate_labels, taken_labels
 from gatherscatter._table.pandas_maps import are_alike, has_rows_at, labels_at, rows_at, write_at
 from gatherscatter._table.pandas_scalars import one_value
+from gatherscatter._table.registry import Kind, gathers, register
 from gatherscatter.errors import DataTypeError, type_name
 
-__all__ = ["FRAMES"]
+__all__: list[str] = []  # the frames register themselves
 
 pd: Any = importlib.import_module("pandas")
 
@@ -31,15 +35,22 @@ COPIES_ON_WRITE = int(pd.__version__.partition(".")[0]) >= 3
 # More columns share the numbers of a selection, which are narrower than those of the map.
 MOST_BY_MAP = 2
 MOST_WRITTEN, MOST_WRITTEN_COLUMNS = 1 << 16, 8
+# What pandas raises for rows that our own columns hold: pyarrow has no take for some types (RuntimeError), and none
+# beyond 2 GiB of text or for chunks of some dictionaries (ValueError); equal missing labels, where none may be equal,
+# are a KeyError.
+LIMITS_OF_LIBRARY = (RuntimeError, ValueError, KeyError)
 
 
 class PandasFrame(Frame):
     """Base class of both frames. pandas itself takes the rows where there are few; else they are moved by column."""
 
-    __slots__ = ("recodes",)
+    __slots__ = ("op", "recodes")
 
     def __init__(self, op: str, source: Any, full: bool) -> None:
+        self.op = op
         self.source = source
+        if problem := short_buffers(source):
+            raise BufferError(f"{op}: a column of pandas cannot be read: {problem}")
         # Operator and roles for error messages, set if a column of the source has other categories.
         self.recodes: tuple[str, Roles] | None = None
 
@@ -47,12 +58,21 @@ class PandasFrame(Frame):
     def lengths(self) -> tuple[int, ...]:
         return (len(self.source),)
 
+    def moved_by(self, function: str, rows: int | None, result: int | None) -> str:
+        merges = function not in ("gather", "filter")
+        most, size = (FEW_TO_MERGE, rows) if merges else (FEW, rows if result is None else result)
+        if size is not None and size < most:
+            return f"pandas, because there are fewer than {most:,} rows"
+        return super().moved_by(function, rows, result)
+
     def take(self, rows: _core.Selection, other: Any = None, nullable: bool = False) -> Any:
         selected = SelectedRows(rows, len(self.source))
         if self._has_few(other) if other is not None else rows.count < FEW:
             try:
-                return self._few_taken(selected) if other is None else self._few_merged(selected, other)
-            except RuntimeError:  # pyarrow has no take for some of its types
+                result = self._few_taken(selected) if other is None else self._few_merged(selected, other)
+                if result is not None:
+                    return result
+            except LIMITS_OF_LIBRARY:
                 pass
         if other is not None:
             return self._merged(selected, other)
@@ -61,6 +81,25 @@ class PandasFrame(Frame):
         with steps.hidden():
             labels = taken_labels(self.source.index, selected)
             return self.built([steps.ended(taken(column, selected)) for column in columns], labels)
+
+    def take_filled(self, op: str, rows: _core.Selection, places: list[int], values: list[Any]) -> Any:
+        # Columns that get a value keep their dtypes, as in `reindex`: of integers no floats are made on the way.
+        own = self.part(self.source, places) if self.is_table else self.source
+        part = type(self)(op, own.set_flags(allows_duplicate_labels=True), False)
+        one = part.one_row(op, values)
+        result = self.take(rows, None, True)
+        if not rows.missing:
+            return result
+        positions = rows.positions()
+        missing = positions < 0
+        some = part if len(own) else one  # any row stands for a missing one
+        chosen = _core.Selection.gather(
+            op, np.where(missing, 0, positions), None, some.lengths, "raise", "out_of_bounds", -1
+        )
+        found = over(op, type(self)(op, some.take(chosen), False), missing, one)
+        if self.is_table:
+            return type(self)(op, result, False).replaced(op, places, found)
+        return self.built([values_of(found)], result.index)
 
     def taken_by_library(self, rows: np.ndarray[Any, Any]) -> Any:
         if rows.dtype != np.intp or rows.ndim != 1:
@@ -77,7 +116,7 @@ class PandasFrame(Frame):
         return self.built(columns, labels_at(self.source.index, rows))
 
     def written_by_library(self, rows: np.ndarray[Any, Any], other: Any) -> Any:
-        if rows.dtype != np.intp or rows.ndim != 1 or not len(rows) <= min(len(other.source), MOST_WRITTEN):
+        if rows.dtype != np.intp or rows.ndim != 1 or not len(rows) == len(other.source) <= MOST_WRITTEN:
             return None
         if self.recodes or self.width > MOST_WRITTEN_COLUMNS:
             return None
@@ -94,16 +133,24 @@ class PandasFrame(Frame):
 
     def relabelled_by_position(self, result: Any) -> Any:
         result.index = pd.RangeIndex(len(result))
-        return result
+        return result if self.source.flags.allows_duplicate_labels else result.set_flags(allows_duplicate_labels=False)
+
+    def without_labels(self) -> Frame:
+        return type(self)(self.op, self.source.set_flags(allows_duplicate_labels=True), False)
 
     def _few_taken(self, selected: SelectedRows) -> Any:
+        """The rows as pandas itself takes them; None where it would round integers to floats."""
         if not selected.rows.missing:
             return self.source.take(selected.positions)
         # `reindex` of the whole source takes time in proportion to it: pandas makes an array of its labels.
         present = ~selected.gaps
         found = self.source.take(selected.positions[present]).set_axis(pd.Index(np.flatnonzero(present)))
+        if any(map(is_rounded, self.rounding_columns(found))):
+            return None
+        labels = taken_labels(self.source.index, selected)
+        self.check_labels(labels)
         result = found.reindex(pd.RangeIndex(len(present)))
-        result.index = taken_labels(self.source.index, selected)
+        result.index = labels
         return result
 
     def _merged(self, selected: SelectedRows, other: Any) -> Any:
@@ -179,12 +226,27 @@ class PandasFrame(Frame):
     def arrays_of(source: Any) -> list[Any]:
         """The array of pandas for each column; a write to it is one to the object."""
 
+    @staticmethod
+    @abstractmethod
+    def rounding_columns(source: Any) -> list[Any]:
+        """The values of each column of whose dtype float64 does not hold every value."""
+
     @abstractmethod
     def dtypes(self) -> list[Any]: ...
 
     @abstractmethod
     def built(self, columns: list[Any], index: Any) -> Any:
         """A result with these columns and row labels."""
+
+    def finalized(self, result: Any) -> Any:
+        """A result with the attributes and flags of the source."""
+        self.check_labels(result.index)
+        return result.__finalize__(self.source)
+
+    def check_labels(self, labels: Any) -> None:
+        """Raise DuplicateLabels for labels of a result that the source does not allow."""
+        if not (self.source.flags.allows_duplicate_labels or labels.is_unique):
+            raise duplicate_labels(self.op)
 
     @abstractmethod
     def relabelled(self, source: Any) -> Any:
@@ -216,7 +278,7 @@ class DataFrameFrame(PandasFrame):
     def replaced(self, op: str, places: list[int], part: Any) -> Any:
         result = self.source.copy(deep=not COPIES_ON_WRITE)
         for at, place in enumerate(places):
-            result.isetitem(place, values_of(part.iloc[:, at]))
+            result.isetitem(place, pandas_columns.wrapped(values_of(part.iloc[:, at]), result.index))
         return result
 
     def has_names_of(self, other: Any) -> bool:
@@ -237,6 +299,12 @@ class DataFrameFrame(PandasFrame):
     def arrays_of(source: Any) -> list[Any]:
         return [column.array for _, column in source.items()]
 
+    @staticmethod
+    def rounding_columns(source: Any) -> list[Any]:
+        if not any(map(may_round, source.dtypes)):
+            return []
+        return [values_of(column) for _, column in source.items() if may_round(column.dtype)]
+
     def dtypes(self) -> list[Any]:
         return [column.dtype for column in self.columns()]
 
@@ -247,7 +315,7 @@ class DataFrameFrame(PandasFrame):
         result.columns = self.source.columns.view()  # a view has names of levels of its own
         if type(self.source) is not pd.DataFrame:
             result = self.source._constructor(result)  # the hook that pandas documents for subclasses
-        return result.__finalize__(self.source)
+        return self.finalized(result)
 
     def relabelled(self, source: Any) -> Any:
         columns = self.source.columns
@@ -274,6 +342,10 @@ class SeriesFrame(PandasFrame):
     def arrays_of(source: Any) -> list[Any]:
         return [source.array]
 
+    @staticmethod
+    def rounding_columns(source: Any) -> list[Any]:
+        return [values_of(source)] if may_round(source.dtype) else []
+
     def dtypes(self) -> list[Any]:
         return [self.source.dtype]
 
@@ -282,38 +354,27 @@ class SeriesFrame(PandasFrame):
         result = pd.Series(values, index=index, name=self.source.name, dtype=values.dtype, copy=False)
         if type(self.source) is not pd.Series:
             result = self.source._constructor(result)
-        return result.__finalize__(self.source)
+        return self.finalized(result)
 
     def relabelled(self, source: Any) -> Any:
         return source.rename(self.source.name)
 
 
-def taken_labels(index: Any, selected: SelectedRows) -> Any:
-    """Row labels of a result. They are taken like a column, so a missing row has a missing label."""
-    positions = selected.positions
-    if not selected.rows.missing:
-        return index.take(positions)
-    if isinstance(index, pd.MultiIndex):
-        # -1 means missing in positions and codes.
-        empty = np.full(len(positions), -1)
-        codes = [np.where(positions < 0, -1, code[positions]) if len(code) else empty for code in index.codes]
-        return pd.MultiIndex(index.levels, codes, names=index.names, verify_integrity=False)
-    # The labels of the rows alone: those of a RangeIndex are no array yet.
-    present = ~selected.gaps
-    spread = np.where(present, np.cumsum(present) - 1, -1)
-    values = pd.api.extensions.take(values_of(index.take(positions[present])), spread, allow_fill=True)
-    return pd.Index(values, dtype=values.dtype, name=index.name, tupleize_cols=False)
-
-
 def few_taken(source: Any, rows: Any) -> Any:
     """Few rows of a table or column as `taken_by_library` takes them; None in all other cases."""
-    if type(rows) is not np.ndarray or rows.dtype != np.intp or rows.ndim != 1 or len(rows) >= FEW:
+    if (
+        type(rows) is not np.ndarray
+        or rows.dtype != np.intp
+        or rows.ndim != 1
+        or len(rows) >= FEW
+        or short_buffers(source)
+    ):
         return None
     try:
         return source.take(rows.copy())  # no other thread changes the copy between check and use
-    except (IndexError, RuntimeError):  # the selection names the number; pyarrow has no take for some of its types
+    except (IndexError, *LIMITS_OF_LIBRARY):  # the selection names the number
         return None
 
 
-FRAMES = {"DataFrame": DataFrameFrame, "Series": SeriesFrame}
+register("pandas", DataFrame=DataFrameFrame, Series=SeriesFrame)
 gathers.update({pd.DataFrame: few_taken, pd.Series: few_taken})

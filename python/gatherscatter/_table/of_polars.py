@@ -5,29 +5,20 @@ from __future__ import annotations
 import importlib
 from abc import abstractmethod
 from collections.abc import Callable
-from decimal import Decimal
 from typing import Any, ClassVar
 
 import numpy as np
 
 from gatherscatter import _core
-from gatherscatter._table.arrow_scalars import (
-    as_number,
-    is_nat,
-    is_null,
-    is_scalar,
-    is_unchanged,
-    numbers_like,
-    plain,
-    refusal,
-)
 from gatherscatter._table.casts import cast_step
 from gatherscatter._table.column_names import places_of
-from gatherscatter._table.frames import ArrowFrame, Frame, Kind, Roles
+from gatherscatter._table.frames import AnyFrame, ArrowFrame, Frame, Roles
 from gatherscatter._table.messages import called
+from gatherscatter._table.polars_scalars import one_series, series_of
+from gatherscatter._table.registry import Kind, register
 from gatherscatter.errors import DataTypeError
 
-__all__ = ["FRAMES"]
+__all__: list[str] = []  # the frames register themselves
 
 pl: Any = importlib.import_module("polars")
 INSPECTED = {pl.Object, pl.Array, pl.List, pl.Struct}  # classes, because they compare much faster than dtypes
@@ -37,14 +28,9 @@ CODED = {pl.Categorical} if hasattr(pl, "Categories") else set()
 # polars takes fewer rows of a frame of so many columns in less time than it needs to export and import these columns.
 # Up to LAZY columns, a lazy gather takes less time than an eager one; its method came with polars 2.
 WIDE, FEW = 24, 1024
+FILTERED = 1 << 16  # of a mask so many, because both sides write far fewer bytes than columns take to exchange
 LAZY = 256 if hasattr(pl.DataFrame, "gather") else 0
 INDEX = np.dtype("uint32") if pl.get_index_type() == pl.UInt32 else np.dtype("uint64")
-# PanicException is not an Exception. polars raises it where its Rust code panics, as it does for some values that do
-# not fit their dtype.
-FAILURES = (
-    *(pl.exceptions.PolarsError, pl.exceptions.PanicException),
-    *(TypeError, ValueError, OverflowError, RuntimeError),
-)
 
 
 class PolarsFrame(ArrowFrame):
@@ -104,7 +90,7 @@ class PolarsFrame(ArrowFrame):
         super().check_types(op, other, roles)
 
     def one_row(self, op: str, values: list[Any]) -> Frame:
-        columns = [_one_series(op, c.name, c.dtype, v) for c, v in zip(self._series(), values, strict=True)]
+        columns = [one_series(op, c.name, c.dtype, v) for c, v in zip(self._series(), values, strict=True)]
         return self._one_row(op, columns)
 
     @abstractmethod
@@ -144,8 +130,14 @@ class DataFrameFrame(PolarsFrame):
         return self.source.with_columns(part.get_columns())
 
     def expect(self, rows: int) -> None:
-        exports_slowly = (self.source.width >= WIDE or self.coded) and type(self.source) is pl.DataFrame
-        self.is_few = exports_slowly and rows < FEW and not self.full
+        self.is_few = rows < FEW and self._exports_slowly()
+
+    def expect_mask(self) -> None:
+        self.is_few = self.source.height < FILTERED and self._exports_slowly()
+
+    def _exports_slowly(self) -> bool:
+        is_wide = self.source.width >= WIDE or self.coded
+        return is_wide and type(self.source) is pl.DataFrame and not self.full
 
     @property
     def lengths(self) -> tuple[int, ...]:
@@ -164,11 +156,18 @@ class DataFrameFrame(PolarsFrame):
             index = index.set(pl.Series(positions < 0), None)
         return self.source.gather(index) if self.source.width < LAZY else self.source[index]
 
+    def moved_by(self, function: str, rows: int | None, result: int | None) -> str:
+        most, size = {"gather": (FEW, result), "filter": (FILTERED, rows)}.get(function, (0, None))
+        if size is not None and size < most and self._exports_slowly():
+            what = f"at least {WIDE} columns" if self.source.width >= WIDE else "Categorical columns"
+            return f"polars, because there are fewer than {most:,} rows of {what}"
+        return super().moved_by(function, rows, result)
+
     def back(self, result: _core.ArrowTable) -> Any:
         frame = pl.DataFrame(result)
-        if not self.coded:
-            return frame
-        return frame.with_columns(pl.col(n).cat.to(d) for n, d in self.source.schema.items() if type(d) in CODED)
+        if self.coded:
+            frame = frame.with_columns(pl.col(n).cat.to(d) for n, d in self.source.schema.items() if type(d) in CODED)
+        return of_class_of(self.source, frame, "_from_pydf", "_df")
 
     @staticmethod
     def _codes(source: Any) -> Any:
@@ -199,7 +198,8 @@ class SeriesFrame(PolarsFrame):
         return [self.source.name]
 
     def back(self, result: _core.ArrowTable) -> Any:
-        return pl.Series(result).cat.to(self.source.dtype) if self.coded else pl.Series(result)
+        series = pl.Series(result).cat.to(self.source.dtype) if self.coded else pl.Series(result)
+        return of_class_of(self.source, series, "_from_pyseries", "_s")
 
     @staticmethod
     def _codes(source: Any) -> Any:
@@ -212,18 +212,16 @@ class SeriesFrame(PolarsFrame):
         return SeriesFrame(op, columns[0], False)
 
     def of_array(self, op: str, role: str, values: np.ndarray[Any, Any]) -> Frame:
-        dtype = self.source.dtype
-        is_number = dtype.is_integer() or dtype.is_float()
-        column = pl.Series(numbers_like(values, pl.Series([], dtype=dtype).to_numpy().dtype if is_number else None))
-        if column.dtype != dtype:
+        column = series_of(self.source.dtype, values)
+        if column is None:
             raise DataTypeError(
-                f"{op}: {role} is an array of {values.dtype}, which the column of {dtype} does not hold without a "
-                "change: make it a Series first"
+                f"{op}: {role} is an array of {values.dtype}, which the column of {self.source.dtype} does not hold "
+                "without a change: make it a Series first"
             )
         return SeriesFrame(op, column, False)
 
 
-class LazyFrameFrame:
+class LazyFrameFrame(AnyFrame):
     """A LazyFrame. The operator runs when the query is collected, on all rows at once."""
 
     __slots__ = ("source",)
@@ -232,11 +230,18 @@ class LazyFrameFrame:
     def __init__(self, op: str, source: Any, full: bool) -> None:
         self.source = source
 
+    @property
+    def names(self) -> list[Any]:
+        names: list[Any] = self.source.collect_schema().names()
+        return names
+
     @classmethod
     def of_columns(cls, op: str, source: Any, full: bool, columns: Any) -> Any:
         names = source.collect_schema().names()
         places_of(op, names, columns)
-        return cls(op, source.select(pl.selectors.by_name(*columns)), full)
+        if columns:
+            return cls(op, source.select(pl.selectors.by_name(*columns)), full)
+        return RowsOfLazyFrame(op, source.select(names[:1]) if names else source, full)
 
     def later(self, function: Callable[[Any], Any], columns_apart: bool) -> Any:
         """`function` as a step of the query. polars moves no filter and no slice of rows in front of it. It may drop
@@ -248,6 +253,30 @@ class LazyFrameFrame:
             projection_pushdown=columns_apart,
             streamable=False,
         )
+
+
+class RowsOfLazyFrame(LazyFrameFrame):
+    """The rows of a LazyFrame without its columns. A query that selects no column has no rows, so it selects one."""
+
+    __slots__ = ()
+
+    def later(self, function: Callable[[Any], Any], columns_apart: bool) -> Any:
+        return self.source.map_batches(
+            lambda whole: function(DataFrameFrame.part(whole, [])),
+            predicate_pushdown=False,
+            slice_pushdown=False,
+            projection_pushdown=False,
+            streamable=False,
+            schema={},
+        )
+
+
+def of_class_of(source: Any, result: Any, maker: str, inside: str) -> Any:
+    """A result as one of the class of the source, which may derive from that of polars, as polars' methods do it."""
+    kind = type(source)
+    if kind is type(result) or not hasattr(kind, maker) or not hasattr(result, inside):  # these are not public
+        return result
+    return getattr(kind, maker)(getattr(result, inside))
 
 
 def require_arrow(op: str, what: str, dtype: Any) -> None:
@@ -266,29 +295,4 @@ def require_arrow(op: str, what: str, dtype: Any) -> None:
             require_arrow(op, what, inner)
 
 
-def _one_series(op: str, name: str, dtype: Any, value: Any) -> Any:
-    if is_null(value) or (is_nat(value) and isinstance(dtype, (pl.Datetime, pl.Duration))):
-        return pl.Series(name, [None], dtype=dtype)
-    given = value
-    if is_scalar(value):
-        column = pl.Series(importlib.import_module("pyarrow").repeat(value, 1))
-        if column.dtype == dtype:
-            return column.alias(name)
-        if column.dtype != pl.String or dtype not in (pl.Categorical, pl.Enum):
-            raise refusal(op, name, dtype, given)
-        value = value.as_py()
-    value = plain(value)
-    number = Decimal if dtype.is_decimal() else float if dtype.is_float() else int if dtype.is_integer() else None
-    if is_nat(value) or (isinstance(value, Decimal) and not value.is_finite()):  # polars panics and prints it
-        raise refusal(op, name, dtype, given)
-    try:
-        column = pl.Series(name, [as_number(value, number)], dtype=dtype, strict=True)
-        kept = column.dtype == dtype and is_unchanged(value, column.to_list()[0])
-    except FAILURES as error:
-        raise refusal(op, name, dtype, given) from error
-    if not kept:
-        raise refusal(op, name, dtype, given)
-    return column
-
-
-FRAMES = {"DataFrame": DataFrameFrame, "Series": SeriesFrame, "LazyFrame": LazyFrameFrame}
+register("polars", DataFrame=DataFrameFrame, Series=SeriesFrame, LazyFrame=LazyFrameFrame)

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import importlib
+import threading
+import weakref
 from abc import abstractmethod
 from typing import Any
 
 from gatherscatter import _core
 from gatherscatter._table import arrow_scalars
-from gatherscatter._table.frames import ArrowFrame, Frame, gathers
+from gatherscatter._table.arrow_types import with_type
+from gatherscatter._table.frames import ArrowFrame, Frame
+from gatherscatter._table.registry import gathers, register
+from gatherscatter.errors import InvalidArgument
 
-__all__ = ["FRAMES"]
+__all__ = ["rows_of_reader"]
 
 pa: Any = importlib.import_module("pyarrow")
 # Methods of pyarrow that are not public exchange batches by address. Without them the protocol of Arrow serves.
@@ -20,6 +25,9 @@ INTEGERS = [getattr(pa, f"{sign}Int{bits}Array") for sign in ("", "U") for bits 
 if BY_ADDRESS:
     gathers[pa.Table] = _core.pyarrow_gather(import_batch, pa.Table.from_batches, INTEGERS)
     gathers[pa.RecordBatch] = _core.pyarrow_gather(import_batch, None, INTEGERS)
+
+
+_read: weakref.WeakSet[Any] = weakref.WeakSet()  # readers that calls have read
 
 
 class BatchesFrame(ArrowFrame):
@@ -41,9 +49,9 @@ class BatchesFrame(ArrowFrame):
             self.table = table
 
     def _by_address(self, op: str, full: bool) -> _core.ArrowTable | None:
-        batch = self.only_batch(self.source)
-        if batch is not None:
-            return _core.ArrowTable.of_batch(batch, self.schema, full, op)
+        batches = self.few_batches(self.source)
+        if batches is not None:
+            return _core.ArrowTable.of_batches(batches, self.schema, full, op)
         if self.source.num_columns == 1:
             return _core.ArrowTable.of_column(self.source.column(0), self.schema, full, op)
         return None
@@ -58,8 +66,8 @@ class BatchesFrame(ArrowFrame):
 
     @staticmethod
     @abstractmethod
-    def only_batch(source: Any) -> Any:
-        """The record batch that has all rows; None if there is no such batch."""
+    def few_batches(source: Any) -> list[Any] | None:
+        """The record batches that have all rows; None for a table that another way reads faster."""
 
     def of_places(self, op: str, places: list[int]) -> Any:
         return type(self)(op, self.part(self.source, places), False)
@@ -92,10 +100,18 @@ class TableFrame(BatchesFrame):
     __slots__ = ()
 
     @staticmethod
-    def only_batch(source: Any) -> Any:
+    def few_batches(source: Any) -> list[Any] | None:
         rows = source.num_rows
-        batch = source.to_reader().read_next_batch() if rows else None
-        return batch if batch is not None and batch.num_rows == rows else None
+        if rows <= 0:  # a negative number is that of a corrupt file, of which pyarrow makes no batch
+            return None
+        if source.num_columns and source.column(0).num_chunks == 1:
+            batches: list[Any] = source.to_batches()
+            return batches if len(batches) == 1 and batches[0].num_rows == rows else None
+        # The stream of a table frees a reader of pyarrow, whose destructor waits for the GIL. In a daemon thread, which
+        # does not get it at exit, that ends the process.
+        if source.num_columns > 1 and threading.current_thread().daemon:
+            return list(source.to_batches())
+        return None
 
     def of_batches(self, batches: list[Any]) -> Any:
         return pa.Table.from_batches(batches, self.schema)
@@ -110,11 +126,25 @@ class ReaderFrame(TableFrame):
     __slots__ = ()
 
     def __init__(self, op: str, source: Any, full: bool) -> None:
-        super().__init__(op, source.read_all() if hasattr(source, "read_all") else source, full)
+        super().__init__(op, rows_of_reader(op, source), full)
 
     @staticmethod
     def part(source: Any, places: list[int]) -> Any:
-        return (source.read_all() if hasattr(source, "read_all") else source).select(places)
+        return rows_of_reader("table.gather", source).select(places)
+
+
+def rows_of_reader(op: str, reader: Any) -> Any:
+    """The rows of a reader; an error for one that an earlier call has read, which has none."""
+    if not hasattr(reader, "read_all"):
+        return reader
+    if reader in _read:
+        raise InvalidArgument(
+            f"{op}: the RecordBatchReader has no rows left, because an earlier call has read it to its end; a call "
+            "that raises reads it too: reader.read_all() is a table, which can be read again"
+        )
+    rows = reader.read_all()
+    _read.add(reader)
+    return rows
 
 
 class RecordBatchFrame(BatchesFrame):
@@ -123,8 +153,8 @@ class RecordBatchFrame(BatchesFrame):
     __slots__ = ()
 
     @staticmethod
-    def only_batch(source: Any) -> Any:
-        return source
+    def few_batches(source: Any) -> list[Any] | None:
+        return [source]
 
     def back(self, result: _core.ArrowTable) -> Any:
         if result.num_chunks != 1:
@@ -162,9 +192,9 @@ class ArrayFrame(ColumnFrame):
         return _cast(pa.array(result), self.source.type, result) if result.num_chunks == 1 else super().back(result)
 
 
-# pyarrow imports an extension type that is not registered as its storage type; a cast restores it without a copy.
+# pyarrow imports an extension type that is not registered as its storage type.
 def _cast(column: Any, kind: Any, table: _core.ArrowTable) -> Any:
-    return column.cast(kind) if table.has_extensions and column.type != kind else column
+    return with_type(column, kind) if table.has_extensions else column
 
 
 def _retyped(result: Any, schema: Any, table: _core.ArrowTable) -> Any:
@@ -175,10 +205,11 @@ def _retyped(result: Any, schema: Any, table: _core.ArrowTable) -> Any:
     return type(result).from_arrays(columns, schema=pa.schema(fields, metadata=schema.metadata))
 
 
-FRAMES = {
-    "Table": TableFrame,
-    "RecordBatch": RecordBatchFrame,
-    "RecordBatchReader": ReaderFrame,
-    "ChunkedArray": ColumnFrame,
-    "Array": ArrayFrame,
-}
+register(
+    "pyarrow",
+    Table=TableFrame,
+    RecordBatch=RecordBatchFrame,
+    RecordBatchReader=ReaderFrame,
+    ChunkedArray=ColumnFrame,
+    Array=ArrayFrame,
+)

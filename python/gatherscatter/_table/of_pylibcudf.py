@@ -7,8 +7,9 @@ from typing import Any
 
 from gatherscatter import _core
 from gatherscatter._table.frames import ArrowFrame
+from gatherscatter._table.registry import register
 
-__all__ = ["FRAMES"]
+__all__: list[str] = []  # the frames register themselves
 
 
 def _back(kind: str, result: _core.ArrowTable) -> Any:
@@ -42,4 +43,4 @@ class ColumnFrame(ArrowFrame):
         return _back("Column", result)
 
 
-FRAMES = {"Table": TableFrame, "Column": ColumnFrame}
+register("pylibcudf", Table=TableFrame, Column=ColumnFrame)

@@ -9,9 +9,21 @@ from typing import Any
 import numpy as np
 
 from gatherscatter import _core
+from gatherscatter._table.arrow_types import with_type
+from gatherscatter._table.pandas_exact import is_rounded, may_round, with_exact_gaps
 from gatherscatter.errors import shown
 
-__all__ = ["SelectedRows", "difference", "is_arrow", "is_fixed", "merged", "taken", "values_of", "wrapped"]
+__all__ = [
+    "SelectedRows",
+    "difference",
+    "is_arrow",
+    "is_fixed",
+    "merged",
+    "short_buffers",
+    "taken",
+    "values_of",
+    "wrapped",
+]
 
 pd: Any = importlib.import_module("pandas")
 take = pd.api.extensions.take
@@ -23,6 +35,7 @@ class SelectedRows:
     def __init__(self, rows: _core.Selection, size: int) -> None:
         self.rows = rows
         self.size = size
+        self._by_lengths: dict[tuple[int, ...], _core.Selection] = {}
 
     @cached_property
     def positions(self) -> Any:
@@ -38,6 +51,14 @@ class SelectedRows:
         """The rows of the target (of `size` rows) that are replaced, and the rows of the source that replace them."""
         return self.rows.replaced(self.size)
 
+    def in_chunks(self, lengths: tuple[int, ...]) -> _core.Selection:
+        """The selection for a column of one piece that lies in chunks of these lengths."""
+        found = self._by_lengths.get(lengths)
+        if found is None:
+            given = "nullify", "out_of_bounds", -1
+            found = self._by_lengths[lengths] = _core.Selection.gather("take", self.positions, None, lengths, *given)
+        return found
+
 
 def values_of(column: Any) -> Any:
     """The values of a Series or Index without a copy: a NumPy array for NumPy's dtypes, else an extension array."""
@@ -47,17 +68,31 @@ def values_of(column: Any) -> Any:
 def taken(values: Any, selected: SelectedRows) -> Any:
     """The selected rows. If some are missing, the dtype becomes one that has a missing value, as in pandas."""
     missing = selected.rows.missing > 0
+    if missing and may_round(values.dtype):
+        exact = _exactly_taken(values, selected)
+        if exact is not None:
+            return exact
     if is_fixed(values):
         found = selected.rows.take([values])
         return _with_gaps(found, values, selected) if missing else found
     if isinstance(values, np.ndarray):
         return take(values, selected.positions, allow_fill=True)  # twice as fast as allow_fill=False
-    result = _arrow_taken(values, None, selected.rows) if is_arrow(values) else None
-    return values.take(selected.positions, allow_fill=missing) if result is None else result
+    if is_arrow(values):
+        return _arrow_taken(values, None, selected)
+    return values.take(selected.positions, allow_fill=missing)
+
+
+def _exactly_taken(values: Any, selected: SelectedRows) -> Any:
+    """The selected rows of integers that floats would round; None if pandas' own dtype holds them."""
+    if len(values) == 0 or not is_rounded(values):  # of all rows: for most columns this takes one pass
+        return None
+    present = values.take(selected.positions[~selected.gaps])
+    return with_exact_gaps(present, selected.gaps) if is_rounded(present) else None
 
 
 def _with_gaps(found: Any, values: Any, selected: SelectedRows) -> Any:
-    filler = take(values[:0], np.array([-1]), allow_fill=True)  # pandas chooses the missing value and the dtype
+    none = values[:0].astype(values.dtype.newbyteorder("="), copy=False)  # pandas takes none of the other byte order
+    filler = take(none, np.array([-1]), allow_fill=True)  # pandas chooses the missing value and the dtype
     found = found.astype(filler.dtype, copy=False)
     found[selected.gaps] = filler[0]
     return found
@@ -67,9 +102,8 @@ def merged(target: Any, source: Any, selected: SelectedRows) -> Any:
     """A copy of the target's values in which the selected rows of the source replace rows of the target."""
     if is_fixed(target):
         return selected.rows.take([target, source])
-    result = _arrow_taken(target, source, selected.rows) if is_arrow(target) else None
-    if result is not None:
-        return result
+    if is_arrow(target):
+        return _arrow_taken(target, source, selected)
     if isinstance(target.dtype, pd.SparseDtype):  # sparse arrays do not support assignment
         both = pd.concat([pd.Series(target), pd.Series(source)], ignore_index=True)
         return both.array.take(selected.positions)
@@ -106,7 +140,7 @@ def difference(target: Any, source: Any, roles: tuple[str, str]) -> str:
 
 
 def wrapped(values: Any, index: Any) -> Any:
-    """A column for a DataFrame's constructor, which would infer another dtype for a bare array of objects."""
+    """A column for a DataFrame, which would infer another dtype, of text or times, for a bare array of objects."""
     if isinstance(values.dtype, np.dtype) and values.dtype.kind == "O":
         return pd.Series(values, index=index, dtype=object, copy=False)
     return values
@@ -123,22 +157,42 @@ def is_arrow(values: Any) -> bool:
     return isinstance(dtype, pd.ArrowDtype) or (isinstance(dtype, pd.StringDtype) and dtype.storage == "pyarrow")
 
 
-def _arrow_taken(values: Any, other: Any, rows: _core.Selection) -> Any:
-    """Rows of columns in Arrow memory, or None if a column cannot be joined to one chunk."""
-    columns = [_one_chunk(column) for column in (values, other) if column is not None]
-    if any(column is None for column in columns):
-        return None
-    tables = [_core.ArrowTable(column, False) for column in columns]
-    result = tables[0].take(rows, tables[1] if other is not None else None, True)
+def short_buffers(source: Any) -> str:
+    """What is wrong with a column or index in Arrow memory whose buffers are shorter than its rows, as one that was
+    read from a corrupt file: pandas would read beyond them. Empty if there is none."""
+    arrays = getattr(getattr(source, "_mgr", None), "arrays", None)  # without the objects that public columns are
+    if arrays is None:
+        arrays = [source.array] if source.ndim == 1 else [source.iloc[:, at].array for at in range(source.shape[1])]
+    indexes = source.index.levels if isinstance(source.index, pd.MultiIndex) else (source.index,)
+    labels = [index.array for index in indexes if isinstance(index.dtype, pd.api.extensions.ExtensionDtype)]
+    for values in (*arrays, *labels):
+        if not isinstance(values, np.ndarray) and is_arrow(values):
+            try:
+                values.__arrow_array__().validate()
+            except ValueError as error:  # ArrowInvalid
+                return str(error)
+    return ""
+
+
+def _arrow_taken(values: Any, other: Any, selected: SelectedRows) -> Any:
+    """Rows of columns in Arrow memory, which are read in their chunks."""
     pa = importlib.import_module("pyarrow")
-    return values.dtype.__from_arrow__(pa.chunked_array(result))
+    chunks = [_chunks_of(column) for column in (values, other) if column is not None]
+    if all(len(each) == 1 for each in chunks):
+        tables = [_core.ArrowTable(each[0], False) for each in chunks]
+        result = tables[0].take(selected.rows, tables[1] if other is not None else None, True)
+    else:
+        joined = pa.chunked_array([chunk for each in chunks for chunk in each])
+        table = _core.ArrowTable(joined, False)
+        result = table.take(selected.in_chunks(table.lengths), None, True)
+    column = pa.chunked_array(result)
+    kind = getattr(values.dtype, "pyarrow_dtype", column.type)  # a StringDtype has none
+    return values.dtype.__from_arrow__(with_type(column, kind))
 
 
-def _one_chunk(values: Any) -> Any:
+def _chunks_of(values: Any) -> list[Any]:
+    """The chunks of an array in Arrow memory, at least one."""
     column = values.__arrow_array__()
-    if not hasattr(column, "num_chunks"):
-        return column
-    if column.num_chunks == 1:
-        return column.chunk(0)
-    joined = column.combine_chunks()
-    return None if hasattr(joined, "num_chunks") else joined
+    if not hasattr(column, "chunks"):
+        return [column]
+    return list(column.chunks) or [column.combine_chunks()]

@@ -8,20 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter._table.arrow_scalars import (
-    as_number,
-    is_nat,
-    is_null,
-    is_scalar,
-    is_unchanged,
-    one_array,
-    plain,
-    refusal,
-)
+from gatherscatter._libraries.recognise import is_masked_array
+from gatherscatter._table.arrow_scalars import one_array, refusal
+from gatherscatter._table.python_values import as_number, is_nat, is_null, is_scalar, is_unchanged, plain
 
 __all__ = ["one_value"]
 
 pd: Any = importlib.import_module("pandas")
+# Of other values pandas makes years, or it iterates over them.
+ONLY = {pd.PeriodDtype: pd.Period, pd.IntervalDtype: pd.Interval}
 TEXTS = {"string", "large_string", "string_view"}
 
 
@@ -100,6 +95,10 @@ def _present(column: Any, value: Any) -> Any:
     if type(value) is datetime.date and kind == "M":  # pandas would convert a date to its midnight
         return None
     value = plain(value)
+    if is_masked_array(value) or (pd.api.types.is_list_like(value) and _has_no_lists(dtype)):
+        return None  # a masked element, here or in a list, would become NaN
+    if isinstance(dtype, tuple(ONLY)) and not isinstance(value, ONLY[type(dtype)]):
+        return None
     number = as_number(value, int if kind in "iu" else float if kind == "f" else None)
     if isinstance(dtype, pd.CategoricalDtype):
         # A value that is no category would need another dtype for the whole column.
@@ -116,6 +115,12 @@ def _present(column: Any, value: Any) -> Any:
     if array is None or array.shape != (1,):
         return None
     return array if is_unchanged(value, plain(array[0])) else None
+
+
+def _has_no_lists(dtype: Any) -> bool:
+    """Whether no value of a dtype is a list; categories may be tuples, and other libraries have dtypes of their own."""
+    known = isinstance(dtype, np.dtype) or type(dtype).__module__.partition(".")[0] == "pandas"
+    return known and not isinstance(dtype, pd.CategoricalDtype)
 
 
 def _of_time(dtype: Any, value: Any) -> Any:

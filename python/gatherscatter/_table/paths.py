@@ -8,8 +8,9 @@ from typing import Any
 
 from gatherscatter.errors import InvalidArgument, shown
 
-__all__ = ["format_of", "is_in_files", "is_of_pyarrow"]
+__all__ = ["STEP_TO_DECRYPT", "format_of", "is_in_files", "is_of_pyarrow"]
 
+STEP_TO_DECRYPT = "; open it as pyarrow.parquet.ParquetFile(path, decryption_properties=...), and give that"
 FORMATS = {b"PAR1": "parquet", b"ARROW1": "ipc"}
 
 
@@ -51,6 +52,8 @@ def format_of(op: str, path: Path) -> str:
         raise InvalidArgument(f"{op}: {path} is not a regular file")
     with path.open("rb") as file:
         start = file.read(8)
+    if start.startswith(b"PARE"):
+        raise InvalidArgument(f"{op}: {path} is an encrypted Parquet file{STEP_TO_DECRYPT}")
     for magic, name in FORMATS.items():
         if start.startswith(magic):
             return name

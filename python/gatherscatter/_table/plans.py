@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -11,10 +10,12 @@ from typing import Any
 from gatherscatter._ops.plan import Plan, plan_by
 from gatherscatter._ops.plan_html import as_html
 from gatherscatter._settings.threads import get_num_threads
-from gatherscatter._table.frames import ArrowFrame, frame_of, is_known, kind_of
+from gatherscatter._table.fill_values import read_fills
+from gatherscatter._table.frames import BY_COLUMNS, ArrowFrame, frame_of, is_known, kind_of
 from gatherscatter._table.maps import map_of, mask_of
 from gatherscatter._table.messages import READ_BOUNDS, SIGNS, WRITE_BOUNDS, counted, require_bool, require_word
-from gatherscatter._table.of_dask import DaskFrame
+from gatherscatter._table.near_keywords import refuse_unknown
+from gatherscatter._table.own_copies import own_copies
 from gatherscatter._table.paths import is_in_files, is_of_pyarrow
 from gatherscatter._table.schemas import Schema, rows_in, schema_of
 from gatherscatter.errors import DataTypeError, type_name
@@ -131,9 +132,12 @@ def make_plannable(functions: dict[Callable[..., Any], tuple[str, str]]) -> None
 
 def _planned(function: Callable[..., Any], role: str, selector: str, *args: Any, **kwargs: Any) -> TablePlan:
     op = f"table.{function.__name__}"
+    refuse_unknown(function, kwargs)
     given = inspect.signature(function).bind(*args, **kwargs).arguments
     if "indices" in given:
         given[selector] = given.pop("indices")
+    if role == "lhs" and kind_of(given.get(role)) is None and kind_of(given.get("rhs")) is not None:
+        role = "rhs"  # the left side is scalars
     table, chosen = given.get(role), given.get(selector)
     for role_of_reader, value in ((role, table), (selector, chosen)):
         is_reader = is_of_pyarrow(value, "RecordBatchReader")
@@ -149,7 +153,7 @@ def _planned(function: Callable[..., Any], role: str, selector: str, *args: Any,
     if not in_files:
         frame = frame_of(op, role, table, given.get("validate", "basic"), given.get("columns"))
     count = None
-    if function.__name__ != "segmented_gather" and type(frame) is not DaskFrame:
+    if function.__name__ != "segmented_gather" and not getattr(frame, "tasks_of", ""):
         read = mask_of if selector == "boolean_mask" else map_of
         numbers, _ = read(op, chosen)
         count = len(numbers) if hasattr(numbers, "__len__") else getattr(numbers, "shape", (None,))[0]
@@ -165,7 +169,7 @@ def _planned(function: Callable[..., Any], role: str, selector: str, *args: Any,
         "rows": rows,
         name: type_name(chosen) + ("" if count is None else f" of {count:,}"),
         "result_rows": result,
-        "moved_by": _mover(function.__name__, frame, rows, result),
+        "moved_by": frame.moved_by(function.__name__, rows, result) if frame is not None else BY_COLUMNS,
         "threads": get_num_threads(),
         "keywords": _copied(keywords),
     }
@@ -181,12 +185,12 @@ def _has_only_a_stream(value: Any) -> bool:
     return not any(hasattr(value, name) for name in ("__len__", "num_rows", "height", "shape"))
 
 
-_KEYWORDS = ("bounds", "columns", "negative", "validate", "memory_budget", "index", "partial")
+_KEYWORDS = ("bounds", "columns", "negative", "validate", "memory_budget", "index", "fill_value", "partial")
 
 
 def _copied(keywords: dict[str, Any]) -> dict[str, Any]:
-    """The keywords apart from those of the caller, who may change his list of columns."""
-    return {name: list(value) if isinstance(value, list) else value for name, value in keywords.items()}
+    """The keywords apart from those of the caller, who may change his list of columns or dict of values."""
+    return dict(zip(keywords, own_copies(*keywords.values()), strict=True))
 
 
 def _check_keywords(op: str, given: dict[str, Any]) -> None:
@@ -198,25 +202,7 @@ def _check_keywords(op: str, given: dict[str, Any]) -> None:
         "validate": ("basic", "full"),
     }
     for name, accepted in words.items():
-        if name in given:
+        if name in given and (name != "negative" or given[name] is not None):
             require_word(op, name, given[name], accepted)
     require_bool(op, "partial", given.get("partial", False))
-
-
-def _mover(name: str, frame: Any, rows: int | None, result: int | None) -> str:
-    """The library that moves the rows, and why it is not this package where it is another one."""
-    if type(frame) is DaskFrame:
-        return "tasks of Dask, each by gatherscatter"
-    kind = type(frame).__module__.rpartition(".")[2]
-    if kind == "of_pandas":
-        limits = sys.modules["gatherscatter._table.of_pandas"]
-        most = limits.FEW if name in ("gather", "filter") else limits.FEW_TO_MERGE
-        size = (result if result is not None else rows) if name in ("gather", "filter") else rows
-        if size is not None and size < most:
-            return f"pandas, because there are fewer than {most:,} rows"
-    if kind == "of_polars" and name == "gather" and result is not None:
-        limits = sys.modules["gatherscatter._table.of_polars"]
-        width = getattr(frame.source, "width", 0) if not frame.lazy else 0
-        if width >= limits.WIDE and result < limits.FEW:
-            return f"polars, because there are fewer than {limits.FEW:,} rows of at least {limits.WIDE} columns"
-    return "gatherscatter, column by column"
+    read_fills(op, given.get("bounds", "raise"), given.get("fill_value"))

@@ -8,11 +8,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
 from gatherscatter._ops.keywords import Labels, Negative, RowBounds, Validate
-from gatherscatter._table.frames import frame_of, gathers, is_known
-from gatherscatter._table.maps import check_map_fits, gather_rows, map_of
-from gatherscatter._table.messages import READ_BOUNDS, SIGNS, require_word
-from gatherscatter._table.of_dask import DaskFrame
+from gatherscatter._table.fill_values import Fills, places_and_values, present_only, read_fills
+from gatherscatter._table.frames import frame_of, is_known
+from gatherscatter._table.maps import check_map_fits, gather_rows, gathered, map_of
+from gatherscatter._table.messages import READ_BOUNDS, require_word
+from gatherscatter._table.near_keywords import explains_keywords
+from gatherscatter._table.negatives import refuse_negative, sign_of
+from gatherscatter._table.own_copies import own_copies
 from gatherscatter._table.paths import is_in_files
+from gatherscatter._table.registry import gathers
 from gatherscatter.errors import InvalidArgument, type_name
 
 if TYPE_CHECKING:
@@ -48,16 +52,18 @@ def gather(
 def gather(
     source: TableT, gather_map: Any, bounds: RowBounds = "raise", **keywords: Unpack[TableGatherKeywords]
 ) -> TableT: ...
+@explains_keywords
 def gather(
     source: Any,
     gather_map: Any,
     bounds: RowBounds = "raise",
     *,
     columns: Sequence[Any] | None = None,
-    negative: Negative = "from_end",
+    negative: Negative | None = None,
     validate: Validate = "basic",
     memory_budget: int | None = None,
     index: Labels = "take",
+    fill_value: Any = None,
 ) -> Any:
     """Take rows of a table by their numbers.
 
@@ -73,8 +79,7 @@ def gather(
         paths of Parquet or Arrow IPC (Feather) files. Only row groups and columns that are wanted are read.
     gather_map : array of integers, shape (m,)
         Lists, NumPy and masked arrays, tensors, Series, Arrow arrays, and relations of one column, of any integer type;
-        in lists None is null. Labels of pandas are ignored. A number -n <= i < 0 of a signed type means row i + n;
-        numbers of an unsigned type are never negative.
+        in lists None is null. Labels of pandas are ignored. Numbers of an unsigned type are never negative.
     bounds : {"raise", "nullify", "unchecked"}, default "raise"
         Handling of a number that is out of bounds.
 
@@ -84,9 +89,10 @@ def gather(
           memory outside of the table is accessed. A null in the map is an error.
     columns : list of names, optional
         The columns of the result, in this order; those of the source if it is left out.
-    negative : {"from_end", "out_of_bounds"}, default "from_end"
-        Whether negative numbers count from the end, or are out of bounds. ``"out_of_bounds"`` with ``bounds="nullify"``
-        suits maps such as those of ``Index.get_indexer``, in which -1 means no match.
+    negative : {"from_end", "out_of_bounds"}, optional
+        Whether a number -n <= i < 0 means row i + n, or is out of bounds as the -1 of ``Index.get_indexer``, which
+        means no match. The default is ``"from_end"``; but under ``"nullify"``, where no error would show that the
+        other one was meant, a negative number is an error unless `negative` is given.
     validate : {"basic", "full"}, default "basic"
         Which checks of Arrow memory precede the operation. ``"basic"``: its structure; data are checked when they are
         read. ``"full"``: also every offset, key, type id, run end and null count.
@@ -96,6 +102,10 @@ def gather(
     index : {"take", "reset"}, default "take"
         Row labels of a result of pandas: those of the rows, or a fresh RangeIndex, as for the joined rows of
         ``"nullify"``, where the label of a missing row is missing. Other tables have no row labels.
+    fill_value : dict, or a value, optional
+        For ``bounds="nullify"``: the values of rows that are not found, by name of column, such as ``{"seats": 0}``; of
+        a source that is one column also the bare value. Other columns of such rows are null. Nulls that the source has
+        stay. A value is one that the column holds as it is, as in `scatter`. In pandas these columns keep their dtypes.
 
     Returns
     -------
@@ -107,13 +117,18 @@ def gather(
     ------
     OutOfBoundsError
         If a number is out of bounds; it gives the first one. It is an IndexError, ValueError and RuntimeError.
+    NegativeIndexError
+        If a number is negative under ``"nullify"`` and `negative` is not given. It is an OutOfBoundsError.
     NullIndexError
         If there is a null in the map, but not under ``"nullify"``. It is a ValueError and RuntimeError.
     IndexTypeError
         If the map is not of integers, also if it is empty. It is a TypeError and RuntimeError.
+    DataTypeError
+        If a value of `fill_value` is not exactly one of its column. It is a ValueError and TypeError.
     InvalidArgument
         If the map has more than one dimension; if `columns` has a name that the source lacks or has twice, or the
-        source is a column; if one row group exceeds `memory_budget`; if a data set has a filter. It is a ValueError.
+        source is a column; if `fill_value` is given without ``"nullify"``, or not for a column of the result; if one
+        row group exceeds `memory_budget`; if a data set has a filter. It is a ValueError.
     ValueError
         If the value of `bounds`, `negative` or `validate` is not one of those listed.
     TypeError
@@ -145,6 +160,8 @@ def gather(
     [{'tail': 'N3', 'seats': 180}, {'tail': 'N1', 'seats': 55}, {'tail': 'N3', 'seats': 180}]
     >>> gs.table.gather(planes, [0, None, 9], bounds="nullify").to_pydict()
     {'tail': ['N1', None, None], 'seats': [55, None, None]}
+    >>> gs.table.gather(planes, [1, 9], bounds="nullify", fill_value={"seats": 0}).to_pydict()
+    {'tail': ['N2', None], 'seats': [None, 0]}
 
     A table in files, of which one row group is read:
 
@@ -167,35 +184,48 @@ def gather(
     """
     op = "table.gather"
     at_once = gathers.get(type(source))
-    is_default = bounds == "raise" and negative == "from_end" and index == "take" and validate == "basic"
+    is_default = bounds == "raise" and (negative is None or negative == "from_end") and index == "take"
+    is_default = is_default and validate == "basic" and fill_value is None
     if at_once and is_default and columns is None and memory_budget is None:
         result = at_once(source, gather_map)
         if result is not None:
             return result
     require_word(op, "bounds", bounds, READ_BOUNDS)
-    require_word(op, "negative", negative, SIGNS)
+    sign = sign_of(op, negative, bounds)
     require_word(op, "index", index, ("take", "reset"))
+    fills = read_fills(op, bounds, fill_value)
     if not is_known(source) and is_in_files(source):
-        rows = map_of(op, gather_map)
-        check_map_fits(op, bounds, rows[0])
+        numbers, valid = map_of(op, gather_map)
+        check_map_fits(op, bounds, numbers)
+        numbers, valid, sign = refuse_negative(op, numbers, valid, bounds, sign)
         files = importlib.import_module("gatherscatter._table.row_groups")  # imports pyarrow
-        return files.gather_files(op, source, rows, bounds, negative, validate, columns, memory_budget)
+        return files.gather_files(op, source, (numbers, valid), bounds, sign, validate, columns, memory_budget, fills)
     if memory_budget is not None:
         raise InvalidArgument(f"{op}: memory_budget is for tables in files, and the source is a {type_name(source)}")
     frame = frame_of(op, "source", source, validate, columns)
-    if type(frame) is DaskFrame:
-        if index != "take":
-            raise TypeError(
-                f'{op}: index="reset" is not for a {type_name(source)}; result.reset_index(drop=True) does it'
-            )
-        return frame.tasks().gather_frame(frame.source, gather_map, bounds, negative)
+    if frame.tasks_of:
+        return frame.gather(gather_map, bounds, sign, index, fills)
     numbers, valid = map_of(op, gather_map)
     check_map_fits(op, bounds, numbers)
+    numbers, valid, sign = refuse_negative(op, numbers, valid, bounds, sign, frame)
 
-    def taken(frame: Any) -> Any:
-        result = gather_rows(op, numbers, valid, frame, bounds, negative)
+    def taken(frame: Any, fills: Fills | None) -> Any:
+        labelled = frame if index == "take" else frame.without_labels()
+        places, values = ([], []) if fills is None else places_and_values(op, frame.names, frame.is_table, fills)
+        if places:
+            rows = gathered(op, numbers, valid, frame, bounds, sign)
+            result = labelled.take_filled(op, rows, places, values)
+        else:
+            result = gather_rows(op, numbers, valid, labelled, bounds, sign)
         return result if index == "take" else frame.relabelled_by_position(result)
 
+    def taken_later(whole: Any) -> Any:
+        frame = frame_of(op, "source", whole, validate)
+        return taken(frame, present_only(fills, frame.names))
+
     if frame.lazy:
-        return frame.later(lambda whole: taken(frame_of(op, "source", whole, validate)), True)
-    return taken(frame)
+        if fills is not None:
+            places_and_values(op, frame.names, True, fills)
+        numbers, valid, fills = own_copies(numbers, valid, fills)
+        return frame.later(taken_later, True)
+    return taken(frame, fills)

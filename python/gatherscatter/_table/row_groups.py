@@ -13,11 +13,12 @@ from gatherscatter import _core
 from gatherscatter._ops.gather import gather
 from gatherscatter._ops.progress_parts import Steps
 from gatherscatter._table.file_pieces import Piece, reading
+from gatherscatter._table.fill_values import Fills, over, places_and_values
 from gatherscatter._table.frames import is_full
 from gatherscatter._table.maps import ValuesAndValidity
 from gatherscatter._table.messages import require_budget
 from gatherscatter._table.of_files import Files, open_files
-from gatherscatter._table.of_pyarrow import ColumnFrame, TableFrame
+from gatherscatter._table.of_pyarrow import TableFrame
 from gatherscatter._table.ranges import within
 from gatherscatter._table.workers import each
 from gatherscatter.errors import InvalidArgument
@@ -27,6 +28,7 @@ __all__ = ["PieceOfRow", "Wanted", "gather_files"]
 pa: Any = importlib.import_module("pyarrow")
 SLICE = 1 << 20  # row numbers that a thread assigns to pieces at once, at least
 MOST_SLICES = 64
+MOST_ROWS = 1 << 48  # that a selection counts
 
 Indices = np.ndarray[Any, np.dtype[Any]]
 Task = tuple[int, tuple[int, ...]]  # a piece, and the places of some columns
@@ -41,13 +43,15 @@ def gather_files(
     validate: str,
     columns: Any,
     memory_budget: Any,
+    fills: Fills | None = None,
 ) -> Any:
     """The rows of a table in files that a map holds the numbers of, as a `pyarrow.Table`."""
     full = validate != "basic" and is_full(op, validate)
     budget = None if memory_budget is None else require_budget(op, memory_budget)
     threads = _core.get_num_threads()
     files = open_files(op, source, columns, threads)
-    ends = np.cumsum([piece.rows for piece in files.pieces], dtype=np.int64)
+    filled = _Filled(op, files.schema, fills) if fills else None
+    ends = _ends(op, files.pieces)
     total = int(ends[-1]) if len(ends) else 0
     rows = within(op, gather_map[0], (total,), bounds, negative)
     selection = _core.Selection.gather(op, rows, gather_map[1], (total,), bounds, negative, -1)
@@ -68,7 +72,16 @@ def gather_files(
             each(tasks, decode, workers, lambda task: steps.next())
         finally:
             files.readers.close()
-        return _assembled(op, files, parts, wanted.places, bounds, steps)
+        result = _assembled(op, files, parts, wanted.places, bounds, steps)
+        return result if filled is None else filled.over(result, wanted.places < 0)
+
+
+def _ends(op: str, pieces: Sequence[Piece]) -> Indices:
+    """The number of rows up to the end of each piece."""
+    for piece in pieces:
+        if not 0 <= piece.rows <= MOST_ROWS // max(1, len(pieces)):
+            raise OSError(f"{op}: {piece.name} cannot be read: it says that it has {piece.rows} rows")
+    return np.cumsum([piece.rows for piece in pieces], dtype=np.int64)
 
 
 def _assembled(op: str, files: Files, parts: dict[Task, Any], places: Indices, bounds: str, steps: Steps) -> Any:
@@ -79,6 +92,21 @@ def _assembled(op: str, files: Files, parts: dict[Task, Any], places: Indices, b
         counted = pa.schema([pa.field("rows", pa.null())], metadata=schema.metadata)
         return pa.table([pa.nulls(len(places))], schema=counted).select([])
     return _in_map_order(op, parts, schema, places, bounds, steps)
+
+
+class _Filled:
+    """Values in place of the nulls of rows that are not found; they are checked before a file is read."""
+
+    def __init__(self, op: str, schema: Any, fills: Fills) -> None:
+        self.op = op
+        self.places, values = places_and_values(op, schema.names, True, fills)
+        nullable = pa.schema([field.with_nullable(True) for field in schema])
+        self.one = TableFrame(op, nullable.empty_table().select(self.places), False).one_row(op, values)
+
+    def over(self, result: Any, missing: Indices) -> Any:
+        whole = TableFrame(self.op, result, False)
+        part = whole.of_places(self.op, self.places)
+        return whole.replaced(self.op, self.places, over(self.op, part, missing, self.one))
 
 
 class Wanted:
@@ -102,7 +130,7 @@ class Wanted:
         step = max(SLICE, -(-positions.size // MOST_SLICES))
         begins = range(0, positions.size, step)
         # NumPy sorts 16 bits by their digits.
-        finder = PieceOfRow(ends, np.dtype(np.uint16 if len(ends) <= 1 << 16 else np.int64))
+        finder = PieceOfRow(ends, np.dtype(np.uint16 if len(ends) <= 1 << 16 else np.int64), positions.size)
         piece_of: list[Indices] = [positions[:0]] * len(begins)  # for the rows of each part, of those that have one
         kept: list[Indices | None] = [None] * len(begins)
         counts = np.zeros((len(begins), len(ends)), np.int64)
@@ -170,8 +198,11 @@ class PieceOfRow:
     BUCKETS = 1 << 16  # the table fits the second-level cache
     MOST = 4  # ends of pieces in a bucket; for more of them a binary search is faster
 
-    def __init__(self, ends: Indices, dtype: np.dtype[Any]) -> None:
+    def __init__(self, ends: Indices, dtype: np.dtype[Any], rows: int) -> None:
         self.ends = ends
+        if rows < self.BUCKETS:  # to make the table takes longer than their searches
+            self.table = None
+            return
         last = int(ends[-1]) - 1 if len(ends) else -1
         self.shift = max(0, last.bit_length() - (self.BUCKETS.bit_length() - 1))
         firsts = np.arange((last >> self.shift) + 2) << self.shift
@@ -224,36 +255,40 @@ def _taken(
     order = None
     with reading(op, piece.name):
         for table in piece.tables(columns):
-            if budget is not None and table.nbytes > budget:
-                raise _too_large(op, piece, table.nbytes, budget)
+            table.validate()  # a corrupt file may have buffers that are shorter than their rows
+            if budget is not None and piece.counts_memory and (needed := table.get_total_buffer_size()) > budget:
+                raise _too_large(op, piece, needed, budget)
             begin += table.num_rows
             if rows is None:
                 found.append(_rows_of(op, table, np.arange(table.num_rows), True) if full else table)
                 continue
             if not found and table.num_rows == piece.rows:
-                return _chunks(_rows_of(op, table, rows, full))
+                return _chunks(_rows_of(op, table, rows, full, piece.is_mapped))
             if order is None:
                 order = np.argsort(rows, kind="stable")
                 rows = rows[order]
             first, last = np.searchsorted(rows, [begin - table.num_rows, begin])
-            found.append(_rows_of(op, table, rows[first:last] - (begin - table.num_rows), full))
+            found.append(_rows_of(op, table, rows[first:last] - (begin - table.num_rows), full, piece.is_mapped))
             if last == len(rows):
                 break
-    if begin < piece.rows if rows is None or order is None else rows[-1] >= begin:
+    is_read = begin == piece.rows if rows is None or order is None else rows[-1] < begin <= piece.rows
+    if not is_read:
         raise OSError(
             f"{op}: {piece.name} has {begin} rows instead of {piece.rows}: it has changed since it was opened"
         )
     joined = pa.concat_tables(found)
     if rows is None or order is None:
-        return _chunks(joined.slice(0, piece.rows))
+        return _chunks(joined)
     places = np.empty_like(order)
     places[order] = np.arange(len(order))
     return _chunks(_rows_of(op, joined, places, False))
 
 
-def _rows_of(op: str, table: Any, rows: Indices, full: bool) -> Any:
+def _rows_of(op: str, table: Any, rows: Indices, full: bool, is_mapped: bool = False) -> Any:
+    """Rows of a table, with memory of their own if that of the table is memory of its file."""
     frame = TableFrame(op, table, full)
-    return frame.take(_core.Selection.gather(op, rows, None, frame.lengths, "raise", "out_of_bounds", -1))
+    selection = _core.Selection.gather(op, rows, None, frame.lengths, "raise", "out_of_bounds", -1)
+    return frame.back(frame.table.take(selection).with_own_memory(op)) if is_mapped else frame.take(selection)
 
 
 def _chunks(table: Any) -> list[Any]:
@@ -271,12 +306,13 @@ def _in_map_order(op: str, parts: dict[Task, Any], schema: Any, places: Indices,
             if at in task[1]:
                 chunks += parts[task][task[1].index(at)]
                 parts[task][task[1].index(at)] = None
-        frame = ColumnFrame(op, pa.chunked_array(chunks, field.type), False)
+        column = pa.schema([field])
+        frame = TableFrame(op, pa.Table.from_arrays([pa.chunked_array(chunks, field.type)], schema=column), False)
         del chunks
         if selection is None or selection[0] != frame.lengths:
             rows = _core.Selection.gather(op, places, None, frame.lengths, "nullify", "out_of_bounds", -1)
             selection = frame.lengths, rows
-        result.append(frame.take(selection[1], None, bounds == "nullify"))
+        result.append(frame.take(selection[1], None, bounds == "nullify").column(0))
         del frame
         steps.next()
     return pa.Table.from_arrays(result, schema=schema)

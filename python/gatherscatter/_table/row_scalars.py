@@ -15,20 +15,23 @@ __all__ = ["PART", "scalars_of"]
 PART = "partial=True changes the named columns alone"
 
 
-def scalars_of(op: str, role: str, frame: Any, source: Any) -> list[Any]:
-    """One value for each column, from a sequence, from a dict by column name, or from one value for a single column."""
+def scalars_of(op: str, role: str, frame: Any, source: Any, target: str = "the target") -> list[Any]:
+    """One value for each column, from a sequence, from a dict by column name, or from one value for a single column.
+
+    `target` is the role of the table in messages.
+    """
     names, width = frame.names, frame.width
     if isinstance(source, dict):
         if width and not names:
-            raise InvalidArgument(f"{op}: {role} is a dict, but the target's column has no name: give [value]")
+            raise InvalidArgument(f"{op}: {role} is a dict, but the column of {target} has no name: give [value]")
         if len(set(names)) < width:
             raise InvalidArgument(f"{op}: {role} is a dict, but names of columns occur twice: give a list")
         if source.keys() != set(names):
             lacking = [name for name in names if name not in source]
             unknown = [name for name in source if name not in set(names)]
             parts = [f"lacks {lacking}"] * bool(lacking)
-            parts += [f"has {unknown}, which the target does not have"] * bool(unknown)
-            step = "" if unknown else f"; {PART}"
+            parts += [f"has {unknown}, which {target} does not have"] * bool(unknown)
+            step = "" if unknown or target != "the target" else f"; {PART}"
             raise InvalidArgument(f"{op}: {role} {' and '.join(parts)}{step}")
         return [source[name] for name in names]
     if _is_array(source):
@@ -40,7 +43,7 @@ def scalars_of(op: str, role: str, frame: Any, source: Any) -> list[Any]:
             step = "; values of several rows are an array or a column; write one value that is itself a list as [[..]]"
         elif any(isinstance(value, (dict, list, tuple)) for value in values):
             step = "; values of several rows are a table"
-        has = f"{role} has {counted(len(values), 'scalar')}, the target has {counted(width, 'column')}"
+        has = f"{role} has {counted(len(values), 'scalar')}, {target} has {counted(width, 'column')}"
         raise InvalidArgument(f"{op}: {has}{step}")
     return values
 

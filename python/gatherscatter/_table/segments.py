@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib
 import sys
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gatherscatter import _core
 from gatherscatter._libraries.of_python import clip_to_int64, fits_int64, unchecked_text, with_full_index
+from gatherscatter._libraries.of_xarray import values_in
 from gatherscatter._table.frames import ArrowFrame, frame_of
 from gatherscatter._table.maps import is_null_type, item_of_map
 from gatherscatter.errors import DataTypeError, IndexTypeError, InvalidArgument, OutOfBoundsError, shown
@@ -39,9 +41,17 @@ def positions_of(op: str, frame: ArrowFrame, given: Any, validate: str) -> Posit
     """The column of lists of positions. Lists of Python become a column of polars for a source of polars, else of
     pyarrow."""
     rows: list[Any] | None = None
+    given = _as_numpy(given)
+    if type(given) is np.ndarray and (joined := _of_matrix(given)) is not None:
+        return Positions(joined, None)
     if isinstance(given, np.ndarray):
         given = _rows_of_array(op, given)
+    elif _is_series_of_objects(given):
+        given = list(given)
     if isinstance(given, (list, tuple)):
+        given = tuple(given)  # another thread may change a list
+        if (joined := _of_plain_rows(given)) is not None:
+            return Positions(joined, None)
         beyond: list[int] = []
         given = [_checked(op, at, row, beyond) for at, row in enumerate(given)]
         if beyond:
@@ -67,6 +77,28 @@ def gathered_elements(op: str, frame: ArrowFrame, positions: Positions, bounds: 
         raise with_full_index(error, positions.rows) from None
 
 
+def _as_numpy(given: Any) -> Any:
+    """An array of torch, JAX, xarray or another library with DLPack as one of NumPy; other objects unchanged."""
+    given = values_in(given)
+    kind = type(given)
+    if isinstance(given, np.ma.MaskedArray):  # its masked positions are null
+        return given
+    if kind is np.ndarray or not hasattr(kind, "__dlpack__") or hasattr(kind, "__arrow_c_array__"):
+        return given
+    if hasattr(kind, "__arrow_c_stream__"):  # a column
+        return given
+    try:
+        return np.asarray(given) if hasattr(kind, "__array__") else np.from_dlpack(given)
+    except (TypeError, ValueError, RuntimeError, BufferError):  # memory of a GPU, or a dtype that NumPy does not have
+        return given
+
+
+def _is_series_of_objects(given: Any) -> bool:
+    """Whether a map is a Series of pandas with lists of Python."""
+    pd: Any = sys.modules.get("pandas")
+    return pd is not None and isinstance(given, pd.Series) and given.dtype == object
+
+
 def _rows_of_array(op: str, given: np.ndarray[Any, Any]) -> list[Any]:
     if given.dtype.kind == "O" and given.ndim == 1:  # an array of lists, as pandas stores them
         return list(given)
@@ -77,6 +109,46 @@ def _rows_of_array(op: str, given: np.ndarray[Any, Any]) -> list[Any]:
     return list(given.tolist())
 
 
+def _of_matrix(given: np.ndarray[Any, Any]) -> _core.ArrowTable | None:
+    """The column of lists of an array of integers with two axes, which shares its memory where it can; None for other
+    arrays, and for numbers that int64 cannot hold."""
+    if given.dtype.kind not in "iu" or given.ndim != 2 or not _fits(given):
+        return None
+    values = np.ascontiguousarray(given, given.dtype.newbyteorder("=")).reshape(-1)
+    return _core.lists_of(values, np.arange(len(given) + 1, dtype=np.int64) * given.shape[1])
+
+
+def _fits(numbers: np.ndarray[Any, Any]) -> bool:
+    """Whether int64 holds all items of an array of integers."""
+    return numbers.dtype.kind == "i" or numbers.dtype.itemsize < 8 or not numbers.size or int(numbers.max()) < 2**63
+
+
+def _of_plain_rows(given: tuple[Any, ...]) -> _core.ArrowTable | None:
+    """The column of lists of rows that are lists of Python integers, or arrays of one dtype of integers; else None."""
+    kinds = set(map(type, given))
+    if kinds == {np.ndarray}:
+        dtype = given[0].dtype
+        if dtype.kind not in "iu" or any(row.ndim != 1 or row.dtype != dtype for row in given):
+            return None
+        lengths = [row.size for row in given]
+        values = np.concatenate(given, dtype=dtype.newbyteorder("="))
+        if not _fits(values):
+            return None
+    elif kinds and kinds <= {list, tuple}:
+        rows = tuple(map(tuple, given))  # another thread may change a list
+        lengths = [len(row) for row in rows]
+        numbers = list(chain.from_iterable(rows))
+        found = _core.numbers_of(numbers) if numbers else np.zeros(0, np.int64)
+        if found is None or found.ndim != 1 or found.dtype != np.int64:
+            return None
+        values = found
+    else:
+        return None
+    offsets = np.zeros(len(given) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return _core.lists_of(values, offsets) if offsets[-1] == values.size else None
+
+
 def _checked(op: str, at: int, row: Any, beyond: list[int]) -> list[Any] | None:
     """One row of positions as Python ints and None. Positions that int64 cannot hold are also appended to `beyond`.
 
@@ -84,8 +156,11 @@ def _checked(op: str, at: int, row: Any, beyond: list[int]) -> list[Any] | None:
     """
     if row is None:
         return None
+    row = _as_numpy(row)
     if isinstance(row, np.ndarray) and row.ndim == 1:
         row = row.tolist()
+    elif hasattr(row, "to_pylist") or (hasattr(row, "to_list") and getattr(row, "ndim", 1) == 1):  # a column
+        row = row.to_pylist() if hasattr(row, "to_pylist") else row.to_list()
     if not isinstance(row, (list, tuple, range)):
         raise IndexTypeError(f"{op}: row {at} of gather_map_list is {shown(row)}, expected a list of positions")
 
@@ -124,10 +199,11 @@ def _of_pandas(op: str, role: str, column: Any) -> Any:
     if pd is None or not isinstance(column, pd.Series):
         return None
     if not isinstance(column.dtype, pd.ArrowDtype):
-        raise DataTypeError(
-            f"{op}: {role} is a Series of dtype {column.dtype}, expected lists of Arrow: "
-            "convert it with astype(pd.ArrowDtype(pa.list_(..)))"
-        )
+        if column.dtype == object:
+            step = "pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([pa.array(x)])), index=x.index) makes one"
+        else:
+            step = "a Series of one number per row is none"
+        raise DataTypeError(f"{op}: {role} is a Series of dtype {column.dtype}, expected lists of Arrow: {step}")
     return column.array.__arrow_array__()
 
 

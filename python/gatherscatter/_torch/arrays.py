@@ -11,15 +11,16 @@ __all__ = [
     "at_least_one",
     "cast",
     "constant",
-    "count_of_one",
+    "counted",
+    "divide",
     "equality",
     "filled",
     "like",
     "may_be",
     "no_points",
     "numbers",
+    "one",
     "pad",
-    "real_dtype",
     "repeat",
     "to_front",
     "truth",
@@ -84,18 +85,29 @@ def cast(array: Any, dtype: Any) -> Any:
 
 def wide(array: Any) -> Any:
     """The array with at least the range of float32, in which products of half-precision numbers are finite."""
-    return array.to(torch.float32) if array.dtype in (torch.float16, torch.bfloat16) else array
+    dtype = array.dtype
+    if dtype is torch.complex32:
+        return array.to(torch.complex64)
+    return array.to(torch.float32) if dtype.is_floating_point and dtype.itemsize < 4 else array
 
 
-def real_dtype(array: Any) -> Any:
-    """The dtype of the real part of an array."""
-    return array.real.dtype if array.is_complex() else array.dtype
+def divide(array: Any, numbers: Any) -> Any:
+    """The array, divided by integers in its own dtype."""
+    return array / numbers
 
 
-def count_of_one(like: Any) -> Any:
-    """A one that counts values, in a float dtype that holds large counts."""
-    dtype = torch.float64 if real_dtype(like) is torch.float64 else torch.float32
-    return torch.ones((), dtype=dtype, device=like.device)
+def one(most: Any, like: Any) -> Any:
+    """A one, of integers that count up to `most`."""
+    return torch.ones((), dtype=_count_dtype(most), device=_device(like))
+
+
+def counted(condition: Any, most: Any) -> Any:
+    """A condition as 0 and 1, of integers that count up to `most`."""
+    return condition.to(_count_dtype(most))
+
+
+def _count_dtype(most: Any) -> Any:
+    return torch.int32 if isinstance(most, int) and most < 2**31 - 1 else torch.int64
 
 
 def at_least_one(counts: Any) -> Any:

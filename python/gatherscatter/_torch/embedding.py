@@ -8,6 +8,7 @@ from gatherscatter._libraries.of_xarray import values_in
 from gatherscatter._ops.gather import gather
 from gatherscatter._ops.plan import Plan, plan
 from gatherscatter._torch import torch
+from gatherscatter._torch.plans import private_copy
 from gatherscatter._torch.route import as_tensor
 from gatherscatter._values.integers import one_integer
 from gatherscatter.errors import shown, type_name
@@ -180,6 +181,7 @@ class Embedding(_Module):  # type: ignore[misc]  # torch's types are not read
         """
         if plan is not None and not isinstance(plan, Plan):
             raise TypeError(f"Embedding: plan is {shown(plan)}, expected a plan that Embedding.plan made")
+        ids = private_copy(ids)  # the padding is found by the numbers that were gathered
         rows = gather(self.weight, ids, axis=0, negative="out_of_bounds") if plan is None else plan(self.weight, ids)
         if self.padding_idx is None:
             return rows

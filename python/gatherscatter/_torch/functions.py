@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from gatherscatter import _core
 from gatherscatter._moves.batching import batched_accumulate, batched_gather, batched_scatter
 from gatherscatter._moves.geometry import Combine, Move, Shape
 from gatherscatter._moves.rules import Primitives, ScatterRule, gradient_of_fill
 from gatherscatter._torch import arrays, torch
+from gatherscatter._torch.block_rule import BlockRule
 from gatherscatter._torch.moves import accumulate_plain, gather_plain, scatter_plain
 
 __all__ = [
@@ -17,7 +18,6 @@ __all__ = [
     "accumulate",
     "gather",
     "gather_eagerly",
-    "gradients_of_scatter",
     "is_eager",
     "is_traced",
     "scatter",
@@ -34,6 +34,7 @@ _no_dispatch = torch._C._disabled_torch_dispatch_impl
 _functorch = torch._C._functorch
 _JVP, _FUNCTIONALIZE = _functorch.TransformType.Jvp, _functorch.TransformType.Functionalize
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
+_Rule = TypeVar("_Rule", bound=ScatterRule)
 
 
 def is_traced(*tensors: Any) -> bool:
@@ -305,15 +306,18 @@ class _ScatterContext:
         ctx.move, ctx.combine, ctx.shape, ctx.source = move, combine, input.shape, source.shape
 
     @staticmethod
-    def rule(ctx: Any) -> ScatterRule:
+    def rule(ctx: Any, kind: type[_Rule]) -> _Rule:
         input, source, result, mask, *indices = ctx.saved_tensors
-        return ScatterRule(MOVES, ctx.move, ctx.combine, ctx.shape, ctx.source, indices, mask, input, source, result)
+        return kind(MOVES, ctx.move, ctx.combine, ctx.shape, ctx.source, indices, mask, input, source, result)
 
 
-def gradients_of_scatter(rule: ScatterRule, gradient: Any, needs_input: bool, needs_source: bool) -> tuple[Any, Any]:
+def _gradients_of_scatter(ctx: Any, gradient: Any, needs_input: bool, needs_source: bool) -> tuple[Any, Any]:
     """The gradients of input and source of a scatter; None where none is needed."""
-    of_input = rule.to_input(gradient) if needs_input else None
-    return of_input, rule.to_source(gradient) if needs_source else None
+    if ScatterRule.needs_values(ctx.combine) and not torch.is_grad_enabled() and is_eager():
+        in_blocks = _ScatterContext.rule(ctx, BlockRule)
+        if in_blocks.takes(gradient):
+            return in_blocks.gradients(gradient, needs_input, needs_source)
+    return _ScatterContext.rule(ctx, ScatterRule).gradients(gradient, needs_input, needs_source)
 
 
 class _Scatter(_Function):  # type: ignore[misc]
@@ -328,15 +332,14 @@ class _Scatter(_Function):  # type: ignore[misc]
     @staticmethod
     def backward(ctx: Any, gradient: Any) -> Any:
         needs = ctx.needs_input_grad
-        rule = _ScatterContext.rule(ctx)
         of_input, of_source = _for_each_member(
-            lambda each: gradients_of_scatter(rule, each, needs[3], needs[4]), gradient
+            lambda each: _gradients_of_scatter(ctx, each, needs[3], needs[4]), gradient
         )
         return None, None, None, of_input, of_source, *(None,) * (len(needs) - 5)
 
     @staticmethod
     def jvp(ctx: Any, _run: Any, _move: Any, _combine: Any, input: Any, source: Any, *_: Any) -> Any:
-        return _ScatterContext.rule(ctx).to_result(input, source)
+        return _ScatterContext.rule(ctx, ScatterRule).to_result(input, source)
 
 
 class _ScatterInTransform(_Function):  # type: ignore[misc]
@@ -352,12 +355,12 @@ class _ScatterInTransform(_Function):  # type: ignore[misc]
     @staticmethod
     def backward(ctx: Any, gradient: Any) -> Any:
         needs = ctx.needs_input_grad
-        of_input, of_source = gradients_of_scatter(_ScatterContext.rule(ctx), gradient, needs[2], needs[3])
+        of_input, of_source = _ScatterContext.rule(ctx, ScatterRule).gradients(gradient, needs[2], needs[3])
         return None, None, of_input, of_source, *(None,) * (len(needs) - 4)
 
     @staticmethod
     def jvp(ctx: Any, _move: Any, _combine: Any, input: Any, source: Any, *_: Any) -> Any:
-        return _ScatterContext.rule(ctx).to_result(input, source)
+        return _ScatterContext.rule(ctx, ScatterRule).to_result(input, source)
 
     @staticmethod
     def vmap(

@@ -10,10 +10,11 @@ from gatherscatter._moves.batching import batched_accumulate, batched_gather, ba
 from gatherscatter._moves.geometry import ADD, Combine, Move, check_gather, check_scatter, gather_shape
 from gatherscatter._moves.rules import ScatterRule, gradient_of_fill
 from gatherscatter._torch import arrays, torch
-from gatherscatter._torch.functions import MOVES, accumulate, gather, gradients_of_scatter, scatter
+from gatherscatter._torch.functions import MOVES, accumulate, gather, scatter
 from gatherscatter._torch.moves import accumulate_plain, gather_plain, like, scatter_plain
+from gatherscatter._values.fill import as_fill
 
-__all__ = ["register"]
+__all__ = ["allow_in_graphs"]
 
 _MOVE = "str op, str planner, int? axis, int batch_dims, str match, str bounds, str negative"
 _COMBINE = "str? reduce, bool include_self, str duplicates"
@@ -21,19 +22,19 @@ _SCHEMAS = (
     f"gather(Tensor input, Tensor[] indices, Tensor? mask, Tensor? fill, {_MOVE}) -> Tensor",
     f"accumulate(Tensor values, Tensor[] indices, Tensor? mask, SymInt[] shape, {_MOVE}) -> Tensor",
     f"scatter(Tensor input, Tensor[] indices, Tensor source, Tensor? mask, {_MOVE}, {_COMBINE}) -> Tensor",
+    "fit(Tensor value, ScalarType dtype, str op, str what) -> Tensor",
 )
 _libraries: list[Any] = []
 
 
-def register() -> None:
-    """Define the operators of torch, once."""
-    if _libraries:
-        return
+def _register() -> None:
+    """Define the operators of torch."""
     made = torch.library.Library("gatherscatter", "DEF")
     _libraries.append(made)  # the operators exist as long as this object
     for schema in _SCHEMAS:
         made.define(schema, tags=(torch.Tag.pt2_compliant_tag,))
-    kernels = {"gather": _gather_kernel, "accumulate": _accumulate_kernel, "scatter": _scatter_kernel}
+    kernels: dict[str, Any] = {"gather": _gather_kernel, "accumulate": _accumulate_kernel}
+    kernels |= {"scatter": _scatter_kernel, "fit": _fit_kernel}
     for name, kernel in kernels.items():
         for device in ("CPU", "CUDA"):
             made.impl(name, kernel, device)
@@ -41,9 +42,11 @@ def register() -> None:
     torch.library.register_fake(full("gather"), _fake_gather, lib=made)
     torch.library.register_fake(full("accumulate"), _fake_accumulate, lib=made)
     torch.library.register_fake(full("scatter"), _fake_scatter, lib=made)
+    torch.library.register_fake(full("fit"), _fake_fit, lib=made)
     torch.library.register_autograd(full("gather"), _gather_backward, setup_context=_keep_gather, lib=made)
     torch.library.register_autograd(full("accumulate"), _accumulate_backward, setup_context=_keep_accumulate, lib=made)
     torch.library.register_autograd(full("scatter"), _scatter_backward, setup_context=_keep_scatter, lib=made)
+    torch.library.register_autograd(full("fit"), _fit_backward, setup_context=_keep_fit, lib=made)
     torch.library.register_vmap(full("gather"), _vmap_gather, lib=made)
     torch.library.register_vmap(full("accumulate"), _vmap_accumulate, lib=made)
     torch.library.register_vmap(full("scatter"), _vmap_scatter, lib=made)
@@ -66,6 +69,15 @@ def _accumulate_kernel(values: Any, indices: Any, mask: Any, shape: Any, *move: 
 def _scatter_kernel(input: Any, indices: Any, source: Any, mask: Any, *words: Any) -> Any:
     with _kernel_context():
         return scatter_plain(Move(*words[:7]), Combine(*words[7:]), _plain(input), indices, _plain(source), mask)
+
+
+def _fit_kernel(value: Any, dtype: Any, op: str, what: str) -> Any:
+    """Values in another dtype, with the error of a plain call for those that it cannot hold."""
+    with _kernel_context():
+        like = torch.empty((), dtype=dtype)
+        items = [as_fill(op, like, number, what) for number in _plain(value).reshape(-1).tolist()]
+        made = torch.stack(items) if items else like.new_empty(0)
+        return made.reshape(value.shape).to(value.device)
 
 
 @contextmanager
@@ -106,6 +118,10 @@ def _fake_scatter(input: Any, indices: Any, source: Any, mask: Any, *words: Any)
     made = [like(each) for each in (input, source, mask)]
     check_scatter(Move(*words[:7]), Combine(*words[7:]), made[0], list(map(like, indices)), made[1], made[2])
     return input.new_empty(input.shape)
+
+
+def _fake_fit(value: Any, dtype: Any, op: str, what: str) -> Any:
+    return value.new_empty(value.shape, dtype=dtype)
 
 
 # ---- gradients
@@ -150,8 +166,17 @@ def _scatter_backward(ctx: Any, gradient: Any) -> Any:
     input, source, result, mask, *indices = ctx.saved_tensors
     rule = ScatterRule(MOVES, ctx.move, ctx.combine, ctx.shape, ctx.source, indices, mask, input, source, result)
     needs = ctx.needs_input_grad
-    of_input, of_source = gradients_of_scatter(rule, gradient, needs[0], needs[2])
+    of_input, of_source = rule.gradients(gradient, needs[0], needs[2])
     return of_input, [None] * len(indices), of_source, None, *(None,) * 10
+
+
+def _keep_fit(ctx: Any, inputs: Any, output: Any) -> None:
+    ctx.dtype = inputs[0].dtype
+
+
+def _fit_backward(ctx: Any, gradient: Any) -> Any:
+    real = gradient.real if gradient.is_complex() and not ctx.dtype.is_complex else gradient
+    return real.to(ctx.dtype), None, None, None
 
 
 # ---- vmap
@@ -180,3 +205,6 @@ def allow_in_graphs(operators: Any) -> None:
     """Let Dynamo record calls of these operators as they are; the trace of the recorded graph then meets the moves."""
     for each in operators:
         torch.compiler.allow_in_graph(each)
+
+
+_register()

@@ -11,7 +11,7 @@ import numpy as np
 from gatherscatter._moves.geometry import ADD, UNKNOWN, Combine, Move, Shape, gather_call, scatter_call
 from gatherscatter._torch import torch
 
-__all__ = ["accumulate_plain", "gather_plain", "like", "scatter_plain"]
+__all__ = ["accumulate_plain", "gather_plain", "like", "scatter_plain", "settled"]
 
 
 def gather_plain(move: Move, input: Any, indices: Sequence[Any], mask: Any, fill: Any) -> Any:
@@ -26,9 +26,16 @@ def scatter_plain(move: Move, combine: Combine, input: Any, indices: Sequence[An
 
 def accumulate_plain(move: Move, values: Any, indices: Sequence[Any], mask: Any, shape: Shape) -> Any:
     """The sums of the values of a gather at the elements that it read, in the order of the points."""
+    if values.dtype is torch.complex32:  # which no sum takes
+        return accumulate_plain(move, values.to(torch.complex64), indices, mask, shape).to(torch.complex32)
     is_traced = torch._C._len_torch_dispatch_stack() or values.is_meta
     zero = values.new_zeros(()) if is_traced else _zero(values.dtype, values.device)
     return scatter_plain(move, ADD, zero.expand(shape), indices, values, mask)
+
+
+def settled(gradients: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Gradients whose NaNs are those of our sums, of tensors that have no memory to change."""
+    return tuple(None if one is None else torch.where(one.isnan(), torch.nan, one) for one in gradients)
 
 
 # NumPy's dtypes that take part in the same operators

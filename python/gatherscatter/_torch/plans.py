@@ -10,34 +10,32 @@ import numpy as np
 
 from gatherscatter import _core
 from gatherscatter._libraries.of_torch import without_modes
+from gatherscatter._moves.request import Request
 from gatherscatter._ops.keywords import Duplicates, Reduce
 from gatherscatter._torch import torch
 from gatherscatter._torch.route import is_strided, route
 
-__all__ = ["run"]
+__all__ = ["private_copy", "run"]
 
 _Array = tuple[str, tuple[int, ...]]  # name of the dtype, shape
 
 
 class _Facts(NamedTuple):
-    """What a plan was made for, in the words of `route`."""
+    """What a plan was made for."""
 
-    op: str
-    planner: str
-    axis: int | None
-    batch_dims: int
-    rule: tuple[str, str, str]  # match, bounds, negative
-    scatters: bool
-    combine: tuple[str | None, bool, str]  # reduce, include_self, duplicates
-    fill: Any
+    words: Request  # with the fill value and without arrays
     arrays: dict[str, _Array | None]  # by their names in messages
     indices: tuple[_Array, ...]
 
 
 class _Call(NamedTuple):
-    """What `route` needs of a call: its run, which then finds no gradient to record."""
+    """What `route` needs of a call: its parts, and its run, which then finds no gradient to record."""
 
+    given: Request
     run: Callable[[], Any]
+
+    def parts(self) -> Request:
+        return self.given
 
 
 @functools.lru_cache(maxsize=64)
@@ -54,18 +52,22 @@ def _facts_of(plan: _core.Plan) -> _Facts:
         name: None if state[key] is None else array(texts[key], state[key])
         for name, key in (("input", "input"), ("src", "src"), ("mask", "mask"))
     }
-    return _Facts(
-        state["op"],
-        "coordinates" if state["coordinates"] else state["planner"],
-        state["axis"],
-        state["batch_dims"],
-        (state["match"], bounds, state["negative"]),
-        scatters,
-        (reduce, state["include_self"], state["duplicates"]),
-        state["fill_value"],
-        arrays,
-        tuple(map(array, texts["indices"], state["indices"])),
+    words = Request(
+        op=state["op"],
+        planner="coordinates" if state["coordinates"] else state["planner"],
+        axis=state["axis"],
+        batch_dims=state["batch_dims"],
+        match=state["match"],
+        bounds=bounds,
+        negative=state["negative"],
+        scatters=scatters,
+        reduce=reduce,
+        include_self=state["include_self"],
+        duplicates=state["duplicates"],
+        fill=state["fill_value"],
+        **dict.fromkeys(("input", "index", "mask", "source", "out")),
     )
+    return _Facts(words, arrays, tuple(map(array, texts["indices"], state["indices"])))
 
 
 def run(
@@ -84,29 +86,49 @@ def run(
     arrays = (input, *(indices if isinstance(indices, tuple) else (indices,)), source, mask)
     if any(isinstance(each, torch.Tensor) and not is_strided(each) for each in arrays):
         return NotImplemented  # `_core` says which one has no plain memory, and what to do
+    indices = tuple(map(private_copy, indices)) if isinstance(indices, tuple) else private_copy(indices)
+    source, mask = private_copy(source), private_copy(mask)
     facts = _facts_of(plan)
-    op, (match, bounds, negative) = facts.op, facts.rule
-    own_indices = indices if facts.planner == "at_points" else () if facts.planner == "elementwise" else (indices,)
+    planned_for, op = facts.words, facts.words.op
+    read = planned_for._replace(
+        input=input, index=None if planned_for.planner == "elementwise" else indices, mask=mask, source=source, out=out
+    )
     _check(op, "input", facts.arrays["input"], input)
-    if len(own_indices) != len(facts.indices):
-        raise ValueError(f"{op}: the plan was made for {len(facts.indices)} index arrays, got {len(own_indices)}")
-    for planned, given in zip(facts.indices, own_indices, strict=True):
+    if len(read.indices) != len(facts.indices):
+        raise ValueError(f"{op}: the plan was made for {len(facts.indices)} index arrays, got {len(read.indices)}")
+    for planned, given in zip(facts.indices, read.indices, strict=True):
         _check(op, "index", planned, given)
     if words is None:
         _check(op, "src", facts.arrays["src"], source)
         _check(op, "mask", facts.arrays["mask"], mask)
-        made = _Call(lambda: plan(input, indices, source, mask=mask, out=out))
-        scatters, combine, fill = facts.scatters, facts.combine, _fill_for(facts.fill, input)
-    else:
-        made = _Call(lambda: plan.scatter(input, indices, source, *words, mask, out))
-        op = op if facts.scatters else "Plan.scatter"
-        scatters, combine, fill = True, words, None
-        bounds = "drop" if bounds == "fill" else bounds
-    index = None if facts.planner == "elementwise" else indices
-    return route(
-        made, op, facts.planner, input, index, facts.axis, facts.batch_dims, match, bounds, negative, scatters,
-        *combine, fill, mask, source, out,
-    )  # fmt: skip
+        read = read._replace(fill=_fill_for(planned_for.fill, input))
+        return route(_Call(read, lambda: plan(input, indices, source, mask=mask, out=out)), True)
+    reduce, include_self, duplicates = words
+    read = read._replace(
+        op=op if planned_for.scatters else "Plan.scatter",
+        bounds="drop" if planned_for.bounds == "fill" else planned_for.bounds,
+        scatters=True,
+        reduce=reduce,
+        include_self=include_self,
+        duplicates=duplicates,
+        fill=None,
+    )
+    return route(_Call(read, lambda: plan.scatter(input, indices, source, *words, mask, out)), True)
+
+
+def private_copy(given: Any) -> Any:
+    """An array of NumPy as a copy with the same strides; every other argument as it is.
+
+    The backward pass has a copy, too, and another thread may write to the array between the two.
+    """
+    if type(given) is not np.ndarray or given.size == 0:
+        return given
+    steps = [(extent - 1) * stride for extent, stride in zip(given.shape, given.strides, strict=True)]
+    before, after = -sum(min(step, 0) for step in steps), sum(max(step, 0) for step in steps)
+    memory = np.empty(before + after + given.itemsize, np.uint8)
+    copy: np.ndarray[Any, Any] = np.ndarray(given.shape, given.dtype, memory, before, given.strides)
+    copy[...] = given
+    return copy
 
 
 def _check(op: str, what: str, planned: _Array | None, given: Any) -> None:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+import operator
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gatherscatter import _core
 from gatherscatter._libraries.adopt import adopt, refuse_recorded
-from gatherscatter._libraries.of_python import BigIntegers, LiteralArray
-from gatherscatter._libraries.of_torch import is_of_graph, is_recorded
+from gatherscatter._libraries.nested import check_index
+from gatherscatter._libraries.of_python import NUMPYS_OPERATORS, BigIntegers, LiteralArray
+from gatherscatter._libraries.of_torch import distributed_step, is_of_graph, is_recorded
 from gatherscatter._libraries.torch_symbols import graph_index, graph_mask
-from gatherscatter._moves.geometry import Combine, Move, scatter_call
-from gatherscatter._torch import library, torch
+from gatherscatter._moves.geometry import FLAT, Combine, Move
+from gatherscatter._moves.request import Request
+from gatherscatter._moves.rules import ScatterRule
+from gatherscatter._torch import library as _library  # noqa: F401  # its import registers the operators of graphs
+from gatherscatter._torch import torch
 from gatherscatter._torch.functions import gather, gather_eagerly, is_eager, is_traced, scatter, scatter_eagerly
 
 __all__ = ["as_tensor", "is_strided", "route"]
-
-library.register()
 
 # These write to their first argument, as torch's functions whose names end in an underscore.
 _IN_PLACE = frozenset(("put", "put_along_axis", "putmask", "place", "tile_scatter"))
@@ -27,162 +31,155 @@ _no_dispatch = torch._C._disabled_torch_dispatch_impl
 _is_wrapped = torch._C._functorch.is_functorch_wrapped_tensor
 _unwrap_if_dead = torch._C._functorch.unwrap_if_dead
 _forward_ad = torch.autograd.forward_ad
-# Calls of at most so many indices and elements run by torch's functions: chosen, the crossing was not measured. torch
-# adds narrower floats by other roundings.
-_FEW, _SMALL, _WIDE = 1024, 16 * 1024, (torch.float32, torch.float64)
-_UNIQUE = Combine(None, True, "error")
 _SHARED = frozenset(np.dtype(code).name for code in "?bBhHiIlLqQefdFD")  # the dtypes that NumPy and torch share
 
 
-def route(
-    call: Any,
-    op: str,
-    planner: str,
-    input: Any,
-    index: Any,
-    axis: int | None,
-    batch_dims: int,
-    match: str,
-    bounds: str,
-    negative: str,
-    scatters: bool,
-    reduce: str | None,
-    include_self: bool,
-    duplicates: str,
-    fill: Any,
-    mask: Any,
-    source: Any,
-    out: Any,
-) -> Any:
+class _Facts(NamedTuple):
+    """What is known of the tensors of a call."""
+
+    records: bool  # gradients
+    traced: bool
+    has_lazy: bool  # conjugate or negative bits
+    is_wrapped: bool
+    is_in_place: bool
+
+
+def route(call: Any, reads_copies: bool = False) -> Any:
     """Run a call that has tensors with derivatives, lazy bits or no memory of their own; else NotImplemented.
 
-    All arguments after `call` are those of the call. `out` is the input for the operators that work in place.
+    `reads_copies`: the arrays that are no tensors are copies that belong to this call.
     """
-    given = index if planner == "at_points" else () if index is None else (index,)
+    given = Request._make(call.parts())
+    op, input, out = given.op, given.input, given.out
     if not isinstance(input, torch.Tensor):
         # Gradients do not pass through an array of another library: `_core` refuses them. Values of a graph would pass.
-        for role, value in (("src", source), ("fill_value", fill), ("mask", mask), *(("index", one) for one in given)):
+        for role, value in given.operands():
             if is_of_graph(value) and not is_recorded(value):
                 refuse_recorded(op, role, value)
         return NotImplemented
-    if fill is None and out is None and planner not in ("at_points", "elementwise") and is_eager():
-        plain = [each for each in (input, index, source, mask) if each is not None]
-        if all(map(_is_plain_tensor, plain)) and not input.is_neg():  # the most frequent case, in a few steps
-            move = Move(op, planner, axis, batch_dims, match, "fill" if bounds == "drop" else bounds, negative)
-            if not scatters:
-                return gather_eagerly(call.run, move, input, mask, None, index)
-            if not source.is_neg() and source.dtype == input.dtype:
-                combine = Combine(reduce, include_self, duplicates)
-                result = _scatter_small(move, combine, input, index, source) if mask is None else None
-                if result is not None:
-                    return result
-                return scatter_eagerly(call.run, move, combine, input, source, mask, index)
-    tensors = [t for t in (input, source, fill, mask, out, *given) if isinstance(t, torch.Tensor)]
+    if _is_frequent(given):
+        return _run_frequent(call, given)
+    others = (given.source, given.fill, given.mask, out, *given.indices)
+    tensors = [t for t in (input, *others) if isinstance(t, torch.Tensor)]
     if not all(map(is_strided, tensors)):
         return NotImplemented
     records = torch.is_grad_enabled() and any(t.requires_grad for t in tensors)
     is_in_place = out is input and op in _IN_PLACE
-    if records and out is not None and not is_in_place:
-        raise RuntimeError(
-            f"{op}: functions with out=... do not support automatic differentiation, but one of the arguments requires "
-            "grad; call it without out=, or under torch.no_grad()"
-        )
-    if (
-        out is not None
-        and not is_in_place
-        and is_recorded(out)
-        and not is_traced(*(t for t in tensors if t is not out))
-    ):
-        return NotImplemented  # values cannot be written to a tensor that has none
+    if out is not None and not is_in_place:
+        if records:
+            raise RuntimeError(
+                f"{op}: functions with out=... do not support automatic differentiation, but one of the arguments "
+                "requires grad; call it without out=, or under torch.no_grad()"
+            )
+        if is_recorded(out) and not is_traced(*(t for t in tensors if t is not out)):
+            return NotImplemented  # values cannot be written to a tensor that has none
     is_wrapped = any(map(_is_wrapped, tensors))
     if is_wrapped:  # a backward pass may run after its transform has ended
-        input, mask, fill, source = (_unwrapped(each) for each in (input, mask, fill, source))
-        given = tuple(map(_unwrapped, given))
+        given = _all_unwrapped(given)
     traced = is_traced(*tensors)
-    if traced and not _mode_count() and not input.is_meta:  # torch would return memory that nothing was written to
-        for role, value in (("src", source), ("fill_value", fill), ("mask", mask), *(("index", one) for one in given)):
-            if isinstance(value, torch.Tensor) and value.is_meta:
-                raise TypeError(
-                    f"{op}: {role} is on the meta device, which has no values, and input is on {input.device}"
-                )
-    if traced and not _mode_count() and hasattr(input, "fake_mode"):
-        with input.fake_mode:  # in which the constants of the call become fake, too
+    if traced:
+        _refuse_other_memory(given)
+    if traced and not _mode_count() and hasattr(given.input, "fake_mode"):
+        with given.input.fake_mode:  # in which the constants of the call become fake, too
             return call.run()
     has_lazy = any(t.is_conj() or t.is_neg() for t in tensors)
     if not (records or traced or has_lazy or is_wrapped or any(map(_is_dual, tensors))):
         return NotImplemented
+    result = _moved(call, given, _Facts(records, traced, has_lazy, is_wrapped, is_in_place), reads_copies)
+    return result if out is None else _written(op, result, out)
 
-    move = Move(op, planner, axis, batch_dims, match, "fill" if bounds == "drop" else bounds, negative)
-    has_own_memory = not (traced or is_wrapped or has_lazy)
+
+def _is_frequent(given: Request) -> bool:
+    """Whether a call is of plain tensors that no mode or transform sees, which needs a few steps only."""
+    if given.fill is not None or given.out is not None or given.planner in ("at_points", "elementwise"):
+        return False
+    read = [each for each in (given.input, given.index, given.source, given.mask) if each is not None]
+    if not (is_eager() and all(map(_is_plain_tensor, read))) or given.input.is_neg():
+        return False
+    return not given.scatters or (not given.source.is_neg() and given.source.dtype == given.input.dtype)
+
+
+def _run_frequent(call: Any, given: Request) -> Any:
+    if not given.scatters:
+        return gather_eagerly(call.run, given.move, given.input, given.mask, None, given.index)
+    return scatter_eagerly(call.run, given.move, given.combine, given.input, given.source, given.mask, given.index)
+
+
+def _refuse_other_memory(given: Request) -> None:
+    """Raise TypeError for tensors of a graph that lie in several processes, or beside them on the meta device."""
+    op, input = given.op, given.input
+    one_each = (("src", given.source), ("fill_value", given.fill), ("mask", given.mask), ("out", given.out))
+    _refuse_distributed(op, (("input", input), *one_each))
+    _refuse_distributed(op, (("index", one) for one in given.indices))
+    if _mode_count() or input.is_meta:
+        return
+    for role, value in given.operands():  # torch would return memory that nothing was written to
+        if isinstance(value, torch.Tensor) and value.is_meta:
+            raise TypeError(f"{op}: {role} is on the meta device, which has no values, and input is on {input.device}")
+
+
+def _moved(call: Any, given: Request, facts: _Facts, reads_copies: bool) -> Any:
+    """The result of a call, by the moves whose derivatives torch knows."""
+    op, input, move, traced = given.op, given.input, given.move, facts.traced
+    has_own_memory = not (traced or facts.is_wrapped or facts.has_lazy)
     refuse = call.run if has_own_memory else None
-    indices = [as_tensor(op, "index", one, None, traced, refuse) for one in given]
-    mask = as_tensor(op, "mask", mask, None, traced, refuse)
-    if records and not traced:
+    indices = [as_tensor(op, "index", one, None, traced, refuse) for one in given.indices]
+    mask = as_tensor(op, "mask", given.mask, None, traced, refuse)
+    if refuse is not None and mask is not None and mask.dtype != torch.bool:
+        raise _wrong_dtype(f"{op}: mask has dtype {mask.dtype}, expected bool", refuse)
+    source = as_tensor(op, "src", given.source, input, traced, refuse)
+    # The backward pass has copies of arrays of other libraries, and a thread may write to these: they are read once.
+    read, used = [*given.indices, given.mask, given.source], [*indices, mask, source]
+    is_read_once = reads_copies or all(map(operator.is_, read, used))
+    saves = facts.records and not traced
+    if saves:
         indices, mask = [_savable(one) for one in indices], _savable(mask)
-    run = None if has_lazy or is_wrapped or out is not None else call.run
-    if scatters:
-        source = as_tensor(op, "src", source, input, traced, refuse)
-        if source.dtype != input.dtype:
-            raise _wrong_dtype(f"{op}: src has dtype {source.dtype}, input has dtype {input.dtype}", refuse)
-        if records and not traced:
-            input, source = _savable(input), _savable(source)
-        combine = Combine(reduce, include_self, duplicates)
-        result = _scatter(move, combine, _resolved(input), indices, _resolved(source), mask, run)
-    else:
-        fill = as_tensor(op, "fill_value", fill, input, traced)
-        if planner != "at_points" and fill is not None and fill.ndim:
+    is_direct = is_read_once and not (facts.has_lazy or facts.is_wrapped or given.out is not None)
+    run = call.run if is_direct else None
+    if not given.scatters:
+        fill = as_tensor(op, "fill_value", given.fill, input, traced)
+        if given.planner != "at_points" and fill is not None and fill.ndim:
             raise ValueError(f"{op}: fill_value has shape {tuple(fill.shape)}, expected one value")
-        result = gather(move, _resolved(input), indices, mask, _resolved(fill), run)
-    if out is None:
-        return result
+        return gather(move, _resolved(input), indices, mask, _resolved(fill), run)
+    if source.dtype != input.dtype:
+        raise _wrong_dtype(f"{op}: src has dtype {source.dtype}, input has dtype {input.dtype}", refuse)
+    if saves:
+        input, source = _savable(input), _savable(source)
+    if facts.is_in_place and facts.records and ScatterRule.needs_values(given.combine):
+        input = input.clone()  # the backward pass needs the values that the call overwrites
+    return _scatter(move, given.combine, _resolved(input), indices, _resolved(source), mask, run)
+
+
+def _written(op: str, result: Any, out: Any) -> Any:
+    """`out` with the result, which torch writes by its rules for leaves, views, version counters and lazy bits."""
     if out.shape != result.shape:
         raise ValueError(f"{op}: out has shape {tuple(out.shape)}, the result has shape {tuple(result.shape)}")
     if out.dtype != result.dtype:
         raise TypeError(f"{op}: out has dtype {out.dtype}, the result has dtype {result.dtype}")
-    # torch's own write follows its rules for leaves, views, version counters and lazy bits.
     out.copy_(result)
     return out
 
 
-def _scatter_small(move: Move, combine: Combine, input: Any, index: Any, source: Any) -> Any:
-    """A scatter by torch's own function, which records it in less time; None if it has another meaning, or is large.
-
-    Where two points write one element, torch has no right gradient; such a call is None, too.
-    """
-    adds = combine.reduce == "add" and combine.include_self
-    if not (adds or combine.reduce is None) or move.bounds != "raise" or move.axis is None or move.batch_dims:
-        return None
-    if not 0 < index.numel() <= _FEW or input.numel() > _SMALL or input.dtype not in _WIDE or not input.ndim:
-        return None
-    is_rows = move.planner == "take_axis"
-    if is_rows:
-        rows = list(input.shape)
-        if index.ndim != 1 or not -input.ndim <= move.axis < input.ndim:
-            return None
-        rows[move.axis] = len(index)
-        if list(source.shape) != rows:
-            return None
-    elif move.match != "prefix" or index.shape != source.shape or index.ndim != input.ndim:
-        return None
-    if not all(each.device.type == "cpu" for each in (input, index, source)):
-        return None
-    try:
-        if adds:
-            return (torch.index_add if is_rows else torch.scatter_add)(input, move.axis, index, source)
-        scatter_call(move, _UNIQUE, input.detach(), (index,), source.detach(), None).run()
-        if is_rows:  # torch.index_copy would keep the source for the backward pass, and refuse one that changed
-            line = [1] * source.ndim
-            line[move.axis] = -1
-            index = index.view(line).expand(source.shape)
-        return torch.scatter(input, move.axis, index, source)
-    except (RuntimeError, IndexError, TypeError, ValueError):  # such as for a negative index, which it does not take
-        return None
+def _refuse_distributed(op: str, arguments: Iterable[tuple[str, Any]]) -> None:
+    """Raise TypeError for a DTensor: an operator that moves elements among processes has no rule of ours."""
+    for role, value in arguments:
+        if step := distributed_step(value):
+            raise TypeError(f"{op}: {role} is a DTensor, whose elements lie in several processes; {step}")
 
 
 def _scatter(move: Move, combine: Combine, input: Any, indices: Any, source: Any, mask: Any, run: Any) -> Any:
     if move.planner == "elementwise":  # a choice between two tensors, which torch has
-        return torch.where(mask, source, input)
+        return torch.where(mask, _repeated(source, input.shape), input)
     return scatter(move, combine, input, indices, source, mask, run)
+
+
+def _repeated(source: Any, shape: Any) -> Any:
+    """Values broadcast to a shape. Their gradients are summed by ours: the order of torch's sums depends on threads."""
+    if source.shape == shape or not source.requires_grad:
+        return source
+    count = source.numel()
+    slots = torch.arange(count, device=source.device).reshape(source.shape).expand(shape)
+    return gather(FLAT, source.reshape(count), [slots])
 
 
 def is_strided(tensor: Any) -> bool:
@@ -200,6 +197,13 @@ def _is_plain_tensor(value: Any) -> bool:
 def _savable(tensor: Any) -> Any:
     """A tensor that torch saves for a backward pass, which it refuses for those made in inference mode."""
     return tensor.clone() if tensor is not None and tensor.is_inference() else tensor
+
+
+def _all_unwrapped(given: Request) -> Request:
+    """A call without the wrappers of transforms that have ended."""
+    index = tuple(map(_unwrapped, given.index)) if given.planner == "at_points" else _unwrapped(given.index)
+    read = {name: _unwrapped(getattr(given, name)) for name in ("input", "mask", "fill", "source")}
+    return given._replace(index=index, **read)
 
 
 def _unwrapped(value: Any) -> Any:
@@ -238,6 +242,8 @@ def as_tensor(op: str, role: str, value: Any, like: Any, traced: bool, refuse: A
         return torch.ops.aten.lift_fresh_copy(value) if traced and is_number and _mode_count() else value
     if isinstance(value, bool | int | float | complex) and like is not None:
         return torch.full((), value, dtype=like.dtype, device=like.device)
+    if role == "index" and op not in NUMPYS_OPERATORS:
+        check_index(op, value)
     made = (graph_mask(value) if role == "mask" else graph_index(value)) if traced else None
     if made is not None:
         return made

@@ -18,7 +18,7 @@ from gatherscatter._libraries.recognise import has_interface, is_ndarray, no_arr
 from gatherscatter._libraries.torch_symbols import is_symbol, number_now, tensor_of
 from gatherscatter.errors import is_large, shown
 
-__all__ = ["array_like_of", "as_fill", "check_fill_is_used", "item_of_graph", "numbers_of"]
+__all__ = ["array_like_of", "as_fill", "check_fill_is_used", "fill_of", "item_of_graph", "numbers_of"]
 
 
 class _DoesNotFit(Exception):
@@ -92,10 +92,10 @@ def as_fill(op: str, like: Any, fill_value: Any, what: str = "fill_value") -> An
     if is_on_device(fill_value) and _is_item_of(like, fill_value) and is_on_device(like):
         return fill_value  # it is read on the GPU
     if of_torch.is_live(fill_value) and of_torch.is_tensor(like) and fill_value.ndim == 0:
-        if not of_torch.is_recorded(fill_value) and of_torch.is_of_graph(fill_value):
+        if not of_torch.is_recorded(fill_value):
             with of_torch.without_modes():
-                as_fill(op, like, fill_value.detach(), what)  # raises if the value of the first run does not fit
-        return fill_value.to(like.dtype)  # its gradient is recorded, so it stays a tensor
+                as_fill(op, like, fill_value.detach(), what)  # raises if the value of this run does not fit
+        return of_torch.fitted(op, what, like, fill_value)  # its gradient is recorded, so it stays a tensor
     if of_jax.is_tracer(fill_value) and of_jax.is_array(like) and fill_value.ndim == 0:
         return fill_value.astype(like.dtype)
     has_dtype = has_values(like) or is_recorded(like)
@@ -125,7 +125,33 @@ def as_fill(op: str, like: Any, fill_value: Any, what: str = "fill_value") -> An
         cast = ""
         if isinstance(fill_value, float) and getattr(like.dtype, "kind", "") in ("i", "u", "b"):
             cast = "; cast the input to a floating-point dtype that holds it"
+        elif isinstance(fill_value, str):
+            cast = _step_for_text(like.dtype, fill_value)
         raise ValueError(f"{op}: {what} {text} does not fit dtype {dtype}{cast}") from None
+
+
+def _step_for_text(dtype: Any, text: str) -> str:
+    """The end of the error for a text that a dtype does not hold; "" if there is none."""
+    kind = getattr(dtype, "kind", "")
+    if kind == "M":
+        return "; numpy.datetime64(text) is a date, which fits if the unit of the dtype holds it"
+    return f"; input.astype('<U{len(text)}') has room for it" if kind == "U" else ""
+
+
+def fill_of(op: str, like: Any, fill_value: Any, bounds: Any, mask: Any) -> Any:
+    """The fill value of a call for `_core`, as `as_fill` gives it; of dates and durations the default is NaT.
+
+    Raises
+    ------
+    TypeError
+        As `check_fill_is_used`.
+    ValueError
+        If the dtype cannot hold it.
+    """
+    if fill_value is None:
+        return None if mask is None and bounds != "fill" else _default_fill(like)
+    check_fill_is_used(op, fill_value, bounds, mask)
+    return as_fill(op, like, fill_value)
 
 
 def check_fill_is_used(op: str, fill_value: Any, bounds: Any, mask: Any) -> None:
@@ -135,6 +161,27 @@ def check_fill_is_used(op: str, fill_value: Any, bounds: Any, mask: Any) -> None
             f'{op}: fill_value= has no effect without mask= and with bounds={shown(bounds)}; bounds="fill" gives it '
             "where an index is out of bounds"
         )
+
+
+def _default_fill(like: Any) -> Any:
+    """NaT for dates and durations, also in the fields of a structured dtype; None, for zero bytes, elsewhere."""
+    dtype = getattr(like, "dtype", None)
+    if not isinstance(dtype, np.dtype) or dtype.kind not in "mMV" or not _has_moments(dtype):
+        return None
+    made = np.zeros((), dtype)
+    _set_to_nat(made)
+    return _in_library_of(like, made)
+
+
+def _has_moments(dtype: np.dtype[Any]) -> bool:
+    return dtype.kind in "mM" or any(_has_moments(dtype[name].base) for name in dtype.names or ())
+
+
+def _set_to_nat(made: np.ndarray[Any, Any]) -> None:
+    if made.dtype.kind in "mM":
+        made[...] = "NaT"
+    for name in made.dtype.names or ():
+        _set_to_nat(made[name])
 
 
 def array_like_of(what: str, array: Any) -> Any:
@@ -293,7 +340,7 @@ def _moment(dtype: np.dtype[Any], value: Any) -> Any:
     if not isinstance(value, np.generic):
         if isinstance(value, bool | int | float | complex | str | bytes):
             raise _DoesNotFit
-        value = kind(value)
+        value = kind("NaT") if type(value).__name__ == "NaTType" else kind(value)  # pandas.NaT is of both kinds
     if not isinstance(value, kind):
         raise _DoesNotFit
     moment = value.astype(dtype)

@@ -17,6 +17,7 @@ from gatherscatter._libraries.adopt import (
     refuse_recorded,
 )
 from gatherscatter._libraries.devices import is_on_device
+from gatherscatter._libraries.number_lists import plain_numbers
 from gatherscatter._libraries.of_python import LiteralArray
 from gatherscatter._libraries.recognise import has_interface
 from gatherscatter._values.fill import array_like_of, as_fill
@@ -25,6 +26,7 @@ from gatherscatter.errors import shown
 __all__ = ["as_source", "zero_item"]
 
 _LITERALS = (bool, int, float)
+_NUMPYS = "?bBhHiIlLqQefdFD"  # dtypes of numbers of NumPy itself, of at most 64 bits a part
 _MOST_ITEMS = 2**31  # most items of a range, because each item becomes a Python object before it becomes a number
 
 
@@ -118,6 +120,9 @@ def _item(op: str, like: Any, value: Any, what: str) -> Any:
 
 
 def _array_of_list(op: str, like: Any, values: Any, what: str) -> Any:
+    numbers = None if isinstance(values, range) and _is_too_long(values) else plain_numbers(values)
+    if numbers is not None and isinstance(like.dtype, np.dtype) and like.dtype.char in _NUMPYS:
+        return _fitted(op, like, numbers, what)
     try:
         shape, leaves = _shape_and_leaves(op, like, values, what)
     except RecursionError:
@@ -140,13 +145,53 @@ def _array_of_list(op: str, like: Any, values: Any, what: str) -> Any:
     return library.reshape(library.stack(items), shape) if items else library.empty(shape, dtype=like.dtype)
 
 
+def _fitted(op: str, like: Any, numbers: np.ndarray[Any, Any], what: str) -> np.ndarray[Any, Any]:
+    """Numbers of Python, which NumPy has made an array of, in the dtype of the target: each as `_item` converts it."""
+    dtype = like.dtype
+    if numbers.dtype == dtype:
+        return numbers
+    with np.errstate(all="ignore"):
+        result = numbers.astype(dtype)
+    others = [] if _all_fit(dtype, numbers) else np.flatnonzero(~_surely_fit(dtype, numbers)).tolist()
+    for at in others:
+        result.flat[at] = _item(op, result, numbers.flat[at].item(), what)
+    return result
+
+
+def _all_fit(dtype: np.dtype[Any], numbers: np.ndarray[Any, Any]) -> bool:
+    """Whether the lowest and the highest of some integers fit, so that all do."""
+    return numbers.dtype == np.int64 and bool(_surely_fit(dtype, np.array([numbers.min(), numbers.max()])).all())
+
+
+def _surely_fit(dtype: np.dtype[Any], numbers: np.ndarray[Any, Any]) -> Any:
+    """Which numbers a dtype holds exactly or, of floats, rounds within its normal range. `_item` judges the others."""
+    if numbers.dtype.kind == "b" or dtype.kind == "b":
+        return np.zeros(numbers.shape, bool)
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        if numbers.dtype.kind == "f":
+            is_whole = (numbers == np.floor(numbers)) & (abs(numbers) < 2.0**53)
+            return is_whole & (numbers >= limits.min) & (numbers <= limits.max)
+        return (numbers >= limits.min) & (numbers <= min(limits.max, 2**63 - 1))
+    floats = np.finfo(dtype)
+    if numbers.dtype.kind == "i":
+        most = 2 ** min(floats.nmant + 1, floats.maxexp - 1)
+        return (numbers >= -most) & (numbers <= most)
+    sizes = abs(numbers)
+    return (numbers == 0) | ((sizes >= float(floats.smallest_normal)) & (sizes <= float(floats.max)))
+
+
+def _is_too_long(values: range) -> bool:
+    return bool(values) and abs(values[-1] - values[0]) // abs(values.step) >= _MOST_ITEMS
+
+
 def _shape_and_leaves(op: str, like: Any, value: Any, what: str) -> tuple[tuple[int, ...], list[Any]]:
     if type(value) in _LITERALS:
         return (), [value]
     value = plain_values(op, what, value)
     if not _is_nested(like, value):
         return (), [value]
-    if isinstance(value, range) and value and abs(value[-1] - value[0]) // abs(value.step) >= _MOST_ITEMS:
+    if isinstance(value, range) and _is_too_long(value):
         raise ValueError(f"{op}: {what} is {shown(value)} with more than 2**31 items; pass an array instead")
     if not isinstance(value, list | tuple | range):
         must_have_values(op, what, value)

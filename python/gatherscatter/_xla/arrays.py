@@ -13,15 +13,16 @@ __all__ = [
     "at_least_one",
     "cast",
     "constant",
-    "count_of_one",
+    "counted",
+    "divide",
     "equality",
     "filled",
     "like",
     "may_be",
     "no_points",
     "numbers",
+    "one",
     "pad",
-    "real_dtype",
     "repeat",
     "to_front",
     "truth",
@@ -106,19 +107,28 @@ def wide(array: Any) -> Any:
     return array.astype(jnp.float32) if is_narrow else array
 
 
-def real_dtype(array: Any) -> Any:
-    """The dtype of the real part of an array."""
-    return jnp.finfo(array.dtype).dtype
+def divide(array: Any, numbers: Any) -> Any:
+    """The array, divided by integers in its own dtype."""
+    return array / numbers.astype(array.dtype)
 
 
-def count_of_one(like: Any) -> Any:
-    """A one that counts values, in a float dtype that holds large counts."""
-    return jnp.ones((), np.float64 if real_dtype(like) == np.float64 else np.float32)
+def one(most: Any, like: Any) -> Any:
+    """A one, of integers that count up to `most`."""
+    return jnp.ones((), _count_dtype(most))
+
+
+def counted(condition: Any, most: Any) -> Any:
+    """A condition as 0 and 1, of integers that count up to `most`."""
+    return condition.astype(_count_dtype(most))
+
+
+def _count_dtype(most: Any) -> Any:
+    return np.int32 if isinstance(most, int) and most < 2**31 - 1 else _number_dtype()
 
 
 def at_least_one(counts: Any) -> Any:
     """The counts, but 1 for 0."""
-    return jnp.maximum(counts, 1)
+    return jnp.maximum(counts, jnp.ones((), counts.dtype))
 
 
 def constant(array: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gatherscatter import _core
 from gatherscatter._moves.geometry import ADD, SET, Combine, Move, gather_call, gather_shape, scatter_call
 from gatherscatter._xla import jax, mlir
 
@@ -25,16 +26,11 @@ __all__ = [
 _TARGET = "gatherscatter_move"
 _log = logging.getLogger("gatherscatter")
 
-# The number of this layout of the words of `move`; the other words are places in the tuples below, which are those of
-# the enumerators in C++ (src/jax/call_frame.cpp).
+# The number of this layout of the words of `move`; the other words are places in the tuples of `_core.words`, which are
+# those of the enumerators in C++ (src/calls/words.h), and of the tuple below (src/jax/call_frame.h).
 _LAYOUT = 1
 _OPERATIONS = ("gather", "accumulate", "scatter")
-_PLANNERS = ("take_axis", "along_axis", "at_points", "elementwise")
-_MATCHES = ("prefix", "broadcast")
-_BOUNDS = ("raise", "deferred", "fill", "clip", "wrap", "unchecked")
-_NEGATIVES = ("from_end", "out_of_bounds")
-_REDUCES = (None, "add", "mul", "min", "max", "mean")
-_DUPLICATES = ("last", "first", "error")
+_WORDS = _core.words
 
 
 @functools.cache
@@ -99,17 +95,17 @@ def _call(
     words = (
         _LAYOUT,
         _OPERATIONS.index(operation),
-        _PLANNERS.index("at_points" if coordinates else move.planner),
+        _WORDS["planner"].index("at_points" if coordinates else move.planner),
         coordinates,
         move.axis is not None,
         0 if move.axis is None else move.axis,
         move.batch_dims,
-        _MATCHES.index(move.match),
-        _BOUNDS.index(move.bounds),
-        _NEGATIVES.index(move.negative),
-        _REDUCES.index(combine.reduce),
+        _WORDS["match"].index(move.match),
+        _WORDS["bounds"].index(move.bounds),
+        _WORDS["negative"].index(move.negative),
+        _WORDS["reduce"].index(combine.reduce or "set"),
         combine.include_self,
-        _DUPLICATES.index(combine.duplicates),
+        _WORDS["duplicates"].index(combine.duplicates),
         count,
         has_mask,
         has_fill,

@@ -11,51 +11,28 @@ from gatherscatter._libraries.adopt import adopt
 from gatherscatter._libraries.of_dlpack import as_numpy
 from gatherscatter._libraries.of_jax import is_tracer
 from gatherscatter._libraries.of_python import BigIntegers, LiteralArray
-from gatherscatter._moves.geometry import Combine, Move
+from gatherscatter._moves.request import Request
 from gatherscatter._xla import jax, jnp
 from gatherscatter._xla.primitives import gather, scatter
 
 __all__ = ["route"]
 
 
-def route(
-    call: Any,
-    op: str,
-    planner: str,
-    input: Any,
-    index: Any,
-    axis: int | None,
-    batch_dims: int,
-    match: str,
-    bounds: str,
-    negative: str,
-    scatters: bool,
-    reduce: str | None,
-    include_self: bool,
-    duplicates: str,
-    fill: Any,
-    mask: Any,
-    source: Any,
-    out: Any,
-) -> Any:
-    """Run a call that has tracers.
-
-    All arguments after `call` are those of the call. `out` is the input for the operators that work in place.
-    """
-    if out is not None:
+def route(call: Any) -> Any:
+    """Run a call that has tracers."""
+    given = Request._make(call.parts())
+    op = given.op
+    if given.out is not None:
         step = "gatherscatter.jax.put_along_axis returns a new array" if op == "put_along_axis" else _NEXT_STEP
         raise TypeError(f"{op}: cannot write to a JAX array, which is immutable; {step}")
-    given = index if planner == "at_points" else () if index is None else (index,)
-    move = Move(op, planner, axis, batch_dims, match, "fill" if bounds == "drop" else bounds, negative)
-    input = _as_array(op, "input", input)
-    indices = [_as_array(op, "index", one) for one in given]
-    mask = None if mask is None else _as_array(op, "mask", mask)
-    if not scatters:
-        return gather(move, input, indices, mask, None if fill is None else _as_array(op, "fill_value", fill))
-    source = _as_array(op, "src", source)
-    if planner == "elementwise":  # a choice between two arrays, which JAX has
-        return jnp.where(mask, source, input)
-    return scatter(move, Combine(reduce, include_self, duplicates), input, indices, source, mask)
+    input = _as_array(op, "input", given.input)
+    indices = [_as_array(op, "index", one) for one in given.indices]
+    mask = None if given.mask is None else _as_array(op, "mask", given.mask)
+    if not given.scatters:
+        fill = None if given.fill is None else _as_array(op, "fill_value", given.fill)
+        return gather(given.move, input, indices, mask, fill)
+    source = _as_array(op, "src", given.source)
+    return scatter(given.move, given.combine, input, indices, source, mask)
 
 
 _NEXT_STEP = "call gatherscatter.scatter without out=, which returns a new array"

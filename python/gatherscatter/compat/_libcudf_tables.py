@@ -14,9 +14,21 @@ from gatherscatter._table.frames import ROLES, Roles
 from gatherscatter._table.maps import gathered, map_of, mask_of
 from gatherscatter._table.messages import counted
 from gatherscatter._table.ranges import items_of
-from gatherscatter.errors import InvalidArgument, NullIndexError, OutOfBoundsError
+from gatherscatter.errors import DataTypeError, InvalidArgument, NullIndexError, OutOfBoundsError, type_name
 
-__all__ = ["by_map", "check_mask", "check_nulls", "count_of", "frame_of", "partner_of", "row_count", "rows_of"]
+__all__ = [
+    "by_map",
+    "check_mask",
+    "check_nulls",
+    "count_of",
+    "frame_of",
+    "has_table",
+    "is_scalar",
+    "partner_of",
+    "row_count",
+    "rows_of",
+    "scalar_rows",
+]
 
 
 def frame_of(op: str, role: str, table: Any) -> Any:
@@ -32,8 +44,10 @@ def frame_of(op: str, role: str, table: Any) -> Any:
     return kind(op, table, False)
 
 
-def rows_of(op: str, role: str, frame: Any, source: Any) -> Any:
+def rows_of(op: str, role: str, frame: Any, source: Any, target: str = "the target") -> Any:
     """The frame of the rows that are written into a target, or a list of scalars, one for each column of the target.
+
+    `target` is the role of the target in messages.
 
     Raises
     ------
@@ -46,7 +60,7 @@ def rows_of(op: str, role: str, frame: Any, source: Any) -> Any:
     if kind is None or (isinstance(source, (list, tuple)) and not source):
         if len(source) != frame.width:
             width = counted(frame.width, "column")
-            raise InvalidArgument(f"{op}: {role} has {counted(len(source), 'scalar')}, the target has {width}")
+            raise InvalidArgument(f"{op}: {role} has {counted(len(source), 'scalar')}, {target} has {width}")
         return list(source)
     return partner_of(op, (ROLES[0], role), frame, source)
 
@@ -109,13 +123,13 @@ def check_mask(op: str, values: Any, rows: int) -> None:
         raise InvalidArgument(f"{op}: the mask has {counted(count, 'row')}, the table has {rows}")
 
 
-def by_map(op: str, gather_map: Any, frame: Any, nullify: bool) -> _core.Selection:
+def by_map(op: str, gather_map: Any, frame: Any, nullify: bool, negative: str) -> _core.Selection:
     """The selection of the rows in a map. A null in the map is an error, also under NULLIFY."""
     check_nulls(op, gather_map)
     numbers, valid = map_of(op, gather_map)
 
     def selection(bounds: str) -> _core.Selection:
-        return gathered(op, numbers, valid, frame, bounds)
+        return gathered(op, numbers, valid, frame, bounds, negative)
 
     try:
         return selection("raise")  # reports a null in the map before a number out of range
@@ -125,6 +139,35 @@ def by_map(op: str, gather_map: Any, frame: Any, nullify: bool) -> _core.Selecti
     return selection("nullify")
 
 
+def has_table(side: Any) -> bool:
+    """Whether a side of a choice is a table, a column or a list of columns, as opposed to scalars."""
+    return _kind_of(side) is not None
+
+
+def is_scalar(side: Any) -> bool:
+    """Whether a side of a choice is a scalar with a type."""
+    return type(side).__module__.startswith("pyarrow.") and hasattr(side, "as_py")
+
+
+def scalar_rows(op: str, lhs: Any, rhs: Any, boolean_mask: Any) -> Any:
+    """The column of one of two scalars for each value of a mask.
+
+    Raises
+    ------
+    DataTypeError
+        If the scalars are of different types.
+    """
+    if lhs.type != rhs.type:
+        raise DataTypeError(f"{op}: lhs is a scalar of {lhs.type}, rhs of {rhs.type}")
+    pa: Any = importlib.import_module("pyarrow")
+    both = frames.frame_of(op, "lhs", pa.concat_arrays([pa.repeat(lhs, 1), pa.repeat(rhs, 1)]), "basic")
+    mask, valid = mask_of(op, boolean_mask)
+    count = (count_of(op, boolean_mask, mask_of),)
+    sides = [np.broadcast_to(np.int8(side), count) for side in (0, 1)]
+    numbers = _core.Selection.choose(op, mask, valid, count, count, -1).take([np.ascontiguousarray(s) for s in sides])
+    return both.take(gathered(op, numbers, None, both, "raise"))
+
+
 def _kind_of(table: Any) -> Any:
     """The frame class of a table or column; None for any other object."""
     if isinstance(table, (list, tuple)):
@@ -132,6 +175,8 @@ def _kind_of(table: Any) -> Any:
             return None
         return _positional(importlib.import_module("gatherscatter.compat._libcudf_columns").ColumnsFrame)
     kind = frames.kind_of(table)
+    if hasattr(kind, "native"):
+        raise TypeError(f"libcudf: a {type_name(table)} of narwhals wraps a table: pass x.to_native()")
     return None if kind is None else _positional(kind)
 
 

@@ -11,23 +11,31 @@ from gatherscatter import _core
 from gatherscatter._table import segments
 from gatherscatter._table.maps import map_of, mask_of, scattered
 from gatherscatter._table.messages import counted
+from gatherscatter._table.own_copies import own_copies
 from gatherscatter._values.integers import integer
 from gatherscatter.compat import _libcudf_tables as tables
+from gatherscatter.compat._libcudf_masks import apply_boolean_mask, apply_deletion_mask, copy_if_else
 from gatherscatter.errors import DataTypeError, InvalidArgument, LogicError, OutOfBoundsError
 
 __all__ = [
+    "NegativeIndexPolicy",
     "OutOfBoundsPolicy",
     "apply_boolean_mask",
+    "apply_deletion_mask",
     "boolean_mask_scatter",
     "copy_if_else",
     "data_type_error",
     "gather",
     "invalid_argument",
     "logic_error",
+    "negative_index_policy",
     "out_of_bounds_policy",
     "scatter",
     "segmented_gather",
 ]
+
+# as users name them, also in pickles
+copy_if_else.__module__ = apply_boolean_mask.__module__ = apply_deletion_mask.__module__ = __name__
 
 
 class out_of_bounds_policy(enum.IntEnum):
@@ -57,13 +65,43 @@ class out_of_bounds_policy(enum.IntEnum):
 
 OutOfBoundsPolicy = out_of_bounds_policy
 
+
+class negative_index_policy(enum.IntEnum):
+    """What a negative row number of a gather means.
+
+    Attributes
+    ----------
+    ALLOWED
+        A number i means row i + n.
+    NOT_ALLOWED
+        It stays as it is, so that it is out of range: a null row under NULLIFY, an error under DONT_CHECK.
+
+    Notes
+    -----
+    Semantics of ``cudf::negative_index_policy``.
+
+    Examples
+    --------
+    >>> negative_index_policy.ALLOWED is NegativeIndexPolicy.ALLOWED
+    True
+    """
+
+    ALLOWED = 0
+    NOT_ALLOWED = 1
+
+
+NegativeIndexPolicy = negative_index_policy
+
 invalid_argument = InvalidArgument
 data_type_error = DataTypeError
 logic_error = LogicError
 
 
 def gather(
-    source_table: Any, gather_map: Any, bounds_policy: out_of_bounds_policy = out_of_bounds_policy.DONT_CHECK
+    source_table: Any,
+    gather_map: Any,
+    bounds_policy: out_of_bounds_policy = out_of_bounds_policy.DONT_CHECK,
+    negative_index_policy: negative_index_policy = negative_index_policy.ALLOWED,
 ) -> Any:
     """Gather the specified rows, including null values, of a set of columns.
 
@@ -77,6 +115,8 @@ def gather(
         int8 to int64 or uint8 to uint64, without nulls. A negative number i means row i + n; n is added once only.
     bounds_policy : out_of_bounds_policy, default DONT_CHECK
         The result of a row number outside [-n, n): a null row or an error.
+    negative_index_policy : negative_index_policy, default ALLOWED
+        With NOT_ALLOWED, negative numbers are out of range.
 
     Returns
     -------
@@ -91,7 +131,7 @@ def gather(
     OutOfBoundsError
         ``DONT_CHECK`` and a row number out of range. The document leaves it undefined.
     TypeError
-        `source_table` is no table, or `bounds_policy` is no policy.
+        `source_table` is no table, or a policy is none.
 
     Notes
     -----
@@ -106,12 +146,17 @@ def gather(
     {'a': [1, 3, 5, 4], 'b': ['A', None, '', 'AAAA']}
     >>> libcudf.gather(table, [9, 0], libcudf.out_of_bounds_policy.NULLIFY).to_pydict()
     {'a': [None, 1], 'b': [None, 'A']}
+    >>> both = libcudf.out_of_bounds_policy.NULLIFY, libcudf.negative_index_policy.NOT_ALLOWED
+    >>> libcudf.gather(table, [-1, 0], *both).to_pydict()
+    {'a': [None, 1], 'b': [None, 'A']}
     """
     nullify = _nullifies("gather", bounds_policy)
+    negative = _signs("gather", negative_index_policy)
     frame = tables.frame_of("gather", "source_table", source_table)
     if frame.lazy:
-        return frame.later(lambda whole: gather(whole, gather_map, bounds_policy), True)
-    return frame.take(tables.by_map("gather", gather_map, frame, nullify), None, nullify)
+        (gather_map,) = own_copies(gather_map)
+        return frame.later(lambda whole: gather(whole, gather_map, bounds_policy, negative_index_policy), True)
+    return frame.take(tables.by_map("gather", gather_map, frame, nullify, negative), None, nullify)
 
 
 def scatter(source: Any, scatter_map: Any = None, target: Any = None, *, indices: Any = None) -> Any:
@@ -171,6 +216,7 @@ def scatter(source: Any, scatter_map: Any = None, target: Any = None, *, indices
     rows = indices if scatter_map is None else scatter_map
     frame = tables.frame_of("scatter", "target", target)
     if frame.lazy:
+        source, rows = own_copies(source, rows)
         return frame.later(lambda whole: scatter(source, rows, whole), False)
     other = tables.rows_of("scatter", "source", frame, source)
     one_row = isinstance(other, list)
@@ -241,6 +287,7 @@ def boolean_mask_scatter(input: Any, target: Any, boolean_mask: Any) -> Any:
     op = "boolean_mask_scatter"
     frame = tables.frame_of(op, "target", target)
     if frame.lazy:
+        input, boolean_mask = own_copies(input, boolean_mask)
         return frame.later(lambda whole: boolean_mask_scatter(input, whole, boolean_mask), False)
     other = tables.rows_of(op, "input", frame, input)
     tables.check_mask(op, boolean_mask, tables.row_count(frame))
@@ -252,106 +299,6 @@ def boolean_mask_scatter(input: Any, target: Any, boolean_mask: Any) -> Any:
         frame.check_like(op, other)
     rows = _core.Selection.mask_scatter(op, mask, valid, frame.lengths, other.lengths, one_row, frame.device)
     return frame.take(rows, other)
-
-
-def copy_if_else(lhs: Any, rhs: Any, boolean_mask: Any) -> Any:
-    """Select each row from one of two columns or tables.
-
-    ``result[i] = lhs[i] if boolean_mask[i] else rhs[i]``
-
-    Parameters
-    ----------
-    lhs, rhs : table, column or list of columns, n rows
-        Of equal types; names are not compared. For a column and a scalar use `boolean_mask_scatter`.
-    boolean_mask : column of bool, shape (n,)
-        A null counts as false.
-
-    Returns
-    -------
-    table, column or list of columns, n rows
-        Of the kind of `lhs`, with its names.
-
-    Raises
-    ------
-    invalid_argument
-        The lengths or numbers of columns differ.
-    data_type_error
-        The types differ, or the mask is not of bool.
-    TypeError
-        An argument is no table.
-
-    Notes
-    -----
-    Semantics of ``cudf::copy_if_else`` of two columns. The uniform call is `gatherscatter.table.copy_if_else`.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from gatherscatter.compat import libcudf
-    >>> libcudf.copy_if_else(pa.array([1, 2, 3]), pa.array([-1, None, -3]), pa.array([True, False, None])).to_pylist()
-    [1, None, -3]
-    """
-    op = "copy_if_else"
-    frame = tables.frame_of(op, "lhs", lhs)
-    if frame.lazy:
-        return frame.later(lambda whole: copy_if_else(whole, rhs, boolean_mask), False)
-    other = tables.partner_of(op, ("lhs", "rhs"), frame, rhs)
-    rows = tables.row_count(frame)
-    tables.check_mask(op, boolean_mask, rows)
-    if tables.row_count(other) != rows:
-        raise InvalidArgument(f"{op}: lhs has {counted(rows, 'row')}, rhs has {tables.row_count(other)}")
-    frame.check_like(op, other, ("lhs", "rhs"))
-    mask, valid = mask_of(op, boolean_mask)
-    selection = _core.Selection.choose(op, mask, valid, frame.lengths, other.lengths, frame.device)
-    return frame.take(selection, other)
-
-
-def apply_boolean_mask(input: Any, boolean_mask: Any) -> Any:
-    """Keep the rows where a mask is true.
-
-    Parameters
-    ----------
-    input : table, column or list of columns, n rows
-    boolean_mask : column of bool, shape (n,)
-        A null counts as false. If `input` has no rows, the mask may have any length.
-
-    Returns
-    -------
-    table, column or list of columns
-        Of the kind of `input`: its rows where the mask is true, in their order.
-
-    Raises
-    ------
-    invalid_argument
-        The mask is not as long as the table.
-    data_type_error
-        The mask is not of bool.
-    TypeError
-        `input` is no table.
-
-    Notes
-    -----
-    Semantics of ``cudf::apply_boolean_mask``. The uniform call is `gatherscatter.table.filter`.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from gatherscatter.compat import libcudf
-    >>> libcudf.apply_boolean_mask(pa.table({"a": [1, 2, 3]}), pa.array([True, None, True]))["a"].to_pylist()
-    [1, 3]
-    """
-    op = "apply_boolean_mask"
-    frame = tables.frame_of(op, "input", input)
-    if frame.lazy:
-        return frame.later(lambda whole: apply_boolean_mask(whole, boolean_mask), True)
-    rows, count = tables.row_count(frame), tables.count_of(op, boolean_mask, mask_of)
-    mask, valid = mask_of(op, boolean_mask)
-    if rows == 0:
-        _core.Selection.filter(op, mask, valid, (count,), frame.device)  # checks the type of the mask
-        mask, valid = np.empty(0, bool), None
-    else:
-        tables.check_mask(op, boolean_mask, rows)
-    return frame.take(_core.Selection.filter(op, mask, valid, frame.lengths, frame.device))
 
 
 def segmented_gather(
@@ -421,3 +368,9 @@ def _nullifies(op: str, policy: Any) -> bool:
     if integer(op, "bounds_policy", policy) not in (0, 1):
         raise TypeError(f"{op}: bounds_policy is {policy}, expected NULLIFY (0) or DONT_CHECK (1)")
     return bool(policy == out_of_bounds_policy.NULLIFY)
+
+
+def _signs(op: str, policy: Any) -> str:
+    if integer(op, "negative_index_policy", policy) not in (0, 1):
+        raise TypeError(f"{op}: negative_index_policy is {policy}, expected ALLOWED (0) or NOT_ALLOWED (1)")
+    return "from_end" if policy == negative_index_policy.ALLOWED else "out_of_bounds"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, TypeVar, overload
+
+import numpy as np
 
 from gatherscatter._libraries.of_python import is_integer
 from gatherscatter._libraries.recognise import dtype_name
@@ -105,19 +108,38 @@ def _means_dim(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 
 
 def _along_dim(self: Any, /, dim: Any, index: Any) -> Any:
+    if _is_scalar(dim) and not isinstance(dim, np.generic):
+        raise TypeError("gather: dim is a 0-d array, expected an integer: write int(dim)")
     dim = integer("gather", "dim", dim)
     _check_arrays(self, "index", index)
-    return bind(_gather, self, dim, index)
+    if _is_scalar(index) and len(self.shape) == 1:  # a scalar counts as shape (1,); the result has the index's own
+        return bind(_gather, self, index, axis=dim)
+    return bind(_gather, self if _is_scalar(index) else _with_axis(self), dim, index)
 
 
 def _slices(self: Any, /, input_indices: Any, axis: Any, batch_dims: Any = 0) -> Any:
     _check_arrays(self, "input_indices", input_indices)
+    if _is_scalar(input_indices) and math.prod(getattr(axis, "shape", ())) != 1:
+        raise ValueError(
+            f"gather: the second argument is a 0-d array, which is input_indices, but the third has shape "
+            f"{tuple(axis.shape)} and is no axis; for gather(self, dim, index) write int(dim)"
+        )
     axis = one_integer("gather", "axis", axis)
+    self = _with_axis(self)
     return bind(_gather, self, input_indices=input_indices, axis=axis, batch_dims=batch_dims, negative="out_of_bounds")
 
 
 # Python's own errors about missing and unknown arguments then name the public function.
 _along_dim.__qualname__ = _slices.__qualname__ = "gather"
+
+
+def _is_scalar(array: Any) -> bool:
+    return getattr(array, "shape", None) == ()
+
+
+def _with_axis(array: Any) -> Any:
+    """The array, or one of shape (1,) in place of a scalar."""
+    return array.reshape(1) if _is_scalar(array) else array
 
 
 def _check_arrays(source: Any, role: str, index: Any) -> None:

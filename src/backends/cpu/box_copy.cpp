@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "backends/cpu/kernels/job.h"
-#include "backends/cpu/tuning.h"
+#include "backends/cpu/kernels/prefetch_distances.h"
 
 namespace gs::cpu {
 namespace {

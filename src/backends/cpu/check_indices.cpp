@@ -14,6 +14,9 @@
 namespace gs::cpu {
 namespace {
 
+constexpr int64_t kMinScanPoints = 16384;        // indices of a work chunk of a check
+constexpr int64_t kMaxScanPoints = 1024 * 1024;  // the same, between two polls of Ctrl-C
+
 struct Scan {
   const Plan* plan;
   const Buffers* buffers;
@@ -93,7 +96,7 @@ struct Kept {
 };
 
 struct CheckWork {
-  Run run;
+  const Kernels* kernels;
   const Plan* plan;
   const Job* job;
   Kept kept;
@@ -103,7 +106,7 @@ struct CheckWork {
 bool check_chunk(void* context, int64_t chunk) {
   const auto& work = *static_cast<CheckWork*>(context);
   const Kept& kept = work.kept;
-  const CheckIndices check = check_of(work.run);
+  const CheckIndices check = work.kernels->check;
   const int64_t last = std::min((chunk + 1) * work.chunk, work.job->count);
   if (kept.spans == nullptr) return check(*work.job, chunk * work.chunk, last, kept.positions, kept.bytes, nullptr);
   const int64_t points = kept.spans->points;
@@ -114,7 +117,7 @@ bool check_chunk(void* context, int64_t chunk) {
     if (kept.positions != nullptr) continue;
     const IndexArray& index = work.plan->index[0];
     const std::byte* const indices = kept.spans->index + first * index_size(index.type);
-    span = position_span(index_span_of(work.run), index, work.plan->rule, indices, n);
+    span = position_span(work.kernels->index_span, index, work.plan->rule, indices, n);
   }
   return true;
 }
@@ -157,12 +160,12 @@ bool check_tiles(CheckIndices check, const Tuning& tuning, const Tiling& tiling,
 }
 
 // Checks the indices of a reading plan. Returns true if one is bad, and if the check was interrupted.
-bool has_bad(Run run, const Tuning& tuning, const Plan& reading, const Buffers& buffers, Kept kept,
+bool has_bad(const Kernels& kernels, const Tuning& tuning, const Plan& reading, const Buffers& buffers, Kept kept,
              const RunOptions& options) {
   Buffers memory;
   memory.index = buffers.index;
   const std::optional<Tiling> tiling = tiling_of_check(reading, tuning, kept.positions != nullptr);
-  const CheckIndices check = check_of(run);
+  const CheckIndices check = kernels.check;
   if (tiling && tiling->is_tiled) {  // never with spans, which one contiguous array has
     memory.dense = kept.positions;
     return check_tiles(check, tuning, *tiling, memory, kept.bytes, options);
@@ -174,7 +177,7 @@ bool has_bad(Run run, const Tuning& tuning, const Plan& reading, const Buffers& 
     return !check(prepared.job, 0, count, kept.positions, kept.bytes, nullptr);
   }
   const Scan scan(reading, memory, count, options.threads, kept.spans != nullptr ? kept.spans->points : kScanGrain);
-  CheckWork work{run, &reading, &prepared.job, kept, scan.chunk};
+  CheckWork work{&kernels, &reading, &prepared.job, kept, scan.chunk};
   host::InterruptPoller poller(options.interrupted);
   return !host::run_task(options.threads, {scan.chunks, check_chunk, &work, &poller});
 }
@@ -269,7 +272,7 @@ int position_bytes(const Plan& plan, const Tuning& tuning, int threads) {
   return index_bytes(plan) / tuning.resolve_index_bytes >= count ? joint.bytes : 0;
 }
 
-bool any_outside_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
+bool any_outside_with(const Kernels& kernels, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
                       const RunOptions& options) {
   const int64_t count = plan.index_space.count();
   if (count == 0) return false;
@@ -281,7 +284,7 @@ bool any_outside_with(Run run, const Tuning& tuning, const Plan& plan, const Buf
   }
   Plan reading = reading_plan(plan, plan.index_space, 1);
   reading.space.coalesce();
-  return has_bad(run, tuning, reading, buffers, {}, options);
+  return has_bad(kernels, tuning, reading, buffers, {}, options);
 }
 
 std::optional<BadIndex> first_outside_with(const Plan& plan, const Buffers& buffers, const RunOptions& options) {
@@ -291,11 +294,11 @@ std::optional<BadIndex> first_outside_with(const Plan& plan, const Buffers& buff
   return scan.bad;
 }
 
-bool resolve_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers, int64_t span_points,
-                  const RunOptions& options, std::optional<ResolvedPlan>& resolved) {
+bool resolve_with(const Kernels& kernels, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
+                  int64_t span_points, const RunOptions& options, std::optional<ResolvedPlan>& resolved) {
   const int bytes = position_bytes(plan, tuning, options.threads);
   const bool spans = span_points > 0;
-  if (bytes == 0 && !spans) return any_outside_with(run, tuning, plan, buffers, options);
+  if (bytes == 0 && !spans) return any_outside_with(kernels, tuning, plan, buffers, options);
   const int64_t count = index_count(plan);
   resolved.emplace();
   Kept kept{nullptr, bytes, spans ? &resolved->spans : nullptr};
@@ -306,7 +309,7 @@ bool resolve_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers
     if (spans) resolved->spans = empty_spans(index, count, span_points);
   } catch (const std::bad_alloc&) {  // the check itself needs no memory
     resolved.reset();
-    return any_outside_with(run, tuning, plan, buffers, options);
+    return any_outside_with(kernels, tuning, plan, buffers, options);
   }
 
   Plan reading = reading_plan(plan, plan.space, std::max(bytes, 1));
@@ -319,7 +322,7 @@ bool resolve_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers
   }
   resolved->buffers.spans = kept.spans;
   reading.space.coalesce();
-  return has_bad(run, tuning, reading, buffers, kept, options);
+  return has_bad(kernels, tuning, reading, buffers, kept, options);
 }
 
 }  // namespace gs::cpu

@@ -9,14 +9,26 @@
 #include <cstring>
 #include <numeric>
 
+#include "backends/cpu/kernels/prefetch_distances.h"
 #include "backends/cpu/packed_tiles.h"
+#include "backends/cpu/trace.h"
 #include "host/thread_pool.h"
 
 namespace gs::cpu {
 namespace {
 
+constexpr int64_t kPageOfSets = 4096;  // bytes after which addresses share sets of the first-level cache
+// Near sources get tiles if at least this / d columns lie a multiple of d bytes apart (Zen 5).
+constexpr int64_t kCrowdedBytes = 64 * 1024;
+constexpr int64_t kCrowdingPitch = 256;         // bytes: the least such distance
+constexpr int64_t kCrowdingStep = 1024;         // bytes of a row of the source array, at least
+constexpr int64_t kCrowdingPoints = 32 * 1024;  // least points
+constexpr int64_t kCrowdedRowsPerUse = 8;       // as kTileRowsPerUse, for scatters across crowded columns
+// Bytes of the longest unit that is copied by tiles, if columns lie whole pages apart.
+constexpr int64_t kCrowdedTileUnit = 4;
+
 struct ColumnTiles {
-  Run run;
+  const Kernels* kernels;
   const Tuning* tuning;
   const Plan* plan;
   const Buffers* buffers;
@@ -39,12 +51,13 @@ bool gather_tile(const ColumnTiles& tiles, int64_t number) {
   }
   const std::optional<Tiling> walk = tiling_of(part, *tiles.tuning, Direction::gather);
   if (walk && walk->is_tiled) {
-    return move_tiles(tiles.run, *tiles.tuning, *walk, buffers, Direction::gather, tiles.stream);
+    return move_tiles(*tiles.kernels, *tiles.tuning, *walk, buffers, Direction::gather, tiles.stream);
   }
   Prepared prepared;
   prepare(walk ? walk->plan : part, buffers, Direction::gather, *tiles.tuning, prepared);
   prepared.job.stream = tiles.stream && prepared.job.packed;
-  return tiles.run(prepared.job, 0, prepared.job.count);
+  trace(prepared.job);
+  return tiles.kernels->run(prepared.job, 0, prepared.job.count);
 }
 
 bool run_tile(void* context, int64_t chunk) {
@@ -177,10 +190,9 @@ ColumnTiling column_tiling_of_scatter(const Plan& plan, const Tuning& tuning, bo
   return far.is_met() && pays ? tiling(kTileRowsPerUse, far) : ColumnTiling{};
 }
 
-Outcome gather_column_tiles(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
-                            const RunOptions& options) {
-  const ColumnTiling tiling = column_tiling_of(plan, tuning);
-  ColumnTiles tiles{run, &tuning, &plan, &buffers, tiling, streaming(plan, tuning, Direction::gather).is_met(), {}};
+Outcome gather_column_tiles(const Kernels& kernels, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
+                            const ColumnTiling& tiling, bool stream, const RunOptions& options) {
+  ColumnTiles tiles{&kernels, &tuning, &plan, &buffers, tiling, stream, {}};
   host::InterruptPoller poller(options.interrupted);
   const host::Task task{tiles_of(plan.space, tiling), run_tile, &tiles, &poller};
   if (host::run_task(options.threads, task)) return Outcome::done;

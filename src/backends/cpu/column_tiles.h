@@ -6,9 +6,15 @@
 #include <optional>
 
 #include "backends/backend.h"
+#include "backends/cpu/kernels/level.h"
 #include "backends/cpu/prepare.h"
 
 namespace gs::cpu {
+
+inline constexpr int64_t kTileRowBytes = 128;  // bytes of a packed row; half of it if the source array has more rows
+inline constexpr int64_t kTileRowsPerUse = 2;  // rows of the source array for each row of the result, at most
+// Least columns, so that those that share sets of the caches are worth packing.
+inline constexpr int64_t kCrowdingColumns = 64;
 
 // The axis along which columns lie side by side on the indexed side, and the number of columns of a tile; 0 if tiles do
 // not pay.
@@ -29,7 +35,8 @@ Plan plan_of_tile(const Plan& plan, const ColumnTiling& tiling, int64_t number, 
 // Copies rows of `bytes` bytes, `stride` bytes apart, to contiguous memory.
 void pack_columns(std::byte* target, const std::byte* source, int64_t rows, int64_t stride, int64_t bytes);
 
-Outcome gather_column_tiles(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
-                            const RunOptions& options);
+// `stream`: results are written with streaming stores where that is possible.
+Outcome gather_column_tiles(const Kernels& kernels, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
+                            const ColumnTiling& tiling, bool stream, const RunOptions& options);
 
 }  // namespace gs::cpu

@@ -1,20 +1,15 @@
-// cpu_backend.cpp: implements the CPU backend: selects the kernels once and divides the work between threads.
+// cpu_backend.cpp: implements the CPU backend: selects the kernels once, and decides and runs or describes each call.
 #include "backends/cpu/cpu_backend.h"
 
 #include <algorithm>
 #include <atomic>
 
 #include "backends/cpu/check_indices.h"
-#include "backends/cpu/column_tiles.h"
-#include "backends/cpu/decisions.h"
-#include "backends/cpu/early_check.h"
+#include "backends/cpu/describe.h"
 #include "backends/cpu/marked_targets.h"
 #include "backends/cpu/measure_gathers.h"
-#include "backends/cpu/move_points.h"
-#include "backends/cpu/packed_tiles.h"
-#include "backends/cpu/parallel_scatter.h"
-#include "backends/cpu/plan_form.h"
 #include "backends/cpu/read_ahead.h"
+#include "backends/cpu/run.h"
 #include "backends/cpu/scatter_run.h"
 #include "backends/cpu/small_move.h"
 #include "core/reductions.h"
@@ -24,10 +19,12 @@
 namespace gs::cpu {
 namespace {
 
+constexpr int64_t kMostShares = 64;  // parallel_for: the longest work chunk, in multiples of the shortest that pays
+
 class Cpu final : public HostBackend {
  public:
-  Cpu() : run_(kernels(host::info().isa)), columns_(columns_of(run_)), tuning_(host_tuning(host::info())) {
-    if (tuning_.vectors) tuning_.measured_percent = percent_of_gathers(run_);
+  Cpu() : kernels_(*kernels_of(host::info().isa)), tuning_(host_tuning(host::info())) {
+    if (tuning_.vectors) tuning_.measured_percent = percent_of_gathers(kernels_);
   }
 
   const char* name() const override { return "cpu"; }
@@ -35,14 +32,14 @@ class Cpu final : public HostBackend {
   Outcome move(const Plan& plan, const Buffers& buffers, Direction direction,
                const RunOptions& options) const override {
     const auto move_part = [&](const Plan& part, const Buffers& memory, const RunOptions& own) {
-      return move_with(run_, tuning_, part, memory, direction, own);
+      return move_with(kernels_, tuning_, part, memory, direction, own);
     };
     if (buffers.base != nullptr) return move_part(plan, buffers, options);  // its target is fresh memory
     return run_with_pages(plan, buffers, options, Parts::contiguous, move_part);
   }
 
-  std::unique_ptr<SmallMove> small_move(const Plan& plan, Direction direction, int64_t index_distance) const override {
-    return small_move_with(run_, tuning_, plan, direction, index_distance);
+  std::unique_ptr<SmallMove> small_move(const Plan& plan, const SmallRequest& request) const override {
+    return small_move_with(kernels_, tuning_, plan, request);
   }
 
   Outcome reduce(const Plan& plan, const Buffers& buffers, const Combine& combine,
@@ -51,19 +48,19 @@ class Cpu final : public HostBackend {
         combines_directly(combine) ? Parts::contiguous : Parts::one;  // totals cannot be divided, nor flags
     return run_with_pages(plan, buffers, options, parts,
                           [&](const Plan& part, const Buffers& memory, const RunOptions& own) {
-                            return reduce_with(run_, tuning_, part, memory, combine, own);
+                            return reduce_with(kernels_, tuning_, part, memory, combine, own);
                           });
   }
 
   bool any_outside(const Plan& plan, const Buffers& buffers, const RunOptions& options) const override {
-    return any_outside_with(run_, tuning_, plan, buffers, options);
+    return any_outside_with(kernels_, tuning_, plan, buffers, options);
   }
 
   bool resolve(const Plan& plan, const Buffers& buffers, Direction direction, const RunOptions& options,
                std::optional<ResolvedPlan>& resolved) const override {
     const int64_t span_points =
-        direction == Direction::scatter ? span_points_of(run_, tuning_, plan, buffers, options) : 0;
-    return resolve_with(run_, tuning_, plan, buffers, span_points, options, resolved);
+        direction == Direction::scatter ? span_points_of(kernels_, tuning_, plan, buffers, options) : 0;
+    return resolve_with(kernels_, tuning_, plan, buffers, span_points, options, resolved);
   }
 
   std::optional<BadIndex> first_outside(const Plan& plan, const Buffers& buffers,
@@ -73,24 +70,25 @@ class Cpu final : public HostBackend {
 
   std::optional<Duplicate> first_duplicate(const Plan& plan, const Buffers& buffers,
                                            const RunOptions& options) const override {
-    return first_duplicate_with(run_, tuning_, plan, buffers, options);
+    return first_duplicate_with(kernels_, tuning_, plan, buffers, options);
   }
 
   std::string kernel(const Plan& plan, Direction direction, const Combine& combine, int available) const override {
-    return kernel_name(run_, tuning_, plan, direction, combine, available);
+    return kernel_name(kernels_, tuning_, plan, direction, combine, available);
   }
 
   int threads(const Plan& plan, Direction direction, int available) const override {
-    if (may_meet(plan, direction)) return scatter_threads(plan, tuning_, available);
-    return cut(plan, tuning_, available).threads;
+    Schedule schedule;
+    decide(kernels_, tuning_, plan, direction, {}, available, schedule);
+    return schedule.threads;
   }
 
   std::vector<Decision> decisions(const Plan& plan, Direction direction, const Combine& combine,
                                   int available) const override {
-    return decisions_of(tuning_, plan, direction, combine, available);
+    return decisions_of(kernels_, tuning_, plan, direction, combine, available);
   }
 
-  const ColumnKernels& columns() const override { return columns_; }
+  const ColumnKernels& columns() const override { return *kernels_.columns; }
   Outcome parallel_for(const ParallelWork& work, const RunOptions& options) const override {
     return cpu::parallel_for(work, options);
   }
@@ -112,40 +110,9 @@ class Cpu final : public HostBackend {
   }
 
  private:
-  Run run_;
-  ColumnKernels columns_;
+  const Kernels& kernels_;
   Tuning tuning_;
 };
-
-}  // namespace
-
-Outcome move_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers, Direction direction,
-                  const RunOptions& options) {
-  if (buffers.base != nullptr) {
-    const std::optional<Outcome> outcome = begin_with_base(run, tuning, plan, buffers, options);
-    if (outcome) return *outcome;
-    Buffers filled = buffers;
-    filled.base = nullptr;
-    return move_with(run, tuning, plan, filled, direction, options);
-  }
-  if (plan.space.count() == 0) return Outcome::done;
-  if (may_meet(plan, direction)) return scatter_with(run, tuning, plan, buffers, options);
-  const std::optional<Tiling> tiling = tiling_of(plan, tuning, direction);
-  const Plan& walk = tiling ? tiling->plan : plan;
-  Prepared prepared;
-  prepare(walk, buffers, direction, tuning, prepared);
-  const Form form = form_of(walk, tuning, direction, prepared.job);
-  if (form == Form::column_tiles) return gather_column_tiles(run, tuning, walk, buffers, options);
-  if (form == Form::short_move) return move_short(run, plan, buffers, direction);
-  if (direction == Direction::gather && !options.is_checked &&
-      finds_outside_early(run, tuning, plan, buffers, options)) {
-    return Outcome::bad_index;
-  }
-  if (tiling && tiling->is_tiled) return move_packed_tiles(run, tuning, *tiling, buffers, direction, options);
-  return move_points(run, tuning, walk, prepared.job, options);
-}
-
-namespace {
 
 struct SharedMove {
   const ParallelWork* work;
@@ -181,13 +148,18 @@ const HostBackend& backend() {
   return instance;
 }
 
-std::string kernel_name(Run run, const Tuning& tuning, const Plan& plan, Direction direction, const Combine& combine,
-                        int threads) {
-  const bool is_scatter =
-      may_meet(plan, direction) || (direction == Direction::scatter && combine.reduce != Reduce::set);
-  const Form form =
-      is_scatter ? form_of_parallel_scatter(run, plan, tuning, combine, threads) : form_of(plan, tuning, direction);
-  return std::string(level_of(run)) + " " + form_name(plan, form);
+std::string kernel_name(const Kernels& kernels, const Tuning& tuning, const Plan& plan, Direction direction,
+                        const Combine& combine, int threads) {
+  Schedule schedule;
+  decide(kernels, tuning, plan, direction, combine, threads, schedule);
+  return kernel_of(schedule);
+}
+
+std::vector<Decision> decisions_of(const Kernels& kernels, const Tuning& tuning, const Plan& plan, Direction direction,
+                                   const Combine& combine, int available) {
+  Schedule schedule;
+  decide(kernels, tuning, plan, direction, combine, available, schedule);
+  return decisions_of(schedule, available);
 }
 
 }  // namespace gs::cpu

@@ -1,20 +1,22 @@
-// cpu_backend.h: declares the internals of the CPU backend, which run a plan with given kernels and tuning.
+// cpu_backend.h: declares the internals of the CPU backend, which describe a plan with given kernels and tuning.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "backends/backend.h"
 #include "backends/cpu/kernel_levels.h"
-#include "backends/cpu/prepare.h"
+#include "backends/cpu/run.h"
 
 namespace gs::cpu {
 
-Outcome move_with(Run kernels, const Tuning& tuning, const Plan& plan, const Buffers& buffers, Direction direction,
-                  const RunOptions& options);
-
 // What explain says of the kernel: the level that was compiled into it, and the form of the plan.
-std::string kernel_name(Run kernels, const Tuning& tuning, const Plan& plan, Direction direction,
+std::string kernel_name(const Kernels& kernels, const Tuning& tuning, const Plan& plan, Direction direction,
                         const Combine& combine, int threads);
+
+// What explain says of the decisions.
+std::vector<Decision> decisions_of(const Kernels& kernels, const Tuning& tuning, const Plan& plan, Direction direction,
+                                   const Combine& combine, int available);
 
 Outcome parallel_for(const ParallelWork& work, const RunOptions& options);
 

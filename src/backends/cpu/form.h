@@ -1,4 +1,4 @@
-// form.h: decides in which form a kernel moves the points of a job. plan_form.h decides it for a plan as a whole.
+// form.h: decides in which form a kernel moves the points of a job. schedule.h decides it for a call as a whole.
 #pragma once
 
 #include <string>
@@ -7,6 +7,8 @@
 #include "backends/cpu/tuning.h"
 
 namespace gs::cpu {
+
+inline constexpr int64_t kShortVectorRun = 8;  // points of the shortest run of the `vectors` path
 
 // The form of a job whose layout, rule and operands are set; `prepare` uses it.
 Form form_of_job(const Plan& plan, const Tuning& tuning, const Job& job);

@@ -6,11 +6,17 @@
 #include <cstring>
 
 #include "backends/cpu/form.h"
+#include "backends/cpu/trace.h"
 #include "host/memory_pool.h"
 #include "host/thread_pool.h"
 
 namespace gs::cpu {
 namespace {
+
+constexpr int64_t kMarkBytes = 8;       // most bytes of the bitmaps in which threads mark targets, for each point
+constexpr int64_t kJoinedWords = 4096;  // words of bitmaps in a work chunk
+// A search for duplicates marks all targets first if there are at most so many slots for each point.
+constexpr int64_t kSparseMarks = 256;
 
 bool units_are_slots(const Plan& plan) {
   const auto fits = [&](int64_t stride) { return stride % plan.unit == 0; };
@@ -97,7 +103,7 @@ class Bitmaps {
 // The points are marked in shares, each from its last point to its first, round after round. So the points that meet no
 // mark are the last ones of their targets within the share.
 struct MarkWork {
-  Run run;
+  const Kernels* kernels;
   const Job* job;
   const Bitmaps* bitmaps;
   uint32_t* flat;
@@ -113,10 +119,10 @@ bool mark_share(void* context, int64_t share) {
   auto& work = *static_cast<MarkWork*>(context);
   if (work.end == work.share) work.bitmaps->clear(share);
   Job job = *work.job;
-  job.marks = {work.bitmaps->bits(share), work.first, work.bitmaps->met(share), work.flat};
+  job.to.marks = {work.bitmaps->bits(share), work.first, work.bitmaps->met(share), work.flat};
   const int64_t first = share * work.share + work.begin;
   const int64_t last = std::min(share * work.share + work.end, job.count);
-  if (first >= last || work.run(job, first, last)) return true;
+  if (first >= last || work.kernels->run(job, first, last)) return true;
   work.bad.store(true, std::memory_order_relaxed);
   return false;
 }
@@ -145,7 +151,7 @@ bool drop_chunk(void* context, int64_t chunk) {
 }
 
 struct CopyWork {
-  Run run;
+  const Kernels* kernels;
   const Job* job;
   int64_t count;
   int64_t step;  // slots of a work chunk
@@ -154,19 +160,20 @@ struct CopyWork {
 bool copy_chunk(void* context, int64_t chunk) {
   const auto& work = *static_cast<CopyWork*>(context);
   const int64_t first = chunk * work.step;
-  return work.run(*work.job, first, std::min(first + work.step, work.count));
+  return work.kernels->run(*work.job, first, std::min(first + work.step, work.count));
 }
 
 // Copies the slots that are not marked.
-Outcome copy_slots(Run run, const Tuning& tuning, const Buffers& buffers, int64_t unit, int64_t slots,
+Outcome copy_slots(const Kernels& kernels, const Tuning& tuning, const Buffers& buffers, int64_t unit, int64_t slots,
                    const TargetMarks& marks, const RunOptions& options) {
   if (slots == 0) return Outcome::done;
+  trace(marks.bits == nullptr ? "copy of the base" : "copy of unmarked targets");
   Job job = {};
   job.unit = unit;
-  job.base = buffers.base;
-  job.marks = marks;
+  job.to.base = buffers.base;
+  job.to.marks = marks;
   job.stream = slots * unit >= tuning.stream_bytes;
-  CopyWork work{run, &job, slots, std::max(kMaxChunkBytes / unit / 64, int64_t{1}) * 64};
+  CopyWork work{&kernels, &job, slots, std::max(kMaxChunkBytes / unit / 64, int64_t{1}) * 64};
   work.step = std::max(work.step, (slots >> 31) + 1);
   host::InterruptPoller poller(options.interrupted);
   const host::Task task{(slots + work.step - 1) / work.step, copy_chunk, &work, &poller};
@@ -201,7 +208,7 @@ MarkedTargets::~MarkedTargets() {
   if (flat_ != nullptr) host::release(flat_);
 }
 
-Outcome MarkedTargets::mark(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
+Outcome MarkedTargets::mark(const Kernels& kernels, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
                             const RunOptions& options, KeepTargets keep) {
   if (keep == KeepTargets::yes)
     flat_ = static_cast<uint32_t*>(host::allocate(static_cast<std::size_t>(points_) * sizeof(uint32_t)));
@@ -212,9 +219,10 @@ Outcome MarkedTargets::mark(Run run, const Tuning& tuning, const Plan& plan, con
   job.step = JobStep::mark;
   job.stream = false;
   job.form = form_of_scatter(slots, job, {.owns_all = false});
+  trace(keep == KeepTargets::yes ? "marks" : "marks of duplicates");
   const int shares = mark_shares(points_, slots_, options.threads);
   const Bitmaps bitmaps(marks_.bits, slots_, shares);
-  MarkWork work{run, &job, &bitmaps, flat_, 0, (points_ + shares - 1) / shares, 0, 0};
+  MarkWork work{&kernels, &job, &bitmaps, flat_, 0, (points_ + shares - 1) / shares, 0, 0};
   work.first = reinterpret_cast<Address>(job.indexed) + static_cast<Address>(indexed_span(slots).low);
   const int64_t round = std::max<int64_t>(tuning.round_points / shares, 1);
   host::InterruptPoller poller(options.interrupted);
@@ -260,13 +268,13 @@ Buffers MarkedTargets::buffers_of(const Buffers& buffers) const {
   return moved;
 }
 
-Outcome MarkedTargets::copy_others(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
-                                   const RunOptions& options) const {
-  return copy_slots(run, tuning, buffers, plan.unit, slots_, marks_, options);
+Outcome MarkedTargets::copy_others(const Kernels& kernels, const Tuning& tuning, const Plan& plan,
+                                   const Buffers& buffers, const RunOptions& options) const {
+  return copy_slots(kernels, tuning, buffers, plan.unit, slots_, marks_, options);
 }
 
-std::optional<Duplicate> first_duplicate_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
-                                              const RunOptions& options) {
+std::optional<Duplicate> first_duplicate_with(const Kernels& kernels, const Tuning& tuning, const Plan& plan,
+                                              const Buffers& buffers, const RunOptions& options) {
   const int64_t count = plan.space.count();
   const bool pays = plan.unit > 0 && count >= tuning.min_chunk_points && !plan.is_one_to_one() && !tuning.general &&
                     plan.rule.bounds != Bounds::unchecked && units_are_slots(plan) && slots_of(plan) < kNowhereSlot &&
@@ -275,15 +283,15 @@ std::optional<Duplicate> first_duplicate_with(Run run, const Tuning& tuning, con
     MarkedTargets marked(plan, buffers.indexed);
     RunOptions shared = options;
     shared.threads = cut(plan, tuning, options.threads).threads;
-    const Outcome outcome = marked.mark(run, tuning, plan, buffers, shared, KeepTargets::no);
+    const Outcome outcome = marked.mark(kernels, tuning, plan, buffers, shared, KeepTargets::no);
     if (outcome == Outcome::interrupted || (outcome == Outcome::done && !marked.has_repeats())) return std::nullopt;
   }
   return first_duplicate(plan, buffers, options.interrupted);
 }
 
-Outcome copy_base(Run run, const Tuning& tuning, const Buffers& buffers, const RunOptions& options) {
+Outcome copy_base(const Kernels& kernels, const Tuning& tuning, const Buffers& buffers, const RunOptions& options) {
   const TargetMarks none{nullptr, reinterpret_cast<Address>(buffers.indexed)};
-  return copy_slots(run, tuning, buffers, 1, buffers.base_bytes, none, options);
+  return copy_slots(kernels, tuning, buffers, 1, buffers.base_bytes, none, options);
 }
 
 }  // namespace gs::cpu

@@ -5,9 +5,12 @@
 #include <optional>
 
 #include "backends/backend.h"
+#include "backends/cpu/kernels/level.h"
 #include "backends/cpu/prepare.h"
 
 namespace gs::cpu {
+
+inline constexpr int64_t kMaxElement = 16;  // bytes: shorter units are not worth a bitmap of targets
 
 // Whether the units are slots: they begin at multiples of their length from the first target on, so that two of them
 // either coincide or do not overlap; and whether a bitmap of the slots costs little beside the move.
@@ -24,8 +27,8 @@ class MarkedTargets {
   const TargetMarks& marks() const { return marks_; }
 
   // Marks the targets of all points on several threads. Throws std::bad_alloc before anything is moved.
-  Outcome mark(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers, const RunOptions& options,
-               KeepTargets keep);
+  Outcome mark(const Kernels& kernels, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
+               const RunOptions& options, KeepTargets keep);
   bool has_repeats() const { return repeats_; }
 
   // The scatter of the same values to the targets that were marked and kept: they lie in private memory, so that
@@ -35,7 +38,7 @@ class MarkedTargets {
   Buffers buffers_of(const Buffers& buffers) const;
 
   // Copies the rows of the base that are not marked.
-  Outcome copy_others(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
+  Outcome copy_others(const Kernels& kernels, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
                       const RunOptions& options) const;
 
  private:
@@ -48,10 +51,10 @@ class MarkedTargets {
 
 // As gs::first_duplicate. Where a bitmap of all targets pays, points are looked at in order only after it has shown
 // that there is a duplicate.
-std::optional<Duplicate> first_duplicate_with(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
-                                              const RunOptions& options);
+std::optional<Duplicate> first_duplicate_with(const Kernels& kernels, const Tuning& tuning, const Plan& plan,
+                                              const Buffers& buffers, const RunOptions& options);
 
 // Copies the whole base to the indexed side.
-Outcome copy_base(Run run, const Tuning& tuning, const Buffers& buffers, const RunOptions& options);
+Outcome copy_base(const Kernels& kernels, const Tuning& tuning, const Buffers& buffers, const RunOptions& options);
 
 }  // namespace gs::cpu

@@ -30,15 +30,15 @@ Plan take() {
   return plan;
 }
 
-std::chrono::nanoseconds time_of(Run run, const Job& job) {
+std::chrono::nanoseconds time_of(const Kernels& kernels, const Job& job) {
   const auto start = std::chrono::steady_clock::now();
-  run(job, 0, kPoints);
+  kernels.run(job, 0, kPoints);
   return std::chrono::steady_clock::now() - start;
 }
 
 }  // namespace
 
-int64_t percent_of_gathers(Run run) {
+int64_t percent_of_gathers(const Kernels& kernels) {
   std::vector<int32_t> source(kExtent);
   std::vector<uint16_t> index(kPoints);
   std::vector<int32_t> result(kPoints);
@@ -56,9 +56,9 @@ int64_t percent_of_gathers(Run run) {
   auto gathered = std::chrono::nanoseconds::max();
   for (int round = 0; round < kRounds; ++round) {
     prepared.job.gathers = false;
-    single = std::min(single, time_of(run, prepared.job));
+    single = std::min(single, time_of(kernels, prepared.job));
     prepared.job.gathers = true;
-    gathered = std::min(gathered, time_of(run, prepared.job));
+    gathered = std::min(gathered, time_of(kernels, prepared.job));
   }
   return 100 * single.count() / std::max<int64_t>(gathered.count(), 1);
 }

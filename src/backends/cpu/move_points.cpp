@@ -5,13 +5,14 @@
 #include <atomic>
 
 #include "backends/cpu/kernel_levels.h"
+#include "backends/cpu/trace.h"
 #include "host/thread_pool.h"
 
 namespace gs::cpu {
 namespace {
 
 struct MoveWork {
-  Run run;
+  const Kernels* kernels;
   const Job* job;
   Cut cut;
   std::atomic<bool> bad = false;
@@ -28,7 +29,7 @@ bool run_piece(const MoveWork& work, int64_t point, int64_t piece) {
   if (job.nowhere == Nowhere::write && job.fill != nullptr) job.fill_phase = begin % job.item;
   job.block = 1;
   job.packed = !job.general;
-  return work.run(job, point, point + 1);
+  return work.kernels->run(job, point, point + 1);
 }
 
 bool run_chunk(void* context, int64_t chunk) {
@@ -39,7 +40,7 @@ bool run_chunk(void* context, int64_t chunk) {
     good = run_piece(work, chunk / cut.pieces, chunk % cut.pieces);
   } else {
     const int64_t first = chunk * cut.points;
-    good = work.run(*work.job, first, std::min(first + cut.points, work.job->count));
+    good = work.kernels->run(*work.job, first, std::min(first + cut.points, work.job->count));
   }
   if (!good) work.bad.store(true, std::memory_order_relaxed);
   return good;
@@ -47,26 +48,24 @@ bool run_chunk(void* context, int64_t chunk) {
 
 }  // namespace
 
-Outcome move_points(Run run, const Tuning& tuning, const Plan& plan, const Job& job, const RunOptions& options) {
-  if (job.count <= tuning.min_chunk_points && plan.bytes_moved() <= tuning.min_chunk_bytes) {
-    return run(job, 0, job.count) ? Outcome::done : Outcome::bad_index;
+Outcome move_points(const Kernels& kernels, const Job& job, const Cut& cut, bool (*interrupted)()) {
+  trace(job);
+  if (cut.is_one) return kernels.run(job, 0, job.count) ? Outcome::done : Outcome::bad_index;
+  trace(cut.pieces > 1 ? "chunks of units" : "chunks");
+  if (cut.threads == 1 && (cut.chunks == 1 || interrupted == nullptr)) {
+    return kernels.run(job, 0, job.count) ? Outcome::done : Outcome::bad_index;
   }
-  MoveWork work;
-  work.run = run;
-  work.job = &job;
-  work.cut = cut(plan, tuning, options.threads);
-  if (work.cut.threads == 1 && (work.cut.chunks == 1 || options.interrupted == nullptr)) {
-    return run(job, 0, job.count) ? Outcome::done : Outcome::bad_index;
-  }
-  host::InterruptPoller poller(options.interrupted);
-  const host::Task task{work.cut.chunks, run_chunk, &work, &poller};
-  if (host::run_task(work.cut.threads, task)) return Outcome::done;
+  MoveWork work{&kernels, &job, cut, {}};
+  host::InterruptPoller poller(interrupted);
+  const host::Task task{cut.chunks, run_chunk, &work, &poller};
+  if (host::run_task(cut.threads, task)) return Outcome::done;
   return work.bad.load() ? Outcome::bad_index : Outcome::interrupted;
 }
 
-Outcome move_short(Run run, const Plan& plan, const Buffers& buffers, Direction direction) {
+Outcome move_short(const Kernels& kernels, const Plan& plan, const Buffers& buffers, Direction direction) {
+  trace("short");
   const IndexArray& index = plan.index[0];
-  const ShortMove moves = short_move_of(run, index.type, plan.unit);
+  const ShortMove moves = kernels.short_move(index.type, plan.unit);
   const ShortMove::Move move = direction == Direction::gather ? moves.gather : moves.scatter;
   const bool good = move(buffers.dense, buffers.indexed, buffers.index[0], plan.space.count(), index.extent);
   return good ? Outcome::done : Outcome::bad_index;

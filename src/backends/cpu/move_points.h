@@ -2,14 +2,15 @@
 #pragma once
 
 #include "backends/backend.h"
+#include "backends/cpu/kernels/level.h"
 #include "backends/cpu/prepare.h"
 
 namespace gs::cpu {
 
-// Runs a prepared job whose points have different targets.
-Outcome move_points(Run run, const Tuning& tuning, const Plan& plan, const Job& job, const RunOptions& options);
+// Runs a prepared job whose points have different targets, in the work chunks of `cut`.
+Outcome move_points(const Kernels& kernels, const Job& job, const Cut& cut, bool (*interrupted)());
 
-// Runs a plan whose form is short_move, or a scatter that is_short_scatter (plan_form.h): in ascending order.
-Outcome move_short(Run run, const Plan& plan, const Buffers& buffers, Direction direction);
+// Runs a plan whose form is short_move (schedule.h), in ascending order.
+Outcome move_short(const Kernels& kernels, const Plan& plan, const Buffers& buffers, Direction direction);
 
 }  // namespace gs::cpu

@@ -7,7 +7,9 @@
 #include <new>
 #include <utility>
 
+#include "backends/cpu/kernels/prefetch_distances.h"
 #include "backends/cpu/prepare.h"
+#include "backends/cpu/trace.h"
 #include "host/thread_pool.h"
 
 namespace gs::cpu {
@@ -30,7 +32,7 @@ Box box_of(const Space& space, int operand, const Space& packed) {
 }
 
 struct TileWork {
-  Run run;
+  const Kernels* kernels;
   const Tuning* tuning;
   const Tiling* tiling;
   const Buffers* buffers;
@@ -48,7 +50,8 @@ bool move_range(const TileWork& work, int64_t begin, int64_t end) {
     prepare(packer.plan(), packer.buffers(), work.direction, *work.tuning, prepared);
     Job& job = prepared.job;
     job.stream = work.stream && job.packed && !work.tiling->packed[kDense];
-    if (!work.run(job, 0, job.count)) return false;
+    trace(job);
+    if (!work.kernels->run(job, 0, job.count)) return false;
     packer.store();
   }
   return true;
@@ -137,23 +140,21 @@ std::optional<Plan> whole_rows(const Plan& plan, Buffers& buffers, int64_t first
   return sliced(plan, buffers, 0, first / row, last / row);
 }
 
-bool move_tiles(Run run, const Tuning& tuning, const Tiling& tiling, const Buffers& buffers, Direction direction,
-                bool stream) {
-  return move_range({run, &tuning, &tiling, &buffers, direction, stream, tiling.tiles, {}}, 0, tiling.tiles);
+bool move_tiles(const Kernels& kernels, const Tuning& tuning, const Tiling& tiling, const Buffers& buffers,
+                Direction direction, bool stream) {
+  return move_range({&kernels, &tuning, &tiling, &buffers, direction, stream, tiling.tiles, {}}, 0, tiling.tiles);
 }
 
-Outcome move_packed_tiles(Run run, const Tuning& tuning, const Tiling& tiling, const Buffers& buffers,
-                          Direction direction, const RunOptions& options) {
-  const Cut whole = cut(tiling.plan, tuning, options.threads);
-  const bool stream = direction == Direction::gather && streaming(tiling.plan, tuning, direction).is_met();
-  const int64_t shares = int64_t{whole.threads} * kChunksPerThread;
+Outcome move_packed_tiles(const Kernels& kernels, const Tuning& tuning, const Tiling& tiling, const Buffers& buffers,
+                          Direction direction, bool stream, int threads, bool (*interrupted)()) {
+  const int64_t shares = int64_t{threads} * kChunksPerThread;
   const int64_t most = std::max(kMaxChunkPoints / tiling.points, (tiling.tiles >> 31) + 1);
   const Tuning own = direction == Direction::scatter ? tuning_of_parts(tiling.plan, tuning) : tuning;
-  TileWork work{run, &own, &tiling, &buffers, direction, stream, 1, {}};
+  TileWork work{&kernels, &own, &tiling, &buffers, direction, stream, 1, {}};
   work.tiles = std::clamp<int64_t>(tiling.tiles / shares, 1, most);
-  host::InterruptPoller poller(options.interrupted);
+  host::InterruptPoller poller(interrupted);
   const host::Task task{(tiling.tiles + work.tiles - 1) / work.tiles, move_chunk, &work, &poller};
-  if (host::run_task(whole.threads, task)) return Outcome::done;
+  if (host::run_task(threads, task)) return Outcome::done;
   return work.bad.load() ? Outcome::bad_index : Outcome::interrupted;
 }
 

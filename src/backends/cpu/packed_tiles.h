@@ -7,7 +7,7 @@
 
 #include "backends/backend.h"
 #include "backends/cpu/box_copy.h"
-#include "backends/cpu/kernels/job.h"
+#include "backends/cpu/kernels/level.h"
 #include "backends/cpu/tiling.h"
 #include "host/memory_pool.h"
 
@@ -56,11 +56,11 @@ std::optional<Plan> whole_rows(const Plan& plan, Buffers& buffers, int64_t first
 
 // Moves the points of a tiling on this thread. `stream`: results are written with streaming stores where that is
 // possible. Returns false if the rule forbids an index.
-bool move_tiles(Run run, const Tuning& tuning, const Tiling& tiling, const Buffers& buffers, Direction direction,
-                bool stream);
+bool move_tiles(const Kernels& kernels, const Tuning& tuning, const Tiling& tiling, const Buffers& buffers,
+                Direction direction, bool stream);
 
-// Moves independent points on several threads.
-Outcome move_packed_tiles(Run run, const Tuning& tuning, const Tiling& tiling, const Buffers& buffers,
-                          Direction direction, const RunOptions& options);
+// Moves independent points on so many threads.
+Outcome move_packed_tiles(const Kernels& kernels, const Tuning& tuning, const Tiling& tiling, const Buffers& buffers,
+                          Direction direction, bool stream, int threads, bool (*interrupted)());
 
 }  // namespace gs::cpu

@@ -12,6 +12,9 @@
 namespace gs::cpu {
 namespace {
 
+constexpr int kSamplesPerRange = 128;      // sampled targets for each range, to balance the ranges ..
+constexpr int64_t kPointsPerSample = 256;  // .. or fewer, because a sample reads memory out of order
+
 int range_count(int threads) {
   return std::clamp(threads, 1, kMaxRanges);
 }
@@ -51,7 +54,7 @@ class Rounds {
 };
 
 struct RoundWork {
-  Run run;
+  const Kernels* kernels;
   const Job* job;
   int64_t begin;
   int64_t end;
@@ -61,11 +64,11 @@ struct RoundWork {
 
 bool list_chunk(void* context, int64_t chunk) {
   auto& work = *static_cast<RoundWork*>(context);
-  const int64_t points = work.job->partition->points;
+  const int64_t points = work.job->to.partition->points;
   bool good = true;
   for (int64_t list = chunk * work.lists; good && list < (chunk + 1) * work.lists; ++list) {
     const int64_t first = work.begin + list * points;
-    if (first < work.end) good = work.run(*work.job, first, std::min(first + points, work.end));
+    if (first < work.end) good = work.kernels->run(*work.job, first, std::min(first + points, work.end));
   }
   if (!good) work.bad.store(true, std::memory_order_relaxed);
   return good;
@@ -73,7 +76,7 @@ bool list_chunk(void* context, int64_t chunk) {
 
 bool finish_chunk(void* context, int64_t range) {
   auto& work = *static_cast<RoundWork*>(context);
-  return work.run(*work.job, range, range + 1);
+  return work.kernels->run(*work.job, range, range + 1);
 }
 
 }  // namespace
@@ -134,7 +137,7 @@ Outcome run_partitioned(const PartitionedRun& partitioned, const RunOptions& opt
   const Rounds rounds(partition, job, most, partitioned.tuning->list_points);
   Job listing = job;
   listing.step = JobStep::partition;
-  listing.partition = &partition;
+  listing.to.partition = &partition;
   Job finishing = listing;
   finishing.step = JobStep::finish;
   host::InterruptPoller poller(options.interrupted);
@@ -142,8 +145,8 @@ Outcome run_partitioned(const PartitionedRun& partitioned, const RunOptions& opt
     const int64_t end = std::min(begin + rounds.lists() * partition.points, job.count);
     partition.begin = begin;
     partition.lists = (end - begin + partition.points - 1) / partition.points;
-    const int64_t shares = int64_t{options.threads} * kListSharesPerThread;
-    RoundWork work{partitioned.run, &listing, begin, end, std::max<int64_t>(partition.lists / shares, 1)};
+    const int64_t shares = int64_t{options.threads} * kPartsPerThread;
+    RoundWork work{partitioned.kernels, &listing, begin, end, std::max<int64_t>(partition.lists / shares, 1)};
     host::run_task(options.threads, {(partition.lists + work.lists - 1) / work.lists, list_chunk, &work});
     if (work.bad.load()) return Outcome::bad_index;
     work.job = &finishing;

@@ -5,9 +5,13 @@
 #include <vector>
 
 #include "backends/backend.h"
+#include "backends/cpu/kernels/level.h"
 #include "backends/cpu/prepare.h"
 
 namespace gs::cpu {
+
+inline constexpr int kPartsPerThread = 4;  // slices, or ranges of targets in blocks: more even threads out
+inline constexpr int64_t kRoundBytes = 64 * 1024 * 1024;  // of units, between two polls of Ctrl-C
 
 // The addresses [low, high) of targets.
 struct AddressRange {
@@ -26,7 +30,7 @@ std::vector<Address> bounds_of_ranges(const std::vector<Address>& samples, Addre
 
 // What to run. The job, its form included, is that of a scatter that owns a part of its targets.
 struct PartitionedRun {
-  Run run;
+  const Kernels* kernels;
   const Job* job;
   const Plan* plan;
   const Tuning* tuning;

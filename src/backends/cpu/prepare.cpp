@@ -1,13 +1,23 @@
-// prepare.cpp: decides how a plan is run: block size, prefetch, streaming stores, threads and work chunks.
+// prepare.cpp: decides how a job is run: block size, prefetch and streaming stores; and threads and work chunks.
 #include "backends/cpu/prepare.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "backends/cpu/form.h"
+#include "backends/cpu/kernels/prefetch_distances.h"
 
 namespace gs::cpu {
 namespace {
+
+constexpr int kBlockAhead = 64;  // points of a block of a gather with prefetch, which is one block ahead
+constexpr int kRowBlock = 128;   // points of a block of units of other sizes than 1, 2, 4, 8 and 16 bytes
+// Points of a block streamed to targets: the memory is idle while a block is placed.
+constexpr int kStreamedBlock = 64;
+// Bytes of a row with gather instructions for few of its units: rows of 1 KiB lose (Zen 5).
+constexpr int64_t kLeastSparseRun = 4096;
+// Bytes of a scattered unit whose whole lines get streaming stores wherever it begins.
+constexpr int64_t kStreamInside = 128;
 
 alignas(64) constexpr std::byte kZeroRow[kFillRowBytes] = {};
 constexpr int64_t kOnePoint[] = {1};
@@ -29,28 +39,30 @@ bool is_constant(const Space& space, int operand) {
   return true;
 }
 
-void prepare_fill(const Plan& plan, const std::byte* fill, Direction direction, Prepared& prepared) {
+// What happens to points that are nowhere, by the strides alone, so that the form of a plan does not depend on memory.
+Nowhere nowhere_of(const Plan& plan, Direction direction) {
+  if (!plan.masked && (plan.index.empty() || !plan.rule.fills())) return Nowhere::never;
+  if (direction == Direction::scatter) return Nowhere::skip;
+  const bool one_value = is_constant(plan.space, kFill);
+  if (plan.unit == plan.item) return one_value ? Nowhere::read_one : Nowhere::read_own;
+  return one_value && plan.unit <= kFillRowBytes ? Nowhere::read_one : Nowhere::write;
+}
+
+// Gives a job its fill value: a whole unit of it where the job reads one.
+void bind_fill(const Plan& plan, const std::byte* fill, Prepared& prepared) {
   Job& job = prepared.job;
   job.fill = fill;
-  job.fill_phase = 0;
-  job.nowhere = Nowhere::never;
-  if (!plan.masked && (plan.index.empty() || !plan.rule.fills())) return;
-  // Decided by the strides alone where that is possible, so that the form of a plan does not depend on its memory.
-  if (direction == Direction::scatter) {
-    job.nowhere = Nowhere::skip;
-  } else if (fill == nullptr && is_constant(plan.space, kFill)) {
-    job.nowhere = plan.unit <= kFillRowBytes ? Nowhere::read_one : Nowhere::write;
-    if (job.nowhere == Nowhere::read_one) job.fill = kZeroRow;
-  } else if (plan.unit == plan.item) {
-    job.nowhere = is_constant(plan.space, kFill) ? Nowhere::read_one : Nowhere::read_own;
-  } else if (plan.unit <= kFillRowBytes && is_constant(plan.space, kFill)) {
-    job.nowhere = Nowhere::read_one;
-    job.fill = prepared.fill_row;
+  if (job.nowhere != Nowhere::read_one) return;
+  if (fill == nullptr && plan.unit > kFillRowBytes) {
+    job.nowhere = Nowhere::write;  // zero bytes, without a row of them
+  } else if (fill == nullptr) {
+    job.fill = kZeroRow;
+  } else if (plan.unit != plan.item) {
+    prepared.fill_row = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(plan.unit));
+    job.fill = prepared.fill_row.get();
     for (int64_t i = 0; i < plan.unit; i += plan.item) {
-      std::memcpy(prepared.fill_row + i, fill, static_cast<size_t>(plan.item));
+      std::memcpy(prepared.fill_row.get() + i, fill, static_cast<size_t>(plan.item));
     }
-  } else {
-    job.nowhere = Nowhere::write;
   }
 }
 
@@ -75,13 +87,13 @@ void choose_ahead(const Plan& plan, const Tuning& tuning, Job& job) {
   job.ahead = job.run_span > 0 ? Ahead::runs : job.scatter ? Ahead::units : Ahead::points;
 }
 
-// Whether every unit on the indexed side consists of whole cache lines.
-bool has_whole_lines(const Plan& plan, const std::byte* indexed) {
-  uint64_t all = reinterpret_cast<uint64_t>(indexed) | static_cast<uint64_t>(plan.unit);
+// Whether every unit on the indexed side consists of whole cache lines, if the first one begins with a line.
+bool has_whole_lines(const Plan& plan) {
+  auto all = static_cast<uint64_t>(plan.unit);
   for (int axis = 0; axis < plan.space.rank(); ++axis) all |= static_cast<uint64_t>(plan.space.stride(kIndexed, axis));
   for (const IndexArray& index : plan.index) all |= plan.fold.empty() ? static_cast<uint64_t>(index.step) : 0;
   for (const FoldAxis& fold : plan.fold) all |= static_cast<uint64_t>(fold.stride);
-  return plan.unit > 0 && all % 64 == 0;
+  return plan.unit > 0 && all % kLineBytes == 0;
 }
 
 int block_size(const Job& job) {
@@ -90,6 +102,14 @@ int block_size(const Job& job) {
   if (job.scatter) return job.stream && job.whole_lines && job.nowhere == Nowhere::never ? kStreamedBlock : kBlock;
   if (is_element(job.unit)) return job.ahead == Ahead::points ? kBlockAhead : kBlock;
   return kRowBlock;
+}
+
+// Chooses what depends on whole cache lines: streaming stores, and with them prefetches and the length of blocks.
+void choose_writes(const Plan& plan, const Tuning& tuning, Job& job) {
+  const Direction direction = job.scatter ? Direction::scatter : Direction::gather;
+  job.stream = obstacle_to_streaming(job) == nullptr && streaming(plan, tuning, direction).is_met();
+  choose_ahead(plan, tuning, job);
+  job.block = block_size(job);
 }
 
 int64_t indexed_bytes(const Plan& plan) {
@@ -175,11 +195,12 @@ Comparison sharing(const Plan& plan, const Tuning& tuning) {
   return {"bytes moved", plan.bytes_moved(), "serial_near_bytes", tuning.serial_near_bytes};
 }
 
-void prepare(const Plan& plan, const Buffers& buffers, Direction direction, const Tuning& tuning, Prepared& prepared) {
+void lay_out(const Plan& plan, Direction direction, const Tuning& tuning, Prepared& prepared) {
   const Space& space = plan.space;
   Job& job = prepared.job;
   job.operands = space.operands();
   job.count = space.count();
+  prepared.flat.resize(0);
   prepared.flat.resize(job.operands, true);
   if (space.rank() == 0) {
     prepared.no_strides.resize(job.operands, 0);
@@ -194,9 +215,8 @@ void prepare(const Plan& plan, const Buffers& buffers, Direction direction, cons
   }
   job.flat = prepared.flat.data();
 
-  for (int a = 0; a < plan.index.size(); ++a) {
-    prepared.index.push_back({buffers.index[a], plan.index[a].extent, plan.index[a].step, plan.index[a].type});
-  }
+  prepared.index.resize(0);
+  for (const IndexArray& index : plan.index) prepared.index.push_back({nullptr, index.extent, index.step, index.type});
   job.indices = plan.index.size();
   job.index = prepared.index.data();
   job.folds = plan.fold.size();
@@ -208,31 +228,38 @@ void prepare(const Plan& plan, const Buffers& buffers, Direction direction, cons
   job.scatter = direction == Direction::scatter;
   job.masked = plan.masked;
   job.general = tuning.general;
-  job.dense = buffers.dense;
-  job.indexed = buffers.indexed;
-  job.mask = buffers.mask;
-  prepare_fill(plan, buffers.fill, direction, prepared);
+  job.dense = job.indexed = nullptr;
+  job.mask = job.fill = nullptr;
+  job.fill_phase = 0;
+  job.nowhere = nowhere_of(plan, direction);
 
   const int last = job.rank - 1;
   job.short_runs = job.rank > 1 && job.extent[last] < kShortRun;
   job.packed = !job.general && (job.count == 1 || job.stride[last * job.operands + kDense] == job.unit) &&
                (!job.short_runs || job.flat[kDense]);
-  job.whole_lines = job.scatter && !job.general && has_whole_lines(plan, buffers.indexed);
-  job.stream = obstacle_to_streaming(job) == nullptr && streaming(plan, tuning, direction).is_met();
-  job.own_low = 1;
-  job.own_high = UINT64_MAX;
-  job.own_all = true;
-  job.apply = nullptr;
-  job.apply_elements = nullptr;
-  job.counts = nullptr;
-  job.marks = {};
-  job.partition = nullptr;
-  job.base = nullptr;
+  job.to = {};
   job.step = JobStep::move;
   job.form = form_of_job(plan, tuning, job);
-  choose_ahead(plan, tuning, job);
+  job.whole_lines = job.scatter && !job.general && has_whole_lines(plan);
+  choose_writes(plan, tuning, job);
   job.gathers = job.form == Form::vectors && gathering(tuning, job).is_met();
-  job.block = block_size(job);
+}
+
+void bind(const Plan& plan, const Buffers& buffers, const Tuning& tuning, Prepared& prepared) {
+  Job& job = prepared.job;
+  for (int a = 0; a < job.indices; ++a) prepared.index[a].data = buffers.index[a];
+  job.dense = buffers.dense;
+  job.indexed = buffers.indexed;
+  job.mask = buffers.mask;
+  bind_fill(plan, buffers.fill, prepared);
+  if (!job.whole_lines || reinterpret_cast<Address>(buffers.indexed) % kLineBytes == 0) return;
+  job.whole_lines = false;
+  choose_writes(plan, tuning, job);
+}
+
+void prepare(const Plan& plan, const Buffers& buffers, Direction direction, const Tuning& tuning, Prepared& prepared) {
+  lay_out(plan, direction, tuning, prepared);
+  bind(plan, buffers, tuning, prepared);
 }
 
 Cut cut(const Plan& plan, const Tuning& tuning, const ThreadCount& threads) {
@@ -240,6 +267,11 @@ Cut cut(const Plan& plan, const Tuning& tuning, const ThreadCount& threads) {
   const int64_t count = plan.space.count();
   const int64_t unit = std::max<int64_t>(plan.unit, 1);
   const int64_t bytes = plan.bytes_moved();
+  if (count > 0 && count <= tuning.min_chunk_points && bytes <= tuning.min_chunk_bytes) {
+    result.points = count;
+    result.is_one = true;
+    return result;
+  }
   if (sharing(plan, tuning).is_met()) result.threads = threads;
   const int64_t shares = result.threads > 1 ? int64_t{result.threads} * kChunksPerThread : 1;
 

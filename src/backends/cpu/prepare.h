@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "backends/cpu/kernels/job.h"
 #include "backends/cpu/tuning.h"
@@ -9,19 +10,31 @@
 
 namespace gs::cpu {
 
+// Work chunks of each thread: more divide unevenly fast threads better, and cost a claim each.
+inline constexpr int64_t kChunksPerThread = 8;
+inline constexpr int64_t kMaxChunkBytes = 4 * 1024 * 1024;  // of a work chunk, between two polls of Ctrl-C
+inline constexpr int64_t kMaxChunkPoints = 128 * 1024;      // the same
+inline constexpr int64_t kShortRun = 32;        // a block spans several runs of the innermost axis if that is shorter
+inline constexpr int64_t kFillRowBytes = 4096;  // the longest unit for which the fill value is repeated in advance
+
 // A job and the arrays that it points to. Not copyable, because the job points into this object.
 struct Prepared {
   Job job;
   SmallVector<JobIndex, 4> index;
   SmallVector<bool, 12> flat;
-  SmallVector<int64_t, 12> no_strides;            // strides of a space without axes
-  alignas(64) std::byte fill_row[kFillRowBytes];  // written only if the fill value is shorter than the unit
+  SmallVector<int64_t, 12> no_strides;    // strides of a space without axes
+  std::unique_ptr<std::byte[]> fill_row;  // null unless the fill value is shorter than the unit
 
-  Prepared() {}  // fill_row stays uninitialised
+  Prepared() {}  // the job stays uninitialised
   Prepared(const Prepared&) = delete;
   Prepared& operator=(const Prepared&) = delete;
 };
 
+// Decides all that the plan alone decides; the job has no memory yet. Targets are taken to begin with a cache line.
+void lay_out(const Plan& plan, Direction direction, const Tuning& tuning, Prepared& prepared);
+// Gives a job that was laid out its memory, once. Refines it where targets do not begin with a cache line.
+void bind(const Plan& plan, const Buffers& buffers, const Tuning& tuning, Prepared& prepared);
+// Both.
 void prepare(const Plan& plan, const Buffers& buffers, Direction direction, const Tuning& tuning, Prepared& prepared);
 
 // Whether the indexed side is far: so large that its elements come from main memory.
@@ -53,9 +66,10 @@ Comparison sharing(const Plan& plan, const Tuning& tuning);
 struct Cut {
   int threads = 1;
   int64_t chunks = 1;
-  int64_t points = 0;  // points of a work chunk; the last one may have fewer
-  int64_t pieces = 1;  // pieces of a unit
-  int64_t piece = 0;   // bytes of a piece
+  int64_t points = 0;   // points of a work chunk; the last one may have fewer
+  int64_t pieces = 1;   // pieces of a unit
+  int64_t piece = 0;    // bytes of a piece
+  bool is_one = false;  // so little work that it is not divided
 };
 
 Cut cut(const Plan& plan, const Tuning& tuning, const ThreadCount& threads);

@@ -162,10 +162,10 @@ Outcome read_ahead(const Plan& plan, const Buffers& buffers, const RunOptions& o
 bool read_ahead_small(const Plan& plan, const Buffers& buffers, bool (*move)(const void* context),
                       const void* context) noexcept {
   host::KnownMapping* const known = mapping_of(plan, buffers);
-  if (known == nullptr) return move(context);
-  const Span span = indexed_span(plan);
-  const std::byte* const first = buffers.indexed + span.low;
   try {
+    if (known == nullptr) return move(context);
+    const Span span = indexed_span(plan);
+    const std::byte* const first = buffers.indexed + span.low;
     host::check_length(*known, first, span.high - span.low);
     const PlanView view = view_of(plan, buffers);
     if (known->may_be_cold() && has_cold_points(*known, view)) {

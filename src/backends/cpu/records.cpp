@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "backends/cpu/prepare.h"
 #include "host/thread_pool.h"
 
 namespace gs::cpu {

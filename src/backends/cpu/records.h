@@ -14,6 +14,8 @@
 
 namespace gs::cpu {
 
+inline constexpr int64_t kSparseSlots = 4;  // slots for each value: above, most running totals stay unused
+
 // Whether a sweep over the records of all slots, places for items between the lowest and the highest address, is
 // allowed and pays. It reads and writes all of them. Slots that are no targets may belong to other arrays, so that
 // there must be no gaps; and with few values it does not pay.

@@ -9,6 +9,8 @@
 
 namespace gs::cpu {
 
+inline constexpr int64_t kMostTileParts = 4096;  // work chunks of a scatter by tiles
+
 // What one work chunk of a task writes.
 struct TaskPart {
   AddressRange own;          // only targets that begin in this range

@@ -3,42 +3,30 @@
 
 #include <vector>
 
-#include "backends/cpu/scatter_parts.h"
+#include "backends/cpu/schedule.h"
 #include "backends/cpu/target_spans.h"
 
 namespace gs::cpu {
 
-// The fields of a job that a reduction sets.
-struct Sum {
-  Apply apply = nullptr;
-  ApplyElements apply_elements = nullptr;
-  Window totals;
-  const SlotCounts* counts = nullptr;
+struct PieceSum : Sum {
   int64_t counts_of_piece = 0;  // each piece of the units has counts of its own
-  bool stream = true;
 };
 
+// A scatter on its memory.
 struct Scatter {
-  Run run;
-  const Tuning* tuning;
-  const Plan* plan;
+  Scatter(Schedule& decided, const Buffers& memory, const RunOptions& run_options);
+
+  const Schedule* schedule;
+  const Tuning* tuning;  // of parts that are plans of their own
   const Buffers* buffers;
   RunOptions options;
-  int threads;
   TargetMarks marks = {};
   const TargetSpans* spans = nullptr;  // parts with ranges of targets skip blocks without any
 };
 
-Scatter scatter_of(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers, const RunOptions& options);
-
-std::vector<TaskPart> slices_of(const Scatter& scatter, AddressRange own);
-std::vector<TaskPart> pieces_of(const Scatter& scatter, AddressRange own);
-// Whether each thread has a range of targets.
-bool goes_by_ranges(const Scatter& scatter);
-
 // The points of a block whose span a check should find; 0 where threads need none, or where that saves little. A
 // scatter in reverse order finds spans of its own.
-int64_t span_points_of(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
+int64_t span_points_of(const Kernels& kernels, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
                        const RunOptions& options);
 
 // What is known of the targets before threads get ranges of them.
@@ -46,16 +34,14 @@ struct Targets {
   std::vector<Address> samples;
   TargetSpans spans;
 
-  explicit Targets(const Scatter& scatter);
+  Targets(const Scatter& scatter, Strategy strategy);
 };
 
-// Moves points of which no two have one target.
-Outcome run_apart(const Scatter& scatter);
-
 // Runs the points whose targets begin in `own`.
-Outcome run_own(const Scatter& scatter, AddressRange own, const Targets& targets, const Sum& sum);
+Outcome run_own(const Scatter& scatter, AddressRange own, const Targets& targets, const PieceSum& sum);
 
-// Runs the whole scatter; in one round on the calling thread if there is one thread and Ctrl-C need not be polled.
-Outcome run_direct(const Scatter& scatter, const Sum& sum);
+// Runs a scatter or a reduction whose totals are in their targets; in one round on the calling thread if there is one
+// thread and Ctrl-C need not be polled.
+Outcome run_direct(const Scatter& scatter);
 
 }  // namespace gs::cpu

@@ -20,6 +20,9 @@ bool pays_to_count(const Plan& plan, const Tuning& tuning, const CountedUnits& u
 // Whether each unit is one item, and the items of the targets are the slots.
 bool slots_are_items(const Plan& plan);
 
+// Whether one window holds the counts or flags of all units, so that no point needs to be compared with its range.
+bool has_one_window(const Plan& plan, const Tuning& tuning, const CountedUnits& units, int64_t pieces);
+
 // The counts of the piece of each unit that begins at `byte`; they lie `offset` counts further.
 SlotCounts piece_of(const SlotCounts& counts, int64_t byte, int64_t offset);
 

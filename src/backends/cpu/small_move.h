@@ -4,14 +4,14 @@
 #include <memory>
 
 #include "backends/backend.h"
+#include "backends/cpu/kernels/level.h"
 #include "backends/cpu/prepare.h"
 
 namespace gs::cpu {
 
-// A move whose decisions are made; index array a begins a * index_distance bytes after the first. Null if threads or
-// tiles may pay, there is nothing to move, an axis has no positions, or the plan has a mask, a fill rule or no index
-// array.
-std::unique_ptr<SmallMove> small_move_with(Run kernels, const Tuning& tuning, const Plan& plan, Direction direction,
-                                           int64_t index_distance);
+// A move or a reduction whose decisions are made. Null if threads or tiles may pay, there is nothing to move, an axis
+// has no positions, the fill value is more than one item, or the plan has no index array.
+std::unique_ptr<SmallMove> small_move_with(const Kernels& kernels, const Tuning& tuning, const Plan& plan,
+                                           const SmallRequest& request);
 
 }  // namespace gs::cpu

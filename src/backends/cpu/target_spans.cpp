@@ -10,6 +10,12 @@
 namespace gs::cpu {
 namespace {
 
+// Blocks that are looked at; in three quarters targets must seem to lie together ..
+constexpr int64_t kSpanSamples = 32;
+constexpr uint64_t kShortSpanPart = 16;  // .. within such a part of the indexed axis ..
+constexpr int64_t kSampledPiece = 16;    // .. by four pieces of so many points
+constexpr int64_t kSpanShare = 8;        // the search takes about such a part of the scatter
+
 // Whether one contiguous index array gives the targets alone. Where a mask leaves most points out, their indices are
 // not read, and a search would take longer than the scatter: a mask of 4 Mi points that is all false takes 0.67 ms
 // without it, and 1.31 with it (Zen 5).
@@ -46,10 +52,10 @@ int64_t span_points_for(const Tuning& tuning, int64_t count) {
   return (count / kMostSpans / kScanGrain + 1) * kScanGrain;
 }
 
-int64_t paying_span_points(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers) {
+int64_t paying_span_points(const Kernels& kernels, const Tuning& tuning, const Plan& plan, const Buffers& buffers) {
   const int64_t count = plan.space.count();
   if (count < kLeastSpans * tuning.span_points || !has_spans(plan)) return 0;
-  if (!seem_short(index_span_of(run), plan, buffers.index[0], tuning.span_points)) return 0;
+  if (!seem_short(kernels.index_span, plan, buffers.index[0], tuning.span_points)) return 0;
   return span_points_for(tuning, count);
 }
 
@@ -58,14 +64,14 @@ BlockSpans empty_spans(const std::byte* index, int64_t count, int64_t points) {
 }
 
 IndexSpan position_span(FindIndexSpan find, const IndexArray& index, Rule rule, const std::byte* indices, int64_t n) {
-  IndexSpan span = find(indices, index.type, n);
-  if (span.highest < 0 && span.lowest >= -index.extent && rule.negative == Negative::from_end) {
-    span = {span.lowest + index.extent, span.highest + index.extent};
-  }
-  return span.lowest >= 0 && span.highest < index.extent ? span : kAnywhere;
+  const IndexSpan span = find(indices, index.type, n);
+  if ((span.lowest < 0) != (span.highest < 0)) return kAnywhere;
+  const Rule ends{Bounds::fill, rule.negative};
+  const IndexSpan positions{resolve(span.lowest, index.extent, ends), resolve(span.highest, index.extent, ends)};
+  return positions.lowest == kNowhere || positions.highest == kNowhere ? kAnywhere : positions;
 }
 
-TargetSpans::TargetSpans(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
+TargetSpans::TargetSpans(const Kernels& kernels, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
                          const RunOptions& options)
     : base_(reinterpret_cast<Address>(buffers.indexed)) {
   if (!has_spans(plan)) return;
@@ -76,7 +82,7 @@ TargetSpans::TargetSpans(Run run, const Tuning& tuning, const Plan& plan, const 
     found_ = buffers.spans;
     return;
   }
-  const int64_t points = paying_span_points(run, tuning, plan, buffers);
+  const int64_t points = paying_span_points(kernels, tuning, plan, buffers);
   if (points == 0) return;
   own_ = empty_spans(buffers.index[0], count, points);
 
@@ -84,7 +90,7 @@ TargetSpans::TargetSpans(Run run, const Tuning& tuning, const Plan& plan, const 
     BlockSpans* spans;
     const Plan* plan;
     FindIndexSpan find;
-  } work{&own_, &plan, index_span_of(run)};
+  } work{&own_, &plan, kernels.index_span};
   const auto find_block = [](void* context, int64_t block) {
     const Work& shared = *static_cast<const Work*>(context);
     const IndexArray& index = shared.plan->index[0];

@@ -11,12 +11,16 @@
 
 namespace gs::cpu {
 
+inline constexpr int64_t kScanGrain = 64;       // work chunks of positions begin at a cache line
+inline constexpr int64_t kLeastSpans = 16;      // blocks: with fewer every thread reads all points
+inline constexpr int64_t kMostSpans = 1 << 16;  // blocks: longer ones keep the memory for spans small
+
 // The points of a block of so many points; blocks begin at cache lines of positions.
 int64_t span_points_for(const Tuning& tuning, int64_t count);
 
 // The points of a block whose span pays to know; 0 unless a sample of the indices says that the targets of a block lie
 // close together, and one contiguous index array gives the targets alone.
-int64_t paying_span_points(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers);
+int64_t paying_span_points(const Kernels& kernels, const Tuning& tuning, const Plan& plan, const Buffers& buffers);
 
 // The spans of an index array of `count` indices in blocks of `points`, which are not filled in yet.
 BlockSpans empty_spans(const std::byte* index, int64_t count, int64_t points);
@@ -29,7 +33,8 @@ class TargetSpans {
  public:
   TargetSpans() = default;
   // Takes the spans that a check has found, or reads all indices where these pay.
-  TargetSpans(Run run, const Tuning& tuning, const Plan& plan, const Buffers& buffers, const RunOptions& options);
+  TargetSpans(const Kernels& kernels, const Tuning& tuning, const Plan& plan, const Buffers& buffers,
+              const RunOptions& options);
   bool empty() const { return spans().of_block.empty(); }
   bool interrupted() const { return interrupted_; }
 

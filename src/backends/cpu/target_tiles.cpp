@@ -10,6 +10,11 @@
 #include "backends/cpu/packed_tiles.h"
 
 namespace gs::cpu {
+namespace {
+
+constexpr int64_t kSampledPairs = 64;  // neighbours whose indices are compared
+
+}  // namespace
 
 bool follows_rows(const ColumnTiling& tiling, const Plan& plan, const Buffers& buffers) {
   const Space& space = plan.space;
@@ -27,8 +32,8 @@ bool follows_rows(const ColumnTiling& tiling, const Plan& plan, const Buffers& b
   return same > kSampledPairs / 2;
 }
 
-bool scatter_tile(Run run, const ColumnTiling& tiling, const Plan& plan, const Buffers& buffers, int64_t number,
-                  MovePoints move) {
+bool scatter_tile(const Kernels& kernels, const ColumnTiling& tiling, const Plan& plan, const Buffers& buffers,
+                  int64_t number, MovePoints move) {
   Buffers own = buffers;
   Plan part = plan_of_tile(plan, tiling, number, own);
   IndexArray& index = part.index[0];
@@ -47,7 +52,7 @@ bool scatter_tile(Run run, const ColumnTiling& tiling, const Plan& plan, const B
   own.indexed = after + first;
   index.step = bytes;
   if (!move.run(move.context, part, own)) return false;
-  write_changed_of(run)(changed, std::min<int64_t>(part.item, 8));
+  kernels.write_changed(changed, std::min<int64_t>(part.item, 8));
   return true;
 }
 

@@ -17,7 +17,7 @@ bool follows_rows(const ColumnTiling& tiling, const Plan& plan, const Buffers& b
 
 // Scatters the points of one tile: its columns of the target are packed, `move` scatters to them, and the words that
 // have changed are written to where they belong.
-bool scatter_tile(Run run, const ColumnTiling& tiling, const Plan& plan, const Buffers& buffers, int64_t number,
-                  MovePoints move);
+bool scatter_tile(const Kernels& kernels, const ColumnTiling& tiling, const Plan& plan, const Buffers& buffers,
+                  int64_t number, MovePoints move);
 
 }  // namespace gs::cpu

@@ -4,7 +4,15 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "backends/cpu/kernels/prefetch_distances.h"
+
 namespace gs::cpu {
+namespace {
+
+constexpr int64_t kShortWalk = 8;   // a walk does not end with a shorter axis, unless C order does
+constexpr int64_t kTileGrain = 16;  // tiles end at multiples of so many points along an axis
+
+}  // namespace
 
 int64_t item_of(const Plan& plan, int operand) {
   switch (operand) {

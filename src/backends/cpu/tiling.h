@@ -8,6 +8,10 @@
 
 namespace gs::cpu {
 
+inline constexpr int64_t kTilePartOfL2 = 2;  // a tile fills at most L2 / this
+// Least bytes of a tile along the fast axis of a packed operand: 64 take 1.2 of the time (Xeon).
+inline constexpr int64_t kTileLineBytes = 256;
+
 // A walk through the points of a plan in another order than C order. Operands whose fast axis is not the last axis of
 // the walk are packed tile by tile: the part that belongs to a tile is copied to contiguous memory, or written there
 // and copied from it, so that each of their cache lines is used up while it is in a cache.

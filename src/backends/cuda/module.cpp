@@ -54,7 +54,9 @@ py::dict counts() {
 PYBIND11_MODULE(_cuda, module) {
   static const gs::Offer offer{gs::device::bodies_checksum(), &gs::cuda::devices()};
   module.attr("devices") = py::capsule(&offer, gs::kOfferName);
+#ifdef GS_VERSION  // a build without CMake has none, and is taken for one of this version
   module.attr("version") = GS_VERSION;
+#endif
   module.def("facts", &facts);
   module.def("counts", &counts);
   module.def("trim", &gs::cuda::trim);

@@ -7,6 +7,7 @@
 
 #include "bindings/devices/device_operands.h"
 #include "calls/make_plan.h"
+#include "calls/words.h"
 #include "core/error.h"
 #include "core/reductions.h"
 #include "plans/checks.h"
@@ -69,9 +70,14 @@ void adopt_all(const OperatorRequest& request, const RawOperands& raw, Operands&
     borrow(Role::source, operands.source);
     if (!operands.source.type.matches(operands.input.type)) {
       const std::string name = source_name(request);
-      const char* const cast = operands.source.library == Library::torch ? ".to(" : ".astype(";
+      const bool is_torch = operands.source.library == Library::torch;
+      // The dtype of an array of another library is no argument of the cast.
+      const std::string dtype = operands.source.library == operands.input.library ? "input.dtype"
+                                : is_torch ? "torch." + operands.input.type.name()
+                                           : "'" + operands.input.type.name() + "'";
       throw DTypeError(name + " has dtype " + operands.source.type.name() + ", input has dtype " +
-                       operands.input.type.name() + "; " + name + cast + "input.dtype) casts it");
+                       operands.input.type.name() + "; " + name + (is_torch ? ".to(" : ".astype(") + dtype +
+                       ") casts it");
     }
   } else if (request.direction == Direction::scatter) {
     throw DTypeError(source_name(request) + " is None, expected an array");
@@ -88,16 +94,20 @@ void set_number(Request& request, const Operands& operands) {
   if (request.combine.reduce == Reduce::set) return;
   request.combine.number = number_of(operands.input.type);
   if (has_reduction(request.combine)) return;
-  const char* const names[] = {"", "add", "mul", "min", "max", "mean"};
   const std::string dtype = operands.input.type.name();
   const Reduce reduce = request.combine.reduce;
   const bool is_ordered = reduce == Reduce::min || reduce == Reduce::max;
   const bool is_time = dtype.find("datetime64") != std::string::npos || dtype.find("timedelta64") != std::string::npos;
-  throw DTypeError("input has dtype " + dtype + ", which reduce='" + names[static_cast<int>(reduce)] +
+  const bool is_torch = operands.input.library == Library::torch;
+  throw DTypeError("input has dtype " + dtype + ", which reduce='" + words::kReduce[static_cast<std::size_t>(reduce)] +
                    "' does not support: it takes " + (reduce == Reduce::mean ? "" : "bool, ") + "integers" +
                    (is_ordered ? " and " : ", ") + "floats of 8 to 64 bits with a sign" +
-                   (is_ordered ? "" : " and complex numbers") + ", all in the byte order of this machine" +
-                   (is_time ? "; x.view('int64') of input and src is of integers" : ""));
+                   (is_ordered ? "" : " and complex numbers of 64 and 128 bits") +
+                   ", all in the byte order of this machine" +
+                   (is_time ? "; x.view('int64') of input and src is of integers" : "") +
+                   (is_torch && dtype == "complex32" && !is_ordered
+                        ? "; x.to(torch.complex64) of input and src is of numbers that it takes"
+                        : ""));
 }
 
 Views views_of(const Operands& operands) {

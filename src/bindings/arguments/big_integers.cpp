@@ -7,6 +7,7 @@
 
 #include "bindings/arguments/arguments.h"
 #include "bindings/arguments/keywords.h"
+#include "bindings/python_calls.h"
 #include "core/error.h"
 
 namespace gs {
@@ -26,8 +27,7 @@ PyObject* value_at(const Operand& operand, int64_t flat) {
 // code must not run here, because the operands are borrowed already.
 void wrap_one(PyObject* value, int64_t extent, std::byte* target) {
   const py::int_ divisor(extent);
-  const auto rest = py::reinterpret_steal<py::object>(PyNumber_Remainder(value, divisor.ptr()));
-  if (!rest) throw py::error_already_set();
+  const py::object rest = python::answer([&] { return PyNumber_Remainder(value, divisor.ptr()); });
   const int64_t position = PyLong_AsLongLong(rest.ptr());
   std::memcpy(target, &position, sizeof position);
 }
@@ -43,7 +43,8 @@ py::object one_as_planned(py::handle op, py::handle index, IndexType type) {
   const bool is_written = PyList_CheckExact(raw) || PyTuple_CheckExact(raw) || PyLong_CheckExact(raw);
   if (!is_written) return py::reinterpret_borrow<py::object>(index);
   const std::string dtype = (index_is_signed(type) ? "i" : "u") + std::to_string(index_size(type));
-  return python_part("gatherscatter._libraries.of_python", "as_plan_index")(op, index, dtype);
+  const py::object convert = python_part("gatherscatter._libraries.of_python", "as_plan_index");
+  return python::call(convert, op, index, py::str(dtype));
 }
 
 }  // namespace
@@ -70,8 +71,8 @@ bool has_wide(const Operands& operands) {
 void resolve_wide(Request& request, Operands& operands) {
   if (!has_wide(operands)) return;
   if (request.rule.bounds == Bounds::unchecked) {
-    throw DTypeError(
-        python_part("gatherscatter._libraries.of_python", "unchecked_text")("the index").cast<std::string>());
+    const py::object text = python_part("gatherscatter._libraries.of_python", "unchecked_text");
+    throw DTypeError(python::call(text, py::str("the index")).cast<std::string>());
   }
   if (request.rule.bounds == Bounds::deferred) request.rule.bounds = Bounds::raise;
   if (request.rule.bounds != Bounds::wrap) return;
@@ -108,7 +109,8 @@ py::object value_as_written(const OperatorRequest& request, const Operands& oper
 void raise_with_written_value(py::error_already_set& error, const py::object& values) {
   const py::object type = python_part("gatherscatter.errors", "OutOfBoundsError");
   if (!values || !error.matches(type)) throw error;
-  const py::object full = python_part("gatherscatter._libraries.of_python", "with_full_index")(error.value(), values);
+  const py::object complete = python_part("gatherscatter._libraries.of_python", "with_full_index");
+  const py::object full = python::call(complete, error.value(), values);
   PyErr_SetObject(type.ptr(), full.ptr());
   throw py::error_already_set();
 }

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "bindings/arguments/torch_bits.h"
+#include "bindings/python_calls.h"
 #include "core/checked.h"
 #include "core/error.h"
 #include "host/memory_pool.h"
@@ -46,7 +47,8 @@ void find_modes(Torch& found) {
     found.dispatch_mode = reinterpret_cast<bool (*)()>(dlsym(library, "_ZN3c104impl21dispatch_mode_enabledEv"));
   }
   PyObject* extension = PyDict_GetItemString(PyImport_GetModuleDict(), "torch._C");
-  if (extension != nullptr) found.count_modes = PyObject_GetAttrString(extension, "_len_torch_dispatch_stack");
+  if (extension != nullptr)
+    found.count_modes = call_python([&] { return PyObject_GetAttrString(extension, "_len_torch_dispatch_stack"); });
   PyErr_Clear();
 }
 
@@ -57,13 +59,13 @@ const Torch& torch() {
   if (found.tensor != nullptr) return found;
   PyObject* loaded = PyImport_GetModuleDict();
   PyObject* module = PyDict_GetItemString(loaded, "torch");
-  if (module == nullptr || !PyObject_HasAttrString(module, "Tensor") || !PyObject_HasAttrString(module, "nn")) {
+  if (module == nullptr || !python::has_attribute(module, "Tensor") || !python::has_attribute(module, "nn")) {
     return found;
   }
-  const py::object tensor = py::getattr(module, "Tensor");
-  const py::object parameter = py::getattr(py::getattr(module, "nn"), "Parameter", py::none());
+  const py::object tensor = python::attribute(module, "Tensor");
+  const py::object parameter = python::attribute_or_none(python::attribute(module, "nn"), "Parameter");
   if (!PyType_Check(tensor.ptr()) || !PyType_Check(parameter.ptr())) return found;
-  const py::object capsule = py::getattr(tensor, "__dlpack_c_exchange_api__", py::none());
+  const py::object capsule = python::attribute_or_none(tensor, "__dlpack_c_exchange_api__");
   const ExchangeHeader* header = nullptr;
   if (PyCapsule_IsValid(capsule.ptr(), "dlpack_exchange_api")) {
     header = static_cast<const ExchangeHeader*>(PyCapsule_GetPointer(capsule.ptr(), "dlpack_exchange_api"));
@@ -71,18 +73,18 @@ const Torch& torch() {
   while (header != nullptr && header->version.major != 1) header = header->previous;
   if (header != nullptr) found.api = reinterpret_cast<const ExchangeApi*>(header);
   if (found.api != nullptr && found.api->tensor_from_object == nullptr) found.api = nullptr;
-  found.is_neg = py::object(tensor.attr("is_neg")).release().ptr();
+  found.is_neg = python::attribute(tensor, "is_neg").release().ptr();
   const auto* method = reinterpret_cast<PyMethodDescrObject*>(found.is_neg);
   if (Py_IS_TYPE(found.is_neg, &PyMethodDescr_Type) && method->d_method->ml_flags == METH_NOARGS) {
     found.is_neg_function = method->d_method->ml_meth;
   }
-  PyObject* property = py::object(tensor.attr("requires_grad")).release().ptr();
+  PyObject* property = python::attribute(tensor, "requires_grad").release().ptr();
   if (Py_IS_TYPE(property, &PyGetSetDescr_Type)) {
     found.requires_grad = reinterpret_cast<PyGetSetDescrObject*>(property)->d_getset;
   }
   found.memory = TorchMemory(reinterpret_cast<PyTypeObject*>(tensor.ptr()));
   find_modes(found);
-  found.is_conj = py::object(tensor.attr("is_conj")).release().ptr();
+  found.is_conj = python::attribute(tensor, "is_conj").release().ptr();
   PyObject* forward_mode = PyDict_GetItemString(loaded, "torch.autograd.forward_ad");
   if (forward_mode != nullptr && PyModule_Check(forward_mode))
     found.forward_mode = py::reinterpret_borrow<py::object>(forward_mode).release().ptr();
@@ -100,8 +102,8 @@ bool Torch::in_forward_mode() const {
 
 bool Torch::in_dispatch_mode() const {
   if (dispatch_mode != nullptr) return dispatch_mode();
-  const auto count =
-      py::reinterpret_steal<py::object>(count_modes == nullptr ? nullptr : PyObject_CallNoArgs(count_modes));
+  const auto count = py::reinterpret_steal<py::object>(
+      count_modes == nullptr ? nullptr : call_python([&] { return PyObject_CallNoArgs(count_modes); }));
   PyErr_Clear();
   return count && PyObject_IsTrue(count.ptr()) == 1;
 }
@@ -185,9 +187,9 @@ uintptr_t torch_stream(int device) {
 }
 
 void mark_written(py::handle tensor) {
-  static PyObject* const written =
-      py::object(py::module_::import("gatherscatter._libraries.of_torch").attr("count_write")).release().ptr();
-  if (!py::reinterpret_steal<py::object>(PyObject_CallOneArg(written, tensor.ptr()))) throw py::error_already_set();
+  static PyObject* written = nullptr;
+  if (written == nullptr) written = python::part("gatherscatter._libraries.of_torch", "count_write").release().ptr();
+  python::call(written, tensor);
 }
 
 }  // namespace gs::dlpack

@@ -5,6 +5,7 @@
 #include "bindings/arguments/dlpack.h"
 #include "bindings/arguments/from_python.h"
 #include "bindings/arguments/tuples.h"
+#include "bindings/python_calls.h"
 #include "bindings/python_errors.h"
 #include "core/error.h"
 
@@ -126,7 +127,7 @@ py::object dtype_of(const ExchangedArray& array) {
   if (array.descr()) return array.descr();
   const py::str name = dtype_name(array.dtype());
   try {
-    return python_part("numpy", "dtype")(name);
+    return python::call(python_part("numpy", "dtype"), name);
   } catch (py::error_already_set&) {
     return name;
   }

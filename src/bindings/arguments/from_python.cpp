@@ -8,6 +8,7 @@
 #include "bindings/arguments/torch_modes.h"
 #include "bindings/devices/device_location.h"
 #include "bindings/gil.h"
+#include "bindings/python_calls.h"
 #include "core/error.h"
 
 namespace gs {
@@ -40,7 +41,11 @@ std::string of_plain_bytes(const char* what) {
 
 void check_references(PyArray_Descr* descr, const char* what) {
   if (!PyDataType_REFCHK(descr)) return;
-  throw DTypeError(std::string(what) + " has dtype " + py::str(py::handle((PyObject*)descr)).cast<std::string>() +
+  if (descr->kind == 'T') {
+    throw DTypeError(std::string(what) + " has dtype StringDType, whose text lies outside of the array; " + what +
+                     ".astype('U') has it inside, and columns of text are for gatherscatter.table");
+  }
+  throw DTypeError(std::string(what) + " has dtype " + python::text_of(py::handle((PyObject*)descr)) +
                    ", whose items are references to Python objects; only items of plain bytes can be moved" +
                    of_plain_bytes(what));
 }
@@ -63,9 +68,7 @@ void borrow_ndarray(Role role, Operand& operand) {
 
 // Calls a method of torch.Tensor that takes no arguments and returns a bool.
 bool is_true(const py::object& tensor, PyObject* method) {
-  const auto answer = py::reinterpret_steal<py::object>(PyObject_CallOneArg(method, tensor.ptr()));
-  if (!answer) throw py::error_already_set();
-  return answer.ptr() == Py_True;
+  return python::call(method, tensor).ptr() == Py_True;
 }
 
 // Rejects gradients and tangents. torch's exchange table does not check for them, and ignoring one would give a
@@ -73,19 +76,17 @@ bool is_true(const py::object& tensor, PyObject* method) {
 void check_gradients(Role role, const py::object& tensor) {
   const std::string what = role_name(role);
   static PyObject* const requires_grad = PyUnicode_InternFromString("requires_grad");
-  const py::object needs_grad = py::reinterpret_steal<py::object>(PyObject_GetAttr(tensor.ptr(), requires_grad));
-  if (!needs_grad) throw py::error_already_set();
-  if (needs_grad.ptr() == Py_True) {
-    const py::object enabled = py::module_::import("sys").attr("modules")["torch"].attr("is_grad_enabled")();
-    if (enabled.ptr() == Py_True) {
+  if (python::attribute(tensor, requires_grad).ptr() == Py_True) {
+    const py::object is_enabled = python_part("torch", "is_grad_enabled");
+    if (python::call(is_enabled).ptr() == Py_True) {
       throw std::runtime_error(what +
                                " is a tensor that requires grad, and its gradient would be lost. Pass "
                                "tensor.detach(), or call under torch.no_grad()");
     }
   }
   if (dlpack::torch().in_forward_mode()) {
-    const py::object unpacked = py::handle(dlpack::torch().forward_mode).attr("unpack_dual")(tensor);
-    if (!unpacked.attr("tangent").is_none()) {
+    const py::object unpacked = python::call_method(dlpack::torch().forward_mode, "unpack_dual", tensor);
+    if (!python::attribute(unpacked, "tangent").is_none()) {
       throw DTypeError(what + " is a dual tensor of forward-mode differentiation, whose tangent would be lost");
     }
   }
@@ -94,7 +95,8 @@ void check_gradients(Role role, const py::object& tensor) {
 // Throws the error for a tensor that torch's C interface did not confirm. With `has_header`, the exchange table gave a
 // header for it, so the tensor may still be valid; then nothing is thrown.
 void check_memory(Role role, const py::object& tensor, bool has_header) {
-  const py::object problem = python_part("gatherscatter._libraries.of_torch", "problem_of")(tensor, has_header);
+  const py::object find = python_part("gatherscatter._libraries.of_torch", "problem_of");
+  const py::object problem = python::call(find, tensor, py::bool_(has_header));
   if (problem.is_none()) return;
   const auto [kind, words] = problem.cast<std::pair<py::object, std::string>>();
   const std::string message = std::string(role_name(role)) + " " + words;
@@ -129,7 +131,7 @@ void borrow_torch(Role role, Operand& operand) {
                                   tensor.device.id == operand.location->device.id;
   if (tensor.device.type != dlpack::kCpu && tensor.device.type != dlpack::kCudaHost && !is_expected_device) {
     const std::string problem = std::string(role_name(role)) + " is a tensor on device " +
-                                py::str(operand.object.attr("device")).cast<std::string>() +
+                                python::text_of(python::attribute(operand.object, "device")) +
                                 "; only host memory and CUDA devices are supported";
     if (role == Role::out) throw ShapeError(problem);
     throw DTypeError(problem);
@@ -230,16 +232,16 @@ void unpack_adopted(Operand& operand) {
   PyObject* const values_type = kept_part(values, "gatherscatter._libraries.of_python", "LiteralArray");
   PyObject* const wide_type = kept_part(wide, "gatherscatter._libraries.of_python", "BigIntegers");
   if (reinterpret_cast<PyObject*>(Py_TYPE(operand.object.ptr())) == values_type) {
-    operand.object = operand.object.attr("array");
+    operand.object = python::attribute(operand.object, "array");
     operand.is_value = true;
   }
   if (reinterpret_cast<PyObject*>(Py_TYPE(operand.object.ptr())) == wide_type) {
-    operand.wide = operand.object.attr("values");
-    operand.object = operand.object.attr("array");
+    operand.wide = python::attribute(operand.object, "values");
+    operand.object = python::attribute(operand.object, "array");
   }
   if (reinterpret_cast<PyObject*>(Py_TYPE(operand.object.ptr())) == adapter_type) {
     operand.location = std::make_shared<DeviceLocation>();
-    operand.location->device = {dlpack::kCuda, operand.object.attr("device").cast<int>()};
+    operand.location->device = {dlpack::kCuda, python::attribute(operand.object, "device").cast<int>()};
     operand.location->adapter = operand.object;
   } else if (py::isinstance<dlpack::ExchangedArray>(operand.object)) {
     const auto& array = py::cast<const dlpack::ExchangedArray&>(operand.object);
@@ -279,8 +281,7 @@ int64_t item_of(py::handle descr) {
   return PyDataType_ELSIZE(reinterpret_cast<PyArray_Descr*>(descr.ptr()));
 }
 
-Number number_of(const ElementType& type) {
-  const dlpack::DataType data = type.data;
+Number number_of(dlpack::DataType data) {
   const auto sized = [&](Number n8, Number n16, Number n32, Number n64) {
     return data.bits == 8 ? n8 : data.bits == 16 ? n16 : data.bits == 32 ? n32 : data.bits == 64 ? n64 : Number::none;
   };
@@ -299,13 +300,17 @@ Number number_of(const ElementType& type) {
     case dlpack::kFloat8E4M3FNUZ: return Number::f8_e4m3fnuz;
     case dlpack::kFloat8E5M2: return Number::f8_e5m2;
     case dlpack::kFloat8E5M2FNUZ: return Number::f8_e5m2fnuz;
-    default: break;
+    default: return kNone;
   }
-  if (!type.descr) return kNone;
+}
+
+Number number_of(const ElementType& type) {
+  if (const Number number = number_of(type.data); number != Number::none || !type.descr) return number;
   // The dtypes that ml_dtypes adds to NumPy have no fixed type number, only a name.
   auto* descr = reinterpret_cast<PyArray_Descr*>(type.descr.ptr());
-  if (!PyTypeNum_ISUSERDEF(descr->type_num)) return kNone;
-  const std::string name = py::handle(reinterpret_cast<PyObject*>(descr->typeobj)).attr("__name__").cast<std::string>();
+  if (!PyTypeNum_ISUSERDEF(descr->type_num)) return Number::none;
+  const std::string name =
+      python::attribute(reinterpret_cast<PyObject*>(descr->typeobj), "__name__").cast<std::string>();
   static constexpr std::pair<const char*, Number> kNames[] = {
       {"bfloat16", Number::bf16},           {"float8_e3m4", Number::f8_e3m4},
       {"float8_e4m3", Number::f8_e4m3},     {"float8_e4m3b11fnuz", Number::f8_e4m3b11fnuz},
@@ -315,7 +320,7 @@ Number number_of(const ElementType& type) {
   for (const auto& [known, number] : kNames) {
     if (name == known) return number;
   }
-  return kNone;
+  return Number::none;
 }
 
 bool ElementType::matches(const ElementType& other) const {
@@ -330,7 +335,7 @@ bool ElementType::matches(const ElementType& other) const {
 }
 
 std::string ElementType::name() const {
-  return descr ? py::str(descr).cast<std::string>() : dlpack::dtype_name(data);
+  return descr ? python::text_of(descr) : dlpack::dtype_name(data);
 }
 
 void adopt(py::handle op, Role role, py::handle object, Operand& operand) {
@@ -347,10 +352,7 @@ void adopt(py::handle op, Role role, py::handle object, Operand& operand) {
     static PyObject* adopt = nullptr;
     PyObject* const hook = kept_part(adopt, "gatherscatter._libraries.adopt", "adopt");
     const py::object word = py::str(role_name(role));
-    const auto answer = py::reinterpret_steal<py::object>(
-        call_python([&] { return PyObject_CallFunctionObjArgs(hook, op.ptr(), word.ptr(), object.ptr(), nullptr); }));
-    if (!answer) throw py::error_already_set();
-    const auto adopted = py::reinterpret_borrow<py::tuple>(answer);
+    const auto adopted = py::reinterpret_borrow<py::tuple>(python::call(hook, op, word, object));
     operand.object = adopted[0];
     operand.original = py::reinterpret_borrow<py::object>(object);
     if (!adopted[1].is_none()) operand.wrap = adopted[1];
@@ -388,7 +390,7 @@ py::object as_opaque_ndarray(const ArrayView& view) {
 }
 
 py::object python_part(const char* module, const char* name) {
-  return py::module_::import(module).attr(name);
+  return python::part(module, name);
 }
 
 PyObject* kept_part(PyObject*& place, const char* module, const char* name) {

@@ -54,6 +54,7 @@ int64_t item_of(py::handle descr);
 
 // The type of number that a reduction computes with; Number::none for dtypes without one.
 Number number_of(const ElementType& type);
+Number number_of(dlpack::DataType type);  // of a dtype that DLPack has a code for
 
 // Sets the object, library and location of an operand, without reading its memory. None leaves `given` false.
 void adopt(py::handle op, Role role, py::handle object, Operand& operand);

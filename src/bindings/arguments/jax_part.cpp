@@ -2,6 +2,7 @@
 #include "bindings/numpy_api.h"
 // NumPy's header first
 #include "bindings/arguments/jax_part.h"
+#include "bindings/python_calls.h"
 
 namespace gs {
 namespace {
@@ -13,7 +14,7 @@ PyTypeObject* tracer_class() {
   PyObject* const modules = PyImport_GetModuleDict();
   PyObject* const core = PyDict_GetItemString(modules, "jax.core");
   if (core == nullptr) return nullptr;
-  PyObject* const cls = PyObject_GetAttrString(core, "Tracer");
+  PyObject* const cls = call_python([&] { return PyObject_GetAttrString(core, "Tracer"); });
   if (cls == nullptr) PyErr_Clear();
   if (cls == nullptr || !PyType_Check(cls)) {
     Py_XDECREF(cls);

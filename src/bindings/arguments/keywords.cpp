@@ -7,6 +7,8 @@
 
 #include "bindings/arguments/from_python.h"
 #include "bindings/arguments/keywords.h"
+#include "bindings/python_calls.h"
+#include "calls/words.h"
 #include "core/error.h"
 
 namespace gs {
@@ -19,8 +21,8 @@ class Words {
   Words(const char* what, const std::array<const char*, N>& words) : what_(what), words_(words) {
     for (std::size_t i = 0; i < N; ++i) interned_[i] = PyUnicode_InternFromString(words[i]);
   }
-  // `hint` has the end of the error for a word, or "".
-  int find(PyObject* word, const char* (*hint)(std::string_view word) = nullptr) const {
+  // The number of a word; -1 for every other object.
+  int number_of(PyObject* word) const {
     for (std::size_t i = 0; i < N; ++i) {
       if (word == interned_[i]) return static_cast<int>(i);
     }
@@ -29,6 +31,11 @@ class Words {
         if (PyUnicode_Compare(word, interned_[i]) == 0) return static_cast<int>(i);
       }
     }
+    return -1;
+  }
+  // The same with an error, whose end for a word is in `hint`, or "".
+  int find(PyObject* word, const char* (*hint)(std::string_view word) = nullptr) const {
+    if (const int number = number_of(word); number >= 0) return number;
     std::string text = std::string(what_) + " is " + shown(word) + ", expected one of ";
     for (std::size_t i = 0; i < N; ++i) text += std::string(i > 0 ? ", '" : "'") + words_[i] + "'";
     if (hint != nullptr && PyUnicode_Check(word)) {
@@ -59,24 +66,69 @@ const char* scatter_hint(std::string_view word) {
   return "";
 }
 
+const Words<6>& bounds_words(Direction direction) {
+  static const Words<6> gather("bounds", words::kBounds);
+  static const Words<6> scatter("bounds", words::kScatterBounds);
+  return direction == Direction::gather ? gather : scatter;
+}
+
+const Words<2>& negative_words() {
+  static const Words<2> negative("negative", words::kNegative);
+  return negative;
+}
+
+const Words<10>& reduce_words() {
+  static const Words<10> reduce("reduce", words::kReduceAliases);
+  return reduce;
+}
+
+const Words<3>& duplicates_words() {
+  static const Words<3> duplicates("duplicates", words::kDuplicates);
+  return duplicates;
+}
+
+// Sets an enumerator to the one of a word. Returns false for every other object.
+template <class Enumerator, std::size_t N>
+bool read_word(const Words<N>& words, PyObject* object, Enumerator& value) {
+  const int number = words.number_of(object);
+  if (number >= 0) value = static_cast<Enumerator>(number);
+  return number >= 0;
+}
+
 }  // namespace
 
+bool read_bounds(PyObject* word, Direction direction, Bounds& bounds) {
+  return read_word(bounds_words(direction), word, bounds);
+}
+
+bool read_negative(PyObject* word, Negative& negative) {
+  return read_word(negative_words(), word, negative);
+}
+
+bool read_reduce(PyObject* word, Reduce& reduce) {
+  int number = -1;
+  if (word != Py_None && !read_word(reduce_words(), word, number)) return false;
+  reduce = word == Py_None ? Reduce::set : words::kReduceOfAlias[static_cast<std::size_t>(number)];
+  return true;
+}
+
+bool read_duplicates(PyObject* word, Duplicates& duplicates) {
+  return read_word(duplicates_words(), word, duplicates);
+}
+
 std::string shown(const py::handle& object) {
-  return python_part("gatherscatter.errors", "shown")(object).cast<std::string>();
+  return python::call(python_part("gatherscatter.errors", "shown"), object).cast<std::string>();
 }
 
 Rule parse_rule(PyObject* bounds, PyObject* negative, Direction direction) {
-  static const Words<6> gather_words("bounds", {"raise", "deferred", "fill", "clip", "wrap", "unchecked"});
-  static const Words<6> scatter_words("bounds", {"raise", "deferred", "drop", "clip", "wrap", "unchecked"});
-  static const Words<2> negative_words("negative", {"from_end", "out_of_bounds"});
-  const Words<6>& bounds_words = direction == Direction::gather ? gather_words : scatter_words;
   const auto hint = direction == Direction::gather ? gather_hint : scatter_hint;
-  return {static_cast<Bounds>(bounds_words.find(bounds, hint)), static_cast<Negative>(negative_words.find(negative))};
+  return {static_cast<Bounds>(bounds_words(direction).find(bounds, hint)),
+          static_cast<Negative>(negative_words().find(negative))};
 }
 
 Match parse_match(PyObject* match) {
-  static const Words<2> words("match", {"prefix", "broadcast"});
-  return static_cast<Match>(words.find(match));
+  static const Words<2> known("match", words::kMatch);
+  return static_cast<Match>(known.find(match));
 }
 
 bool parse_bool(PyObject* object, const char* what) {
@@ -86,24 +138,32 @@ bool parse_bool(PyObject* object, const char* what) {
 }
 
 ScatterKeywords parse_scatter_keywords(PyObject* reduce, bool include_self, PyObject* duplicates) {
-  static const Words<10> reduce_words("reduce",
-                                      {"add", "sum", "mul", "prod", "multiply", "min", "amin", "max", "amax", "mean"});
-  constexpr Reduce kReduce[] = {Reduce::add, Reduce::add, Reduce::mul, Reduce::mul, Reduce::mul,
-                                Reduce::min, Reduce::min, Reduce::max, Reduce::max, Reduce::mean};
-  static const Words<3> duplicates_words("duplicates", {"last", "first", "error"});
-  ScatterKeywords words;
-  words.duplicates = static_cast<Duplicates>(duplicates_words.find(duplicates));
-  if (reduce != Py_None) words.combine.reduce = kReduce[reduce_words.find(reduce)];
-  words.combine.include_self = include_self;
-  if (words.combine.reduce == Reduce::set && !include_self) {
+  ScatterKeywords given;
+  given.duplicates = static_cast<Duplicates>(duplicates_words().find(duplicates));
+  if (!read_reduce(reduce, given.combine.reduce)) reduce_words().find(reduce);  // throws
+  given.combine.include_self = include_self;
+  if (given.combine.reduce == Reduce::set && !include_self) {
     throw ShapeError("include_self=False needs reduce=: without a reduction, the old value is replaced in any case");
   }
-  if (words.combine.reduce != Reduce::set && words.duplicates != Duplicates::last) {
-    throw ShapeError("duplicates=" + py::repr(duplicates).cast<std::string>() +
-                     " and reduce=" + py::repr(reduce).cast<std::string>() +
+  if (given.combine.reduce != Reduce::set && given.duplicates != Duplicates::last) {
+    throw ShapeError("duplicates=" + shown(duplicates) + " and reduce=" + shown(reduce) +
                      " exclude each other: a reduction combines the values of all duplicates");
   }
-  return words;
+  return given;
+}
+
+void bind_words(py::module_& module) {
+  const auto tuple_of = [](const auto& words) {
+    py::tuple tuple(words.size());
+    for (std::size_t i = 0; i < words.size(); ++i) tuple[i] = py::str(words[i]);
+    return tuple;
+  };
+  using namespace py::literals;
+  module.attr("words") =
+      py::dict("bounds"_a = tuple_of(words::kBounds), "scatter_bounds"_a = tuple_of(words::kScatterBounds),
+               "negative"_a = tuple_of(words::kNegative), "reduce"_a = tuple_of(words::kReduce),
+               "reduce_aliases"_a = tuple_of(words::kReduceAliases), "duplicates"_a = tuple_of(words::kDuplicates),
+               "match"_a = tuple_of(words::kMatch), "planner"_a = tuple_of(words::kPlanner));
 }
 
 }  // namespace gs

@@ -25,4 +25,13 @@ struct ScatterKeywords {
 };
 ScatterKeywords parse_scatter_keywords(PyObject* reduce, bool include_self, PyObject* duplicates);
 
+// The same words without an error: false for every other object. None is the reduction that sets.
+bool read_bounds(PyObject* word, Direction direction, Bounds& bounds);
+bool read_negative(PyObject* word, Negative& negative);
+bool read_reduce(PyObject* word, Reduce& reduce);
+bool read_duplicates(PyObject* word, Duplicates& duplicates);
+
+// Adds `words`, the words of each keyword in the order of their enumerators, to the module.
+void bind_words(py::module_& module);
+
 }  // namespace gs

@@ -84,6 +84,22 @@ bool PlainArray::has_type(const ElementType& other) const {
   return reinterpret_cast<PyObject*>(PyArray_DESCR(reinterpret_cast<PyArrayObject*>(object))) == other.descr.ptr();
 }
 
+bool PlainArray::is_bool() const {
+  if (library == Library::torch) return dtype.code == dlpack::kBool && item == 1;
+  return PyArray_TYPE(reinterpret_cast<PyArrayObject*>(object)) == NPY_BOOL;
+}
+
+bool PlainArray::has_zero() const {
+  if (library == Library::torch) return true;
+  const int kind = PyArray_TYPE(reinterpret_cast<PyArrayObject*>(object));
+  return kind != NPY_DATETIME && kind != NPY_TIMEDELTA && kind != NPY_VOID;  // fields may be dates
+}
+
+Number PlainArray::number() const {
+  if (library == Library::torch) return number_of(dtype);
+  return number_of(type_of(reinterpret_cast<PyObject*>(PyArray_DESCR(reinterpret_cast<PyArrayObject*>(object)))));
+}
+
 [[gnu::hot]] bool has_plain_values(PyObject* object) {
   if (PyArray_CheckExact(object)) return true;
   const dlpack::Torch& torch = dlpack::torch();

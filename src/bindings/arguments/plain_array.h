@@ -17,6 +17,10 @@ struct PlainArray : SmallArray {
   // Whether two arrays have one dtype. False also if that would need a call into their library.
   bool same_type(const PlainArray& other) const;
   bool has_type(const ElementType& other) const;  // likewise
+  bool is_bool() const;
+  // Whether an item of zero bytes is what a gather fills with by default: not for dates and durations.
+  bool has_zero() const;
+  Number number() const;  // Number::none also for dtypes that other packages add to NumPy
 };
 
 // Whether the values of an array are those in its memory: it is no tensor with a gradient or a lazy bit, and no mode of

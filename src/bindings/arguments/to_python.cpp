@@ -6,6 +6,7 @@
 #include "bindings/arguments/to_python.h"
 #include "bindings/arguments/tuples.h"
 #include "bindings/devices/device_operands.h"
+#include "bindings/python_calls.h"
 #include "core/checked.h"
 #include "core/error.h"
 #include "host/memory_pool.h"
@@ -66,7 +67,8 @@ py::object allocate_ndarray(const Operand& source, const Dims& shape) {
 // Makes the library of `adapter` allocate an array on its GPU. Returns the array and the address of its memory.
 std::pair<py::object, std::byte*> make_array_on_device(const py::object& adapter, const ElementType& type,
                                                        const Dims& shape) {
-  const py::object made = adapter.attr("make")(to_tuple(shape), type.descr ? type.descr : py::str(type.name()));
+  const py::object dtype = type.descr ? type.descr : py::str(type.name());
+  const py::object made = python::call_method(adapter, "make", to_tuple(shape), dtype);
   const auto pair = py::cast<py::tuple>(made);
   return {pair[0], reinterpret_cast<std::byte*>(pair[1].cast<uintptr_t>())};
 }
@@ -110,7 +112,7 @@ void Result::make_on_device(const DeviceCall& call, const Operand& input, const 
     return;
   }
   const py::object& adapter = prototype_.location->adapter;
-  if (adapter && !adapter.attr("make").is_none()) {
+  if (adapter && !python::attribute(adapter, "make").is_none()) {
     std::tie(object_, data_) = make_array_on_device(adapter, type, shape);
     is_finished_ = true;
     return;
@@ -136,8 +138,10 @@ py::object Result::take() {
     if (!object_) throw py::error_already_set();
   }
   if (is_finished_) return object_;
-  if (prototype_.location && prototype_.location->adapter) return prototype_.location->adapter.attr("wrap")(object_);
-  return prototype_.wrap ? prototype_.wrap(object_) : object_;
+  if (prototype_.location && prototype_.location->adapter) {
+    return python::call_method(prototype_.location->adapter, "wrap", object_);
+  }
+  return prototype_.wrap ? python::call(prototype_.wrap, object_) : object_;
 }
 
 }  // namespace gs

@@ -9,6 +9,7 @@
 
 #include "bindings/arguments/torch_bits.h"
 #include "bindings/arguments/torch_modes.h"
+#include "bindings/python_calls.h"
 
 namespace gs::dlpack {
 namespace {
@@ -59,7 +60,7 @@ TorchMemory::TorchMemory(PyTypeObject* tensor_type) {
     const auto number = symbol<int32_t (*)()>(library, (std::string("aoti_torch_dtype_") + name).c_str());
     if (number != nullptr && number() >= 0 && number() < 64) integers_ |= uint64_t{1} << number();
   }
-  const py::object address = py::getattr(reinterpret_cast<PyObject*>(tensor_type), "_cdata", py::none());
+  const py::object address = python::attribute_or_none(reinterpret_cast<PyObject*>(tensor_type), "_cdata");
   if (!Py_IS_TYPE(address.ptr(), &PyGetSetDescr_Type)) return;
   address_ = reinterpret_cast<PyGetSetDescrObject*>(address.inc_ref().ptr())->d_getset;
 }

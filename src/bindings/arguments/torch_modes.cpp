@@ -1,6 +1,8 @@
 // torch_modes.cpp: enters and leaves the context managers that disable the modes of torch.
 #include "bindings/arguments/torch_modes.h"
 
+#include "bindings/python_calls.h"
+
 namespace gs::dlpack {
 namespace {
 
@@ -15,14 +17,15 @@ struct ModeKind {
   // Reads an attribute of torch._C, which torch has imported. An import here would run Python code, during which
   // another thread may run and wait for the static variable that this thread is initializing: a deadlock.
   static py::object attribute(const char* name) {
-    const auto module = py::reinterpret_steal<py::object>(PyImport_GetModule(py::str("torch._C").ptr()));
-    if (!module) PyErr_Clear();
-    return module ? py::getattr(module, name, py::none()) : py::object(py::none());
+    const auto module = py::reinterpret_borrow<py::object>(PyDict_GetItemString(PyImport_GetModuleDict(), "torch._C"));
+    return module ? python::attribute_or_none(module, name) : py::object(py::none());
   }
 
   // Calls a C function, which no mode intercepts. If it fails, the mode counts as active.
   bool is_on() const {
-    const auto answer = count == Py_None ? py::object() : py::reinterpret_steal<py::object>(PyObject_CallNoArgs(count));
+    py::object answer;
+    if (count != Py_None)
+      answer = py::reinterpret_steal<py::object>(call_python([&] { return PyObject_CallNoArgs(count); }));
     if (answer) return PyObject_IsTrue(answer.ptr()) != 0;
     PyErr_Clear();
     return true;
@@ -30,8 +33,8 @@ struct ModeKind {
 
   py::object enter() const {
     if (off == Py_None || !is_on()) return {};
-    py::object manager = py::handle(off)();
-    manager.attr("__enter__")();
+    py::object manager = python::call(off);
+    python::call_method(manager, "__enter__");
     return manager;
   }
 
@@ -42,7 +45,7 @@ struct ModeKind {
 void exit_manager(const py::object& manager) {
   if (!manager) return;
   const auto done = py::reinterpret_steal<py::object>(
-      PyObject_CallMethod(manager.ptr(), "__exit__", "OOO", Py_None, Py_None, Py_None));
+      call_python([&] { return PyObject_CallMethod(manager.ptr(), "__exit__", "OOO", Py_None, Py_None, Py_None); }));
   if (!done) PyErr_Clear();
 }
 

@@ -4,13 +4,14 @@
 #include <algorithm>
 
 #include "bindings/arguments/dlpack.h"
+#include "bindings/python_calls.h"
 
 namespace gs {
 namespace {
 
 // Whether a method without arguments returns True. An error counts as True: torch then raises it.
 bool is_true(PyObject* tensor, PyObject* method) {
-  PyObject* const answer = PyObject_CallOneArg(method, tensor);
+  PyObject* const answer = call_python([&] { return PyObject_CallOneArg(method, tensor); });
   if (answer == nullptr) PyErr_Clear();
   Py_XDECREF(answer);
   return answer != Py_False;
@@ -18,7 +19,7 @@ bool is_true(PyObject* tensor, PyObject* method) {
 
 bool has_gradient(const dlpack::Torch& torch, PyObject* tensor) {
   if (!torch.in_grad_mode()) return false;
-  PyObject* const answer = PyObject_GetAttrString(tensor, "requires_grad");
+  PyObject* const answer = call_python([&] { return PyObject_GetAttrString(tensor, "requires_grad"); });
   if (answer == nullptr) PyErr_Clear();
   Py_XDECREF(answer);
   return answer != Py_False;

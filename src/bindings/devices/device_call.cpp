@@ -5,6 +5,7 @@
 #include <string>
 
 #include "bindings/arguments/from_python.h"
+#include "bindings/python_calls.h"
 #include "core/error.h"
 
 namespace gs {
@@ -66,7 +67,7 @@ void DeviceCall::must_not_capture(const char* what) const {
 
 const Devices& loaded_devices() {
   if (devices() == nullptr) {
-    const py::object why = python_part("gatherscatter._libraries.devices", "load")();
+    const py::object why = python::call(python_part("gatherscatter._libraries.devices", "load"));
     if (devices() == nullptr) {
       throw DTypeError("an array lies on a CUDA device, and gatherscatter cannot reach it: " + why.cast<std::string>());
     }

@@ -7,6 +7,7 @@
 
 #include "bindings/arguments/tuples.h"
 #include "bindings/devices/deferred.h"
+#include "bindings/python_calls.h"
 #include "bindings/python_context.h"
 #include "calls/attempt.h"
 #include "calls/copy.h"
@@ -31,9 +32,9 @@ bool is_managed(const Operand& operand) {
 bool is_pinned(const Operand& operand) {
   if (operand.location) return operand.location->device.type == dlpack::kCudaHost;
   // torch's exchange table reports pinned host memory as plain host memory, so the tensor is queried.
-  if (operand.library == Library::torch) return operand.object.attr("is_pinned")().cast<bool>();
+  if (operand.library == Library::torch) return python::call_method(operand.object, "is_pinned").cast<bool>();
   if (operand.library != Library::numpy) return false;
-  const auto address = operand.object.attr("ctypes").attr("data").cast<uintptr_t>();
+  const auto address = python::attribute(python::attribute(operand.object, "ctypes"), "data").cast<uintptr_t>();
   return loaded_devices().place_of(reinterpret_cast<const void*>(address)).kind == MemoryPlace::Kind::pinned_host;
 }
 
@@ -41,8 +42,10 @@ bool is_pinned(const Operand& operand) {
 // sources.
 bool is_copied(Role role, const Operand& operand) {
   return role == Role::index || role == Role::mask || role == Role::fill || operand.is_value ||
-         (role == Role::source && operand.library == Library::numpy && py::len(operand.object.attr("shape")) == 0) ||
-         (role == Role::source && operand.library == Library::torch && operand.object.attr("dim")().cast<int>() == 0);
+         (role == Role::source && operand.library == Library::numpy &&
+          py::len(python::attribute(operand.object, "shape")) == 0) ||
+         (role == Role::source && operand.library == Library::torch &&
+          python::call_method(operand.object, "dim").cast<int>() == 0);
 }
 
 void check_place(const Operands& operands, Role first_role, const Operand& first) {
@@ -66,7 +69,7 @@ std::optional<uintptr_t> stream_of(const Operand& operand) {
   if (!operand.given || !operand.location || operand.location->device.type == dlpack::kCudaHost) return std::nullopt;
   if (operand.location->stream) return operand.location->stream;
   if (operand.location->adapter) {
-    const py::object stream = operand.location->adapter.attr("stream");
+    const py::object stream = python::attribute(operand.location->adapter, "stream");
     if (stream.is_none()) return std::nullopt;
     return stream.cast<uintptr_t>();
   }
@@ -99,7 +102,7 @@ void choose_device(Operands& operands) {
     DeviceLocation& location = *operand.location;
     location.stream = stream_of(operand);
     if (!location.adapter || !operand.object.is(location.adapter)) return;
-    operand.object = location.adapter.attr("borrow")(operands.device_call->stream());
+    operand.object = python::call_method(location.adapter, "borrow", py::int_(operands.device_call->stream()));
     operand.library = Library::dlpack;
     const auto& array = py::cast<const dlpack::ExchangedArray&>(operand.object);
     if (dlpack::is_host(array.device()) && array.device().type != dlpack::kCudaManaged) {
@@ -184,7 +187,8 @@ Operand own_fill(const Operands& operands) {
   if (!fill.given) return own;
   own.given = true;
   if (fill.on_device()) {
-    own.object = python_part("numpy", "empty")(to_tuple(fill.view.extent), "V" + std::to_string(fill.view.item));
+    own.object = python::call(python_part("numpy", "empty"), to_tuple(fill.view.extent),
+                              py::str("V" + std::to_string(fill.view.item)));
     borrow(Role::fill, own);
     DeviceCall& call = *operands.device_call;
     PythonContext context(operands.device_call);
@@ -193,7 +197,7 @@ Operand own_fill(const Operands& operands) {
     call.machine().read(own.view.data, packed.view().data, bytes_of(fill.view));
     return own;
   }
-  own.object = as_opaque_ndarray(fill.view).attr("copy")();
+  own.object = python::call_method(as_opaque_ndarray(fill.view), "copy");
   borrow(Role::fill, own);
   return own;
 }

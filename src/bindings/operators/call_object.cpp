@@ -15,6 +15,8 @@
 #include "bindings/operators/execute.h"
 #include "bindings/operators/plan_object.h"
 #include "bindings/operators/plan_state.h"
+#include "bindings/operators/torch_lane.h"
+#include "bindings/python_calls.h"
 #include "bindings/python_errors.h"
 #include "core/error.h"
 
@@ -42,12 +44,13 @@ BoundCall& self_of(PyObject* object) {
 // the axis as it was written.
 [[noreturn]] void raise_axis_error(const BoundCall& call, const AxisError& error) {
   if (error.axis != INT64_MAX && error.axis != INT64_MIN) throw;
-  const py::object full = python_part("gatherscatter.errors", "axis_error")(call.request.op, call.axis, error.rank);
+  const py::object make = python_part("gatherscatter.errors", "axis_error");
+  const py::object full = python::call(make, call.request.op, call.axis, py::int_(error.rank));
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(full.ptr())), full.ptr());
   throw py::error_already_set();
 }
 
-// What a call consists of, for Python: the parameters of `route` in gatherscatter/_torch/route.py after the call.
+// What a call consists of, for Python: the fields of `Request` in gatherscatter/_moves/request.py.
 py::tuple parts_of(const BoundCall& call) {
   const OperatorRequest& request = call.request;
   const RawOperands raw = call.operands();
@@ -70,11 +73,36 @@ py::tuple parts_of(const BoundCall& call) {
 // Runs a call that a library has to know of, because it records gradients or traces. `route` is the function that does
 // it, which returns NotImplemented for a call that it has no rule for.
 py::object run_by(PyObject* route, const BoundCall& call) {
-  return py::reinterpret_borrow<py::function>(route)(py::handle(call.holder), *parts_of(call));
+  return python::answer([&] { return PyObject_CallOneArg(route, call.holder); });
+}
+
+// Runs a small call that records a gradient. Declined for all others.
+LaneResult run_small_in_torch(const BoundCall& call) {
+  const OperatorRequest& request = call.request;
+  const RawOperands raw = call.operands();
+  const auto given = [](py::handle object) { return object.is_none() ? nullptr : object.ptr(); };
+  if (!raw.indices || request.batch_dims != 0 || request.planner == Planner::elementwise ||
+      (request.planner == Planner::at_points && !request.coordinates)) {
+    return LaneResult::declined();
+  }
+  CallKey key;
+  key.direction = request.direction;
+  key.planner = request.planner;
+  key.match = request.match;
+  key.rule = request.rule;
+  key.axis = request.axis.value_or(CallKey::kNoAxis);
+  key.combine = request.combine;
+  const bool scatters = request.direction == Direction::scatter;
+  return run_in_torch_lane({key, raw.input.ptr(), raw.indices.ptr(), scatters ? raw.source.ptr() : nullptr,
+                            given(raw.out), given(raw.mask), given(raw.fill)});
 }
 
 py::object run_request(const BoundCall& call) {
   if (call.request.tile.empty() && torch_takes_part(call.operands())) {
+    if (const LaneResult small = run_small_in_torch(call); !small.is_declined()) {
+      if (small.object() == nullptr) throw py::error_already_set();
+      return py::reinterpret_steal<py::object>(small.object());
+    }
     static PyObject* kept = nullptr;
     py::object result = run_by(kept_part(kept, "gatherscatter._torch.route", "route"), call);
     if (result.ptr() != Py_NotImplemented) return result;
@@ -121,8 +149,9 @@ py::object handled(const BoundCall& call, Body body, Finish finish) {
   py::error_already_set error;
   if (!call.handler || !(error.matches(PyExc_TypeError) || error.matches(PyExc_ValueError))) throw error;
   // A handler that raised the error again would keep the arguments alive: its frame would be in the error's traceback.
+  const py::tuple arguments = py::make_tuple(error.value()) + py::reinterpret_borrow<py::tuple>(call.handler_arguments);
   const py::object replacement =
-      call.handler(error.value(), *py::reinterpret_borrow<py::tuple>(call.handler_arguments));
+      python::answer([&] { return PyObject_CallObject(call.handler.ptr(), arguments.ptr()); });
   if (replacement.is(error.value())) throw error;
   return finish(replacement);
 }
@@ -137,12 +166,12 @@ py::object finished(const py::object& object) {
 }
 
 py::object run_all(const BoundCall& call) {
-  if (call.steps) return call.steps();
+  if (call.steps) return python::call(call.steps);
   return handled(
       call,
       [&] {
         py::object result = run_request(call);
-        return call.then ? call.then(result) : result;
+        return call.then ? python::call(call.then, result) : result;
       },
       finished);
 }
@@ -203,7 +232,7 @@ PyMethodDef methods[] = {
     {"run", run_method, METH_NOARGS, "Runs the call and returns its result."},
     {"plan", plan_method, METH_NOARGS, "Makes the plan of the call. Reads no index value."},
     {"parts", parts_method, METH_NOARGS,
-     "What the call consists of, as `route` of gatherscatter._torch.route takes it."},
+     "What the call consists of: the fields of gatherscatter._moves.request.Request."},
     {"then", then_method, METH_O, "Sets the function that is called with the result of the run; returns the call."},
     {"run_by", run_by_method, METH_O,
      "Sets the function that runs the call in more than one move; the plan stays that of the call. Returns the call."},
@@ -292,6 +321,19 @@ PyObject* run_plain(const OperatorRequest& request, const LaneCall& call, const 
                           has_geometry(operands.input.view, planned->input) &&
                           has_geometry(operands.indices[0].view, planned->index);
   return execute_gather(request, operands, is_planned ? planned->plan.get() : nullptr).release().ptr();
+}
+
+PyObject* run_bound(const OperatorRequest& request, const LaneCall& call) noexcept {
+  return guarded(request.name(), [&] {
+    const py::object made = new_call();
+    BoundCall& bound = *call_in(made.ptr());
+    bound.request = request;
+    bound.input = py::reinterpret_borrow<py::object>(call.input);
+    bound.indices = py::reinterpret_borrow<py::object>(call.index);
+    bound.source = py::reinterpret_borrow<py::object>(call.source);
+    bound.axis = request.axis ? py::object(py::int_(*request.axis)) : py::none();
+    return run_request(bound);
+  });
 }
 
 void bind_calls(py::module_& module) {

@@ -52,6 +52,10 @@ struct PlannedGather {
 // definition of the operator has the right message.
 PyObject* run_plain(const OperatorRequest& request, const LaneCall& call, const PlannedGather* planned);
 
+// Runs a scatter of three tensors of which torch has to know, as the definition of its operator would, as a new
+// reference; null with a Python error.
+PyObject* run_bound(const OperatorRequest& request, const LaneCall& call) noexcept;
+
 void bind_calls(py::module_& module);
 
 }  // namespace gs

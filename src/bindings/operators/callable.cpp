@@ -14,8 +14,10 @@
 #include "bindings/operators/forms.h"
 #include "bindings/operators/lane.h"
 #include "bindings/operators/methods.h"
+#include "bindings/operators/pick_lane.h"
 #include "bindings/operators/plan_object.h"
 #include "bindings/operators/tile_lane.h"
+#include "bindings/python_calls.h"
 #include "bindings/python_errors.h"
 #include "core/error.h"
 
@@ -47,6 +49,7 @@ LaneResult run_lane(const Callable& self, const RawCall& raw) {
     LaneCall call;
     if (!read_call(form, raw, call)) continue;
     try {
+      if (form.pick != Pick::none) return run_in_pick_lane(form.pick, call);
       return self.plan != nullptr ? self.plan->run_small(call) : run_in_lane(call, self.name);
       // These errors say that the arguments do not fit together. Nothing was read or written. The definition raises
       // them, because the rules of its operator may convert arguments or have messages of their own.
@@ -70,7 +73,8 @@ PyObject* returned_by(const Callable& self, PyObject* result) {
 void explain_keyword(PyObject* definition, PyObject* keywords) {
   if (keywords == nullptr || !PyErr_ExceptionMatches(PyExc_TypeError)) return;
   py::error_already_set error;
-  python_part("gatherscatter._ops.near_keywords", "explain_keyword")(py::handle(definition), error.value());
+  const py::object explain = python_part("gatherscatter._ops.near_keywords", "explain_keyword");
+  python::call(explain, py::handle(definition), error.value());
   error.restore();
 }
 
@@ -81,27 +85,27 @@ void explain_keyword(PyObject* definition, PyObject* keywords) {
   if (self.definition != nullptr) {
     const RawCall raw{arguments, PyVectorcall_NARGS(flags), keywords};
     if (const auto by_values = py::reinterpret_steal<py::object>(function_for_labels(object, raw))) {
-      return PyObject_Vectorcall(by_values.ptr(), arguments, flags, keywords);
+      return call_python([&] { return PyObject_Vectorcall(by_values.ptr(), arguments, flags, keywords); });
     }
     if (PyErr_Occurred()) return nullptr;
     if (const auto lazy = py::reinterpret_steal<py::object>(function_for_dask(self.definition, self.name, raw))) {
-      return PyObject_Vectorcall(lazy.ptr(), arguments, flags, keywords);
+      return call_python([&] { return PyObject_Vectorcall(lazy.ptr(), arguments, flags, keywords); });
     }
     if (PyErr_Occurred()) return nullptr;
-    PyObject* const made = PyObject_Vectorcall(self.definition, arguments, flags, keywords);
+    PyObject* const made =
+        call_python([&] { return PyObject_Vectorcall(self.definition, arguments, flags, keywords); });
     if (made == nullptr) explain_keyword(self.definition, keywords);
     const BoundCall* const bound = made == nullptr ? nullptr : call_in(made);
     const bool is_move = bound != nullptr && !bound->steps;  // steps return what the operator returns
     PyObject* const result = run_returned(made);
     return is_move ? returned_by(self, result) : result;
   }
-  const auto method = py::reinterpret_steal<py::object>(PyObject_GetAttrString(object, "__call__"));
-  if (!method) return nullptr;
+  const py::object method = python::attribute(object, "__call__");
   if (!PyMethod_Check(method.ptr())) {  // a bare PlanBase: its `__call__` is this function
     PyErr_SetString(PyExc_TypeError, "a PlanBase alone cannot be called");
     return nullptr;
   }
-  return PyObject_Vectorcall(method.ptr(), arguments, flags, keywords);
+  return call_python([&] { return PyObject_Vectorcall(method.ptr(), arguments, flags, keywords); });
 }
 
 [[gnu::hot]] PyObject* call(PyObject* object, PyObject* const* arguments, std::size_t flags, PyObject* keywords) {
@@ -146,7 +150,7 @@ PyObject* reduce_operator(PyObject* object, PyObject*) {
 
 // The `Call` that the definition makes of these arguments; no other object.
 PyObject* bind_method(PyObject* object, PyObject* arguments, PyObject* keywords) {
-  PyObject* made = PyObject_Call(self_of(object)->definition, arguments, keywords);
+  PyObject* made = call_python([&] { return PyObject_Call(self_of(object)->definition, arguments, keywords); });
   if (made == nullptr) explain_keyword(self_of(object)->definition, keywords);
   if (made == nullptr || call_in(made) != nullptr) return made;
   Py_DECREF(made);

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "bindings/python_calls.h"
+
 namespace py = pybind11;
 
 namespace gs {
@@ -15,11 +17,9 @@ namespace {
 bool is_of(PyObject* object, const char* name, std::string_view package) {
   PyTypeObject* const type = Py_TYPE(object);
   if (std::strcmp(type->tp_name, name) != 0) return false;
-  const auto module =
-      py::reinterpret_steal<py::object>(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__module__"));
+  const py::object module = python::attribute_or_none(reinterpret_cast<PyObject*>(type), "__module__");
   Py_ssize_t length = 0;
-  const char* const text =
-      module && PyUnicode_Check(module.ptr()) ? PyUnicode_AsUTF8AndSize(module.ptr(), &length) : nullptr;
+  const char* const text = PyUnicode_Check(module.ptr()) ? PyUnicode_AsUTF8AndSize(module.ptr(), &length) : nullptr;
   if (text == nullptr) {
     PyErr_Clear();
     return false;
@@ -54,9 +54,8 @@ bool any_holds(bool (*is)(PyObject*), const RawCall& raw) {
 
 // The faces of other systems have operators of equal names with parameters of their own.
 bool is_face(PyObject* definition) {
-  const auto module = py::reinterpret_steal<py::object>(PyObject_GetAttrString(definition, "__module__"));
-  PyErr_Clear();
-  return module && PyUnicode_Check(module.ptr()) &&
+  const py::object module = python::attribute_or_none(definition, "__module__");
+  return PyUnicode_Check(module.ptr()) &&
          std::string_view(PyUnicode_AsUTF8(module.ptr())).starts_with("gatherscatter.compat.");
 }
 
@@ -64,18 +63,15 @@ bool is_face(PyObject* definition) {
 
 PyObject* function_for_dask(PyObject* definition, PyObject* name, const RawCall& raw) {
   if (!any_holds(is_dask_array, raw) || is_face(definition)) return nullptr;
-  const auto module = py::reinterpret_steal<py::object>(PyImport_ImportModule("gatherscatter.dask"));
-  if (!module) return nullptr;
-  PyObject* const function = PyObject_GetAttr(module.ptr(), name);
+  const py::object module = python::answer([] { return PyImport_ImportModule("gatherscatter.dask"); });
+  PyObject* const function = call_python([&] { return PyObject_GetAttr(module.ptr(), name); });
   if (function == nullptr && PyErr_ExceptionMatches(PyExc_AttributeError)) PyErr_Clear();
   return function;
 }
 
 PyObject* function_for_labels(PyObject* op, const RawCall& raw) {
   if (!any_holds(is_labelled, raw)) return nullptr;
-  const auto module = py::reinterpret_steal<py::object>(PyImport_ImportModule("gatherscatter._libraries.of_xarray"));
-  if (!module) return nullptr;
-  return PyObject_CallMethod(module.ptr(), "on_values", "O", op);
+  return python::call(python::part("gatherscatter._libraries.of_xarray", "on_values"), py::handle(op)).release().ptr();
 }
 
 }  // namespace gs

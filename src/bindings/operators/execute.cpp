@@ -6,6 +6,7 @@
 
 #include "bindings/arguments/arguments.h"
 #include "bindings/arguments/big_integers.h"
+#include "bindings/arguments/shared_file.h"
 #include "bindings/arguments/to_python.h"
 #include "bindings/devices/device_operands.h"
 #include "bindings/python_context.h"
@@ -18,20 +19,6 @@
 
 namespace gs {
 namespace {
-
-// Raises the error of a call that was not completed; otherwise orders the streams of its operands behind it.
-void finish(const OperatorRequest& request, const Operands& operands, CallResult&& result) {
-  switch (result.ending) {
-    case Ending::done: return release_streams(request, operands, std::move(result));
-    case Ending::bad_index: {
-      const py::object written = value_as_written(request, operands, *result.plan, *result.bad);
-      raise_out_of_bounds(request.op, *result.plan, *result.bad, Moment::now, written);
-    }
-    case Ending::duplicate: throw ShapeError(duplicate_text(*result.plan, *result.duplicate));
-    case Ending::interrupted: throw py::error_already_set();  // set by the poll
-    case Ending::unstable: throw std::runtime_error("the index array kept changing while it was used");
-  }
-}
 
 // The end of an error for a target that is read-only.
 std::string step_to_write(const Operand& out) {
@@ -66,7 +53,12 @@ py::object run_planned_gather(const OperatorRequest& request, const Operands& op
   PythonContext context(operands.device_call);
   if (operands.out.given) {
     check_out(operands);
-    finish(request, operands, run_gather_into(context, request, plan, views));
+    Views own = views;
+    if (detach_from_file(context, operands, own)) {
+      finish(request, operands, run_gather_into(context, request, plan_for(request, operands, own), own));
+    } else {
+      finish(request, operands, run_gather_into(context, request, plan, views));
+    }
     return return_out(operands);
   }
   Result result(operands, plan.result_shape);
@@ -75,6 +67,19 @@ py::object run_planned_gather(const OperatorRequest& request, const Operands& op
 }
 
 }  // namespace
+
+void finish(const OperatorRequest& request, const Operands& operands, CallResult&& result) {
+  switch (result.ending) {
+    case Ending::done: return release_streams(request, operands, std::move(result));
+    case Ending::bad_index: {
+      const py::object written = value_as_written(request, operands, *result.plan, *result.bad);
+      raise_out_of_bounds(request.op, *result.plan, *result.bad, Moment::now, written);
+    }
+    case Ending::duplicate: throw ShapeError(duplicate_text(*result.plan, *result.duplicate));
+    case Ending::interrupted: throw py::error_already_set();  // set by the poll
+    case Ending::unstable: throw std::runtime_error(kUnstable);
+  }
+}
 
 std::string duplicate_text(const Plan& plan, const Duplicate& found) {
   const auto position = [&](int64_t flat) { return to_string(unravel(index_position(plan, flat), plan.index_shape)); };
@@ -99,9 +104,10 @@ py::object execute_gather(const OperatorRequest& request, Operands& operands, co
 py::object execute_scatter(const OperatorRequest& request, Operands& operands, const Plan* planned) {
   if (copy_host_operands(request, operands)) planned = nullptr;
   PythonContext context(operands.device_call);
-  const Views views = views_of(operands);
+  Views views = views_of(operands);
   if (operands.out.given) {
     check_out(operands);
+    detach_from_file(context, operands, views);
     finish(request, operands, run_scatter_into(context, request, views));
     return return_out(operands);
   }

@@ -1,6 +1,7 @@
 // forms.cpp: reads the forms of calls, and refuses those that no call can have.
 #include "bindings/operators/forms.h"
 
+#include <cstddef>
 #include <string>
 
 #include "bindings/arguments/keywords.h"
@@ -16,11 +17,27 @@ LaneForm::Part part_named(const std::string& name) {
   throw py::value_error("a form has no part named " + name);
 }
 
+Keyword keyword_named(const std::string& name) {
+  for (std::size_t i = 0; i < kKeywordNames.size(); ++i) {
+    if (name == kKeywordNames[i]) return static_cast<Keyword>(i);
+  }
+  throw py::value_error("a lane reads no keyword " + name);
+}
+
+Pick pick_in(const std::string& name) {
+  constexpr std::array kNames{"", "compress", "repeat", "roll", "putmask", "place"};
+  for (std::size_t i = 1; i < kNames.size(); ++i) {
+    if (name == kNames[i]) return static_cast<Pick>(i);
+  }
+  return Pick::none;
+}
+
 Planner planner_in(const std::string& name) {
   if (name == "take_axis") return Planner::take_axis;
   if (name == "along_axis") return Planner::along_axis;
   if (name == "coordinates") return Planner::at_points;
-  throw py::value_error("no lane for planner " + name + ": expected take_axis, along_axis, coordinates or tile");
+  throw py::value_error("no lane for planner " + name +
+                        ": expected take_axis, along_axis, coordinates, tile or the name of a pick");
 }
 
 PyObject* interned(PyObject* text) {
@@ -37,9 +54,9 @@ RuleWord rule_word_in(py::handle word, Direction direction) {
     if (!PyUnicode_CheckExact(each)) throw py::value_error(problem);
     return each;
   };
-  const py::str keyword(text(0));
-  if (keyword.equal(py::str("axis")) || keyword.equal(py::str("out")))
-    throw py::value_error("axis and out set no rule");
+  for (const char* const keyword : kKeywordNames) {
+    if (py::str(text(0)).equal(py::str(keyword))) throw py::value_error(std::string(keyword) + " is no rule of a form");
+  }
   const Rule rule = parse_rule(text(2), text(3), direction);
   return {interned(text(0)), interned(text(1)), rule};
 }
@@ -48,7 +65,10 @@ LaneForm form_in(const py::dict& record) {
   LaneForm form;
   const auto planner = record["planner"].cast<std::string>();
   form.is_tile = planner == "tile";
-  form.key.planner = form.is_tile ? Planner::at_points : planner_in(planner);
+  form.pick = pick_in(planner);
+  form.key.planner = form.is_tile              ? Planner::at_points
+                     : form.pick != Pick::none ? Planner::take_axis
+                                               : planner_in(planner);
   form.key.match = parse_match(py::object(record["match"]).ptr());
   for (const py::handle name : py::tuple(record["positional"])) {
     int8_t& at = form.at[part_named(name.cast<std::string>())];
@@ -56,9 +76,7 @@ LaneForm form_in(const py::dict& record) {
     at = static_cast<int8_t>(form.count++);
   }
   for (const py::handle name : py::tuple(record["keywords"])) {
-    const LaneForm::Part part = part_named(name.cast<std::string>());
-    if (part != LaneForm::axis && part != LaneForm::out) throw py::value_error("keywords of a lane are axis and out");
-    (part == LaneForm::axis ? form.takes_axis_keyword : form.takes_out_keyword) = true;
+    form.keywords |= 1U << static_cast<int>(keyword_named(name.cast<std::string>()));
   }
   const auto has = [&](LaneForm::Part part) { return form.at[part] >= 0; };
   if (has(LaneForm::source)) form.key.direction = Direction::scatter;
@@ -67,7 +85,7 @@ LaneForm form_in(const py::dict& record) {
     throw py::value_error("a form has either an input or an array that it writes to");
   }
   if (!has(LaneForm::index)) throw py::value_error("a form has no index");
-  const bool has_optional_axis = has(LaneForm::axis) && (form.takes_axis_keyword || record.contains("axis"));
+  const bool has_optional_axis = has(LaneForm::axis) && (form.takes(Keyword::axis) || record.contains("axis"));
   form.required = form.count - (has_optional_axis ? 1 : 0);
   if (has_optional_axis && form.at[LaneForm::axis] != form.required) {
     throw py::value_error("a form has an optional part before a required one");
@@ -88,11 +106,11 @@ LaneForm form_in(const py::dict& record) {
     if (has(LaneForm::axis) || record.contains("axis")) throw py::value_error("coordinates have no axis");
     form.needs_axis = false;
   }
-  if (form.is_tile && (has(LaneForm::source) != form.is_in_place || form.takes_out_keyword || form.takes_axis_keyword ||
-                       py::len(record["rules"]) != 0)) {
+  if (form.is_tile &&
+      (has(LaneForm::source) != form.is_in_place || form.keywords != 0 || py::len(record["rules"]) != 0)) {
     throw py::value_error("a tile form is a gather, or a scatter in place, and its keywords are those of the tile");
   }
-  if (form.is_in_place && form.takes_out_keyword) throw py::value_error("a form writes to two arrays");
+  if (form.is_in_place && form.takes(Keyword::out)) throw py::value_error("a form writes to two arrays");
   for (const py::handle word : record["rules"]) form.rule_words.push_back(rule_word_in(word, form.key.direction));
   return form;
 }
@@ -112,7 +130,7 @@ const std::vector<LaneForm>& plan_forms() {
     form.at[LaneForm::index] = 1;
     form.count = form.required = 2;
     form.needs_axis = false;
-    form.takes_out_keyword = true;
+    form.keywords = 1U << static_cast<int>(Keyword::out);
     return std::vector<LaneForm>{form};
   }());
   return forms;

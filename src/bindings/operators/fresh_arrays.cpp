@@ -1,15 +1,17 @@
-// fresh_arrays.cpp: allocates arrays from the memory pool: empty ones, and those of repeated positions.
+// fresh_arrays.cpp: allocates arrays from the memory pool: empty ones, and those of positions.
 #include "bindings/operators/fresh_arrays.h"
 
 #include <algorithm>
 #include <string>
 #include <vector>
 
+#include "bindings/arguments/keywords.h"
 #include "bindings/arguments/to_python.h"
 #include "bindings/python_context.h"
 #include "bindings/python_errors.h"
 #include "core/checked.h"
 #include "core/error.h"
+#include "core/point.h"
 #include "core/repeat_positions.h"
 
 namespace gs {
@@ -17,6 +19,7 @@ namespace {
 
 constexpr int64_t kCountsPerBlock = 16384;  // whose positions one thread writes
 constexpr int64_t kMostBlocks = 4096;
+constexpr int64_t kIndicesPerBlock = 16384;  // whose positions one thread resolves
 
 void read(py::handle op, Role role, const py::object& object, Operand& operand) {
   adopt(op, role, object, operand);
@@ -96,10 +99,47 @@ py::object repeated_positions(const py::str& op, const py::object& counts, const
   return py::reinterpret_steal<py::object>(answer);
 }
 
+// The position of each of some indices on an axis of an extent, int64 as `like`, and INT64_MIN for one without a
+// position. For callers that divide a call by positions, such as Dask's chunks. `index` is contiguous.
+py::object resolve_index(const py::str& op, const py::object& index, int64_t extent, const py::object& bounds,
+                         const py::object& negative, const py::object& like) {
+  PyObject* answer = guarded(std::string(op).c_str(), [&] {
+    Operands operands;
+    read(op, Role::data, like, operands.input);
+    Operand given;
+    read(op, Role::index, index, given);
+    const IndexView& view = given.view;
+    const Rule rule = parse_rule(bounds.ptr(), negative.ptr(), Direction::gather);
+    const int64_t size = index_size(view.type);
+    int64_t count = 1;
+    bool in_order = true;
+    for (int d = view.rank() - 1; d >= 0; --d) {
+      in_order = in_order && (view.extent[d] == 1 || view.stride[d] == count * size);
+      count *= view.extent[d];
+    }
+    if (count > 0 && !in_order) throw DTypeError("the indices are not contiguous");
+    Result result(operands, view.extent);
+    auto* const target = reinterpret_cast<int64_t*>(result.data());
+    run_work(false, [&](const RunOptions& options) {
+      for_blocks((count + kIndicesPerBlock - 1) / kIndicesPerBlock, options, [&](int64_t first, int64_t last) {
+        const int64_t end = std::min(last * kIndicesPerBlock, count);
+        for (int64_t i = first * kIndicesPerBlock; i < end; ++i) {
+          target[i] = resolve_any(view.type, view.data + i * size, extent, rule);
+        }
+      });
+    });
+    return result.take();
+  });
+  if (answer == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(answer);
+}
+
 }  // namespace
 
 void bind_fresh_arrays(py::module_& module) {
   module.def("empty_like", &empty_like, py::arg("op"), py::arg("like"));
+  module.def("resolve_index", &resolve_index, py::arg("op"), py::arg("index"), py::arg("extent"), py::arg("bounds"),
+             py::arg("negative"), py::arg("like"));
   module.def("repeated_positions", &repeated_positions, py::arg("op"), py::arg("counts"), py::arg("like"));
 }
 

@@ -19,12 +19,20 @@ struct RawCall {
   Py_ssize_t keyword_count() const { return keywords == nullptr ? 0 : PyTuple_GET_SIZE(keywords); }
 };
 
-// A keyword with a value that sets the rule, such as mode="clip". Both strings are interned and live for ever.
+// A word of NumPy that sets the whole rule, such as mode="clip". Both strings are interned and live for ever.
 struct RuleWord {
   PyObject* keyword;
   PyObject* value;
   Rule rule;
 };
+
+// The operators of NumPy whose calls run_in_pick_lane runs.
+enum class Pick : uint8_t { none, compress, repeat, roll, putmask, place };
+
+// The keywords that forms read.
+enum class Keyword : uint8_t { axis, out, bounds, negative, fill_value, mask, reduce, include_self, duplicates };
+inline constexpr std::array kKeywordNames{"axis", "out",    "bounds",       "negative",  "fill_value",
+                                          "mask", "reduce", "include_self", "duplicates"};
 
 // One form in which an operator is called: what each positional argument is, and which keywords may follow. All other
 // arguments have their defaults.
@@ -36,20 +44,22 @@ struct LaneForm {
   int required = 0;                                   // of these, the number that must be given
   bool needs_axis = true;                             // without a default
   bool takes_no_axis = false;                         // axis=None is valid
-  bool takes_axis_keyword = false;
-  bool takes_out_keyword = false;
-  bool is_in_place = false;  // `out` is the input
-  bool is_tile = false;      // run_in_tile_lane reads and runs the call
+  uint32_t keywords = 0;                              // a bit for each Keyword that it reads
+  bool is_in_place = false;                           // `out` is the input
+  bool is_tile = false;                               // run_in_tile_lane reads and runs the call
+  Pick pick = Pick::none;                             // the index is a condition, counts, a shift or a mask
   std::vector<RuleWord> rule_words;
+  bool takes(Keyword keyword) const { return (keywords >> static_cast<int>(keyword) & 1) != 0; }
 };
 
 // Returns false if the call does not have this form.
 bool read_call(const LaneForm& form, const RawCall& raw, LaneCall& call);
 
 // Runs a call, by the plan in the cache of this thread where its arrays are plain; a new plan is made for a new
-// geometry. Declined if an array is neither an exact ndarray nor a tensor, or if a scatter or a call with `out` would
-// have to convert an argument: arrays of two libraries or dtypes, or the repeated values of a put. Throws ShapeError,
-// DTypeError or AxisError if the arguments do not fit together, before anything is read or written.
+// geometry. Declined if an array is neither an exact ndarray nor a tensor, if a scatter or a call with `out` would have
+// to convert an argument (arrays of two libraries or dtypes, or the repeated values of a put), or if a call with a
+// mask, a fill value or a reduction is not a small one. Throws ShapeError, DTypeError or AxisError if the arguments do
+// not fit together, before anything is read or written.
 LaneResult run_in_lane(const LaneCall& call, PyObject* op);
 
 }  // namespace gs

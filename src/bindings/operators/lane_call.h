@@ -14,6 +14,8 @@ struct LaneCall {
   PyObject* index = nullptr;
   PyObject* source = nullptr;  // null: a gather
   PyObject* out = nullptr;     // null: a fresh array
+  PyObject* mask = nullptr;    // null: every point moves
+  PyObject* fill = nullptr;    // null: the value to fill with is the default
 };
 
 }  // namespace gs

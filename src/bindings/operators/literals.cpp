@@ -9,11 +9,10 @@
 #include <cstring>
 
 #include "bindings/operators/literals.h"
+#include "bindings/python_calls.h"
 
 namespace gs {
 namespace {
-
-constexpr int64_t kMostItem = 32;  // bytes of a number
 
 enum class ItemKind : uint8_t { boolean, signed_integer, unsigned_integer, real, other };
 
@@ -111,7 +110,8 @@ py::object python_number(PyObject* scalar) {
   py::object number;
   // Dates and durations, whose item may be an integer, are no numbers.
   if (descr != nullptr && descr->typeobj == Py_TYPE(scalar) && PyTypeNum_ISNUMBER(descr->type_num)) {
-    number = py::reinterpret_steal<py::object>(PyObject_CallMethod(scalar, "item", nullptr));
+    number =
+        py::reinterpret_steal<py::object>(call_python([&] { return PyObject_CallMethod(scalar, "item", nullptr); }));
   }
   if (number && is_python_number(number.ptr())) return number;
   PyErr_Clear();
@@ -136,9 +136,9 @@ bool write_number_as(const PlainArray& array, PyObject* number, std::byte* item)
 
 PyObject* item_array(PyObject* like, PyObject* number) {
   PlainArray array;
-  alignas(16) std::byte item[kMostItem];
+  alignas(16) std::byte item[kMostNumber];
   if (!is_number(number) || !PyArray_CheckExact(like) || !read_plain(like, Role::data, array)) return nullptr;
-  if (array.item > kMostItem) return nullptr;
+  if (array.item > kMostNumber) return nullptr;
   if (!write_number_as(array, number, item)) {
     const py::object other = is_python_number(number) ? py::object() : python_number(number);
     if (!other || !write_number_as(array, other.ptr(), item)) return nullptr;

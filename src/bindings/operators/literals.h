@@ -5,6 +5,8 @@
 
 namespace gs {
 
+inline constexpr int64_t kMostNumber = 32;  // bytes of an item that is a number
+
 // A list of Python integers as an index array of int64.
 class IndexList {
  public:

@@ -8,6 +8,7 @@
 #include "bindings/operators/call_object.h"
 #include "bindings/operators/literals.h"
 #include "bindings/operators/methods.h"
+#include "bindings/python_calls.h"
 #include "bindings/python_errors.h"
 #include "core/error.h"
 
@@ -17,16 +18,16 @@ namespace {
 // Whether an object is an array with an axis. A tensor of one element is an index of Python, whatever its rank.
 bool has_axes(PyObject* object) {
   if (PyLong_Check(object)) return false;
-  const auto rank = py::reinterpret_steal<py::object>(PyObject_GetAttrString(object, "ndim"));
-  if (!rank) PyErr_Clear();
-  return rank && PyLong_Check(rank.ptr()) && PyObject_IsTrue(rank.ptr()) == 1;
+  const py::object rank = python::attribute_or_none(object, "ndim");
+  return PyLong_Check(rank.ptr()) && PyObject_IsTrue(rank.ptr()) == 1;
 }
 
 // An integer beyond 64 bits becomes the nearest integer of 64 bits: as an axis or a number of axes, both are out of
 // range.
 int64_t parse_int(PyObject* object, const char* what) {
   const bool is_number = !PyBool_Check(object) && !has_axes(object);
-  const auto number = py::reinterpret_steal<py::object>(is_number ? PyNumber_Index(object) : nullptr);
+  const auto number =
+      py::reinterpret_steal<py::object>(is_number ? call_python([&] { return PyNumber_Index(object); }) : nullptr);
   if (!number) {
     if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_TypeError)) throw py::error_already_set();
     PyErr_Clear();

@@ -13,6 +13,7 @@
 #include "bindings/devices/device_operands.h"
 #include "bindings/operators/execute.h"
 #include "bindings/operators/torch_lane.h"
+#include "bindings/python_calls.h"
 #include "bindings/python_errors.h"
 #include "bindings/thread_limits.h"
 #include "calls/scatter.h"
@@ -49,13 +50,16 @@ void PlanObject::prepare_small_call() {
   const OperatorRequest& request = parts_.request;
   if (request.planner == Planner::elementwise || parts_.takes_tuple()) return;
   if (request.direction != Direction::gather || !request.tile.empty() || parts_.indices.size() != 1) return;
+  if (parts_.mask.given || request.rule.fills()) return;  // the form of the calls of plans has neither
   if (std::max(parts_.input.extent.size(), parts_.indices[0].extent.size()) > PlainArray::kMaxRank) return;
   if (parts_.out.given &&
       !same_strides(parts_.out.extent, parts_.out.stride, contiguous_strides(parts_.out.extent, parts_.out.item)))
     return;
   const PlainArray index = parts_.indices[0].plain();
   geometry_ = Geometry(parts_.input.plain(), index);
-  small_ = SmallCall(plan_, Direction::gather, index_distance(request.planner, index), true);
+  SmallRequest small;
+  small.index_distance = index_distance(request.planner, index);
+  small_ = SmallCall(plan_, small, true);
 }
 
 [[gnu::hot]] LaneResult PlanObject::run_small(const LaneCall& call) const {
@@ -67,7 +71,7 @@ void PlanObject::prepare_small_call() {
                         (!has_out || read_plain(call.out, Role::out, out)) &&
                         read_plain(call.index, Role::index, index) && read_plain(call.input, Role::data, input) &&
                         input.has_type(parts_.input.type) && geometry_.fits(input, index);
-  if (is_plain) return small_.gather(input, index, has_out ? &out : nullptr);
+  if (is_plain) return small_.gather(input, {index}, has_out ? &out : nullptr);
   return small_ && !has_out && !parts_.out.given ? run_by_torch_lane(call) : LaneResult::declined();
 }
 
@@ -82,8 +86,11 @@ LaneResult PlanObject::run_by_torch_lane(const LaneCall& call) const {
     return LaneResult::declined();
   }
   LaneCall own = call;
-  own.key = {Direction::gather, request.planner, request.match, request.rule, request.axis.value_or(CallKey::kNoAxis)};
-  return gather_in_torch_lane(own);
+  own.key.planner = request.planner;
+  own.key.match = request.match;
+  own.key.rule = request.rule;
+  own.key.axis = request.axis.value_or(CallKey::kNoAxis);
+  return run_in_torch_lane(own);
 }
 
 namespace {
@@ -134,7 +141,7 @@ py::object PlanObject::run_by_torch(const RawOperands& raw, const py::object& wo
       py::cast(this, py::return_value_policy::reference);  // the `_core.Plan` that holds this object
   static PyObject* kept = nullptr;
   const py::handle run = kept_part(kept, "gatherscatter._torch.plans", "run");
-  return run(self, raw.input, raw.indices, raw.source, raw.mask, raw.out, words);
+  return python::call(run, self, raw.input, raw.indices, raw.source, raw.mask, raw.out, words);
 }
 
 py::object PlanObject::call(py::handle input, py::handle indices, py::handle source, py::handle mask,
@@ -274,9 +281,8 @@ bool PlanObject::equals(const PlanObject& other) const {
   if (parts_.indices != other.parts_.indices || parts_.fill.given != other.parts_.fill.given) return false;
   if (!parts_.fill.given) return true;
   return parts_.fill.view.extent == other.parts_.fill.view.extent &&
-         as_opaque_ndarray(parts_.fill.view)
-             .attr("tobytes")()
-             .equal(as_opaque_ndarray(other.parts_.fill.view).attr("tobytes")());
+         python::call_method(as_opaque_ndarray(parts_.fill.view), "tobytes")
+             .equal(python::call_method(as_opaque_ndarray(other.parts_.fill.view), "tobytes"));
 }
 
 py::ssize_t PlanObject::hash() const {

@@ -1,22 +1,17 @@
 // plan_state.cpp: writes and validates the pickled state of a plan.
 #include "bindings/operators/plan_state.h"
 
+#include <array>
 #include <iterator>
 #include <string>
 
 #include "bindings/arguments/tuples.h"
+#include "bindings/python_calls.h"
+#include "calls/words.h"
 #include "core/error.h"
 
 namespace gs {
 namespace {
-
-const char* const kBoundsNames[] = {"raise", "deferred", "fill", "clip", "wrap", "unchecked"};
-const char* const kNegativeNames[] = {"from_end", "out_of_bounds"};
-const char* const kPlannerNames[] = {"take_axis", "along_axis", "at_points", "elementwise"};
-const char* const kReduceNames[] = {"set", "add", "mul", "min", "max", "mean"};
-const char* const kDuplicatesNames[] = {"last", "first", "error"};
-const char* const kMatchNames[] = {"prefix", "broadcast"};
-const char* const kDirectionNames[] = {"gather", "scatter"};
 
 // Reads the values of a state by their names.
 class StateReader {
@@ -44,10 +39,10 @@ class StateReader {
     return dims;
   }
   template <class Enum, std::size_t kCount>
-  Enum word(const char* name, const char* const (&words)[kCount]) const {
+  Enum word(const char* name, const std::array<const char*, kCount>& known) const {
     const auto value = get(name).cast<std::string>();
     for (std::size_t i = 0; i < kCount; ++i) {
-      if (value == words[i]) return static_cast<Enum>(i);
+      if (value == known[i]) return static_cast<Enum>(i);
     }
     refuse(name);
   }
@@ -84,13 +79,13 @@ Signature StateReader::signature_of(const py::handle& value, const char* name) {
   signature.item = reader.integer("itemsize");
   signature.type.data = {reader.get("dlpack_code").cast<uint8_t>(), reader.get("dlpack_bits").cast<uint8_t>(), 1};
   const py::object dtype = reader.get("dtype");
-  if (!dtype.is_none()) signature.type.descr = python_part("numpy", "dtype")(dtype);
-  const char* const types[] = {index_name(IndexType::i8),  index_name(IndexType::i16), index_name(IndexType::i32),
-                               index_name(IndexType::i64), index_name(IndexType::u8),  index_name(IndexType::u16),
-                               index_name(IndexType::u32), index_name(IndexType::u64)};
+  if (!dtype.is_none()) signature.type.descr = python::call(python_part("numpy", "dtype"), dtype);
+  const std::array types{index_name(IndexType::i8),  index_name(IndexType::i16), index_name(IndexType::i32),
+                         index_name(IndexType::i64), index_name(IndexType::u8),  index_name(IndexType::u16),
+                         index_name(IndexType::u32), index_name(IndexType::u64)};
   signature.index_type = reader.word<IndexType>("index_type", types);
-  const int64_t item =
-      signature.type.descr ? signature.type.descr.attr("itemsize").cast<int64_t>() : (signature.type.data.bits + 7) / 8;
+  const int64_t item = signature.type.descr ? python::attribute(signature.type.descr, "itemsize").cast<int64_t>()
+                                            : (signature.type.data.bits + 7) / 8;
   bool sound = signature.item == item && signature.stride.size() == signature.extent.size();
   for (const int64_t n : signature.extent) sound = sound && n >= 0;
   if (!sound) refuse(name);
@@ -116,19 +111,19 @@ void check_parts(const PlanParts& parts) {
 }  // namespace
 
 const char* name_of(Planner planner) {
-  return kPlannerNames[static_cast<int>(planner)];
+  return words::kPlanner[static_cast<std::size_t>(planner)];
 }
 const char* name_of(Bounds bounds) {
-  return kBoundsNames[static_cast<int>(bounds)];
+  return words::kBounds[static_cast<std::size_t>(bounds)];
 }
 const char* name_of(Negative negative) {
-  return kNegativeNames[static_cast<int>(negative)];
+  return words::kNegative[static_cast<std::size_t>(negative)];
 }
 const char* name_of(Reduce reduce) {
-  return kReduceNames[static_cast<int>(reduce)];
+  return words::kReduce[static_cast<std::size_t>(reduce)];
 }
 const char* name_of(Duplicates duplicates) {
-  return kDuplicatesNames[static_cast<int>(duplicates)];
+  return words::kDuplicates[static_cast<std::size_t>(duplicates)];
 }
 
 Operands PlanParts::operands() const {
@@ -153,12 +148,12 @@ py::dict to_state(const PlanParts& parts) {
   state["planner"] = name_of(request.planner);
   state["axis"] = request.axis ? py::object(py::int_(*request.axis)) : py::none();
   state["batch_dims"] = request.batch_dims;
-  state["match"] = kMatchNames[static_cast<int>(request.match)];
+  state["match"] = words::kMatch[static_cast<std::size_t>(request.match)];
   state["coordinates"] = request.coordinates;
   state["tile"] = to_tuple(request.tile);
   state["bounds"] = name_of(request.rule.bounds);
   state["negative"] = name_of(request.rule.negative);
-  state["direction"] = kDirectionNames[static_cast<int>(request.direction)];
+  state["direction"] = words::kDirection[static_cast<std::size_t>(request.direction)];
   state["reduce"] = name_of(request.combine.reduce);
   state["include_self"] = request.combine.include_self;
   state["duplicates"] = name_of(request.duplicates);
@@ -184,17 +179,17 @@ PlanParts from_state(const py::dict& state) {
   request.op = reader.get("op");
   if (!py::isinstance<py::str>(request.op)) StateReader::refuse("op");
   if (request.name() == nullptr) throw py::error_already_set();  // not valid UTF-8
-  request.planner = reader.word<Planner>("planner", kPlannerNames);
+  request.planner = reader.word<Planner>("planner", words::kPlanner);
   if (const py::object axis = reader.get("axis"); !axis.is_none()) request.axis = axis.cast<int64_t>();
   request.batch_dims = reader.integer("batch_dims");
-  request.match = reader.word<Match>("match", kMatchNames);
+  request.match = reader.word<Match>("match", words::kMatch);
   request.coordinates = reader.boolean("coordinates");
   request.tile = reader.dims("tile");
-  request.rule = {reader.word<Bounds>("bounds", kBoundsNames), reader.word<Negative>("negative", kNegativeNames)};
-  if (reader.word<Direction>("direction", kDirectionNames) == Direction::scatter) request.set_scatter();
-  request.combine.reduce = reader.word<Reduce>("reduce", kReduceNames);
+  request.rule = {reader.word<Bounds>("bounds", words::kBounds), reader.word<Negative>("negative", words::kNegative)};
+  if (reader.word<Direction>("direction", words::kDirection) == Direction::scatter) request.set_scatter();
+  request.combine.reduce = reader.word<Reduce>("reduce", words::kReduce);
   request.combine.include_self = reader.boolean("include_self");
-  request.duplicates = reader.word<Duplicates>("duplicates", kDuplicatesNames);
+  request.duplicates = reader.word<Duplicates>("duplicates", words::kDuplicates);
 
   parts.input = reader.signature("input");
   for (const py::handle index : py::list(reader.get("indices"))) {

@@ -12,20 +12,22 @@
 
 namespace gs {
 
-// Everything that the plan of a plain input and a plain index depends on, apart from the operator, as 64-bit words.
+// Everything that the plan of a plain input, index and mask depends on, apart from the operator, as 64-bit words.
 class Geometry {
  public:
   Geometry() = default;
-  Geometry(const PlainArray& input, const PlainArray& index);
-  // Whether it was made of two arrays like these.
-  bool fits(const PlainArray& input, const PlainArray& index) const {
-    if (types_ != types_of(input, index) || words_[0] != input.item) return false;
-    return fits(input, words_ + 1) && fits(index, words_ + 1 + 2 * input.rank);
+  Geometry(const PlainArray& input, const PlainArray& index, const PlainArray* mask = nullptr);
+  // Whether it was made of arrays like these.
+  bool fits(const PlainArray& input, const PlainArray& index, const PlainArray* mask = nullptr) const {
+    if (types_ != types_of(input, index, mask) || words_[0] != input.item) return false;
+    if (!fits(input, words_ + 1) || !fits(index, words_ + 1 + 2 * input.rank)) return false;
+    return mask == nullptr || fits(*mask, words_ + 1 + 2 * (input.rank + index.rank));
   }
 
  private:
-  static int64_t types_of(const PlainArray& input, const PlainArray& index) {
-    return static_cast<int64_t>(index.type) | int64_t{input.rank} << 8 | int64_t{index.rank} << 16;
+  static int64_t types_of(const PlainArray& input, const PlainArray& index, const PlainArray* mask) {
+    const int64_t words = static_cast<int64_t>(index.type) | int64_t{input.rank} << 8 | int64_t{index.rank} << 16;
+    return mask == nullptr ? words : words | int64_t{mask->rank + 1} << 24;
   }
   static bool fits(const PlainArray& array, const int64_t* words) {
     for (int axis = 0; axis < array.rank; ++axis) {
@@ -34,7 +36,7 @@ class Geometry {
     return true;
   }
   int64_t types_ = -1;
-  int64_t words_[1 + 4 * PlainArray::kMaxRank];  // the item, then an extent and a stride for each axis
+  int64_t words_[1 + 6 * PlainArray::kMaxRank];  // the item, then an extent and a stride for each axis
 };
 
 // What a lane made of a call: a new reference to the result, or null with a Python error; or the lane has declined the
@@ -52,31 +54,45 @@ class LaneResult {
   bool is_declined_;
 };
 
+// The operands of a small call besides the input and the result: the mask may be null, as may the fill value, an item.
+struct SmallOperands {
+  const PlainArray& index;
+  const PlainArray* mask = nullptr;
+  const std::byte* fill = nullptr;
+  bool overlap(const ByteRange& range) const {
+    return range.overlaps(range_of(index)) || (mask != nullptr && range.overlaps(range_of(*mask)));
+  }
+  bool may_share_file_with(const PlainArray& target) const;
+  SmallBuffers buffers(std::byte* dense, std::byte* indexed) const {
+    return {dense, indexed, index.data, mask == nullptr ? nullptr : mask->data, fill};
+  }
+};
+
 // The prepared move of one geometry.
 class SmallCall {
  public:
   SmallCall() = default;
-  // Empty if the move is not a small one. `index_distance`: as in Backend::small_move.
-  // `is_shared`: several threads use the object, or copies of it.
-  SmallCall(const Plan& plan, Direction direction, int64_t index_distance, bool is_shared);
+  // Empty if the move is not a small one. `is_shared`: several threads use the object, or copies of it.
+  SmallCall(const Plan& plan, const SmallRequest& request, bool is_shared);
   bool has_shape(const PlainArray& array) const;
   explicit operator bool() const { return move_ != nullptr; }
 
   // The result is `out` if that is not null. The arguments must have the geometry of the plan. Declined if an index is
   // bad, or `out` does not fit or overlaps an argument.
-  LaneResult gather(const PlainArray& input, const PlainArray& index, const PlainArray* out) const;
-  // Like `gather`. Writes into the input if `in_place`, else into a copy of it; declined if the copy would be a large
-  // one. The source is contiguous and has the shape of the plan.
-  LaneResult scatter(const PlainArray& input, const PlainArray& index, const PlainArray& source, bool in_place) const;
+  LaneResult gather(const PlainArray& input, const SmallOperands& operands, const PlainArray* out) const;
+  // Like `gather`. Writes into `out`, which may be the input itself, or into a fresh copy of the input; declined if the
+  // copy would be a large one. Input and source are contiguous, and the source has the shape of the plan.
+  LaneResult scatter(const PlainArray& input, const SmallOperands& operands, const PlainArray& source,
+                     const PlainArray* out) const;
 
  private:
-  bool scatter_into(const PlainArray& input, const PlainArray& index, const PlainArray& source) const;
-  LaneResult gather_into(const PlainArray& input, const PlainArray& index, const PlainArray& target) const;
-  bool run(std::byte* dense, std::byte* indexed, const std::byte* index) const {
-    return is_shared_ ? move_->run(dense, indexed, index) : move_->run_alone(dense, indexed, index);
-  }
+  LaneResult scatter_into(const PlainArray& input, const SmallOperands& operands, const PlainArray& source,
+                          const PlainArray& target) const;
+  LaneResult gather_into(const PlainArray& input, const SmallOperands& operands, const PlainArray& target) const;
+  bool run(const SmallBuffers& buffers) const { return is_shared_ ? move_->run(buffers) : move_->run_alone(buffers); }
   std::shared_ptr<SmallMove> move_;  // shared by copies of a plan object
   bool is_shared_ = false;
+  bool reduces_ = false;
   Dims shape_;
 };
 
@@ -88,6 +104,9 @@ struct CallKey {
   Match match = Match::prefix;
   Rule rule;
   int64_t axis = kNoAxis;
+  Combine combine;  // of a scatter, as `duplicates`
+  Duplicates duplicates = Duplicates::last;
+  bool has_fill = false;  // a value to fill with is given
   Request request() const;
   friend bool operator==(const CallKey&, const CallKey&) = default;
 };
@@ -109,7 +128,7 @@ class PlannedCalls {
   // and the source must be contiguous. A call from the cache may be for a source of another shape; no call is made, and
   // the result is null, for a source of another shape than the points. Throws as make_plan.
   const PlannedCall* find_or_make(const CallKey& key, const PlainArray& input, const PlainArray& index,
-                                  const PlainArray* source);
+                                  const PlainArray* mask, const PlainArray* source);
   static PlannedCalls& of_thread();
 
  private:
@@ -119,7 +138,7 @@ class PlannedCalls {
     PlannedCall call;
   };
   [[gnu::noinline]] const PlannedCall* make(Entry& entry, const CallKey& key, const PlainArray& input,
-                                            const PlainArray& index, const PlainArray* source);
+                                            const PlainArray& index, const PlainArray* mask, const PlainArray* source);
   std::array<Entry, 16> entries_;
   Entry* last_ = entries_.data();
 };

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "backends/backend.h"
+#include "bindings/arguments/shared_file.h"
 #include "bindings/operators/literals.h"
 #include "bindings/operators/tile_lane.h"
 #include "calls/overlap.h"
@@ -130,7 +131,7 @@ bool is_in_file(const PlainArray& array) {
 
 // Whether the items of an array may be written from this value without a copy.
 bool is_writable(const PlainArray& array, const PlainArray& value) {
-  if (!array.writable || range_of(array).overlaps(range_of(value))) return false;
+  if (!array.writable || range_of(array).overlaps(range_of(value)) || may_share_file(array, value)) return false;
   if (array.is_contiguous()) return true;
   ArrayView view;
   view.item = array.item;

@@ -5,12 +5,9 @@
 
 namespace gs {
 
-// These run a call by the function of torch that has the same values and the same gradients, of any order. torch
-// records such a call in a third of the time that it needs for a function written in Python, which is most of the time
-// of a small call. Declined for every call that has another meaning in torch, that is not small, or that raises an
-// error.
-LaneResult gather_in_torch_lane(const LaneCall& call);
-// No point may repeat: torch gives every value of an element the gradient that belongs to the one that was written.
-LaneResult scatter_in_torch_lane(const LaneCall& call);
+// Runs a call by the function of torch that has the same values and the same gradients, byte for byte. torch records
+// such a call in a third of the time that it needs for a function written in Python, which is most of the time of a
+// small call. Declined for every call that has another meaning in torch, that is not small, or that raises an error.
+LaneResult run_in_torch_lane(const LaneCall& call);
 
 }  // namespace gs

@@ -3,11 +3,13 @@
 #include "bindings/tables/arrow_capsules.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "arrow/fault.h"
 #include "backends/devices.h"
 #include "bindings/devices/device_call.h"
 #include "bindings/gil.h"
+#include "bindings/python_calls.h"
 #include "core/error.h"
 #include "table/frame.h"
 
@@ -24,7 +26,7 @@ bool is_on_gpu(int32_t type) {
 }
 
 std::string kind_of(const py::handle& object) {
-  return "an object of type " + std::string(py::str(py::type::of(object).attr("__name__")));
+  return "an object of type " + python::text_of(python::attribute(py::type::of(object), "__name__"));
 }
 
 // The pointer in a capsule. Throws ExchangeError for an object that is not a capsule of this name; `from` is the method
@@ -55,12 +57,28 @@ py::tuple capsules_in(const py::object& given, const char* from) {
   return capsules;
 }
 
+bool is_of_pyarrow(const PyTypeObject* type) {
+  while (type != nullptr && std::strncmp(type->tp_name, "pyarrow.", 8) != 0) type = type->tp_base;
+  return type != nullptr;
+}
+
 }  // namespace
 
+void check_buffer_sizes(const py::handle& object) {
+  if (!is_of_pyarrow(Py_TYPE(object.ptr()))) return;
+  static PyObject* const name = PyUnicode_InternFromString("validate");
+  if (PyObject_HasAttr(object.ptr(), name) == 0) return;  // a stream, whose batches are not known yet
+  const auto answer =
+      py::reinterpret_steal<py::object>(call_python([&] { return PyObject_CallMethodNoArgs(object.ptr(), name); }));
+  if (answer) return;
+  py::error_already_set error;
+  if (!error.matches(PyExc_ValueError)) throw error;  // ArrowInvalid is a ValueError
+  throw ExchangeError(std::string(py::str(error.value())));
+}
+
 bool prefers_device(const py::handle& object) {
-  if (!py::hasattr(object, "__arrow_c_device_array__")) return false;
-  const py::object on_host = py::getattr(object, "is_cpu", py::none());
-  return on_host.ptr() != Py_True;
+  if (!python::has_attribute(object, "__arrow_c_device_array__")) return false;
+  return python::attribute_or_none(object, "is_cpu").ptr() != Py_True;
 }
 
 arrow::Chunked read_stream(const py::object& capsule, arrow::Check check) {

@@ -48,6 +48,11 @@ py::capsule new_capsule(std::unique_ptr<Struct> filled, const char* name) {
   return py::reinterpret_steal<py::capsule>(capsule);
 }
 
+// Lets an object of pyarrow compare the sizes of its buffers with its lengths: Arrow's C interface has no sizes, and an
+// object that was read from a corrupt file may have shorter buffers than rows. Throws ExchangeError if they are short.
+// An object of another library is not asked, nor is one on a GPU.
+void check_buffer_sizes(const py::handle& object);
+
 // Whether an object is imported through its device interface: if it has one, unless its `is_cpu` (of pyarrow) is True.
 bool prefers_device(const py::handle& object);
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "arrow/exchange.h"
-#include "bindings/gil.h"
+#include "bindings/python_calls.h"
 #include "bindings/python_errors.h"
 #include "bindings/tables/arrow_capsules.h"
 #include "bindings/tables/table_call.h"
@@ -15,18 +15,6 @@
 
 namespace gs {
 namespace {
-
-py::object call_method(const py::handle& object, const char* name) {
-  const py::str method(name);
-  auto answer = py::reinterpret_steal<py::object>(
-      call_python([&] { return PyObject_CallMethodNoArgs(object.ptr(), method.ptr()); }));
-  if (!answer) throw py::error_already_set();
-  return answer;
-}
-
-bool has(const py::handle& object, const char* name) {
-  return py::hasattr(object, name);
-}
 
 // pybind11's `__new__` allocates an object without a C++ value, and methods called before `__init__` would use that
 // missing value. So `__new__` is replaced by a function that constructs the whole object, and `__init__` does nothing.
@@ -66,8 +54,8 @@ bool is_short(int64_t rows, const ArrowTable& first, const ArrowTable* second) {
 }
 
 bool has_arrow_interface(const py::handle& object) {
-  return has(object, "__arrow_c_stream__") || has(object, "__arrow_c_array__") ||
-         has(object, "__arrow_c_device_array__");
+  return python::has_attribute(object, "__arrow_c_stream__") || python::has_attribute(object, "__arrow_c_array__") ||
+         python::has_attribute(object, "__arrow_c_device_array__");
 }
 
 ArrowTable::ArrowTable(const py::handle& source, const py::handle& is_table, bool full, const std::string& op) {
@@ -83,15 +71,17 @@ ArrowTable::ArrowTable(const py::handle& source, const py::handle& is_table, boo
       device = frame.device;
       if (!wanted) wanted = frame.is_table;
     } else if (prefers_device(source)) {
-      data = read_device_array(call_method(source, "__arrow_c_device_array__"), check, device);
-    } else if (has(source, "__arrow_c_stream__")) {
-      data = read_stream(call_method(source, "__arrow_c_stream__"), check);
-    } else if (has(source, "__arrow_c_array__")) {
-      data = read_array(call_method(source, "__arrow_c_array__"), check);
+      data = read_device_array(python::call_method(source, "__arrow_c_device_array__"), check, device);
+    } else if (python::has_attribute(source, "__arrow_c_stream__")) {
+      check_buffer_sizes(source);
+      data = read_stream(python::call_method(source, "__arrow_c_stream__"), check);
+    } else if (python::has_attribute(source, "__arrow_c_array__")) {
+      check_buffer_sizes(source);
+      data = read_array(python::call_method(source, "__arrow_c_array__"), check);
     } else {
       throw py::type_error(
           "expected an object with __arrow_c_stream__, __arrow_c_array__ or __arrow_c_device_array__, got " +
-          std::string(py::str(py::type::of(source))));
+          python::text_of(py::type::of(source)));
     }
     frame_ = std::make_shared<const table::Frame>(table::to_frame(std::move(data), wanted, device));
   } catch (const ExchangeError&) {
@@ -264,7 +254,7 @@ void bind_table(py::module_& module) {
           "__arrow_c_device_array__",
           [](const ArrowTable& self, const py::object&, const py::kwargs& words) {
             for (const auto& [name, value] : words) {
-              if (!value.is_none()) throw py::type_error("unknown argument " + std::string(py::str(name)));
+              if (!value.is_none()) throw py::type_error("unknown argument " + python::text_of(name));
             }
             return self.device_array();
           },

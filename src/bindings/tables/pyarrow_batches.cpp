@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "arrow/exchange.h"
+#include "bindings/python_calls.h"
 #include "bindings/python_errors.h"
 #include "bindings/tables/arrow_capsules.h"
 #include "bindings/tables/table_call.h"
@@ -16,14 +17,6 @@ namespace {
 template <class Struct>
 py::int_ address_of(Owned<Struct>& owned) {
   return py::int_(reinterpret_cast<uintptr_t>(&owned.filled));
-}
-
-py::object call_method(const py::handle& object, PyObject* name, const py::handle& argument) {
-  PyObject* const arguments[] = {object.ptr(), argument.ptr()};
-  auto answer = py::reinterpret_steal<py::object>(
-      PyObject_VectorcallMethod(name, arguments, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
-  if (!answer) throw py::error_already_set();
-  return answer;
 }
 
 // The types of recent schemas of pyarrow without extension types. Schemas are immutable, and pyarrow compares two
@@ -40,7 +33,7 @@ class KnownSchemas {
     }
     Owned<ArrowSchema> exported;
     static PyObject* const name = PyUnicode_InternFromString("_export_to_c");
-    call_method(schema, name, address_of(exported));
+    python::call_method(schema, name, address_of(exported));
     auto type = std::make_shared<const arrow::Type>(arrow::import_type(&exported.filled));
     if (arrow::has_extension(*type)) return type;  // Python code may say that types of different storage are equal
     last_ = (last_ + known_.size() - 1) % known_.size();
@@ -57,10 +50,7 @@ class KnownSchemas {
   static bool equals(const py::object& a, const py::object b) {
     if (a.is(b)) return true;
     static PyObject* const name = PyUnicode_InternFromString("equals");
-    PyObject* const arguments[] = {a.ptr(), b.ptr(), Py_True};  // with the metadata
-    const auto answer = py::reinterpret_steal<py::object>(PyObject_VectorcallMethod(name, arguments, 3, nullptr));
-    if (!answer) throw py::error_already_set();
-    return answer.ptr() == Py_True;
+    return python::call_method(a, name, b, py::handle(Py_True)).ptr() == Py_True;  // with the metadata
   }
 
   std::array<Known, 8> known_;
@@ -80,17 +70,21 @@ arrow::Check check_of(bool full) {
 
 void export_to_device_struct(const py::handle& array, Owned<ArrowDeviceArray>& out) {
   static PyObject* const name = PyUnicode_InternFromString("_export_to_c_device");
-  call_method(array, name, address_of(out));
+  python::call_method(array, name, address_of(out));
 }
 
-ArrowTable table_of_batch(const py::object& batch, const py::object& schema, bool full, const std::string& op) {
+ArrowTable table_of_batches(const py::list& batches, const py::object& schema, bool full, const std::string& op) {
   try {
     arrow::Chunked data;
     data.type = type_of(schema);
-    Owned<ArrowDeviceArray> exported;
-    export_to_device_struct(batch, exported);
-    if (exported.filled.device_type != arrow::kDeviceCpu) throw ExchangeError("memory of pyarrow on a GPU");
-    data.chunks.push_back(arrow::import_array(&exported.filled.array, *data.type, check_of(full)));
+    for (std::size_t i = 0; i < batches.size(); ++i) {
+      const py::object batch = batches[i];  // the export may let another thread change the list
+      Owned<ArrowDeviceArray> exported;
+      export_to_device_struct(batch, exported);
+      if (exported.filled.device_type != arrow::kDeviceCpu) throw ExchangeError("memory of pyarrow on a GPU");
+      check_buffer_sizes(batch);
+      data.chunks.push_back(arrow::import_array(&exported.filled.array, *data.type, check_of(full)));
+    }
     return ArrowTable(table::to_frame(std::move(data), true));
   } catch (const ExchangeError&) {
     raise_table_error(op);
@@ -99,9 +93,9 @@ ArrowTable table_of_batch(const py::object& batch, const py::object& schema, boo
 
 py::object table_of_column(const py::object& column, const py::object& schema, bool full, const std::string& op) {
   static PyObject* const name = PyUnicode_InternFromString("__arrow_c_stream__");
-  const auto stream = py::reinterpret_steal<py::object>(PyObject_CallMethodNoArgs(column.ptr(), name));
-  if (!stream) throw py::error_already_set();
+  const py::object stream = python::call_method(column, name);
   try {
+    check_buffer_sizes(column);
     arrow::Chunked data;
     data.type = type_of(schema);
     arrow::Chunked chunks = read_stream(stream, check_of(full));
@@ -128,14 +122,15 @@ py::object to_batches(const ArrowTable& self, const ArrowTable& source, const py
   for (const arrow::Array& chunk : data.chunks) {
     Owned<ArrowArray> exported;
     arrow::export_array(chunk, *data.type, &exported.filled);
-    batches.append(import_batch(address_of(exported), schema));
+    batches.append(python::call(import_batch, address_of(exported), schema));
   }
   return batches;
 }
 
 void bind_pyarrow_batches(py::module_& module) {
   py::class_<ArrowTable> table(module.attr("ArrowTable"));
-  table.def_static("of_batch", &table_of_batch, py::arg("batch"), py::arg("schema"), py::arg("full"), py::arg("op"));
+  table.def_static("of_batches", &table_of_batches, py::arg("batches"), py::arg("schema"), py::arg("full"),
+                   py::arg("op"));
   table.def_static("of_column", &table_of_column, py::arg("column"), py::arg("schema"), py::arg("full"), py::arg("op"));
   table.def("to_batches", &to_batches, py::arg("source"), py::arg("import_batch"), py::arg("schema"));
 }

@@ -13,8 +13,8 @@ struct Owned;  // arrow_capsules.h
 // Exports an array or a record batch of pyarrow.
 void export_to_device_struct(const py::handle& array, Owned<ArrowDeviceArray>& out);
 
-// The table of a record batch of pyarrow in host memory.
-ArrowTable table_of_batch(const py::object& batch, const py::object& schema, bool full, const std::string& op);
+// The table of record batches of pyarrow in host memory.
+ArrowTable table_of_batches(const py::list& batches, const py::object& schema, bool full, const std::string& op);
 
 // The table of one column of pyarrow, a ChunkedArray: its chunks are read by one stream, in a quarter of the time of as
 // many record batches. None if the schema has another type, as where its field's metadata name an extension type.
@@ -24,7 +24,7 @@ py::object table_of_column(const py::object& column, const py::object& schema, b
 py::object to_batches(const ArrowTable& self, const ArrowTable& source, const py::object& import_batch,
                       const py::object& schema);
 
-// Adds `ArrowTable.of_batch`, `ArrowTable.of_column` and `ArrowTable.to_batches`.
+// Adds `ArrowTable.of_batches`, `ArrowTable.of_column` and `ArrowTable.to_batches`.
 void bind_pyarrow_batches(py::module_& module);
 
 }  // namespace gs

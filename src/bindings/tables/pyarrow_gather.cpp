@@ -4,6 +4,7 @@
 #include <array>
 
 #include "bindings/arguments/plain_array.h"
+#include "bindings/python_calls.h"
 #include "bindings/tables/arrow_capsules.h"
 #include "bindings/tables/pyarrow_batches.h"
 #include "bindings/tables/table_call.h"
@@ -28,18 +29,6 @@ PyObject* interned(const char* name) {
   PyObject* const text = PyUnicode_InternFromString(name);
   if (text == nullptr) throw py::error_already_set();
   return text;
-}
-
-py::object called(const py::handle& object, PyObject* method) {
-  auto answer = py::reinterpret_steal<py::object>(PyObject_CallMethodNoArgs(object.ptr(), method));
-  if (!answer) throw py::error_already_set();
-  return answer;
-}
-
-py::object attribute(const py::handle& object, PyObject* name) {
-  auto value = py::reinterpret_steal<py::object>(PyObject_GetAttr(object.ptr(), name));
-  if (!value) throw py::error_already_set();
-  return value;
 }
 
 // A map that is read in place: a NumPy array, or an array of pyarrow without nulls.
@@ -70,6 +59,7 @@ class PlainMap {
     export_to_device_struct(given, exported_);
     const ArrowArray& array = exported_.filled.array;
     if (exported_.filled.device_type != arrow::kDeviceCpu || array.n_buffers != 2) return false;
+    check_buffer_sizes(given);
     if (array.null_count != 0 && array.buffers[0] != nullptr) return false;
     if (array.buffers[1] == nullptr) return false;
     const int64_t size = index_size(type);
@@ -82,36 +72,47 @@ class PlainMap {
   Owned<ArrowDeviceArray> exported_;
 };
 
-// The record batch that has all rows of a table; none if there is no such batch.
+// The record batch that has all rows of a table, in a list; none if there is no such batch. Not by a reader of pyarrow:
+// its destructor waits for the GIL, and at exit that ends the process.
 py::object only_batch(const PyarrowGather& self, const py::handle& source) {
-  if (self.from_batches.is_none()) return py::reinterpret_borrow<py::object>(source);
+  if (self.from_batches.is_none()) {
+    py::list batch(1);
+    batch[0] = source;
+    return batch;
+  }
   static PyObject* const num_rows = interned("num_rows");
-  static PyObject* const to_reader = interned("to_reader");
-  static PyObject* const read_next_batch = interned("read_next_batch");
-  const auto rows = attribute(source, num_rows).cast<int64_t>();
-  if (rows == 0) return {};
-  py::object batch = called(called(source, to_reader), read_next_batch);
-  if (attribute(batch, num_rows).cast<int64_t>() != rows) return {};
-  return batch;
+  static PyObject* const num_columns = interned("num_columns");
+  static PyObject* const column = interned("column");
+  static PyObject* const num_chunks = interned("num_chunks");
+  static PyObject* const to_batches = interned("to_batches");
+  const auto rows = python::attribute(source, num_rows).cast<int64_t>();
+  if (rows <= 0) return {};  // negative in a table of a corrupt file, of which pyarrow makes no batch
+  if (python::attribute(source, num_columns).cast<int64_t>() == 0) return {};
+  const py::object first = python::call_method(source, column, py::int_(0));
+  if (python::attribute(first, num_chunks).cast<int64_t>() != 1) return {};
+  py::object batches = python::call_method(source, to_batches);
+  if (py::len(batches) != 1) return {};
+  const auto batch = py::reinterpret_borrow<py::list>(batches)[0];
+  return python::attribute(batch, num_rows).cast<int64_t>() == rows ? batches : py::object();
 }
 
 // The rows of `source` with the numbers in `given`. None for a source or map that is not read in one piece.
-py::object gather(const PyarrowGather& self, const py::handle& source, const py::handle& given) {
+py::object gather_rows(const PyarrowGather& self, const py::handle& source, const py::handle& given) {
   PlainMap map;
   if (!map.read(self, given)) return py::none();
   const py::object batch = only_batch(self, source);
   if (!batch) return py::none();
   static PyObject* const schema_name = interned("schema");
-  const py::object schema = attribute(source, schema_name);
-  const ArrowTable table = table_of_batch(batch, schema, false, kOp);
+  const py::object schema = python::attribute(source, schema_name);
+  const ArrowTable table = table_of_batches(batch, schema, false, kOp);
   const int64_t count = map.rows().count();
   const ArrowTable result(with_sharing(kOp, is_short(count, table, nullptr), [&](const table::Sharing& sharing) {
-    const auto request = table::RowRequest::gather({table.rows()}, table::RowBounds::raise);
+    const auto request = table::RowRequest::gather({table.rows()}, Bounds::raise);
     const table::RowSelection rows(sharing, request, map.rows(), table::kHost);
     return rows.take(sharing, table.frame(), nullptr, false);
   }));
   const py::object batches = to_batches(result, table, self.import_batch, schema);
-  if (!self.from_batches.is_none()) return self.from_batches(batches, schema);
+  if (!self.from_batches.is_none()) return python::call(self.from_batches, batches, schema);
   return py::len(batches) == 1 ? py::object(batches[py::int_(0)]) : py::none();
 }
 
@@ -119,7 +120,7 @@ PyObject* gather_from_python(PyObject* capsule, PyObject* const* arguments, Py_s
   return guarded(kOp, [&]() -> py::object {
     if (count != 2) throw py::type_error("expected a table and a map");
     const auto* const self = static_cast<const PyarrowGather*>(PyCapsule_GetPointer(capsule, kName));
-    return gather(*self, arguments[0], arguments[1]);
+    return gather_rows(*self, arguments[0], arguments[1]);
   });
 }
 

@@ -1,7 +1,11 @@
 // selection_object.cpp: converts the arguments of `_core.Selection` to requests and maps, and its results to arrays.
+#include <pybind11/numpy.h>
+
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
+#include "arrow/read_format.h"
 #include "bindings/arguments/big_integers.h"
 #include "bindings/devices/device_operands.h"
 #include "bindings/numpy_api.h"
@@ -11,6 +15,7 @@
 #include "calls/attempt.h"
 #include "core/error.h"
 #include "table/device/device_take.h"
+#include "table/own_memory.h"
 #include "table/row_errors.h"
 #include "table/row_selection.h"
 #include "table/segmented.h"
@@ -148,12 +153,12 @@ NamedSelection select(const std::string& op, Role role, const py::handle& object
 }
 
 // Parses `bounds` of a gather; of a scatter, `drop` takes the place of `nullify`.
-table::RowBounds parse_row_bounds(const std::string& op, const std::string& bounds, bool writes = false) {
-  if (bounds == "raise") return table::RowBounds::raise;
-  if (bounds == (writes ? "drop" : "nullify")) return writes ? table::RowBounds::drop : table::RowBounds::nullify;
-  if (bounds == "unchecked") return table::RowBounds::unchecked;
-  throw py::value_error(op + ": bounds must be 'raise', '" + (writes ? "drop" : "nullify") + "' or 'unchecked', got '" +
-                        bounds + "'");
+Bounds parse_row_bounds(const std::string& op, const std::string& bounds, bool writes = false) {
+  const char* const fill = writes ? "drop" : "nullify";
+  if (bounds == "raise") return Bounds::raise;
+  if (bounds == fill) return Bounds::fill;
+  if (bounds == "unchecked") return Bounds::unchecked;
+  throw py::value_error(op + ": bounds must be 'raise', '" + fill + "' or 'unchecked', got '" + bounds + "'");
 }
 
 Negative parse_negative(const std::string& op, const std::string& negative) {
@@ -164,29 +169,38 @@ Negative parse_negative(const std::string& op, const std::string& negative) {
 
 NamedSelection gather(const std::string& op, const py::object& map, const py::object& valid, const py::tuple& lengths,
                       const std::string& bounds, const std::string& negative, int device) {
-  const table::RowBounds rule = parse_row_bounds(op, bounds);
+  const Bounds rule = parse_row_bounds(op, bounds);
   const Negative sign = parse_negative(op, negative);
   return select(op, Role::index, map, valid, device, RowRequest::gather(to_lengths(lengths), rule, sign));
 }
 
 NamedSelection scatter(const std::string& op, const py::object& map, const py::object& valid, const py::tuple& target,
                        const py::tuple& source, bool one_row, const std::string& bounds, const std::string& negative,
-                       int device) {
-  const table::RowBounds rule = parse_row_bounds(op, bounds, true);
+                       int device, bool whole) {
+  const Bounds rule = parse_row_bounds(op, bounds, true);
   const Negative sign = parse_negative(op, negative);
-  return select(op, Role::index, map, valid, device,
-                RowRequest::scatter(to_lengths(target), to_lengths(source), one_row, rule, sign));
+  RowRequest request = RowRequest::scatter(to_lengths(target), to_lengths(source), one_row, rule, sign);
+  request.whole = whole;
+  return select(op, Role::index, map, valid, device, request);
+}
+
+table::Named parse_named(const std::string& op, const std::string& named) {
+  if (named == "true") return table::Named::true_rows;
+  if (named == "other") return table::Named::other_rows;
+  if (named == "false") return table::Named::false_rows;
+  throw py::value_error(op + ": named must be 'true', 'other' or 'false', got '" + named + "'");
 }
 
 NamedSelection mask_scatter(const std::string& op, const py::object& mask, const py::object& valid,
-                            const py::tuple& target, const py::tuple& source, bool one_row, int device) {
+                            const py::tuple& target, const py::tuple& source, bool one_row, int device,
+                            const std::string& named) {
   return select(op, Role::mask, mask, valid, device,
-                RowRequest::mask_scatter(to_lengths(target), to_lengths(source), one_row));
+                RowRequest::mask_scatter(to_lengths(target), to_lengths(source), one_row, parse_named(op, named)));
 }
 
 NamedSelection filter(const std::string& op, const py::object& mask, const py::object& valid, const py::tuple& lengths,
-                      int device) {
-  return select(op, Role::mask, mask, valid, device, RowRequest::filter(to_lengths(lengths)));
+                      int device, const std::string& named) {
+  return select(op, Role::mask, mask, valid, device, RowRequest::filter(to_lengths(lengths), parse_named(op, named)));
 }
 
 NamedSelection choose(const std::string& op, const py::object& mask, const py::object& valid,
@@ -304,9 +318,52 @@ ArrowTable take_rows(const ArrowTable& self, const NamedSelection& selection, co
       Stage::move_rows));
 }
 
+ArrowTable with_own_memory(const ArrowTable& self, const std::string& op) {
+  self.require_host();
+  return ArrowTable(with_sharing(op, is_short(self.rows(), self, nullptr), [&](const table::Sharing& sharing) {
+    return table::with_own_memory(sharing, self.frame());
+  }));
+}
+
+// A column of lists: list r has the items from offsets[r] to offsets[r + 1] of `values`. Both are new arrays of the
+// caller's, in C order and native bytes, which the column keeps alive.
+ArrowTable lists_of(py::array values, py::array offsets) {
+  const auto is_plain = [](const py::array& array) {
+    const char kind = array.dtype().kind();
+    return array.ndim() == 1 && (kind == 'i' || kind == 'u') && (array.flags() & py::array::c_style) != 0 &&
+           array.dtype().byteorder() != '>';
+  };
+  if (!is_plain(values) || !is_plain(offsets) || offsets.itemsize() != 8 || offsets.size() == 0) {
+    throw py::type_error("lists_of: expected two plain arrays of integers, the second of int64");
+  }
+  constexpr const char* kFormats[] = {"c", "s", "i", "l", "C", "S", "I", "L"};
+  const auto width = static_cast<int>(std::countr_zero(static_cast<uint64_t>(values.itemsize())));
+  const int letter = width + (values.dtype().kind() == 'u' ? 4 : 0);
+  const auto buffer_of = [](py::array array) {
+    const auto* const data = static_cast<const std::byte*>(array.data());
+    const auto drop = [](PyObject* held) {
+      const py::gil_scoped_acquire lock;
+      Py_DECREF(held);
+    };
+    return arrow::Buffer{std::shared_ptr<PyObject>(array.release().ptr(), drop), data};
+  };
+  arrow::Type type;
+  arrow::read_format("+L", type, {});
+  arrow::read_format(kFormats[letter], type.children.emplace_back(), {});
+  arrow::Array lists;
+  lists.length = offsets.size() - 1;
+  arrow::Array& items = lists.children.emplace_back();
+  items.length = lists.reach = values.size();
+  lists.first = buffer_of(std::move(offsets));
+  items.first = buffer_of(std::move(values));
+  table::Frame frame;
+  frame.data = {std::make_shared<const arrow::Type>(std::move(type)), {std::move(lists)}};
+  return ArrowTable(std::move(frame));
+}
+
 ArrowTable segmented_gather(const std::string& op, const ArrowTable& lists, const ArrowTable& maps,
                             const std::string& bounds) {
-  const table::RowBounds rule = parse_row_bounds(op, bounds);
+  const Bounds rule = parse_row_bounds(op, bounds);
   lists.require_host();
   maps.require_host();
   return ArrowTable(with_sharing(op, is_short(lists.rows(), lists, &maps), [&](const table::Sharing& sharing) {
@@ -321,11 +378,12 @@ void bind_selection(py::module_& module) {
       .def_static("gather", &gather, py::arg("op"), py::arg("gather_map"), py::arg("valid"), py::arg("lengths"),
                   py::arg("bounds"), py::arg("negative"), py::arg("device"))
       .def_static("scatter", &scatter, py::arg("op"), py::arg("scatter_map"), py::arg("valid"), py::arg("target"),
-                  py::arg("source"), py::arg("one_row"), py::arg("bounds"), py::arg("negative"), py::arg("device"))
+                  py::arg("source"), py::arg("one_row"), py::arg("bounds"), py::arg("negative"), py::arg("device"),
+                  py::arg("whole") = false)
       .def_static("mask_scatter", &mask_scatter, py::arg("op"), py::arg("mask"), py::arg("valid"), py::arg("target"),
-                  py::arg("source"), py::arg("one_row"), py::arg("device"))
+                  py::arg("source"), py::arg("one_row"), py::arg("device"), py::arg("named") = "true")
       .def_static("filter", &filter, py::arg("op"), py::arg("mask"), py::arg("valid"), py::arg("lengths"),
-                  py::arg("device"))
+                  py::arg("device"), py::arg("named") = "true")
       .def_static("choose", &choose, py::arg("op"), py::arg("mask"), py::arg("valid"), py::arg("when_true"),
                   py::arg("when_false"), py::arg("device"))
       .def_property_readonly("count", [](const NamedSelection& self) { return self.rows.count(); })
@@ -336,6 +394,8 @@ void bind_selection(py::module_& module) {
   forbid_new(module.attr("Selection"));
   py::class_<ArrowTable> table(module.attr("ArrowTable"));
   table.def("take", &take_rows, py::arg("selection"), py::arg("other") = py::none(), py::arg("nullable") = false);
+  table.def("with_own_memory", &with_own_memory, py::arg("op"));
+  module.def("lists_of", &lists_of, py::arg("values"), py::arg("offsets"));
   module.def("segmented_gather", &segmented_gather, py::arg("op"), py::arg("lists"), py::arg("maps"),
              py::arg("bounds"));
   module.def("kernel_takes", &table::kernel_takes);

@@ -5,6 +5,7 @@
 
 #include "backends/device/machine.h"
 #include "bindings/arguments/from_python.h"
+#include "bindings/python_calls.h"
 #include "bindings/python_errors.h"
 #include "core/error.h"
 #include "table/row_errors.h"
@@ -14,7 +15,7 @@ namespace {
 
 [[noreturn]] void raise(const char* name, const py::object& arguments) {
   const py::object type = python_part("gatherscatter.errors", name);
-  const py::object error = type(*arguments);
+  const py::object error = python::answer([&] { return PyObject_CallObject(type.ptr(), arguments.ptr()); });
   PyErr_SetObject(type.ptr(), error.ptr());
   throw py::error_already_set();
 }
@@ -44,7 +45,7 @@ void raise_table_error(const std::string& op) {
     raise("OutOfBoundsError", py::make_tuple(op, index, position_of(bad), 0, bad.size, bad.count, bad.total,
                                              bad.is_signed && bad.from_end));
   } catch (const table::NullRow& null) {
-    const std::string position = null.row < 0 ? std::to_string(null.position) : std::string(py::str(position_of(null)));
+    const std::string position = null.row < 0 ? std::to_string(null.position) : python::text_of(position_of(null));
     const std::string others = null.count > 1 ? " (" + std::to_string(null.count) + " nulls in all)" : "";
     const bool writes = op.find("scatter") != std::string::npos;
     raise_text("NullIndexError", op,

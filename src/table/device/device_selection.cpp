@@ -154,12 +154,12 @@ void DeviceSelection::gather(const DeviceContext& context, const RowRequest& req
   const int64_t total = row_count(lengths_);
   const int64_t count = map.count();
   numbers_ = allocate_numbers(context, count, total >= wide_rows);
-  Resolver resolver(context, map, total, request.negative, request.bounds == RowBounds::unchecked && total > 0);
+  Resolver resolver(context, map, total, request.rule.negative, request.rule.bounds == Bounds::unchecked && total > 0);
   resolver.body().rows = numbers_.list;
   resolver.run();
   MapFault fault = resolver.fault();
-  fault.from_end = request.negative == Negative::from_end;
-  if (request.bounds != RowBounds::nullify) fault.report(total, count);
+  fault.from_end = request.rule.negative == Negative::from_end;
+  if (!request.rule.fills()) fault.report(total, count);
   missing_ = fault.nulls + fault.bad;
 }
 
@@ -169,13 +169,13 @@ void DeviceSelection::scatter(const DeviceContext& context, const RowRequest& re
   const bool wide = std::max(row_count(lengths_), count + 1) >= wide_rows;
   numbers_ = allocate_numbers(context, rows, wide);
   context.machine().clear(const_cast<std::byte*>(numbers_.memory.data), rows * (wide ? 8 : 4));
-  Resolver resolver(context, map, rows, request.negative, false);
+  Resolver resolver(context, map, rows, request.rule.negative, false);
   resolver.body().winner = numbers_.list;
   resolver.body().to_winner = true;
   resolver.run();
   MapFault fault = resolver.fault();
-  fault.from_end = request.negative == Negative::from_end;
-  if (request.bounds != RowBounds::drop) fault.report(rows, count);
+  fault.from_end = request.rule.negative == Negative::from_end;
+  if (!request.rule.fills()) fault.report(rows, count);
   device::ReplaceRows body;
   body.rows = numbers_.list;
   body.first_new = static_cast<uint64_t>(rows);
@@ -206,6 +206,8 @@ void DeviceSelection::choose_by(const DeviceContext& context, const RowRequest& 
   Staged staged(context, map);
   device::PackMask part_words;
   part_words.words = bits.as<uint32_t>();
+  part_words.wanted = request.named == Named::true_rows;
+  part_words.nulls = request.named == Named::other_rows;
   for (const MaskPart& part : map.mask) {
     if (part.count == 0) continue;
     part_words.value = {};

@@ -66,21 +66,21 @@ TEST_CASE("every level finds what the scan of the core finds, and kept positions
   for (int round = 0; round < 3000; ++round) {
     CaseSpec spec = random_spec(random);
     Case test = make_case(spec, random);
-    const cpu::Run run = cpu::kernels(random.pick(known));
+    const cpu::Kernels& kernels = *cpu::kernels_of(random.pick(known));
     const int threads = static_cast<int>(random.from(1, 3));
     const bool bad = first_outside(test.plan, test.buffers()).has_value();
     cpu::Tuning tuning = eager();
     tuning.general = random.chance(20);
-    REQUIRE(cpu::any_outside_with(run, tuning, test.plan, test.buffers(), {threads, nullptr}) == bad);
+    REQUIRE(cpu::any_outside_with(kernels, tuning, test.plan, test.buffers(), {threads, nullptr}) == bad);
     std::optional<ResolvedPlan> resolved;
-    REQUIRE(cpu::resolve_with(run, tuning, test.plan, test.buffers(), 0, {threads, nullptr}, resolved) == bad);
+    REQUIRE(cpu::resolve_with(kernels, tuning, test.plan, test.buffers(), 0, {threads, nullptr}, resolved) == bad);
     if (bad || !resolved) continue;
     ++kept;
     REQUIRE(resolved->plan.space.count() == test.plan.space.count());
     REQUIRE_FALSE(first_outside(resolved->plan, resolved->buffers));
     Case expected = test;
     REQUIRE(naive(expected.plan, expected.buffers(), spec.direction));
-    REQUIRE(cpu::move_with(run, tuning, resolved->plan, resolved->buffers, spec.direction, {threads, nullptr}) ==
+    REQUIRE(cpu::move_with(kernels, tuning, resolved->plan, resolved->buffers, spec.direction, {threads, nullptr}) ==
             Outcome::done);
     REQUIRE(test.dense.bytes == expected.dense.bytes);
     REQUIRE(test.indexed.bytes == expected.indexed.bytes);
@@ -92,7 +92,7 @@ TEST_CASE("one bad index at any place of a long run is found, under every index 
   const IndexType types[] = {IndexType::i8, IndexType::i16, IndexType::i32, IndexType::i64,
                              IndexType::u8, IndexType::u16, IndexType::u32, IndexType::u64};
   for (const std::string& level : levels()) {
-    const cpu::Run run = cpu::kernels(level);
+    const cpu::Kernels& kernels = *cpu::kernels_of(level);
     for (const IndexType type : types) {
       for (const int64_t count : {1, 63, 64, 65, 500}) {
         const int64_t size = index_size(type);
@@ -105,13 +105,13 @@ TEST_CASE("one bad index at any place of a long run is found, under every index 
             if (value < 0 && !index_is_signed(type)) continue;
             store(index.data() + at * size, type, value);
             std::optional<ResolvedPlan> resolved;
-            REQUIRE(cpu::any_outside_with(run, eager(), plan, buffers, {2, nullptr}));
-            REQUIRE(cpu::resolve_with(run, eager(), plan, buffers, 0, {2, nullptr}, resolved));
+            REQUIRE(cpu::any_outside_with(kernels, eager(), plan, buffers, {2, nullptr}));
+            REQUIRE(cpu::resolve_with(kernels, eager(), plan, buffers, 0, {2, nullptr}, resolved));
           }
           store(index.data() + at * size, type, index_is_signed(type) ? -100 : 99);
           std::optional<ResolvedPlan> resolved;
-          REQUIRE_FALSE(cpu::any_outside_with(run, eager(), plan, buffers, {2, nullptr}));
-          REQUIRE_FALSE(cpu::resolve_with(run, eager(), plan, buffers, 0, {2, nullptr}, resolved));
+          REQUIRE_FALSE(cpu::any_outside_with(kernels, eager(), plan, buffers, {2, nullptr}));
+          REQUIRE_FALSE(cpu::resolve_with(kernels, eager(), plan, buffers, 0, {2, nullptr}, resolved));
         }
       }
     }
@@ -119,7 +119,7 @@ TEST_CASE("one bad index at any place of a long run is found, under every index 
 }
 
 TEST_CASE("an index that becomes bad after the check has no effect on the move") {
-  const cpu::Run run = cpu::kernels(levels().back());
+  const cpu::Kernels& kernels = *cpu::kernels_of(levels().back());
   for (const int64_t extent : {int64_t{100}, int64_t{65536}, int64_t{65537}}) {
     const std::vector<float> source = counted(extent);
     std::vector<int64_t> index(5000);
@@ -127,11 +127,11 @@ TEST_CASE("an index that becomes bad after the check has no effect on the move")
     std::vector<float> result(index.size());
     const Plan plan = take_plan(static_cast<int64_t>(index.size()), 4, IndexType::i64, extent);
     std::optional<ResolvedPlan> resolved;
-    REQUIRE_FALSE(cpu::resolve_with(run, eager(), plan, on(index, source, result), 0, {2, nullptr}, resolved));
+    REQUIRE_FALSE(cpu::resolve_with(kernels, eager(), plan, on(index, source, result), 0, {2, nullptr}, resolved));
     REQUIRE(resolved);
     REQUIRE(index_size(resolved->plan.index[0].type) == (extent <= 65536 ? 2 : 4));
     std::fill(index.begin(), index.end(), INT64_MAX);
-    REQUIRE(cpu::move_with(run, eager(), resolved->plan, resolved->buffers, Direction::gather, {2, nullptr}) ==
+    REQUIRE(cpu::move_with(kernels, eager(), resolved->plan, resolved->buffers, Direction::gather, {2, nullptr}) ==
             Outcome::done);
     for (size_t i = 0; i < result.size(); ++i) {
       REQUIRE(result[i] == static_cast<float>(static_cast<int64_t>(i * 7919) % extent));
@@ -159,7 +159,7 @@ TEST_CASE("positions are kept where they take at most half of the bytes of many 
 }
 
 TEST_CASE("coordinates on axes that are one axis in memory become one position") {
-  const cpu::Run run = cpu::kernels(levels().back());
+  const cpu::Kernels& kernels = *cpu::kernels_of(levels().back());
   const std::vector<float> source = counted(1000);
   const int64_t count = 777;
   std::vector<int64_t> index(static_cast<size_t>(3 * count));
@@ -179,11 +179,11 @@ TEST_CASE("coordinates on axes that are one axis in memory become one position")
   plan.index_space = plan.space;
   plan.finish();
   std::optional<ResolvedPlan> resolved;
-  REQUIRE_FALSE(cpu::resolve_with(run, eager(), plan, buffers, 0, {2, nullptr}, resolved));
+  REQUIRE_FALSE(cpu::resolve_with(kernels, eager(), plan, buffers, 0, {2, nullptr}, resolved));
   REQUIRE(resolved);
   REQUIRE(resolved->plan.index.size() == 1);
   REQUIRE(resolved->plan.index[0] == IndexArray{IndexType::u16, 0, 1000, 4});
-  REQUIRE(cpu::move_with(run, eager(), resolved->plan, resolved->buffers, Direction::gather, {2, nullptr}) ==
+  REQUIRE(cpu::move_with(kernels, eager(), resolved->plan, resolved->buffers, Direction::gather, {2, nullptr}) ==
           Outcome::done);
   const auto at = [&](size_t k) { return index[k] < 0 ? index[k] + 10 : index[k]; };
   for (size_t i = 0; i < result.size(); ++i) {
@@ -222,9 +222,9 @@ TEST_CASE("a check finds the span of the positions of each block, with positions
     cpu::Tuning tuning = eager();
     if (random.chance(50)) tuning.resolve_points = INT64_MAX;
     if (random.chance(50)) tuning.stream_bytes = 0;
-    const cpu::Run run = cpu::kernels(random.pick(known));
+    const cpu::Kernels& kernels = *cpu::kernels_of(random.pick(known));
     std::optional<ResolvedPlan> resolved;
-    REQUIRE_FALSE(cpu::resolve_with(run, tuning, plan, buffers, points, {threads, nullptr}, resolved));
+    REQUIRE_FALSE(cpu::resolve_with(kernels, tuning, plan, buffers, points, {threads, nullptr}, resolved));
     REQUIRE(resolved);
     const BlockSpans& spans = resolved->spans;
     REQUIRE(resolved->buffers.spans == &spans);
@@ -257,7 +257,7 @@ TEST_CASE("a check finds the span of the positions of each block, with positions
     }
     const int64_t wrong = random.from(0, count - 1);
     store(index.data() + wrong * index_size(type), type, extent);
-    REQUIRE(cpu::resolve_with(run, tuning, plan, buffers, points, {threads, nullptr}, resolved));
+    REQUIRE(cpu::resolve_with(kernels, tuning, plan, buffers, points, {threads, nullptr}, resolved));
   }
   REQUIRE(kept > 100);
   REQUIRE(anywhere > 20);
@@ -276,8 +276,8 @@ TEST_CASE("without memory for positions the indices are checked alone") {
   std::optional<ResolvedPlan> resolved;
   const rlimit none{1, before.rlim_max};
   setrlimit(RLIMIT_AS, &none);
-  const bool bad =
-      cpu::resolve_with(cpu::kernels("baseline"), eager(), plan, on(index, source, result), 64, {1, nullptr}, resolved);
+  const bool bad = cpu::resolve_with(*cpu::kernels_of("baseline"), eager(), plan, on(index, source, result), 64,
+                                     {1, nullptr}, resolved);
   setrlimit(RLIMIT_AS, &before);
   REQUIRE_FALSE(bad);
   REQUIRE_FALSE(resolved);

@@ -46,7 +46,7 @@ constexpr int64_t kCounts[] = {0, 1, 63, 64, 65, 127, 128, 129, 1000, 4097};
 TEST_CASE("items of every width, from one chunk and from several") {
   Generator random(1);
   for (const std::string& level : levels()) {
-    const ColumnKernels kernels = cpu::columns_of(cpu::kernels(level));
+    const ColumnKernels kernels = *cpu::kernels_of(level)->columns;
     for (const int64_t width : {1, 2, 3, 4, 5, 8, 12, 16, 17, 32, 64, 100, 300}) {
       for (const int chunks : {1, 2, 7}) {
         for (const int64_t count : kCounts) {
@@ -77,7 +77,7 @@ TEST_CASE("items of every width, from one chunk and from several") {
 TEST_CASE("bits, with chunks that have none, and a mask") {
   Generator random(2);
   for (const std::string& level : levels()) {
-    const ColumnKernels kernels = cpu::columns_of(cpu::kernels(level));
+    const ColumnKernels kernels = *cpu::kernels_of(level)->columns;
     for (const int chunks : {1, 2, 7}) {
       for (const int64_t count : kCounts) {
         for (const int64_t offset : {0, 1, 7, 8, 13}) {
@@ -123,7 +123,7 @@ TEST_CASE("bits, with chunks that have none, and a mask") {
 TEST_CASE("items of some places only") {
   Generator random(3);
   for (const std::string& level : levels()) {
-    const ColumnKernels kernels = cpu::columns_of(cpu::kernels(level));
+    const ColumnKernels kernels = *cpu::kernels_of(level)->columns;
     const ColumnKernels& bodies = reference::backend().columns();
     for (const int64_t width : {1, 2, 3, 4, 8, 16, 40}) {
       for (const int chunks : {1, 3}) {
@@ -153,7 +153,7 @@ TEST_CASE("items of some places only") {
 TEST_CASE("bits of some places only") {
   Generator random(4);
   for (const std::string& level : levels()) {
-    const ColumnKernels kernels = cpu::columns_of(cpu::kernels(level));
+    const ColumnKernels kernels = *cpu::kernels_of(level)->columns;
     const ColumnKernels& bodies = reference::backend().columns();
     for (const int64_t words : {0, 1, 2, 5, 64}) {
       for (const int density : {0, 1, 2, 3}) {
@@ -179,7 +179,7 @@ TEST_CASE("spans of any length, one behind the other, with and without bytes beh
   Generator random(5);
   const Bytes source = random_bytes(random, 200000);
   for (const std::string& level : levels()) {
-    const ColumnKernels kernels = cpu::columns_of(cpu::kernels(level));
+    const ColumnKernels kernels = *cpu::kernels_of(level)->columns;
     for (const int64_t longest : {1, 30, 64, 65, 300, 5000, 60000}) {
       for (const int64_t begin : {0, 1, 63, 64, 100}) {
         for (const bool stream : {false, true}) {
@@ -229,7 +229,7 @@ TEST_CASE("the spans of rows from one piece, from two and from several") {
     }
     const ColumnKernels& bodies = reference::backend().columns();
     for (const std::string& level : levels()) {
-      const ColumnKernels kernels = cpu::columns_of(cpu::kernels(level));
+      const ColumnKernels kernels = *cpu::kernels_of(level)->columns;
       for (const int count : {1, 2, 63, 64}) {
         constexpr int64_t kFirst = 5;
         std::vector<Offset> totals(80);

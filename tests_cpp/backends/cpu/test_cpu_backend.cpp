@@ -41,7 +41,7 @@ TEST_CASE("a scan in pieces finds the bad index that one scan finds") {
     }
     cpu::Tuning tuning;
     tuning.serial_points = 0;
-    REQUIRE(cpu::any_outside_with(cpu::kernels("baseline"), tuning, test.plan, test.buffers(), {3, nullptr}) ==
+    REQUIRE(cpu::any_outside_with(*cpu::kernels_of("baseline"), tuning, test.plan, test.buffers(), {3, nullptr}) ==
             expected);
     const auto found = cpu::first_outside_with(test.plan, test.buffers(), {3, nullptr});
     REQUIRE(found.has_value() == expected);

@@ -158,7 +158,7 @@ TEST_CASE("one bad index anywhere stops the run, unless the mask hides it") {
           RunOptions options;
           options.threads = setup.threads;
           const auto run = [&](const Plan& plan, Direction direction) {
-            return cpu::move_with(cpu::kernels(level), setup.tuning, plan, test.buffers(), direction, options);
+            return cpu::move_with(*cpu::kernels_of(level), setup.tuning, plan, test.buffers(), direction, options);
           };
           INFO(level << ", " << setup.name << ", at " << at << ", value " << value);
           test.mask.data()[at] = std::byte{1};
@@ -234,7 +234,8 @@ TEST_CASE("offsets beyond 32 bits") {
       buffers.dense = reinterpret_cast<std::byte*>(result);
       buffers.indexed = table;
       buffers.index.push_back(reinterpret_cast<const std::byte*>(index));
-      const Outcome outcome = cpu::move_with(cpu::kernels(level), setup.tuning, plan, buffers, Direction::gather, {});
+      const Outcome outcome =
+          cpu::move_with(*cpu::kernels_of(level), setup.tuning, plan, buffers, Direction::gather, {});
       REQUIRE(outcome == Outcome::done);
       REQUIRE(result[0] == 1005);
       REQUIRE(result[1] == 1000);

@@ -39,7 +39,7 @@ TEST_CASE("what is looked at early depends on the bytes of the indices and on th
 
 TEMPLATE_TEST_CASE("a hundredth of bad indices is found, in a row and in any order", "", int16_t, uint16_t, int32_t,
                    uint32_t, int64_t, uint64_t) {
-  const cpu::Run run = cpu::kernels("baseline");
+  const cpu::Kernels& kernels = *cpu::kernels_of("baseline");
   const auto type = static_cast<IndexType>((sizeof(TestType) == 2   ? 1
                                             : sizeof(TestType) == 4 ? 2
                                                                     : 3) +
@@ -47,17 +47,17 @@ TEMPLATE_TEST_CASE("a hundredth of bad indices is found, in a row and in any ord
   const size_t count = 1000000;
   const Plan plan = take_plan(static_cast<int64_t>(count), 4, type, 100);
   std::vector<TestType> index(count, TestType{99});
-  REQUIRE_FALSE(cpu::finds_outside_early(run, {}, plan, on(index), {2, nullptr}));
+  REQUIRE_FALSE(cpu::finds_outside_early(kernels, {}, plan, on(index), {2, nullptr}));
   for (size_t begin = 0; begin + count / 100 <= count; begin += 4321) {
     std::fill_n(index.begin() + static_cast<std::ptrdiff_t>(begin), count / 100, TestType{100});
-    REQUIRE(cpu::finds_outside_early(run, {}, plan, on(index), {2, nullptr}));
+    REQUIRE(cpu::finds_outside_early(kernels, {}, plan, on(index), {2, nullptr}));
     std::fill_n(index.begin() + static_cast<std::ptrdiff_t>(begin), count / 100, TestType{99});
   }
   Random random(5);
   for (size_t i = 0; i < count / 100; ++i) {
     index[static_cast<size_t>(random.from(0, static_cast<int64_t>(count) - 1))] = TestType{100};
   }
-  REQUIRE(cpu::finds_outside_early(run, {}, plan, on(index), {2, nullptr}));
+  REQUIRE(cpu::finds_outside_early(kernels, {}, plan, on(index), {2, nullptr}));
 }
 
 TEST_CASE("a gather that looks at all indices first writes nothing when one is bad") {
@@ -70,14 +70,14 @@ TEST_CASE("a gather that looks at all indices first writes nothing when one is b
   index.back() = 100;
   const Plan plan = take_plan(1000, cpu::kEarlyUnit);
   for (const std::string& level : levels()) {
-    const cpu::Run run = cpu::kernels(level);
-    REQUIRE(cpu::move_with(run, tuning, plan, buffers, Direction::gather, {2, nullptr}) == Outcome::bad_index);
+    const cpu::Kernels& kernels = *cpu::kernels_of(level);
+    REQUIRE(cpu::move_with(kernels, tuning, plan, buffers, Direction::gather, {2, nullptr}) == Outcome::bad_index);
     REQUIRE(std::count(result.begin(), result.end(), std::byte{7}) == static_cast<std::ptrdiff_t>(result.size()));
   }
 }
 
 TEST_CASE("strided indices and indices on several axes are looked at as well") {
-  const cpu::Run run = cpu::kernels("baseline");
+  const cpu::Kernels& kernels = *cpu::kernels_of("baseline");
   const int64_t count = 200000;
   std::vector<int64_t> index(static_cast<size_t>(3 * count), 5);
   Plan plan = take_plan(count, 4, IndexType::i64, 10);
@@ -88,7 +88,7 @@ TEST_CASE("strided indices and indices on several axes are looked at as well") {
   plan.index_space = plan.space;
   Buffers buffers = on(index);
   for (int a = 1; a < 3; ++a) buffers.index.push_back(buffers.index[0] + 8 * a);
-  REQUIRE_FALSE(cpu::finds_outside_early(run, {}, plan, buffers, {2, nullptr}));
+  REQUIRE_FALSE(cpu::finds_outside_early(kernels, {}, plan, buffers, {2, nullptr}));
   for (int64_t i = 0; i < count; i += 50) index[static_cast<size_t>(3 * i + 2)] = 10;
-  REQUIRE(cpu::finds_outside_early(run, {}, plan, buffers, {2, nullptr}));
+  REQUIRE(cpu::finds_outside_early(kernels, {}, plan, buffers, {2, nullptr}));
 }

@@ -1,5 +1,4 @@
 // test_kernel_levels.cpp: each instruction set level has kernels of its own, compiled for that level.
-#include <cstring>
 #include <set>
 
 #include "backends/cpu/kernel_levels.h"
@@ -9,21 +8,20 @@ using namespace gs;
 using namespace gs::test;
 
 TEST_CASE("the kernels of a level name that level, and no two levels share one") {
-  std::set<cpu::Run> runs;
+  std::set<const void*> runs;
   std::set<const void*> columns;
   for (const std::string& level : levels()) {
-    const cpu::Run run = cpu::kernels(level);
-    REQUIRE(run != nullptr);
-    REQUIRE(cpu::level_of(run) == level);
-    REQUIRE(runs.insert(run).second);
-    REQUIRE(columns.insert(reinterpret_cast<const void*>(cpu::columns_of(run).items)).second);
+    const cpu::Kernels* const kernels = cpu::kernels_of(level);
+    REQUIRE(kernels != nullptr);
+    REQUIRE(kernels->level == level);
+    REQUIRE(runs.insert(reinterpret_cast<const void*>(kernels->run)).second);
+    REQUIRE(columns.insert(reinterpret_cast<const void*>(kernels->columns->items)).second);
   }
   REQUIRE_FALSE(runs.empty());
 }
 
 TEST_CASE("an unknown level has no kernels") {
-  for (const char* level : {"", "sse", "v1", "V3", "baseline "}) REQUIRE(cpu::kernels(level) == nullptr);
-  REQUIRE(std::strlen(cpu::level_of(nullptr)) == 0);
+  for (const char* level : {"", "sse", "v1", "V3", "baseline "}) REQUIRE(cpu::kernels_of(level) == nullptr);
 }
 
 namespace {
@@ -33,7 +31,7 @@ namespace {
 template <class Index>
 void check_short_move(const std::string& level, IndexType type, int64_t unit) {
   INFO(level << ", " << index_name(type) << ", unit " << unit);
-  const cpu::ShortMove move = cpu::short_move_of(cpu::kernels(level), type, unit);
+  const cpu::ShortMove move = cpu::kernels_of(level)->short_move(type, unit);
   REQUIRE(move.gather != nullptr);
   REQUIRE(move.scatter != nullptr);
   constexpr int64_t kExtent = 23;
@@ -84,11 +82,11 @@ TEST_CASE("every level has short moves of small units by 32- and 64-bit indices,
     for (const int64_t unit : {1, 2, 4, 8, 16}) {
       check_short_move<int32_t>(level, IndexType::i32, unit);
       check_short_move<int64_t>(level, IndexType::i64, unit);
-      REQUIRE(cpu::short_move_of(cpu::kernels(level), IndexType::u8, unit).gather == nullptr);
-      REQUIRE(cpu::short_move_of(cpu::kernels(level), IndexType::u64, unit).gather == nullptr);
+      REQUIRE(cpu::kernels_of(level)->short_move(IndexType::u8, unit).gather == nullptr);
+      REQUIRE(cpu::kernels_of(level)->short_move(IndexType::u64, unit).gather == nullptr);
     }
     for (const int64_t unit : {0, 3, 12, 32}) {
-      REQUIRE(cpu::short_move_of(cpu::kernels(level), IndexType::i64, unit).gather == nullptr);
+      REQUIRE(cpu::kernels_of(level)->short_move(IndexType::i64, unit).gather == nullptr);
     }
   }
 }

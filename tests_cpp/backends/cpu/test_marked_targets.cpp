@@ -77,7 +77,8 @@ struct Rows {
     if (!in_place) given.base = table.data();
     if (!in_place) given.base_bytes = size;
     const RunOptions options{setup.threads, nullptr};
-    const Outcome outcome = cpu::move_with(cpu::kernels(level), setup.tuning, plan, given, Direction::scatter, options);
+    const Outcome outcome =
+        cpu::move_with(*cpu::kernels_of(level), setup.tuning, plan, given, Direction::scatter, options);
     const auto begin = target() - memory.data();
     const bool same = std::equal(target(), target() + size, expected().begin());
     const bool guarded = std::equal(before.begin(), before.begin() + begin, memory.begin()) &&
@@ -150,7 +151,7 @@ TEST_CASE("a base comes first wherever points write: masked, dropped, along an a
         const RunOptions options{setup.threads, nullptr};
         INFO(level << ", " << setup.name << ", item " << spec.item << ", round " << round);
         const Outcome outcome =
-            cpu::move_with(cpu::kernels(level), setup.tuning, test.plan, given, Direction::scatter, options);
+            cpu::move_with(*cpu::kernels_of(level), setup.tuning, test.plan, given, Direction::scatter, options);
         REQUIRE((outcome == Outcome::done) == good);
         if (good) REQUIRE((test.indexed.bytes == expected));
       }
@@ -172,7 +173,8 @@ TEST_CASE("the first duplicate is that of a look at one point after the other") 
         tuning.min_chunk_points = random.pick<int64_t>({1, 1, 4000});
         const RunOptions options{setup.threads, nullptr};
         const auto expected = first_duplicate(rows.plan, rows.buffers());
-        const auto found = cpu::first_duplicate_with(cpu::kernels(level), tuning, rows.plan, rows.buffers(), options);
+        const auto found =
+            cpu::first_duplicate_with(*cpu::kernels_of(level), tuning, rows.plan, rows.buffers(), options);
         INFO(level << ", " << setup.name << ", unit " << unit << ", " << n << " of " << slots);
         REQUIRE(found.has_value() == expected.has_value());
         if (!found) continue;
@@ -192,7 +194,7 @@ TEST_CASE("the first duplicate is that of a look at one point after the other") 
         cpu::Tuning tuning = setup.tuning;
         tuning.min_chunk_points = 1;
         const auto expected = first_duplicate(test.plan, test.buffers());
-        const auto found = cpu::first_duplicate_with(cpu::kernels(level), tuning, test.plan, test.buffers(),
+        const auto found = cpu::first_duplicate_with(*cpu::kernels_of(level), tuning, test.plan, test.buffers(),
                                                      RunOptions{setup.threads, nullptr});
         REQUIRE(found.has_value() == expected.has_value());
         if (found) REQUIRE(found->second == expected->second);

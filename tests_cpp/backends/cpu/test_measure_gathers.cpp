@@ -14,7 +14,7 @@ TEST_CASE("the time of gather instructions is measured where a level has them") 
     SUCCEED("this processor has no such level");
     return;
   }
-  const int64_t percent = cpu::percent_of_gathers(cpu::kernels("v4"));
+  const int64_t percent = cpu::percent_of_gathers(*cpu::kernels_of("v4"));
   REQUIRE(percent > 5);
   REQUIRE(percent < 2000);
 }
@@ -31,20 +31,20 @@ TEST_CASE("gather instructions load units of 4 and 8 bytes where single loads ta
     return prepared.job.gathers;
   };
   for (const int64_t unit : {4, 8}) {
-    REQUIRE(gathers(unit, cpu::kGatherPercent));
-    REQUIRE(!gathers(unit, cpu::kGatherPercent - 1));
-    REQUIRE(!gathers(unit, cpu::kGatherPercent, Direction::scatter));
+    REQUIRE(gathers(unit, cpu::Tuning{}.gather_percent));
+    REQUIRE(!gathers(unit, cpu::Tuning{}.gather_percent - 1));
+    REQUIRE(!gathers(unit, cpu::Tuning{}.gather_percent, Direction::scatter));
   }
-  REQUIRE(!gathers(2, cpu::kGatherPercent));
+  REQUIRE(!gathers(2, cpu::Tuning{}.gather_percent));
   tuning.vectors = false;
-  REQUIRE(!gathers(4, cpu::kGatherPercent));
+  REQUIRE(!gathers(4, cpu::Tuning{}.gather_percent));
 }
 
 TEST_CASE("sparse rows of a far array need a smaller percentage") {
   cpu::Tuning tuning;
   tuning.vectors = true;
   tuning.far_vector_bytes = 1 << 20;
-  tuning.measured_percent = cpu::kGatherPercentSparse;
+  tuning.measured_percent = cpu::Tuning{}.gather_percent_sparse;
   const auto gathers = [&](int64_t rows, int64_t columns, int64_t wanted, int64_t unit = 4) {
     Plan plan;  // result[i, j] = source[i, index[i, j]]
     plan.item = plan.unit = unit;
@@ -73,6 +73,6 @@ TEST_CASE("sparse rows of a far array need a smaller percentage") {
   REQUIRE_FALSE(gathers(4096, 4096, 2049));
   REQUIRE_FALSE(gathers(4096, 1000, 256));  // short rows
   REQUIRE_FALSE(gathers(16, 4096, 1024));   // near
-  tuning.measured_percent = cpu::kGatherPercentSparse - 1;
+  tuning.measured_percent = cpu::Tuning{}.gather_percent_sparse - 1;
   REQUIRE_FALSE(gathers(4096, 4096, 1024));
 }

@@ -41,7 +41,7 @@ bool gathers(const Plan& plan, Order order, const cpu::Tuning& tuning, Memory me
   const bool has_memory = cpu::tile_memory(int64_t{1} << 20) != nullptr;
   host::trim();
   const Outcome outcome =
-      cpu::move_with(cpu::kernels("baseline"), tuning, plan, buffers, Direction::gather, {1, nullptr});
+      cpu::move_with(*cpu::kernels_of("baseline"), tuning, plan, buffers, Direction::gather, {1, nullptr});
   setrlimit(RLIMIT_AS, &before);
   if (has_memory != (memory == Memory::enough) || outcome != Outcome::done) return false;
   for (int64_t row = 0; row < kSide; ++row) {

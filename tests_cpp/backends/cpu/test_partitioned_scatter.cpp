@@ -21,9 +21,10 @@ std::atomic<int64_t> points_read;
 
 // A kernel that counts the points whose indices it reads.
 bool counting_run(const cpu::Job& job, int64_t first, int64_t last) {
-  if (job.step != cpu::JobStep::finish && job.base == nullptr) points_read += last - first;
-  return cpu::kernels("baseline")(job, first, last);
+  if (job.step != cpu::JobStep::finish && job.to.base == nullptr) points_read += last - first;
+  return cpu::kernels_of("baseline")->run(job, first, last);
 }
+const cpu::Kernels counting_kernels = baseline_with(counting_run);
 
 // The index array that another thread would change.
 std::vector<int64_t>* changed_index = nullptr;
@@ -31,18 +32,20 @@ std::atomic<bool> is_changed;
 
 // A kernel that changes all indices after they were read for the marks.
 bool changing_run(const cpu::Job& job, int64_t first, int64_t last) {
-  if (job.step == cpu::JobStep::move && job.base == nullptr && !is_changed.exchange(true)) {
+  if (job.step == cpu::JobStep::move && job.to.base == nullptr && !is_changed.exchange(true)) {
     std::fill(changed_index->begin(), changed_index->end(), 0);
   }
-  return cpu::kernels("baseline")(job, first, last);
+  return cpu::kernels_of("baseline")->run(job, first, last);
 }
+const cpu::Kernels changing_kernels = baseline_with(changing_run);
 
 // A kernel that counts the runs that mark targets.
 std::atomic<int> shares_marked;
 bool mark_counting_run(const cpu::Job& job, int64_t first, int64_t last) {
   shares_marked += job.step == cpu::JobStep::mark;
-  return cpu::kernels("baseline")(job, first, last);
+  return cpu::kernels_of("baseline")->run(job, first, last);
 }
+const cpu::Kernels mark_counting_kernels = baseline_with(mark_counting_run);
 
 // A kernel that counts the rows that move, as it finds them in the kept targets.
 std::atomic<int64_t> rows_moved;
@@ -51,15 +54,17 @@ bool row_counting_run(const cpu::Job& job, int64_t first, int64_t last) {
     const auto* const slot = reinterpret_cast<const uint32_t*>(job.index[0].data);
     rows_moved += std::count_if(slot + first, slot + last, [](uint32_t one) { return one != cpu::kNowhereSlot; });
   }
-  return cpu::kernels("baseline")(job, first, last);
+  return cpu::kernels_of("baseline")->run(job, first, last);
 }
+const cpu::Kernels row_counting_kernels = baseline_with(row_counting_run);
 
 // A kernel that takes longer than the time between two polls of Ctrl-C.
 std::atomic<int> polls;
 bool slow_run(const cpu::Job& job, int64_t first, int64_t last) {
   std::this_thread::sleep_for(std::chrono::milliseconds(11));
-  return cpu::kernels("baseline")(job, first, last);
+  return cpu::kernels_of("baseline")->run(job, first, last);
 }
+const cpu::Kernels slow_kernels = baseline_with(slow_run);
 
 // Units of `unit` bytes into `slots` slots, by one index array, or by two for coordinates.
 struct Points {
@@ -108,8 +113,8 @@ double reads(Points& points, const Combine& combine, int threads) {
   const RunOptions options{threads, nullptr};
   const Outcome outcome =
       combine.reduce == Reduce::set
-          ? cpu::move_with(counting_run, tuning, points.plan, points.buffers(), Direction::scatter, options)
-          : cpu::reduce_with(counting_run, tuning, points.plan, points.buffers(), combine, options);
+          ? cpu::move_with(counting_kernels, tuning, points.plan, points.buffers(), Direction::scatter, options)
+          : cpu::reduce_with(counting_kernels, tuning, points.plan, points.buffers(), combine, options);
   REQUIRE(outcome == Outcome::done);
   return static_cast<double>(points_read) / static_cast<double>(points.plan.space.count());
 }
@@ -161,7 +166,7 @@ TEST_CASE("rows go where their marks are, even if the indices change meanwhile")
       is_changed = false;
       cpu::Tuning tuning;
       const Outcome outcome =
-          cpu::move_with(changing_run, tuning, points.plan, buffers, Direction::scatter, {threads, nullptr});
+          cpu::move_with(changing_kernels, tuning, points.plan, buffers, Direction::scatter, {threads, nullptr});
       INFO("repeats " << repeats << ", base " << has_base << ", " << threads << " threads");
       REQUIRE(outcome == Outcome::done);
       REQUIRE(points.index[100] == 0);
@@ -173,7 +178,7 @@ TEST_CASE("rows go where their marks are, even if the indices change meanwhile")
 TEST_CASE("of rows that meet only the last one of each target moves, whatever the number of threads") {
   Random random(7);
   for (const int arrays : {1, 2}) {
-    for (const int64_t round : {int64_t{1000}, cpu::kRoundPoints}) {
+    for (const int64_t round : {int64_t{1000}, cpu::Tuning{}.round_points}) {
       Points points(20000, 128, 7000, arrays, random);
       points.plan.finish();
       Bytes expected = points.target;
@@ -189,7 +194,7 @@ TEST_CASE("of rows that meet only the last one of each target moves, whatever th
         INFO(arrays << " index arrays, rounds of " << round << ", " << threads << " threads");
         std::fill(points.target.begin(), points.target.end(), std::byte{});
         rows_moved = 0;
-        REQUIRE(cpu::move_with(row_counting_run, tuning, points.plan, points.buffers(), Direction::scatter,
+        REQUIRE(cpu::move_with(row_counting_kernels, tuning, points.plan, points.buffers(), Direction::scatter,
                                {threads, nullptr}) == Outcome::done);
         REQUIRE(rows_moved == distinct);
         REQUIRE((points.target == expected));
@@ -207,7 +212,7 @@ TEST_CASE("so many threads mark targets that their bitmaps are short beside the 
     points.plan.finish();
     shares_marked = 0;
     const RunOptions options{threads, nullptr};
-    REQUIRE(cpu::move_with(mark_counting_run, tuning, points.plan, points.buffers(), Direction::scatter, options) ==
+    REQUIRE(cpu::move_with(mark_counting_kernels, tuning, points.plan, points.buffers(), Direction::scatter, options) ==
             Outcome::done);
     return shares_marked.load();
   };
@@ -235,7 +240,7 @@ TEST_CASE("marks stop at Ctrl-C before a row moves") {
     // The thread that asks waits 10 ms between two questions, so that the kernel must take that long.
     const RunOptions options{threads, [] { return ++polls > 0; }};
     const Outcome outcome =
-        cpu::move_with(slow_run, tuning, points.plan, points.buffers(), Direction::scatter, options);
+        cpu::move_with(slow_kernels, tuning, points.plan, points.buffers(), Direction::scatter, options);
     REQUIRE(outcome == Outcome::interrupted);
     REQUIRE(polls > 0);
     REQUIRE((points.target == before));

@@ -125,7 +125,7 @@ TEST_CASE("one bad index among rows stops the run wherever it is") {
             RunOptions options;
             options.threads = setup.threads;
             INFO(level << ", " << setup.name << ", unit " << unit << ", at " << at << ", value " << value);
-            const Outcome outcome = cpu::move_with(cpu::kernels(level), setup.tuning, test.plan, test.buffers(),
+            const Outcome outcome = cpu::move_with(*cpu::kernels_of(level), setup.tuning, test.plan, test.buffers(),
                                                    Direction::gather, options);
             if (outcome != Outcome::bad_index) FAIL("accepted");
           }

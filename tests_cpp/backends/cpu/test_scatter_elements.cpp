@@ -129,7 +129,7 @@ TEST_CASE("positions of an axis of more than 2^31 positions are found") {
       Buffers buffers = test.buffers();
       buffers.indexed = target.data();
       INFO(level << ", index type " << static_cast<int>(type));
-      REQUIRE(cpu::move_with(cpu::kernels(level), {}, test.plan, buffers, Direction::scatter, {}) == Outcome::done);
+      REQUIRE(cpu::move_with(*cpu::kernels_of(level), {}, test.plan, buffers, Direction::scatter, {}) == Outcome::done);
       for (int64_t k = 0; k < 70; ++k) {
         std::byte& written = target.data()[position[static_cast<std::size_t>(k)]];
         REQUIRE((written == test.dense.data()[k]));

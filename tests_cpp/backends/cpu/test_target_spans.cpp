@@ -4,7 +4,7 @@
 #include <atomic>
 
 #include "backends/cpu/check_indices.h"
-#include "backends/cpu/parallel_scatter.h"
+#include "backends/cpu/run.h"
 #include "backends/cpu/scatter_run.h"
 #include "backends/cpu/target_spans.h"
 #include "cpu_cases.h"
@@ -16,14 +16,15 @@ using namespace gs::test;
 
 namespace {
 
-const cpu::Run kBaseline = cpu::kernels("baseline");
+const cpu::Kernels& kBaseline = *cpu::kernels_of("baseline");
 
 // A kernel that counts the points whose indices it reads.
 std::atomic<int64_t> points_read;
 bool counting_run(const cpu::Job& job, int64_t first, int64_t last) {
   if (job.step != cpu::JobStep::finish) points_read += last - first;
-  return kBaseline(job, first, last);
+  return kBaseline.run(job, first, last);
 }
+const cpu::Kernels counting_kernels = baseline_with(counting_run);
 
 // Polls of Ctrl-C follow each other without a pause.
 struct PollAlways {
@@ -70,10 +71,11 @@ bool for_each_run(const cpu::TargetSpans& spans, cpu::AddressRange own, const Vi
 }
 
 // The base of the targets is 0, so that a target has the address of its offset.
-cpu::TargetSpans spans_of(const Plan& plan, const Bytes& indices, const cpu::Tuning& tuning, cpu::Run run = kBaseline) {
+cpu::TargetSpans spans_of(const Plan& plan, const Bytes& indices, const cpu::Tuning& tuning,
+                          const cpu::Kernels& kernels = kBaseline) {
   Buffers buffers;
   for (int a = 0; a < plan.index.size(); ++a) buffers.index.push_back(indices.data());
-  return {run, tuning, plan, buffers, {3, nullptr}};
+  return {kernels, tuning, plan, buffers, {3, nullptr}};
 }
 
 }  // namespace
@@ -90,7 +92,7 @@ TEST_CASE("the runs of blocks hold every point of a range of targets once, in or
       const auto index_type = static_cast<IndexType>(type);
       const Plan plan = take_plan(kCount, 4, index_type, kExtent);
       const Bytes indices = visit_index(index_type, [&]<class Index>() { return indices_of<Index>(index); });
-      const cpu::TargetSpans spans = spans_of(plan, indices, tuning, cpu::kernels(level));
+      const cpu::TargetSpans spans = spans_of(plan, indices, tuning, *cpu::kernels_of(level));
       REQUIRE_FALSE(spans.empty());
       int64_t skipped = 0;
       int64_t owned = 0;
@@ -175,7 +177,7 @@ TEST_CASE("indices that a rule changes may lead anywhere") {
   constexpr int64_t kCount = 64 * cpu::kLeastSpans;
   const auto visited = [&](const Plan& plan, const Bytes& indices, const std::string& level) {
     int64_t points = 0;
-    for_each_run(spans_of(plan, indices, tuning, cpu::kernels(level)), {4 * 3999, 4 * 4000},
+    for_each_run(spans_of(plan, indices, tuning, *cpu::kernels_of(level)), {4 * 3999, 4 * 4000},
                  [&](int64_t first, int64_t last, bool all) {
                    REQUIRE((first == 64 && last == 128 && !all));
                    points += last - first;
@@ -278,10 +280,11 @@ TEST_CASE("sorted indices are read about once by any number of threads, with the
     buffers.indexed = reinterpret_cast<std::byte*>(target.data());
     buffers.index.push_back(reinterpret_cast<const std::byte*>(index.data()));
     points_read = 0;
-    const Outcome outcome = reduce == Reduce::set
-                                ? cpu::scatter_with(counting_run, tuning, plan, buffers, {threads, nullptr})
-                                : cpu::reduce_with(counting_run, tuning, plan, buffers,
-                                                   {reduce, Number::f32, include_self}, {threads, nullptr});
+    const Outcome outcome =
+        reduce == Reduce::set
+            ? cpu::move_with(counting_kernels, tuning, plan, buffers, Direction::scatter, {threads, nullptr})
+            : cpu::reduce_with(counting_kernels, tuning, plan, buffers, {reduce, Number::f32, include_self},
+                               {threads, nullptr});
     REQUIRE(outcome == Outcome::done);
     return target;
   };
@@ -329,14 +332,14 @@ TEST_CASE("a scatter takes the spans that its check has found, with the result o
     buffers.dense = reinterpret_cast<std::byte*>(values.data());
     buffers.indexed = reinterpret_cast<std::byte*>(target.data());
     buffers.index.push_back(indices.data());
-    const cpu::Run run = random.chance(50) ? counting_run : cpu::kernels(levels().back());
+    const cpu::Kernels& kernels = random.chance(50) ? counting_kernels : *cpu::kernels_of(levels().back());
     const RunOptions options{threads, nullptr};
-    const int64_t points = cpu::span_points_of(run, tuning, plan, buffers, options);
+    const int64_t points = cpu::span_points_of(kernels, tuning, plan, buffers, options);
     if (negatives == 2 && points == 0) continue;  // the sample has met one of the few negative indices
     ++found_spans;
     REQUIRE(points == tuning.span_points);
     std::optional<ResolvedPlan> resolved;
-    REQUIRE_FALSE(cpu::resolve_with(run, tuning, plan, buffers, points, options, resolved));
+    REQUIRE_FALSE(cpu::resolve_with(kernels, tuning, plan, buffers, points, options, resolved));
     REQUIRE(resolved);
     REQUIRE((resolved->positions != nullptr) == keeps);
     REQUIRE(resolved->buffers.spans == &resolved->spans);
@@ -346,15 +349,15 @@ TEST_CASE("a scatter takes the spans that its check has found, with the result o
       points_read = 0;
       const RunOptions own{with, nullptr};
       const Outcome outcome = reduce == Reduce::set
-                                  ? cpu::scatter_with(run, tuning, moved, memory, own)
-                                  : cpu::reduce_with(run, tuning, moved, memory, {reduce, Number::f32, true}, own);
+                                  ? cpu::move_with(kernels, tuning, moved, memory, Direction::scatter, own)
+                                  : cpu::reduce_with(kernels, tuning, moved, memory, {reduce, Number::f32, true}, own);
       REQUIRE(outcome == Outcome::done);
       return target;
     };
     INFO("round " << round << ", threads " << threads << ", negatives " << negatives << ", keeps " << keeps);
     const std::vector<float> expected = scattered(plan, buffers, 1);
     REQUIRE((scattered(resolved->plan, resolved->buffers, threads) == expected));
-    if (run == counting_run && reduce != Reduce::mean && (keeps || negatives != 2)) {
+    if (&kernels == &counting_kernels && reduce != Reduce::mean && (keeps || negatives != 2)) {
       REQUIRE(points_read <= kCount + tuning.span_points * cpu::kPartsPerThread * threads);
       const BlockSpans found = resolved->spans;  // a proof that it takes them: without a span, all threads read a block
       for (IndexSpan& span : resolved->spans.of_block) span = kAnywhere;
@@ -395,7 +398,7 @@ TEST_CASE("Ctrl-C is polled after some points, also where one thread has all of 
     polls = -allowed;
     points_read = 0;
     const RunOptions options{2, [] { return ++polls > 0; }};
-    const Outcome outcome = cpu::scatter_with(counting_run, tuning, plan, buffers, options);
+    const Outcome outcome = cpu::move_with(counting_kernels, tuning, plan, buffers, Direction::scatter, options);
     REQUIRE(outcome == (allowed == 1000 ? Outcome::done : Outcome::interrupted));
     REQUIRE((allowed == 1000) == (points_read == kCount));
   }
@@ -414,6 +417,6 @@ TEST_CASE("Ctrl-C while the spans are found ends a scatter before it writes") {
   buffers.indexed = target.data();
   buffers.index.push_back(reinterpret_cast<const std::byte*>(index.data()));
   const RunOptions options{2, [] { return true; }};
-  REQUIRE(cpu::scatter_with(kBaseline, {}, plan, buffers, options) == Outcome::interrupted);
+  REQUIRE(cpu::move_with(kBaseline, {}, plan, buffers, Direction::scatter, options) == Outcome::interrupted);
   REQUIRE((target == Bytes(4 * kCount, std::byte{0})));
 }

@@ -3,7 +3,8 @@
 #include <cstring>
 
 #include "backends/cpu/kernel_levels.h"
-#include "backends/cpu/parallel_scatter.h"
+#include "backends/cpu/marked_targets.h"
+#include "backends/cpu/run.h"
 #include "backends/cpu/scatter_parts.h"
 #include "backends/cpu/target_tiles.h"
 #include "column_cases.h"
@@ -77,8 +78,8 @@ TEST_CASE("reductions by tiles give what a loop gives, whatever the number of th
             options.threads = setup.threads;
             INFO(level << ", " << spec << ", number " << static_cast<int>(number) << ", reduce "
                        << static_cast<int>(reduce) << ", include_self " << include_self);
-            REQUIRE(cpu::reduce_with(cpu::kernels(level), setup.tuning, test.plan, test.buffers(), combine, options) ==
-                    Outcome::done);
+            REQUIRE(cpu::reduce_with(*cpu::kernels_of(level), setup.tuning, test.plan, test.buffers(), combine,
+                                     options) == Outcome::done);
             if (test.indexed.bytes != expected) FAIL("other bytes");
           }
         }
@@ -142,7 +143,7 @@ TEST_CASE("words that have not changed are not written, whatever others have wri
           std::memcpy(expected.data() + round % 2 + k / words * step + k % words * word, own,
                       static_cast<size_t>(word));
         }
-        cpu::write_changed_of(cpu::kernels(level))({to, step, before.data(), after.data(), rows, bytes}, word);
+        cpu::kernels_of(level)->write_changed({to, step, before.data(), after.data(), rows, bytes}, word);
         INFO(level << ", words of " << word << ", " << rows << " rows of " << words);
         REQUIRE(target == expected);
       }

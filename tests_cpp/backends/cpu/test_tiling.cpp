@@ -35,7 +35,7 @@ TEST_CASE("an index array in another order than the result is packed") {
   REQUIRE(tiling->packed[kIndex]);
   REQUIRE(!tiling->packed[kDense]);
   REQUIRE(tiling->tile[0] * 8 >= cpu::kTileLineBytes);
-  REQUIRE(tiling->points * 8 <= cpu::kTileBytes);
+  REQUIRE(tiling->points * 8 <= cpu::Tuning{}.tile_bytes);
   REQUIRE(tiling->tiles * tiling->points >= 512 * 512);
 }
 

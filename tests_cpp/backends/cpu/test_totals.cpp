@@ -1,4 +1,4 @@
-// test_totals.cpp: sums of narrow floats, compared with loops over floats. test_parallel_scatter.cpp has the sums of
+// test_totals.cpp: sums of narrow floats, compared with loops over floats. test_scatter_run.cpp has the sums of
 // rows, masks and other dtypes.
 #include <cstring>
 
@@ -54,7 +54,7 @@ std::vector<T> added(const std::string& level, const cpu::Tuning& tuning, const 
   buffers.index.push_back(reinterpret_cast<const std::byte*>(index.data()));
   RunOptions options;
   options.threads = threads;
-  REQUIRE(cpu::reduce_with(cpu::kernels(level), tuning, plan, buffers, combine, options) == Outcome::done);
+  REQUIRE(cpu::reduce_with(*cpu::kernels_of(level), tuning, plan, buffers, combine, options) == Outcome::done);
   return result;
 }
 
@@ -173,7 +173,7 @@ TEST_CASE("a target without a value that another call changes meanwhile keeps wh
     constexpr int64_t kSlots = 21;
     for (const bool include_self : {true, false}) {
       for (const std::string& level : levels()) {
-        const cpu::Appliers appliers = cpu::appliers_of(cpu::kernels(level));
+        const cpu::Appliers appliers = cpu::kernels_of(level)->appliers;
         const Combine combine{Reduce::add, number, include_self};
         std::vector<T> targets(kSlots, narrow_number<T>(1.0f));
         std::vector<float> sums(kSlots);

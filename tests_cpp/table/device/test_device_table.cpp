@@ -131,8 +131,8 @@ TEST_CASE("selections are those of the host, whatever the width of their numbers
       REQUIRE(found.lengths() == expected.lengths());
       REQUIRE(found.numbers(worker) == positions(expected));
     };
-    same(RowRequest::gather(target, RowBounds::raise), {.map = inside});
-    same(RowRequest::gather(target, RowBounds::nullify, Negative::out_of_bounds), {.map = odd});
+    same(RowRequest::gather(target, Bounds::raise), {.map = inside});
+    same(RowRequest::gather(target, Bounds::fill, Negative::out_of_bounds), {.map = odd});
     for (const bool one_row : {false, true}) {
       const table::ChunkLengths from = one_row ? table::ChunkLengths{1} : source;
       same(RowRequest::scatter(target, from, one_row), {.map = inside});
@@ -143,8 +143,8 @@ TEST_CASE("selections are those of the host, whatever the width of their numbers
     const auto made = [&](const RowRequest& request, const RowMap& given) {
       return DeviceSelection(worker, request, given).count();
     };
-    REQUIRE_THROWS_AS(made(RowRequest::gather(target, RowBounds::raise), {.map = odd}), NullRow);
-    REQUIRE_THROWS_AS(made(RowRequest::gather({150}, RowBounds::raise), {.map = inside}), BadRow);
+    REQUIRE_THROWS_AS(made(RowRequest::gather(target, Bounds::raise), {.map = odd}), NullRow);
+    REQUIRE_THROWS_AS(made(RowRequest::gather({150}, Bounds::raise), {.map = inside}), BadRow);
     REQUIRE_THROWS_AS(made(RowRequest::mask_scatter(target, {20}, false), {.mask = mask}), InvalidArgument);
     REQUIRE_THROWS_AS(made(RowRequest::filter({199}), {.mask = mask}), InvalidArgument);
   }
@@ -157,7 +157,7 @@ TEST_CASE("lists of lists of texts, with numbers of 32 and 64 bits and rows that
   std::vector<int64_t> map(400);
   for (int64_t& value : map) value = static_cast<int64_t>(random() % 180);
   const std::vector<MapPart> parts{{reinterpret_cast<const std::byte*>(map.data()), 8, IndexType::i64, 400, {}}};
-  const RowRequest request = RowRequest::gather({150}, RowBounds::nullify);
+  const RowRequest request = RowRequest::gather({150}, Bounds::fill);
   const HostSelection host(sharing(), request, {.map = parts});
   const std::vector<std::string> expected = values_of(take_rows(sharing(), host, nested.frame, nullptr, true));
   for (const bool is_wide : {false, true}) {

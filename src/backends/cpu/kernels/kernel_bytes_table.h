@@ -1,22 +1,12 @@
 // kernel_bytes_table.h: gathers by byte indices from lookup tables of at most 256 items of one or four bytes (palettes,
-// say), which fit into four or sixteen registers. Included by kernel_blocks.cpp only, once for every instruction set
-// level. The code needs AVX-512 with VBMI, which level v4 does not promise, so a job sets `byte_table` only if this
-// processor has it.
+// say), which fit into four or sixteen registers. Included by wide_forms.h only. The code needs AVX-512 with VBMI,
+// which level v4 does not promise, so a job sets `byte_table` only if this processor has it.
 #pragma once
 
 #include "backends/cpu/kernels/kernel_vector.h"
 
-// GCC 12 warns about undefined operands inside of its own intrinsics as if they were ours (GCC bug 105593).
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#endif
-
 namespace gs::cpu::GS_ISA {
 namespace {
-
-#if defined(__AVX512BW__)
 
 #define GS_VBMI __attribute__((target("avx512vbmi")))
 
@@ -140,7 +130,7 @@ bool run_table_of(const Job& job, int64_t first, int64_t last) {
   const Bounds bounds = job.rule.bounds;
   ByteTable<kUnit> table;
   table.last = static_cast<uint8_t>(index.extent - 1);
-  table.from_end = job.rule.negative == Negative::from_end ? static_cast<uint8_t>(index.extent) : 0;
+  table.from_end = static_cast<uint8_t>(added_to_negative(index.extent, job.rule.negative));
   table.is_signed = index.type == IndexType::i8;
   table.clips = bounds == Bounds::clip;
   table.fills = bounds == Bounds::fill;
@@ -172,15 +162,5 @@ bool run_byte_table(const Job& job, int64_t first, int64_t last) {
 
 #undef GS_VBMI
 
-#else
-bool run_byte_table(const Job&, int64_t, int64_t) {
-  return false;
-}
-#endif
-
 }  // namespace
 }  // namespace gs::cpu::GS_ISA
-
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif

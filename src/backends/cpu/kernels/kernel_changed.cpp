@@ -1,7 +1,7 @@
 // kernel_changed.cpp: writes the words of a tile that a scatter has changed. Compiled once for every instruction set
 // level, in a namespace of its own, under the rules that kernel_blocks.cpp states.
-#include "backends/cpu/kernels/job.h"
-#include "backends/cpu/tuning.h"
+#include "backends/cpu/kernels/level.h"
+#include "backends/cpu/kernels/prefetch_distances.h"
 
 namespace gs::cpu::GS_ISA {
 namespace {

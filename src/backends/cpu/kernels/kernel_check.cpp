@@ -2,18 +2,8 @@
 // every instruction set level, in a namespace of its own, under the rules that kernel_blocks.cpp states.
 #include <type_traits>
 
-#if defined(__AVX512BW__) && defined(__AVX512VL__)
-#include <immintrin.h>
-#endif
-
 #include "backends/cpu/kernels/kernel_place.h"
-
-// GCC 12 warns about undefined operands inside of its own intrinsics as if they were ours (GCC bug 105593).
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#endif
+#include "backends/cpu/kernels/simd.h"
 
 namespace gs::cpu::GS_ISA {
 namespace {
@@ -21,12 +11,6 @@ namespace {
 inline constexpr int kCheckGroup = 64;                         // points between two prefetches
 inline constexpr int64_t kMostAdded = int64_t{1} << 62;        // extents whose sum with a valid index does not wrap
 inline constexpr int64_t kMostAddedNarrow = int64_t{1} << 30;  // the same in 32 bits
-
-// Prefetches what a later group reads, because the hardware prefetcher keeps only half as many lines in flight.
-inline void prefetch_group(const std::byte* source, int64_t bytes) {
-  keep_prefetches();
-  for (int64_t i = 0; i < bytes; i += kLine) prefetch_near(address_of(source) + static_cast<uint64_t>(kCheckAhead + i));
-}
 
 // Whether a contiguous run has an index outside. An index is inside if neither index + added nor last - index is
 // negative, where `added` is the extent if negative values count from the end, otherwise 0. Arithmetic in Lane may
@@ -37,7 +21,7 @@ bool run_has_outside(const std::byte* source, int64_t count, Lane last, Lane add
   Lane outside = 0;
   int64_t k = 0;
   for (; k + kCheckGroup <= count; k += kCheckGroup) {
-    prefetch_group(source + k * kSize, kCheckGroup * kSize);
+    prefetch_checked(source + k * kSize, kCheckGroup * kSize);
     for (int i = 0; i < kCheckGroup; ++i) {
       const auto value = static_cast<Lane>(read<Index>(source + (k + i) * kSize));
       outside |= (value + added) | (last - value);
@@ -70,57 +54,13 @@ inline int64_t write_group(const std::byte* source, Count n, int64_t extent, int
   pin_copy(value);
   int64_t outside = 0;
   for (int i = 0; i < n; ++i) {
-    const int64_t place = from_end(widen(value[i]), added);
-    outside |= outside_mark(place, extent);
-    const auto position = static_cast<Position>(place);
+    const Lane lane = resolve_lane<Bounds::raise>(widen(value[i]), extent, added);
+    outside |= lane.outside;
+    const auto position = static_cast<Position>(lane.position);
     __builtin_memcpy(target + i * static_cast<int64_t>(sizeof(Position)), &position, sizeof(Position));
   }
   return outside;
 }
-
-#if defined(__AVX512BW__) && defined(__AVX512VL__)
-// The lowest and the highest of the positions in each lane.
-struct WideSpan {
-  __m512i least = _mm512_set1_epi64(-1);
-  __m512i most = _mm512_setzero_si512();
-};
-
-// The positions of eight indices. A negative index is a large unsigned number, so that the unsigned minimum of the
-// index and its sum with the extent is the position; an index outside stays at least as large as the extent.
-template <bool kSpans>
-inline __m512i eight_positions(const std::byte* source, __m512i added, WideSpan& span) {
-  __m512i value = _mm512_loadu_si512(source);
-  asm volatile("" : "+v"(value));  // as pin_copy, in a register
-  value = _mm512_min_epu64(value, _mm512_add_epi64(value, added));
-  if constexpr (kSpans) span.least = _mm512_min_epu64(span.least, value);
-  span.most = _mm512_max_epu64(span.most, value);
-  return value;
-}
-
-// As write_group for 64 indices of 8 bytes. Of `span` the highest positions are kept, and with kSpans the lowest too.
-template <class Position, bool kSpans>
-inline void write_wide(const std::byte* source, __m512i added, std::byte* target, bool stream, WideSpan& span) {
-  const __m512i lower =
-      _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);  // the lower halves of 16 numbers
-  const auto sixteen = [&](int i) {
-    const __m512i low = eight_positions<kSpans>(source + i * 128, added, span);
-    const __m512i high = eight_positions<kSpans>(source + i * 128 + 64, added, span);
-    return _mm512_permutex2var_epi32(low, lower, high);
-  };
-  const auto store = [&](std::byte* to, __m512i value) {
-    stream ? _mm512_stream_si512(reinterpret_cast<__m512i*>(to), value) : _mm512_storeu_si512(to, value);
-  };
-  if constexpr (sizeof(Position) == 4) {
-    for (int i = 0; i < 4; ++i) store(target + i * 64, sixteen(i));
-  } else {
-    for (int i = 0; i < 2; ++i) {
-      const __m256i low = _mm512_cvtepi32_epi16(sixteen(2 * i));
-      const __m256i high = _mm512_cvtepi32_epi16(sixteen(2 * i + 1));
-      store(target + i * 64, _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1));
-    }
-  }
-}
-#endif
 
 struct FullCheckGroup {
   constexpr operator int() const { return kCheckGroup; }
@@ -156,24 +96,19 @@ bool write_positions(const std::byte* source, int64_t count, int64_t extent, int
   int64_t outside = 0;
   int64_t k = 0;
   int64_t in_span = 0;  // the points before it are in `span`
-#if defined(__AVX512BW__) && defined(__AVX512VL__)
   if constexpr (sizeof(Index) == 8) {
-    const __m512i add = _mm512_set1_epi64(std::is_signed_v<Index> ? added : 0);
-    WideSpan wide;
-    stream = stream && address_of(target) % kLine == 0;
-    for (; k + kCheckGroup <= count; k += kCheckGroup) {
-      prefetch_group(source + k * kFrom, kCheckGroup * kFrom);
-      write_wide<Position, kSpans>(source + k * kFrom, add, target + k * kTo, stream, wide);
+    uint64_t least = UINT64_MAX;
+    uint64_t most = 0;
+    k = Simd::write_positions<Position, kSpans>(source, count, std::is_signed_v<Index> ? added : 0, target, stream,
+                                                least, most);
+    if (k > 0) {
+      outside = resolve_lane<Bounds::raise>(static_cast<int64_t>(most), extent, 0).outside;
+      if (kSpans) add_to(*span, static_cast<int64_t>(least), static_cast<int64_t>(most));
     }
-    if (stream) _mm_sfence();
-    const auto most = static_cast<int64_t>(_mm512_reduce_max_epu64(wide.most));
-    outside = outside_mark(most, extent);
-    if (kSpans && k > 0) add_to(*span, static_cast<int64_t>(_mm512_reduce_min_epu64(wide.least)), most);
     in_span = k;
   }
-#endif
   for (; k + kCheckGroup <= count; k += kCheckGroup) {
-    prefetch_group(source + k * kFrom, kCheckGroup * kFrom);
+    prefetch_checked(source + k * kFrom, kCheckGroup * kFrom);
     outside |= write_group<Index, Position>(source + k * kFrom, FullCheckGroup{}, extent, added, target + k * kTo);
   }
   const auto rest = static_cast<int>(count - k);
@@ -215,11 +150,15 @@ void narrow(const Address* __restrict address, int n, std::byte* __restrict targ
   }
 }
 
+struct CheckArrays {
+  PlacementScratch placement;
+  PointBlock block;
+};
+
 bool check_blocks(const Job& job, int64_t first, int64_t last, std::byte* target, int bytes, IndexSpan* span) {
   Walk walk;
   seek(job, walk, first);
-  PlacementScratch scratch;
-  PointBlock block;
+  auto& [scratch, block] = in_scratch<CheckArrays>();
   for (int64_t flat = first; flat < last;) {
     int64_t n = last - flat < kBlock ? last - flat : kBlock;
     if (!job.short_runs) {
@@ -242,7 +181,7 @@ bool check_blocks(const Job& job, int64_t first, int64_t last, std::byte* target
 bool check(const Job& job, int64_t first, int64_t last, std::byte* positions, int bytes, IndexSpan* span) {
   if (!has_index_runs(job)) return check_blocks(job, first, last, positions, bytes, span);
   const JobIndex& index = job.index[0];
-  const int64_t added = job.rule.negative == Negative::from_end ? index.extent : 0;
+  const int64_t added = added_to_negative(index.extent, job.rule.negative);
   const CheckRun check_it = kCheckRun[static_cast<int>(index.type)];
   Walk walk;
   seek(job, walk, first);
@@ -259,7 +198,3 @@ bool check(const Job& job, int64_t first, int64_t last, std::byte* positions, in
 }
 
 }  // namespace gs::cpu::GS_ISA
-
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif

@@ -1,13 +1,9 @@
 // kernel_columns.cpp: picks rows of columns. Compiled once for every instruction set level, in a namespace of its own,
 // under the rules that kernel_blocks.cpp states.
-#if defined(__AVX512F__) || defined(__BMI2__)
-#include <immintrin.h>
-#endif
-
 #include "backends/column_kernels.h"
 #include "backends/cpu/kernels/kernel_spans.h"
 #include "backends/cpu/kernels/kernel_stream.h"
-#include "backends/cpu/tuning.h"
+#include "backends/cpu/kernels/prefetch_distances.h"
 
 namespace gs::cpu::GS_ISA {
 namespace {
@@ -155,7 +151,7 @@ void pick(const std::byte* const* items, int64_t width, RowNumbers rows, int64_t
   } else {
     pick_items<true>(items, width, rows, begin, end, hints, target);
   }
-  if (hints.stream) finish_streaming();
+  if (hints.stream) Simd::finish_streaming();
 }
 
 // ---- bits
@@ -166,46 +162,17 @@ inline uint64_t word_of(const BitSource* bits, RowNumbers rows, int64_t i, int64
   return word;
 }
 
-#if defined(__AVX512F__)
-// Reads sixteen bits at a time, each out of four bytes that contain it, and never a byte after the last one.
-inline uint64_t full_word(const BitSource& bits, const uint32_t* row) {
-  // The unmasked intrinsics begin from a register that GCC 12 reports as uninitialised.
-  constexpr __mmask16 kAll = 0xFFFF;
-  const Address data = bits.first >> 3;
-  const __m512i offset = _mm512_set1_epi32(static_cast<int>(bits.first & 7));
-  const __m512i last = _mm512_set1_epi32(static_cast<int>(bits.end - data - 4));
-  const __m512i one = _mm512_set1_epi32(1);
-  uint64_t word = 0;
-  for (int k = 0; k < 64; k += 16) {
-    const __m512i bit = _mm512_add_epi32(_mm512_loadu_si512(row + k), offset);
-    const __m512i byte = _mm512_maskz_min_epu32(kAll, _mm512_maskz_srli_epi32(kAll, bit, 3), last);
-    const __m512i found = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), kAll, byte, pointer_to(data), 1);
-    const __m512i place = _mm512_sub_epi32(bit, _mm512_maskz_slli_epi32(kAll, byte, 3));
-    word |= uint64_t{_mm512_test_epi32_mask(found, _mm512_maskz_sllv_epi32(kAll, one, place))} << k;
-  }
-  return word;
-}
-
 inline bool has_wide_reads(const BitSource& bits) {
-  return bits.keep == ~uint64_t{0} && bits.end - (bits.first >> 3) >= 4;
+  return Simd::kHasVectors && bits.keep == ~uint64_t{0} && bits.end - (bits.first >> 3) >= 4;
 }
-#endif
 
 int64_t pick_words(const BitSource* bits, RowNumbers rows, int64_t begin, int64_t end, const uint64_t* mask,
                    uint64_t* target) {
-#if defined(__AVX512F__)
   const bool wide = rows.chunk == nullptr && has_wide_reads(bits[0]);
-#endif
   int64_t ones = 0;
   for (int64_t i = begin; i < end; i += 64) {
     const int64_t n = end - i < 64 ? end - i : 64;
-    uint64_t word = 0;
-#if defined(__AVX512F__)
-    if (wide && n == 64) {
-      word = full_word(bits[0], rows.row + i);
-    } else
-#endif
-      word = word_of(bits, rows, i, n);
+    uint64_t word = wide && n == 64 ? Simd::read_bits(bits[0], rows.row + i) : word_of(bits, rows, i, n);
     if (mask != nullptr) word &= mask[i / 64];
     target[i / 64] = word;
     ones += __builtin_popcountll(word);
@@ -238,23 +205,12 @@ void put(const std::byte* const* items, int64_t width, RowNumbers rows, int64_t 
             [&](int64_t size, auto copy) { put_each(items, size, rows, first, last, place, origin, target, copy); });
 }
 
-// Moves the lowest bits of `bits` to the places of the bits that are set in `places`.
-inline uint64_t deposit(uint64_t bits, uint64_t places) {
-#if defined(__BMI2__)
-  return _pdep_u64(bits, places);
-#else
-  uint64_t word = 0;
-  for (; places != 0; places &= places - 1, bits >>= 1) word |= (places & -places) & (0 - (bits & 1));
-  return word;
-#endif
-}
-
 int64_t expand_bits(const uint64_t* packed, const uint64_t* places, int64_t words, uint64_t* target) {
   int64_t ones = 0;
   int64_t k = 0;
   for (int64_t w = 0; w < words; ++w) {
     const uint64_t bits = packed[k / 64] >> (k & 63) | packed[k / 64 + 1] << 1 << (~k & 63);
-    target[w] = (target[w] & ~places[w]) | deposit(bits, places[w]);
+    target[w] = (target[w] & ~places[w]) | Simd::deposit(bits, places[w]);
     k += __builtin_popcountll(places[w]);
     ones += __builtin_popcountll(target[w]);
   }
@@ -263,13 +219,13 @@ int64_t expand_bits(const uint64_t* packed, const uint64_t* places, int64_t word
 
 void stream(std::byte* target, const std::byte* source, int64_t bytes) {
   stream_bytes(target, source, bytes);
-  finish_streaming();
+  Simd::finish_streaming();
 }
 
 }  // namespace
 
-ColumnKernels columns() {
-  return {pick, pick_words, put, expand_bits, stream, place_spans, copy_spans, finish_spans};
-}
+extern const ColumnKernels columns;
+constinit const ColumnKernels columns = {pick,   pick_words,  put,        expand_bits,
+                                         stream, place_spans, copy_spans, finish_spans};
 
 }  // namespace gs::cpu::GS_ISA

@@ -1,8 +1,9 @@
 // kernel_combine.cpp: the arithmetic of reductions, unit by unit. Compiled once for every instruction set level, in a
 // namespace of its own, under the rules that kernel_blocks.cpp states.
 #include "backends/cpu/kernels/job.h"
+#include "backends/cpu/kernels/kernel_repeats.h"
 #include "backends/cpu/kernels/kernel_totals.h"
-#include "backends/cpu/tuning.h"
+#include "backends/cpu/kernels/prefetch_distances.h"
 #include "core/combine.h"
 
 namespace gs::cpu::GS_ISA {
@@ -78,26 +79,26 @@ uint64_t slot_of(const SlotCounts& counts, Address target) {
 GS_INLINE void prefetch_counted(const Job& job, const Address* target, int j, int n) {
   if (job.ahead != Ahead::units || j + kRowTargetsAhead >= n) return;
   const Address later = target[j + kRowTargetsAhead];
-  const uint64_t slot = slot_of(*job.counts, later);
-  if (job.counts->begun != nullptr) {
-    __builtin_prefetch(job.counts->begun + slot, 1, 3);
+  const uint64_t slot = slot_of(*job.to.sum.counts, later);
+  if (job.to.sum.counts->begun != nullptr) {
+    __builtin_prefetch(job.to.sum.counts->begun + slot, 1, 3);
   } else {
-    __builtin_prefetch(job.counts->seen + slot, 1, 3);
-    __builtin_prefetch(job.counts->values + slot, 0, 3);
+    __builtin_prefetch(job.to.sum.counts->seen + slot, 1, 3);
+    __builtin_prefetch(job.to.sum.counts->values + slot, 0, 3);
   }
   if (job.unit > kLongestAhead) return;
   for (int64_t byte = 0; byte < job.unit; byte += 64) __builtin_prefetch(pointer_to(later) + byte, 1, 3);
 }
 
 void count_rows(const Job& job, const Address* target, const Address*, int n) {
-  uint32_t* const values = job.counts->values;
-  for (int j = 0; j < n; ++j) __builtin_prefetch(values + slot_of(*job.counts, target[j]), 1, 3);
-  for (int j = 0; j < n; ++j) ++values[slot_of(*job.counts, target[j])];
+  uint32_t* const values = job.to.sum.counts->values;
+  for (int j = 0; j < n; ++j) __builtin_prefetch(values + slot_of(*job.to.sum.counts, target[j]), 1, 3);
+  for (int j = 0; j < n; ++j) ++values[slot_of(*job.to.sum.counts, target[j])];
 }
 
 // The first value of a unit replaces it.
 void combine_begun(const Job& job, const Address* target, const Address* value, int n) {
-  const SlotCounts& counts = *job.counts;
+  const SlotCounts& counts = *job.to.sum.counts;
   const int64_t items = job.unit / job.item;
   for (int j = 0; j < n; ++j) {
     prefetch_counted(job, target, j, n);
@@ -108,7 +109,7 @@ void combine_begun(const Job& job, const Address* target, const Address* value, 
 }
 
 void combine_counted(const Job& job, const Address* target, const Address* value, int n) {
-  const SlotCounts& counts = *job.counts;
+  const SlotCounts& counts = *job.to.sum.counts;
   const int64_t items = job.unit / job.item;
   for (int j = 0; j < n; ++j) {
     prefetch_counted(job, target, j, n);
@@ -136,6 +137,10 @@ template <class T, Reduce kReduce>
 void combine_elements(const Elements& elements, const uint32_t* position, const uint32_t* point, int n) {
   const auto each = [](int j) { return static_cast<uint64_t>(j); };
   const auto picked = [point](int j) { return uint64_t{point[j]}; };
+  if (elements.along == 0 && repeats_targets(position, n)) {
+    return point == nullptr ? combine_repeats<T, kReduce>(elements, position, n, each)
+                            : combine_repeats<T, kReduce>(elements, position, n, picked);
+  }
   elements.fetch_far(position, point, n);
   if (elements.along == 0 && elements.step == sizeof(T)) {
     const auto target = [base = elements.base, position](int j) { return base + uint64_t{position[j]} * sizeof(T); };
@@ -246,13 +251,13 @@ template <class T, Reduce kReduce, bool kMany>
 void accumulate_units(const Job& job, const Address* target, const Address* value, int n) {
   constexpr auto kSize = static_cast<int64_t>(sizeof(T));
   const int64_t items = job.unit / kSize;
-  const bool self = job.totals.include_self;
+  const bool self = job.to.sum.totals.include_self;
   for (int j = 0; j < n; ++j) {
-    auto* const record = record_of<TotalRecord<T, kMany>, T>(job.totals, target[j]);
+    auto* const record = record_of<TotalRecord<T, kMany>, T>(job.to.sum.totals, target[j]);
     const std::byte* const to = pointer_to(target[j]);
     const std::byte* const from = pointer_to(value[j]);
     for (int64_t i = 0; i < items; ++i) {
-      if (self && !job.totals.begun && record[i].hits == 0)
+      if (self && !job.to.sum.totals.begun && record[i].hits == 0)
         record[i].sum = widen_number(load_number<T>(to + i * kSize));
       record[i].template add<kReduce>(from + i * kSize, self);
     }
@@ -290,9 +295,10 @@ void finish_units(const Job& job, const Address* target, const Address*, int n) 
   constexpr auto kSize = static_cast<int64_t>(sizeof(T));
   const int64_t items = job.unit / kSize;
   for (int j = 0; j < n; ++j) {
-    auto* const record = record_of<TotalRecord<T, kMany>, T>(job.totals, target[j]);
+    auto* const record = record_of<TotalRecord<T, kMany>, T>(job.to.sum.totals, target[j]);
     for (int64_t i = 0; i < items; ++i) {
-      finish_wide<T, kMean>(pointer_to(target[j]) + i * kSize, record[i].sum, &record[i].hits, job.totals.include_self);
+      finish_wide<T, kMean>(pointer_to(target[j]) + i * kSize, record[i].sum, &record[i].hits,
+                            job.to.sum.totals.include_self);
     }
   }
 }

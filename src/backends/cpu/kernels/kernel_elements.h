@@ -50,17 +50,15 @@ inline bool place_points(const ElementAddressing& lane, const std::byte* source,
   const Narrow scale{lane.step};
   int64_t outside = 0;
   for (int k = 0; k < n; ++k) {
-    const int64_t position = from_end(value[k], lane.from_end);
-    if constexpr (kBounds == Bounds::clip) {
-      address[k] = base + lane.along[k] + scale(clip(position, lane.extent));
-    } else if constexpr (kBounds == Bounds::fill) {
-      const int64_t mark = outside_mark(position, lane.extent);
-      outside |= mark & keep[k];
-      const auto nowhere = static_cast<uint64_t>((mark >> 63) | ~keep[k]);
-      address[k] = ((base + lane.along[k] + scale(position)) & ~nowhere) | (lane.fill & nowhere);
+    const Lane at = resolve_lane<kBounds>(value[k], lane.extent, lane.from_end);
+    const Address unit = base + lane.along[k] + scale(at.position);
+    if constexpr (kBounds == Bounds::fill) {
+      outside |= at.outside & keep[k];
+      const auto nowhere = static_cast<uint64_t>((at.outside >> 63) | ~keep[k]);
+      address[k] = (unit & ~nowhere) | (lane.fill & nowhere);
     } else {
-      outside |= outside_mark(position, lane.extent);
-      address[k] = base + lane.along[k] + scale(position);
+      outside |= at.outside;
+      address[k] = unit;
     }
   }
   return outside >= 0 || !lane.checked;
@@ -136,7 +134,7 @@ bool run_elements(const Job& job, int64_t first, int64_t last) {
   const MoveGroup move = move_for(job.unit);
   ElementAddressing lane;
   lane.extent = index.extent;
-  lane.from_end = job.rule.negative == Negative::from_end ? index.extent : 0;
+  lane.from_end = added_to_negative(index.extent, job.rule.negative);
   lane.step = static_cast<uint32_t>(index.step);
   lane.checked = bounds == Bounds::raise || bounds == Bounds::deferred;
   lane.fill = address_of(job.fill);

@@ -61,9 +61,9 @@ int64_t resolve_lanes(const InterleavedLanes& lanes, const int64_t* __restrict v
   const uint64_t* __restrict step = lanes.step;
   int64_t outside = 0;
   for (int j = 0; j < count; ++j) {
-    const int64_t position = kFromEnd ? from_end(value[j], extent[j]) : value[j];
-    outside |= outside_mark(position, extent[j]);
-    offset[j] = static_cast<int64_t>(uint64_t{static_cast<uint32_t>(position)} * static_cast<uint32_t>(step[j]));
+    const Lane lane = resolve_lane<Bounds::raise>(value[j], extent[j], kFromEnd ? extent[j] : 0);
+    outside |= lane.outside;
+    offset[j] = static_cast<int64_t>(uint64_t{static_cast<uint32_t>(lane.position)} * static_cast<uint32_t>(step[j]));
   }
   return outside;
 }

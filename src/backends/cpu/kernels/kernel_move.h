@@ -76,7 +76,7 @@ template <int64_t kUnit>
 struct FixedLines {
   static constexpr int64_t unit = kUnit;
   void operator()(std::byte* target, const std::byte* source) const {
-    for (int64_t i = 0; i < kUnit; i += kLine) stream_line(target + i, source + i);
+    for (int64_t i = 0; i < kUnit; i += kLine) Simd::stream_line(target + i, source + i);
   }
 };
 struct Lines {
@@ -84,7 +84,7 @@ struct Lines {
   void operator()(std::byte* target, const std::byte* source) const {
     int64_t i = 0;
     for (; i + 512 <= unit; i += 512) FixedLines<512>{}(target + i, source + i);
-    for (; i < unit; i += kLine) stream_line(target + i, source + i);
+    for (; i < unit; i += kLine) Simd::stream_line(target + i, source + i);
   }
 };
 struct Streamed {  // a streaming copy of any length to any address

@@ -11,6 +11,8 @@
 namespace gs::cpu::GS_ISA {
 namespace {
 
+inline constexpr int kVectorRanges = 6;  // more ranges are ordered in two steps
+
 // ---- any number of points, one after the other
 
 inline constexpr int kSearchPoints = 64;  // points whose ranges are searched at a time
@@ -61,37 +63,13 @@ struct ElementPoints {
 // Private memory for as many points as a list has, with room for a whole group of them after the last one.
 struct ElementMemory {
   alignas(64) uint32_t slot[kMaxListPoints + kSearchPoints];
-  alignas(64) std::byte value[kMaxListBytes + kLanes32 * 16];
+  alignas(64) std::byte value[kMaxListBytes + kVectorStep * 16];
 };
 
-#if defined(__AVX512F__)
-// Appends the values of the selected lanes of 16 points. May write a whole vector. `live` lanes may be read.
-template <int kUnit>
-GS_INLINE void append_values(std::byte* out, const std::byte* from, __mmask16 own, __mmask16 live) {
-  if constexpr (kUnit == 1) {
-    const __m512i value = _mm512_maskz_cvtepu8_epi32(live, _mm_maskz_loadu_epi8(live, from));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(out),
-                     _mm512_maskz_cvtepi32_epi8(live, _mm512_maskz_compress_epi32(own, value)));
-  } else if constexpr (kUnit == 2) {
-    const __m512i value = _mm512_maskz_cvtepu16_epi32(live, _mm256_maskz_loadu_epi16(live, from));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out),
-                        _mm512_maskz_cvtepi32_epi16(live, _mm512_maskz_compress_epi32(own, value)));
-  } else if constexpr (kUnit == 4) {
-    const __m512i value = _mm512_maskz_loadu_epi32(live, from);
-    _mm512_storeu_si512(out, _mm512_maskz_compress_epi32(own, value));
-  } else {
-    constexpr int kPoints8 = 64 / kUnit;  // points of a vector
-    for (int k = 0; k < kLanes32; k += kPoints8) {
-      const auto words = [k](__mmask16 points) -> __mmask8 {
-        const uint32_t some = (uint32_t{points} >> k) & ((1u << kPoints8) - 1);
-        return static_cast<__mmask8>(kUnit == 8 ? some : _pdep_u32(some, 0x55) * 3);
-      };
-      const __m512i value = _mm512_maskz_loadu_epi64(words(live), from + k * kUnit);
-      _mm512_storeu_si512(out, _mm512_maskz_compress_epi64(words(own), value));
-      out += __builtin_popcount((uint32_t{own} >> k) & ((1u << kPoints8) - 1)) * kUnit;
-    }
-  }
-}
+struct ElementArrays {
+  ElementMemory found;    // as the points of the list follow each other
+  ElementMemory grouped;  // by groups of ranges
+};
 
 // Goes through the points once for each range and selects those of the range, sixteen at a time. Appends them at place
 // `at` and returns the place after the last one.
@@ -100,30 +78,20 @@ uint32_t select_ranges(const ElementPoints& points, const uint32_t* bound, int r
                        uint32_t* targets, std::byte* values) {
   for (int r = 0; r < ranges; ++r) {
     start[r] = at;
-    const __m512i low = _mm512_set1_epi32(static_cast<int>(bound[r]));
-    const __m512i span = _mm512_set1_epi32(static_cast<int>(bound[r + 1] - bound[r]));
-    for (int k = 0; k < points.n; k += kLanes32) {
-      const int left = points.n - k;
-      const auto live = static_cast<__mmask16>(left < kLanes32 ? (1u << left) - 1 : 0xFFFFu);
-      const __m512i slot = _mm512_loadu_si512(points.slot + k);
-      const __mmask16 own = _mm512_mask_cmplt_epu32_mask(live, _mm512_sub_epi32(slot, low), span);
-      _mm512_storeu_si512(targets + at, _mm512_maskz_compress_epi32(own, slot));
-      append_values<kUnit>(values + uint64_t{at} * kUnit, points.value + k * kUnit, own, live);
-      at += static_cast<uint32_t>(__builtin_popcount(own));
-    }
+    at += Simd::select_values<kUnit>(points.slot, points.value, points.n, bound[r], bound[r + 1] - bound[r],
+                                     targets + at, values + uint64_t{at} * kUnit);
   }
   return at;
 }
 
 // Many ranges are selected in two steps: first groups of ranges, then the ranges of each group.
 template <int kUnit>
-void order_elements(const ElementPoints& points, const uint32_t* bound, int ranges, uint32_t* start, uint32_t* targets,
-                    std::byte* values) {
+void order_by_selection(const ElementPoints& points, const uint32_t* bound, int ranges, uint32_t* start,
+                        uint32_t* targets, std::byte* values, ElementMemory& memory) {
   if (ranges <= kVectorRanges) {
     start[ranges] = select_ranges<kUnit>(points, bound, ranges, start, 0, targets, values);
     return;
   }
-  ElementMemory memory;
   uint32_t group_bound[kMaxRanges + 1];
   uint32_t group_start[kMaxRanges + 1];
   int each = 2;  // ranges of a group: about as many as there are groups
@@ -143,11 +111,11 @@ void order_elements(const ElementPoints& points, const uint32_t* bound, int rang
   }
   start[ranges] = at;
 }
-#else
+
 // Moves one point after the other to its range.
 template <int kUnit>
-void order_elements(const ElementPoints& points, const uint32_t* bound, int ranges, uint32_t* start,
-                    uint32_t* __restrict targets, std::byte* __restrict values) {
+void order_one_by_one(const ElementPoints& points, const uint32_t* bound, int ranges, uint32_t* start,
+                      uint32_t* __restrict targets, std::byte* __restrict values, ElementMemory&) {
   uint8_t range[kMaxListPoints];
   uint32_t cursor[kMaxRanges + 2];
   find_ranges(points.slot, points.n, bound, ranges + 1, range);
@@ -158,17 +126,26 @@ void order_elements(const ElementPoints& points, const uint32_t* bound, int rang
     __builtin_memcpy(values + at * kUnit, points.value + k * kUnit, kUnit);
   }
 }
-#endif
 
-using OrderElements = void (*)(const ElementPoints&, const uint32_t*, int, uint32_t*, uint32_t*, std::byte*);
+template <int kUnit>
+constexpr auto order_elements() {
+  if constexpr (Simd::kHasVectors) {
+    return order_by_selection<kUnit>;
+  } else {
+    return order_one_by_one<kUnit>;
+  }
+}
+
+using OrderElements = void (*)(const ElementPoints&, const uint32_t*, int, uint32_t*, uint32_t*, std::byte*,
+                               ElementMemory&);
 
 OrderElements order_for(int64_t unit) {
   switch (unit) {
-    case 1: return order_elements<1>;
-    case 2: return order_elements<2>;
-    case 4: return order_elements<4>;
-    case 8: return order_elements<8>;
-    default: return order_elements<16>;
+    case 1: return order_elements<1>();
+    case 2: return order_elements<2>();
+    case 4: return order_elements<4>();
+    case 8: return order_elements<8>();
+    default: return order_elements<16>();
   }
 }
 
@@ -232,9 +209,9 @@ const std::byte* find_values(const Job& job, int64_t first, int n, std::byte* me
 }
 
 bool list_elements(const Job& job, int64_t first, int64_t last) {
-  const Partition& all = *job.partition;
+  const Partition& all = *job.to.partition;
   const int64_t number = (first - all.begin) / all.points;
-  ElementMemory memory;
+  auto& [memory, grouped] = in_scratch<ElementArrays>();
   ElementPoints points{memory.slot, nullptr, static_cast<int>(last - first)};
   if (!find_slots(job, first, last, all.first, memory.slot)) return false;
   pin_copy(memory.slot);
@@ -242,7 +219,7 @@ bool list_elements(const Job& job, int64_t first, int64_t last) {
   auto* const targets = reinterpret_cast<uint32_t*>(all.target) + number * all.stride;
   std::byte* const values = all.value + number * all.stride * job.unit;
   const OrderElements order = order_for(job.unit);
-  order(points, all.slot_bound, all.ranges, all.starts(number), targets, values);
+  order(points, all.slot_bound, all.ranges, all.starts(number), targets, values, grouped);
   return true;
 }
 
@@ -254,10 +231,15 @@ struct UnitList {
   uint8_t range[kMaxListUnits];
 };
 
-// Finds the targets and values of the points [first, last). Returns false if the rule forbids an index.
-bool find_units(const Job& job, int64_t first, int64_t last, UnitList& list) {
-  PlacementScratch scratch;
+struct UnitArrays {
+  PlacementScratch placement;
   PointBlock block;
+  UnitList list;
+};
+
+// Finds the targets and values of the points [first, last). Returns false if the rule forbids an index.
+bool find_units(const Job& job, int64_t first, int64_t last, UnitArrays& arrays) {
+  auto& [scratch, block, list] = arrays;
   Walk walk;
   seek(job, walk, first);
   int n = 0;
@@ -276,11 +258,12 @@ bool find_units(const Job& job, int64_t first, int64_t last, UnitList& list) {
 }
 
 bool list_units(const Job& job, int64_t first, int64_t last) {
-  const Partition& all = *job.partition;
+  const Partition& all = *job.to.partition;
   const int64_t number = (first - all.begin) / all.points;
-  UnitList list;
+  auto& arrays = in_scratch<UnitArrays>();
+  UnitList& list = arrays.list;
   const auto n = static_cast<int>(last - first);
-  if (!find_units(job, first, last, list)) return false;
+  if (!find_units(job, first, last, arrays)) return false;
   uint32_t cursor[kMaxRanges + 2];
   find_ranges(list.target, n, all.bound, all.ranges + 1, list.range);
   find_starts(list.range, n, all.ranges, all.starts(number), cursor);
@@ -300,21 +283,28 @@ bool list_points(const Job& job, int64_t first, int64_t last) {
 
 // ---- marks
 
+struct MarkArrays {
+  alignas(64) uint32_t slot[kMaxListUnits];
+  alignas(64) uint32_t position[kMaxListUnits + kSearchPoints];
+  UnitArrays units;
+};
+
 // Finds the slots of the points [first, last), at most kMaxListUnits. Returns false if the rule forbids an index.
-bool find_marks(const Job& job, int64_t first, int64_t last, uint32_t* slot) {
+bool find_marks(const Job& job, int64_t first, int64_t last, MarkArrays& arrays) {
+  uint32_t* const slot = arrays.slot;
   const auto n = static_cast<int>(last - first);
   if (job.form == Form::elements) {
-    alignas(64) uint32_t position[kMaxListUnits + kSearchPoints];
-    if (!find_slots(job, first, last, job.marks.first, position)) return false;
+    uint32_t* const position = arrays.position;
+    if (!find_slots(job, first, last, job.to.marks.first, position)) return false;
     pin_copy(position);
     const auto step = static_cast<uint32_t>(job.index[0].step);
     for (int k = 0; k < n; ++k) slot[k] = position[k] == kNowhere32 ? kNowhereSlot : position[k] * step;
     return true;
   }
-  UnitList list;
-  if (!find_units(job, first, last, list)) return false;
+  const UnitList& list = arrays.units.list;
+  if (!find_units(job, first, last, arrays.units)) return false;
   for (int k = 0; k < n; ++k) {
-    slot[k] = list.target[k] == 0 ? kNowhereSlot : static_cast<uint32_t>(list.target[k] - job.marks.first);
+    slot[k] = list.target[k] == 0 ? kNowhereSlot : static_cast<uint32_t>(list.target[k] - job.to.marks.first);
   }
   return true;
 }
@@ -339,13 +329,14 @@ uint64_t mark_slots(uint64_t* bits, uint32_t* slot, int n) {
 // Marks the targets of the points [first, last) in a bitmap that no other thread has. From the last point on, so that
 // the points that meet no mark are those that win. Returns false if the rule forbids an index.
 bool mark_points(const Job& job, int64_t first, int64_t last) {
-  alignas(64) uint32_t slot[kMaxListUnits];
+  auto& arrays = in_scratch<MarkArrays>();
+  uint32_t* const slot = arrays.slot;
   while (first < last) {
     const int64_t begin = last - first < kMaxListUnits ? first : last - kMaxListUnits;
     const auto n = static_cast<int>(last - begin);
-    if (!find_marks(job, begin, last, slot)) return false;
-    *job.marks.met |= mark_slots(job.marks.bits, slot, n);
-    if (job.marks.flat != nullptr) __builtin_memcpy(job.marks.flat + begin, slot, static_cast<size_t>(n) * 4);
+    if (!find_marks(job, begin, last, arrays)) return false;
+    *job.to.marks.met |= mark_slots(job.to.marks.bits, slot, n);
+    if (job.to.marks.flat != nullptr) __builtin_memcpy(job.to.marks.flat + begin, slot, static_cast<size_t>(n) * 4);
     last = begin;
   }
   return true;
@@ -376,14 +367,14 @@ GS_INLINE void for_each_list(const Partition& all, int64_t range, int64_t target
 }
 
 void finish_elements(const Job& job, int64_t range) {
-  const Partition& all = *job.partition;
+  const Partition& all = *job.to.partition;
   const auto* const slots = reinterpret_cast<const uint32_t*>(all.target);
-  const ApplyElements apply = job.apply_elements != nullptr ? job.apply_elements : write_for(job.unit);
+  const ApplyElements apply = job.to.sum.apply_elements != nullptr ? job.to.sum.apply_elements : write_for(job.unit);
   Elements elements;
   elements.base = all.first;
   elements.step = static_cast<uint64_t>(job.index[0].step);
   elements.along = 0;
-  elements.totals = job.totals;
+  elements.totals = job.to.sum.totals;
   elements.begun = begun_at(job, all.first);
   elements.far = job.ahead == Ahead::units;
   for_each_list(all, range, 4, job.unit, [&](int64_t first, int n) {
@@ -397,10 +388,10 @@ void finish_elements(const Job& job, int64_t range) {
 }
 
 void finish_units(const Job& job, int64_t range) {
-  const auto* const targets = reinterpret_cast<const Address*>(job.partition->target);
-  const auto* const values = reinterpret_cast<const Address*>(job.partition->value);
-  for_each_list(*job.partition, range, 8, 8, [&](int64_t first, int n) {
-    if (job.apply != nullptr) return job.apply(job, targets + first, values + first, n);
+  const auto* const targets = reinterpret_cast<const Address*>(job.to.partition->target);
+  const auto* const values = reinterpret_cast<const Address*>(job.to.partition->value);
+  for_each_list(*job.to.partition, range, 8, 8, [&](int64_t first, int n) {
+    if (job.to.sum.apply != nullptr) return job.to.sum.apply(job, targets + first, values + first, n);
     with_unit(job, [&](auto copy) { scatter_units(targets + first, values + first, n, job.unit, copy); });
   });
 }
@@ -409,12 +400,12 @@ void finish_range(const Job& job, int64_t range) {
   job.form == Form::elements ? finish_elements(job, range) : finish_units(job, range);
 }
 
-// Not inlined, so that the large private arrays of a list do not slow down small moves, which have the same caller.
+// Not inlined, so that what a list needs does not slow down small moves, which have the same caller.
 [[gnu::noinline]] bool run_step(const Job& job, int64_t first, int64_t last) {
   if (job.step == JobStep::partition) return list_points(job, first, last);
   if (job.step == JobStep::mark) return mark_points(job, first, last);
   for (int64_t range = first; range < last; ++range) finish_range(job, range);
-  if (job.stream) finish_streaming();
+  if (job.stream) Simd::finish_streaming();
   return true;
 }
 

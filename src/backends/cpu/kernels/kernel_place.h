@@ -3,8 +3,11 @@
 // instruction set level.
 #pragma once
 
+#include <new>
+
 #include "backends/cpu/kernels/kernel_interleaved.h"
-#include "backends/cpu/tuning.h"
+#include "backends/cpu/kernels/prefetch_distances.h"
+#include "host/thread_scratch.h"
 
 namespace gs::cpu::GS_ISA {
 namespace {
@@ -28,6 +31,13 @@ struct PlacementScratch {
   alignas(64) int64_t offset[kMaxBlock];
   InterleavedLanes lanes;
 };
+
+// The private arrays of a kernel, in the scratch of the thread.
+template <class Arrays>
+Arrays& in_scratch() {
+  static_assert(sizeof(Arrays) <= host::kScratchBytes && alignof(Arrays) <= 64);
+  return *::new (host::thread_scratch()) Arrays;
+}
 
 // Prefetches indices of later blocks. Without this the memory idles while a block is moved, because its indices are
 // read in one burst. The prefetches go in two steps: a line that comes from memory straight into L1 displaces lines of
@@ -133,9 +143,9 @@ int64_t place_all(const int64_t* __restrict value, int n, int64_t extent, Scale 
                   Address* __restrict address) {
   int64_t outside = 0;
   for (int k = 0; k < n; ++k) {
-    const int64_t position = kFromEnd ? from_end(value[k], extent) : value[k];
-    outside |= outside_mark(position, extent);
-    address[k] = base + scale(position);
+    const Lane lane = resolve_lane<Bounds::raise>(value[k], extent, kFromEnd ? extent : 0);
+    outside |= lane.outside;
+    address[k] = base + scale(lane.position);
   }
   return outside;
 }
@@ -146,8 +156,9 @@ template <bool kFromEnd>
 bool resolve_raise(int64_t* __restrict position, const int64_t* __restrict keep, int n, int64_t extent) {
   int64_t outside = 0;
   for (int k = 0; k < n; ++k) {
-    if constexpr (kFromEnd) position[k] = from_end(position[k], extent);
-    outside |= keep[k] & outside_mark(position[k], extent);
+    const Lane lane = resolve_lane<Bounds::raise>(position[k], extent, kFromEnd ? extent : 0);
+    outside |= keep[k] & lane.outside;
+    position[k] = lane.position;
   }
   return outside >= 0;
 }
@@ -155,10 +166,10 @@ bool resolve_raise(int64_t* __restrict position, const int64_t* __restrict keep,
 template <bool kFromEnd>
 bool resolve_fill(int64_t* __restrict position, int64_t* __restrict keep, int n, int64_t extent) {
   for (int k = 0; k < n; ++k) {
-    const int64_t place = kFromEnd ? from_end(position[k], extent) : position[k];
-    const int64_t inside = ~(outside_mark(place, extent) >> 63);
+    const Lane lane = resolve_lane<Bounds::fill>(position[k], extent, kFromEnd ? extent : 0);
+    const int64_t inside = ~(lane.outside >> 63);
     keep[k] &= inside;
-    position[k] = place & inside;
+    position[k] = lane.position & inside;
   }
   return true;
 }
@@ -166,7 +177,7 @@ bool resolve_fill(int64_t* __restrict position, int64_t* __restrict keep, int n,
 template <bool kFromEnd>
 bool resolve_clip(int64_t* __restrict position, int n, int64_t extent) {
   for (int k = 0; k < n; ++k) {
-    position[k] = clip(kFromEnd ? from_end(position[k], extent) : position[k], extent);
+    position[k] = resolve_lane<Bounds::clip>(position[k], extent, kFromEnd ? extent : 0).position;
   }
   return true;
 }
@@ -177,13 +188,13 @@ bool resolve_wrap(int64_t* __restrict bits, int n, int64_t extent) {
   constexpr bool from_the_end = kFromEnd && std::is_same_v<Index, int64_t>;
   int64_t outside = 0;
   for (int k = 0; k < n; ++k) {
-    if constexpr (from_the_end) bits[k] = from_end(bits[k], extent);
-    outside |= outside_mark(bits[k], extent);
+    const Lane lane = resolve_lane<Bounds::raise>(bits[k], extent, from_the_end ? extent : 0);
+    outside |= lane.outside;
+    bits[k] = lane.position;
   }
   if (outside >= 0) return true;
-  for (int k = 0; k < n; ++k) {
-    if (!is_inside(bits[k], extent)) bits[k] = wrap(static_cast<Index>(bits[k]), extent);
-  }
+  constexpr Rule kWrap{Bounds::wrap, Negative::out_of_bounds};
+  for (int k = 0; k < n; ++k) bits[k] = resolve(static_cast<Index>(bits[k]), extent, kWrap);
   return true;
 }
 

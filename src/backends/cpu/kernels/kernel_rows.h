@@ -14,7 +14,7 @@ template <bool kStream>
 inline void copy_ahead(std::byte* target, const std::byte* source, Address ahead, int64_t n) {
   const auto line = [&](int64_t i) {
     if constexpr (kStream) {
-      stream_line(target + i, source + i);
+      Simd::stream_line(target + i, source + i);
     } else {
       copy_line(target + i, source + i);
     }
@@ -164,7 +164,7 @@ void send_lines(StagedBytes& stage) {
     i = kLine;
     stage.begin = 0;
   }
-  for (; i + kLine <= stage.end; i += kLine) stream_line(target + i, stage.bytes + i);
+  for (; i + kLine <= stage.end; i += kLine) Simd::stream_line(target + i, stage.bytes + i);
   copy_line(stage.bytes, stage.bytes + (i < kLongRow ? i : kLongRow));
   stage.line += static_cast<Address>(i);
   stage.end -= i;
@@ -193,12 +193,17 @@ void stage_rows(const Job& job, const PointBlock& block, StagedBytes& stage, int
 
 // ---- the block
 
+// Results before they are streamed: units that lie apart in memory, or rows that end within lines.
+struct Stages {
+  alignas(64) std::byte elements[kMaxBlock * 16];
+  StagedBytes rows;
+};
+
 template <int kUnit>
-void gather_elements(const Job& job, const PointBlock& block, const PointBlock* next) {
+void gather_elements(const Job& job, const PointBlock& block, const PointBlock* next, std::byte* stage) {
   const int next_n = next == nullptr || next->run ? 0 : next->n;
   const Address* ahead = next == nullptr ? nullptr : next->address;
   if (!job.stream) return gather_packed<kUnit>(pointer_to(block.dense), block.address, block.n, ahead, next_n);
-  alignas(64) std::byte stage[kMaxBlock * kUnit];
   gather_packed<kUnit>(stage, block.address, block.n, ahead, next_n);
   stream_bytes(pointer_to(block.dense), stage, block.n * kUnit);
 }
@@ -211,7 +216,7 @@ void fetch_first(const Job& job, const PointBlock& block) {
   for (int k = 0; k < block.n && k < rows; ++k) prefetch_unit(block.address[k], bytes);
 }
 
-void gather(const Job& job, PointBlock& block, const PointBlock* next, StagedBytes& stage) {
+void gather(const Job& job, PointBlock& block, const PointBlock* next, Stages& stages) {
   std::byte* target = pointer_to(block.dense);
   const int ahead = job.ahead == Ahead::points ? rows_ahead(job.unit) : 0;
   if (block.run) {
@@ -222,17 +227,17 @@ void gather(const Job& job, PointBlock& block, const PointBlock* next, StagedByt
   }
   if (job.packed && job.nowhere != Nowhere::write && !job.general) {
     switch (job.unit) {
-      case 1: return gather_elements<1>(job, block, next);
-      case 2: return gather_elements<2>(job, block, next);
-      case 4: return gather_elements<4>(job, block, next);
-      case 8: return gather_elements<8>(job, block, next);
-      case 16: return gather_elements<16>(job, block, next);
+      case 1: return gather_elements<1>(job, block, next, stages.elements);
+      case 2: return gather_elements<2>(job, block, next, stages.elements);
+      case 4: return gather_elements<4>(job, block, next, stages.elements);
+      case 8: return gather_elements<8>(job, block, next, stages.elements);
+      case 16: return gather_elements<16>(job, block, next, stages.elements);
       default: break;
     }
   }
   if (ahead > 0) look_ahead(block, next, ahead);
   const bool whole_lines = ((block.dense | static_cast<Address>(job.unit)) & (kLine - 1)) == 0;
-  if (job.stream && !whole_lines && job.unit <= kLongRow) return stage_rows(job, block, stage, ahead);
+  if (job.stream && !whole_lines && job.unit <= kLongRow) return stage_rows(job, block, stages.rows, ahead);
   gather_rows(job, block, 0, block.n, target, job.stream, ahead);
 }
 

@@ -10,51 +10,20 @@
 namespace gs::cpu::GS_ISA {
 namespace {
 
-inline constexpr int kLanes = 8;
-
 // The points of a block whose targets belong to this thread, in order. There is room for a whole vector after the last
 // point.
 struct OwnPoints {
   int n = 0;
-  alignas(64) Address target[kMaxBlock + kLanes];
-  alignas(64) Address value[kMaxBlock + kLanes];
+  alignas(64) Address target[kMaxBlock + kVectorStep];
+  alignas(64) Address value[kMaxBlock + kVectorStep];
 };
 
-#if defined(__AVX512F__)
-// Lanes after the end of the block hold address 0, which lies in no thread's range.
 void pick(const Job& job, PointBlock& block, OwnPoints& share) {
-  const __m512i low = _mm512_set1_epi64(static_cast<long long>(job.own_low));
-  const __m512i span = _mm512_set1_epi64(static_cast<long long>(job.own_high - job.own_low));
-  const __m512i step = _mm512_set1_epi64(static_cast<long long>(job.unit) * kLanes);
-  const __m512i lane = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
-  const __m512i base = _mm512_set1_epi64(static_cast<long long>(block.dense));
-  __m512i packed = _mm512_add_epi64(base, _mm512_mullo_epi64(lane, _mm512_set1_epi64(job.unit)));
-  for (int k = block.n; k % kLanes != 0; ++k) block.address[k] = 0;
-  int n = 0;
-  for (int k = 0; k < block.n; k += kLanes) {
-    const __m512i target = _mm512_load_si512(block.address + k);
-    const __mmask8 own = _mm512_cmplt_epu64_mask(_mm512_sub_epi64(target, low), span);
-    __m512i value = packed;
-    if (!job.packed) value = _mm512_add_epi64(base, _mm512_load_si512(block.dense_offset + k));
-    packed = _mm512_add_epi64(packed, step);
-    _mm512_storeu_si512(share.target + n, _mm512_maskz_compress_epi64(own, target));
-    _mm512_storeu_si512(share.value + n, _mm512_maskz_compress_epi64(own, value));
-    n += __builtin_popcount(own);
-  }
-  share.n = n;
+  const ValueAddresses value_at{block.dense, static_cast<uint64_t>(job.unit),
+                                job.packed ? nullptr : block.dense_offset};
+  share.n = Simd::select(block.address, block.n, job.to.own_low, job.to.own_high - job.to.own_low, value_at,
+                         share.target, share.value);
 }
-#else
-void pick(const Job& job, const PointBlock& block, OwnPoints& share) {
-  const uint64_t span = job.own_high - job.own_low;
-  int n = 0;
-  for (int k = 0; k < block.n; ++k) {
-    share.target[n] = block.address[k];
-    share.value[n] = dense_at(job, block, k);
-    n += block.address[k] - job.own_low < span;  // without a branch, which would be unpredictable
-  }
-  share.n = n;
-}
-#endif
 
 template <class Copy>
 void scatter_units(const Address* target, const Address* value, int n, int64_t unit, Copy copy) {
@@ -71,7 +40,7 @@ struct Marker {
   Address first;
   ExactDivision by_unit;
 
-  explicit Marker(const Job& job) : bits(job.marks.bits), first(job.marks.first), by_unit(job.unit) {}
+  explicit Marker(const Job& job) : bits(job.to.marks.bits), first(job.to.marks.first), by_unit(job.unit) {}
   GS_INLINE void mark(Address target) {
     const auto slot = static_cast<uint64_t>(by_unit(target - first));
     bits[slot / 64] |= uint64_t{1} << (slot % 64);
@@ -80,7 +49,7 @@ struct Marker {
 
 // Marks the targets that are not nowhere.
 void mark_targets(const Job& job, const Address* target, int n) {
-  if (job.marks.bits == nullptr) return;
+  if (job.to.marks.bits == nullptr) return;
   Marker marker(job);
   for (int k = 0; k < n; ++k) {
     if (target[k] != 0) marker.mark(target[k]);
@@ -112,7 +81,7 @@ void scatter_in_order(const Job& job, const PointBlock& block, Copy copy) {
   if (ahead < block.n) {
     for (int k = 0; k < ahead; ++k) prefetch_target(job, block.address[k]);
   }
-  if (job.marks.bits == nullptr) {
+  if (job.to.marks.bits == nullptr) {
     for (int k = 0; k < block.n; ++k) move(k);
     return;
   }
@@ -133,27 +102,26 @@ inline void with_unit(const Job& job, Use use) {
 
 bool owns_all(const Job& job, const PointBlock& block) {
   const auto bytes = static_cast<uint64_t>(block.n) * static_cast<uint64_t>(job.unit);
-  return block.address[0] >= job.own_low && block.address[0] + bytes <= job.own_high;
+  return block.address[0] >= job.to.own_low && block.address[0] + bytes <= job.to.own_high;
 }
 
-void scatter(const Job& job, PointBlock& block) {
-  if (block.run && job.apply == nullptr && owns_all(job, block)) {
+void scatter(const Job& job, PointBlock& block, OwnPoints& share) {
+  if (block.run && job.to.sum.apply == nullptr && owns_all(job, block)) {
     mark_targets(job, block.address, block.n);
     return copy_bytes(pointer_to(block.address[0]), pointer_to(block.dense), block.n * job.unit);
   }
-  if (job.apply == nullptr && job.own_all && job.packed && job.nowhere == Nowhere::never && job.unit > 16) {
+  if (job.to.sum.apply == nullptr && job.to.own_all && job.packed && job.nowhere == Nowhere::never && job.unit > 16) {
     return with_unit(job, [&](auto copy) { scatter_in_order(job, block, copy); });
   }
   mark_targets(job, block.address, block.n);
-  OwnPoints share;
   pick(job, block, share);
-  if (job.apply != nullptr) return job.apply(job, share.target, share.value, share.n);
+  if (job.to.sum.apply != nullptr) return job.to.sum.apply(job, share.target, share.value, share.n);
   with_unit(job, [&](auto copy) { scatter_units(share.target, share.value, share.n, job.unit, copy); });
 }
 
 // Copies the slots [first, last) that are not marked from `base`, each run of neighbouring slots at once.
 void copy_unmarked(const Job& job, int64_t first, int64_t last) {
-  const uint64_t* const bits = job.marks.bits;
+  const uint64_t* const bits = job.to.marks.bits;
   const auto is_marked = [bits](int64_t slot) { return bits != nullptr && (bits[slot / 64] >> (slot % 64) & 1) != 0; };
   // The first slot from `slot` on that is marked, or that is not marked; `last` if there is none.
   const auto next_slot = [&](int64_t slot, bool marked) {
@@ -171,8 +139,8 @@ void copy_unmarked(const Job& job, int64_t first, int64_t last) {
   for (int64_t begin = is_marked(first) ? next_slot(first, false) : first; begin < last;) {
     const int64_t end = next_slot(begin, true);
     const int64_t bytes = (end - begin) * job.unit;
-    std::byte* const target = pointer_to(job.marks.first) + begin * job.unit;
-    const std::byte* const source = job.base + begin * job.unit;
+    std::byte* const target = pointer_to(job.to.marks.first) + begin * job.unit;
+    const std::byte* const source = job.to.base + begin * job.unit;
     if (job.stream) {
       stream_bytes(target, source, bytes);
     } else {

@@ -3,22 +3,22 @@
 // only, once for every instruction set level.
 #pragma once
 
-#include "backends/cpu/kernels/kernel_vector_place.h"
+#include "backends/cpu/kernels/kernel_elements.h"
+#include "backends/cpu/kernels/simd.h"
 
 namespace gs::cpu::GS_ISA {
 namespace {
 
 static_assert(kGroup <= kElementPoints);
 
-inline constexpr int kLanes32 = 16;
 // The position of a point that is dropped. Every axis on this path is shorter.
 inline constexpr uint32_t kNowhere32 = UINT32_MAX;
 
 // The own points of a thread; where it owns all of them, their positions alone. There is room for a whole vector after
 // the last point.
 struct Picked {
-  alignas(64) uint32_t position[kElementPoints + kLanes32];
-  alignas(64) uint32_t point[kElementPoints + kLanes32];
+  alignas(64) uint32_t position[kElementPoints + kVectorStep];
+  alignas(64) uint32_t point[kElementPoints + kVectorStep];
 };
 
 // The mask of a group of points, read once: -1 for points that are kept, 0 for others.
@@ -55,14 +55,12 @@ inline bool group_positions(const ElementAddressing& lane, const std::byte* sour
   }
   int64_t outside = 0;
   for (int k = 0; k < n; ++k) {
-    const int64_t place = from_end(value[k], lane.from_end);
-    if constexpr (kBounds == Bounds::clip) {
-      position[k] = static_cast<uint32_t>(clip(place, lane.extent));
-    } else if constexpr (kBounds == Bounds::fill) {
-      position[k] = outside_mark(place, lane.extent) < 0 ? kNowhere32 : static_cast<uint32_t>(place);
+    const Lane at = resolve_lane<kBounds>(value[k], lane.extent, lane.from_end);
+    position[k] = static_cast<uint32_t>(at.position);
+    if constexpr (kBounds == Bounds::fill) {
+      position[k] = at.outside < 0 ? kNowhere32 : position[k];
     } else {
-      outside |= outside_mark(place, lane.extent);
-      position[k] = static_cast<uint32_t>(place);
+      outside |= at.outside;
     }
     if constexpr (kMasked) position[k] |= ~static_cast<uint32_t>(int32_t{keep[k]});
   }
@@ -73,14 +71,14 @@ inline bool group_positions(const ElementAddressing& lane, const std::byte* sour
 template <class Index, Bounds kBounds, bool kMasked, class Count>
 inline bool quick_positions(const ElementAddressing& lane, const std::byte* source, const int8_t* keep, Count n,
                             uint32_t* position) {
-#if defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
-  if (lane.extent <= INT32_MAX) {
-    const PositionLimits limits(lane.extent, lane.from_end, kBounds == Bounds::clip);
-    const bool inside =
-        vector_positions<Index, kBounds == Bounds::fill>(limits, source, kMasked ? keep : nullptr, n, position);
-    return inside || !lane.checked;
+  if constexpr (Simd::kHasVectors) {
+    if (lane.extent <= INT32_MAX) {
+      const PositionLimits limits(lane.extent, lane.from_end, kBounds == Bounds::clip);
+      const bool inside =
+          Simd::positions<Index, kBounds == Bounds::fill>(limits, source, kMasked ? keep : nullptr, n, position);
+      return inside || !lane.checked;
+    }
   }
-#endif
   return group_positions<Index, kBounds, kMasked>(lane, source, keep, n, position);
 }
 
@@ -127,41 +125,16 @@ PositionReader position_reader(Bounds bounds, IndexType type) {
 ElementAddressing addressing_of(const Job& job) {
   ElementAddressing lane;
   lane.extent = job.index[0].extent;
-  lane.from_end = job.rule.negative == Negative::from_end ? lane.extent : 0;
+  lane.from_end = added_to_negative(lane.extent, job.rule.negative);
   lane.checked = job.rule.bounds != Bounds::unchecked;
   return lane;
 }
 
 // Appends those of the points first, first + 1, .. whose position lies in [low, low + span) to the m points that are
 // picked already. Returns the new number of picked points.
-#if defined(__AVX512F__)
 int pick_positions(const uint32_t* from, int n, int first, uint32_t low, uint32_t span, Picked& picked, int m) {
-  const __m512i lowest = _mm512_set1_epi32(static_cast<int>(low));
-  const __m512i width = _mm512_set1_epi32(static_cast<int>(span));
-  __m512i point = _mm512_add_epi32(_mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0),
-                                   _mm512_set1_epi32(first));
-  for (int k = 0; k < n; k += kLanes32) {
-    const int left = n - k;
-    const auto live = static_cast<__mmask16>(left < kLanes32 ? (1u << left) - 1 : 0xFFFFu);
-    const __m512i position = _mm512_loadu_si512(from + k);
-    const __mmask16 own = _mm512_mask_cmplt_epu32_mask(live, _mm512_sub_epi32(position, lowest), width);
-    _mm512_storeu_si512(picked.position + m, _mm512_maskz_compress_epi32(own, position));
-    _mm512_storeu_si512(picked.point + m, _mm512_maskz_compress_epi32(own, point));
-    point = _mm512_add_epi32(point, _mm512_set1_epi32(kLanes32));
-    m += __builtin_popcount(own);
-  }
-  return m;
+  return m + Simd::select(from, n, low, span, first, picked.position + m, picked.point + m);
 }
-#else
-int pick_positions(const uint32_t* from, int n, int first, uint32_t low, uint32_t span, Picked& picked, int m) {
-  for (int k = 0; k < n; ++k) {
-    picked.position[m] = from[k];
-    picked.point[m] = static_cast<uint32_t>(first + k);
-    m += from[k] - low < span;
-  }
-  return m;
-}
-#endif
 
 template <int kUnit>
 void write_elements(const Elements& elements, const uint32_t* position, const uint32_t* point, int n) {
@@ -207,16 +180,16 @@ Own own_positions(const Job& job, Address base, int64_t extent, uint64_t step) {
     const uint64_t count = (limit - base + step - 1) / step;
     return count > static_cast<uint64_t>(extent) ? extent : static_cast<int64_t>(count);
   };
-  const int64_t low = below(job.own_low);
-  const int64_t high = below(job.own_high);
+  const int64_t low = below(job.to.own_low);
+  const int64_t high = below(job.to.own_high);
   return {low == 0 && high == extent, static_cast<uint32_t>(low), static_cast<uint32_t>(high - low)};
 }
 
 // SlotCounts::begun of the slot at `base`, which may lie below the window.
 uint8_t* begun_at(const Job& job, Address base) {
-  if (job.counts == nullptr) return nullptr;
-  const auto distance = static_cast<int64_t>(base - job.counts->first);
-  return reinterpret_cast<uint8_t*>(reinterpret_cast<Address>(job.counts->begun) +
+  if (job.to.sum.counts == nullptr) return nullptr;
+  const auto distance = static_cast<int64_t>(base - job.to.sum.counts->first);
+  return reinterpret_cast<uint8_t*>(reinterpret_cast<Address>(job.to.sum.counts->begun) +
                                     static_cast<uint64_t>(distance / job.unit));
 }
 
@@ -249,19 +222,21 @@ bool scatter_elements(const Job& job, int64_t first, int64_t last) {
   const int inner = job.rank - 1;
   const int64_t index_bytes = index_size(index.type);
   const PositionReader positions_of = position_reader(job.rule.bounds, index.type);
-  const ApplyElements apply = job.apply_elements != nullptr ? job.apply_elements : write_for(job.unit);
+  const ApplyElements apply = job.to.sum.apply_elements != nullptr ? job.to.sum.apply_elements : write_for(job.unit);
   const ElementAddressing lane = addressing_of(job);
   Elements elements;
   elements.step = static_cast<uint64_t>(index.step);
   elements.along = static_cast<uint64_t>(stride_of(job, kIndexed, inner));
-  elements.totals = job.totals;
+  elements.totals = job.to.sum.totals;
   const bool far = job.ahead == Ahead::units;
   const bool drops = job.rule.bounds == Bounds::fill || job.masked;
   const bool one_value = !job.packed;  // a run scatters one value, which is repeated for the points of a block
-  const bool may_copy = job.apply_elements == nullptr && !one_value && elements.along == 0 && index.step == job.unit;
+  const bool may_copy =
+      job.to.sum.apply_elements == nullptr && !one_value && elements.along == 0 && index.step == job.unit;
   const int64_t value_step = one_value ? 0 : job.unit;
   const int most = far ? kFarElementPoints : kElementPoints;  // points before a write
-  alignas(64) std::byte repeated[kFarElementPoints * 16];
+  static_assert(kFarElementPoints * 16 <= host::kScratchBytes);
+  std::byte* const repeated = one_value ? host::thread_scratch() : nullptr;
 
   Walk walk;
   seek(job, walk, first);
@@ -280,8 +255,8 @@ bool scatter_elements(const Job& job, int64_t first, int64_t last) {
       write_fill(repeated, (n < most ? n : most) * job.unit, elements.values, job.unit, 0);
       elements.values = repeated;
     }
-    const Own own = job.own_all ? Own{true, 0, static_cast<uint32_t>(index.extent)}
-                                : own_positions(job, elements.base, index.extent, elements.step);
+    const Own own = job.to.own_all ? Own{true, 0, static_cast<uint32_t>(index.extent)}
+                                   : own_positions(job, elements.base, index.extent, elements.step);
     const bool picks = !own.all || drops;
     const uint32_t* const point = picks ? picked.point : nullptr;
     advance(job, walk, n);

@@ -10,7 +10,7 @@ namespace {
 
 inline void send_line(const SpanStage& stage, int64_t i) {
   if (stage.stream) {
-    stream_line(stage.line + i, stage.bytes + i);
+    Simd::stream_line(stage.line + i, stage.bytes + i);
   } else {
     copy_line(stage.line + i, stage.bytes + i);
   }
@@ -36,7 +36,7 @@ void finish_spans(SpanStage& stage) {
   send_lines(stage);
   copy_bytes(stage.line + stage.begin, stage.bytes + stage.begin, stage.end - stage.begin);
   stage.begin = stage.end;
-  if (stage.stream) finish_streaming();
+  if (stage.stream) Simd::finish_streaming();
 }
 
 // Spans that are long, or whose next bytes must not be read.

@@ -1,23 +1,12 @@
 // kernel_vector.h: gathers of 4- and 8-byte units by 32-bit positions, with one load per unit, packed into registers.
-// Lanes of masked points and of indices outside get the fill value instead of a loaded one. Included by
-// kernel_blocks.cpp only, once for every instruction set level; only levels with AVX-512 contain the code.
+// Lanes of masked points and of indices outside get the fill value instead of a loaded one. It is a kernel of AVX-512
+// alone. Included by wide_forms.h only.
 #pragma once
 
 #include "backends/cpu/kernels/kernel_vector_place.h"
 
-// GCC 12 warns about undefined operands inside of its own intrinsics as if they were ours (GCC bug 105593).
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#endif
-
 namespace gs::cpu::GS_ISA {
 namespace {
-
-#if defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
-
-inline constexpr bool kHasVectors = true;
 
 // The lines of sixteen units, as numbers; -1 for those that are nowhere.
 template <int kUnit>
@@ -29,8 +18,8 @@ inline __m512i lines_of(const VectorGroup& group, int64_t i, __mmask16 inside) {
 
 // Lists the lines that a group reads, for prefetches. Neighbouring points on one line give one entry. Contiguous units,
 // and those that follow the group before in small steps, give none, because the processor prefetches them itself. Where
-// the first units lie on lines of their own, so probably do the others, and the list would cost more than it saves: 16
-// Mi random takes of 4 bytes from 256 MiB took 1.10 of the time with it (Zen 5, one thread).
+// the first units lie on lines of their own, so probably do the others, and the list would cost more than it saves
+// (Zen 5).
 template <int kUnit>
 inline void list_lines(VectorGroup& group, const VectorGroup& before) {
   group.lines = 0;
@@ -103,8 +92,8 @@ inline __m512i load_gathered(const std::byte* table, const uint32_t* position) {
   }
 }
 
-// Whether a gather instruction takes less or more time than one load per unit depends on the processor: 0.5 to 0.9 of
-// the time where the source array is cached (Xeon), 1.4 (Zen 4).
+// Whether a gather instruction takes less or more time than one load per unit depends on the processor: less on a
+// Xeon where the source array is cached, more on Zen 4.
 template <int kUnit>
 inline __m512i load_line(const std::byte* table, const uint32_t* position, bool gathers) {
   return gathers ? load_gathered<kUnit>(table, position) : load_apart<kUnit>(table, position);
@@ -131,7 +120,7 @@ template <int kUnit>
 GS_INLINE void move_inside(const VectorAddressing& lanes, const VectorGroup& group, const VectorGroup* next) {
   for (int64_t i = 0; i < group.n; i += kVectorStep) {
     if (next != nullptr) fetch_lines<kUnit>(*next, i);
-    __mmask16 live = group.n - i >= kVectorStep ? 0xFFFF : first_lanes(group.n - i);
+    __mmask16 live = group.n - i >= kVectorStep ? 0xFFFF : Simd::first_lanes(group.n - i);
     __mmask16 inside = group.inside[i / kVectorStep];
     for (int64_t j = i; j < i + kVectorStep; j += kLine / kUnit) {
       std::byte* const target = group.target + j * kUnit;
@@ -259,8 +248,7 @@ bool run_vectors(const Job& job, int64_t first, int64_t last) {
   const int inner = job.rank - 1;
   const Bounds bounds = job.rule.bounds;
   const RunVectors run_them = job.unit == 4 ? vector_for<4>(index.type) : vector_for<8>(index.type);
-  VectorAddressing lanes(index.extent, job.rule.negative == Negative::from_end ? index.extent : 0,
-                         bounds == Bounds::clip);
+  VectorAddressing lanes(index.extent, added_to_negative(index.extent, job.rule.negative), bounds == Bounds::clip);
   lanes.gathers = job.gathers;
   lanes.forbids = bounds == Bounds::raise || bounds == Bounds::deferred;
   lanes.ahead = job.ahead == Ahead::points;
@@ -302,17 +290,5 @@ bool run_vectors(const Job& job, int64_t first, int64_t last) {
   return true;
 }
 
-#else
-inline constexpr bool kHasVectors = false;
-
-bool run_vectors(const Job&, int64_t, int64_t) {
-  return false;
-}
-#endif
-
 }  // namespace
 }  // namespace gs::cpu::GS_ISA
-
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif

@@ -150,8 +150,8 @@ struct ReplaceRows {
   }
 };
 
-// Packs a mask of bits or bytes into words of 32 bits; the bits of null values are 0. The bits are or-ed into the
-// words, which already hold those of the mask's earlier parts.
+// Packs the rows that a mask of bits or bytes names into words of 32 bits. The bits are or-ed into the words, which
+// already hold those of the mask's earlier parts.
 struct PackMask {
   static constexpr const char* kName = "mask words";
   static constexpr uint64_t kVariant = 0;
@@ -161,13 +161,15 @@ struct PackMask {
   int64_t count = 0;
   int64_t before = 0;
   uint32_t* words = nullptr;
+  bool wanted = true;  // of the values that are not null: those that are named
+  bool nulls = false;  // whether null values are named
 
   GS_HD void operator()(Warp warp) const {
     const int64_t end = before + count;
     for (int64_t w = before / kLanes + warp.number(); w * kLanes < end; w += warp.count()) {
       const uint32_t word = warp.ballot([&](int lane) {
         const int64_t i = w * kLanes + lane - before;
-        return i >= 0 && i < count && present.has(i) && value.has(i);
+        return i >= 0 && i < count && (present.has(i) ? value.has(i) == wanted : nulls);
       });
       warp.once([&] { words[w] |= word; });
     }
@@ -194,14 +196,14 @@ struct MaskRows {
   static constexpr uint64_t kVariant = 0;
 
   enum class MaskUse : uint8_t {
-    filter,   // the numbers of the true rows, one after the other
-    scatter,  // the k-th true row is row k of the source
-    scalar,   // every true row is row 0 of the source
-    choose,   // a true row comes from the first table, any other row from the second
+    filter,   // the numbers of the named rows, one after the other
+    scatter,  // the k-th named row is row k of the source
+    scalar,   // every named row is row 0 of the source
+    choose,   // a named row comes from the first table, any other row from the second
   };
 
   const uint32_t* words = nullptr;
-  const int64_t* before = nullptr;  // true rows before each word; unused by `scalar` and `choose`
+  const int64_t* before = nullptr;  // named rows before each word; unused by `scalar` and `choose`
   int64_t count = 0;
   RowList rows;
   uint64_t second = 0;  // number of row 0 of the second table

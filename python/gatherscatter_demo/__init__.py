@@ -1,0 +1,1 @@
+"""The demo of gatherscatter, `python -m gatherscatter demo`; importing gatherscatter does not import it."""
