@@ -29,17 +29,15 @@ from .report import NOTHING, seconds_text
 
 ALWAYS, NEVER = "1", str(2**63 - 1)
 DECIDED = "as decided"
-PREFETCH = ("GS_FAR_TABLE_BYTES", "GS_FAR_COLUMN_BYTES")
-SERIAL = ("GS_SERIAL_POINTS", "GS_SERIAL_POINTS_FAR", "GS_SERIAL_ROW_BYTES")
 Settings = dict[str, dict[str, str]]
 FORCED: Settings = {
     DECIDED: {},
     "stream always": {"GS_STREAM_BYTES": ALWAYS},
     "stream never": {"GS_STREAM_BYTES": NEVER},
-    "fetch always": dict.fromkeys(PREFETCH, ALWAYS),
-    "fetch never": dict.fromkeys(PREFETCH, NEVER),
+    "fetch always": {"GS_FAR_TABLE_BYTES": ALWAYS},
+    "fetch never": {"GS_FAR_TABLE_BYTES": NEVER},
     "one thread": {"GS_NUM_THREADS": "1"},
-    "all threads": dict.fromkeys(SERIAL, ALWAYS),
+    "all threads": {"GS_SERIAL_POINTS": ALWAYS},
     "gather always": {"GS_GATHER_PERCENT": ALWAYS},
     "gather never": {"GS_GATHER_PERCENT": NEVER},
 }

@@ -8,7 +8,7 @@ namespace gs {
 
 // The thresholds that a backend may set for its machine.
 struct TableTuning {
-  int64_t far_column_bytes = 2 << 20;     // larger columns are far and are prefetched (GS_FAR_COLUMN_BYTES)
+  int64_t far_column_bytes = 2 << 20;     // larger columns are far and are prefetched (GS_FAR_TABLE_BYTES)
   int64_t stream_column_bytes = 2 << 20;  // columns of results of at least so many bytes get streaming stores
 };
 

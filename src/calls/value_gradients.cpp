@@ -12,6 +12,7 @@
 #include "calls/copy.h"
 #include "calls/make_plan.h"
 #include "core/error.h"
+#include "core/point_blocks.h"
 #include "host/interrupt_poller.h"
 
 namespace gs {
@@ -33,63 +34,21 @@ int64_t granule_of(const Plan& plan) {
   return std::gcd(plan.unit, indexed_pitch(plan));
 }
 
-// The plan that gathers the number of the granule with which each unit begins.
+// The plan that gathers the number of the granule with which each unit begins, and packs them.
 Plan numbering(const Plan& plan) {
   constexpr int64_t kNumber = sizeof(uint32_t);
-  const int64_t granule = granule_of(plan);
-  Plan numbers = plan;
+  Plan numbers = with_items_for(plan, granule_of(plan), kNumber);
   Space& space = numbers.space;
   int64_t points = 1;
   for (int axis = space.rank() - 1; axis >= 0; --axis) {
     space.stride(kDense, axis) = points * kNumber;
-    space.stride(kIndexed, axis) = space.stride(kIndexed, axis) / granule * kNumber;
     points *= space.extent(axis);
   }
-  for (IndexArray& index : numbers.index) index.step = index.step / granule * kNumber;
-  for (FoldAxis& fold : numbers.fold) fold.stride = fold.stride / granule * kNumber;
-  numbers.item = numbers.unit = kNumber;
   numbers.finish();
   // Values are packed as well, so that an axis which joins the units of the numbers has joined those of the plan.
   if (numbers.unit != kNumber) throw std::logic_error("the units of a scatter have no numbers");
   return numbers;
 }
-
-// Cuts the points of a plan into blocks that follow each other in C order.
-class Blocks {
- public:
-  Blocks(const Plan& plan, int64_t most_points) : axis_(plan.space.rank() - 1) {
-    const Space& space = plan.space;
-    if (axis_ < 0) return;
-    while (axis_ > 0 && inner_ * space.extent(axis_) <= most_points) inner_ *= space.extent(axis_--);
-    length_ = std::clamp<int64_t>(most_points / inner_, 1, space.extent(axis_));
-    pieces_ = (space.extent(axis_) + length_ - 1) / length_;
-    count_ = pieces_;
-    for (int axis = 0; axis < axis_; ++axis) count_ *= space.extent(axis);
-  }
-
-  int64_t count() const { return count_; }
-  int64_t most_points() const { return inner_ * length_; }
-  // The plan of a block. Adjusts the addresses to it.
-  Plan at(int64_t number, const Plan& plan, Buffers& buffers) const {
-    if (axis_ < 0) return plan;
-    const int64_t begin = number % pieces_ * length_;
-    Plan part = sliced(plan, buffers, axis_, begin, std::min(begin + length_, plan.space.extent(axis_)));
-    int64_t outer = number / pieces_;
-    for (int axis = axis_ - 1; axis >= 0; --axis) {
-      const int64_t extent = plan.space.extent(axis);
-      part = sliced(part, buffers, axis, outer % extent, outer % extent + 1);
-      outer /= extent;
-    }
-    return part;
-  }
-
- private:
-  int axis_;           // the one that is cut
-  int64_t inner_ = 1;  // points at one position on it
-  int64_t length_ = 1;
-  int64_t pieces_ = 1;
-  int64_t count_ = 1;
-};
 
 // Consecutive points, and the numbers of the granules with which their units begin in the targets.
 struct UnitBlock {
@@ -139,7 +98,7 @@ class Points {
   const HostBackend& backend_;
   Plan plan_;
   Buffers buffers_;
-  Blocks blocks_;
+  PointBlocks blocks_;
   ScopedArray numbers_;
 };
 

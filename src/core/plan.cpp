@@ -139,6 +139,16 @@ Plan sliced(const Plan& plan, Buffers& buffers, int axis, int64_t begin, int64_t
   return part;
 }
 
+Plan with_items_for(const Plan& plan, int64_t granule, int64_t item) {
+  Plan items = plan;
+  const auto scale = [&](int64_t& distance) { distance = distance / granule * item; };
+  for (int axis = 0; axis < plan.space.rank(); ++axis) scale(items.space.stride(kIndexed, axis));
+  for (IndexArray& index : items.index) scale(index.step);
+  for (FoldAxis& fold : items.fold) scale(fold.stride);
+  items.item = items.unit = item;
+  return items;
+}
+
 Plan reversed(const Plan& plan) {
   Plan turned = plan;
   for (int operand = 0; operand < plan.space.operands(); ++operand) {

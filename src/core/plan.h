@@ -184,6 +184,10 @@ int64_t indexed_pitch(const Plan& plan);
 // The plan of the points [begin, end) along one axis of the space. Adjusts the addresses in `buffers` to it.
 Plan sliced(const Plan& plan, Buffers& buffers, int axis, int64_t begin, int64_t end);
 
+// The plan whose indexed side has one item in place of every `granule` bytes, and whose units are one item long. Units
+// begin with a granule. Strides of the dense side are kept.
+Plan with_items_for(const Plan& plan, int64_t granule, int64_t item);
+
 // The plan with all its points in the opposite order, for addresses of the last point. The second function adjusts the
 // addresses in `buffers` to it.
 Plan reversed(const Plan& plan);

@@ -20,9 +20,7 @@ namespace {
 
 constexpr std::string_view kFirstLine = "gatherscatter tuning 1\n";
 constexpr int64_t kMostBytes = 64 * 1024;
-constexpr std::array<std::string_view, 6> kVariables = {"GS_FAR_TABLE_BYTES",   "GS_FAR_COLUMN_BYTES",
-                                                        "GS_STREAM_BYTES",      "GS_SERIAL_POINTS",
-                                                        "GS_SERIAL_POINTS_FAR", "GS_SERIAL_ROW_BYTES"};
+constexpr std::array<std::string_view, 3> kVariables = {"GS_FAR_TABLE_BYTES", "GS_STREAM_BYTES", "GS_SERIAL_POINTS"};
 
 std::string_view from_environment(const char* variable) {
   const char* const value = std::getenv(variable);

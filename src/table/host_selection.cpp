@@ -37,9 +37,29 @@ SmallVector<const std::byte*, 2> HostSelection::bases(const std::vector<const st
   return bases;
 }
 
+Picks HostSelection::view() const {
+  if (const auto* const ranges = std::get_if<RangeList>(&selected_)) return ranges->view();
+  Picks picks;
+  picks.count = count_;
+  if (const auto* const rows = std::get_if<NumberedRows>(&selected_)) {
+    picks.missing = rows->missing;
+    picks.rows = {rows->row.get(), rows->chunk.get()};
+    picks.among_all = rows->among_all.get();
+    picks.valid = rows->valid.get();
+  } else {
+    picks.overlay = &std::get<ReplacedRows>(selected_).overlay;
+  }
+  return picks;
+}
+
+bool HostSelection::prefers_joined() const {
+  const auto* const rows = std::get_if<NumberedRows>(&selected_);
+  return rows != nullptr && rows->by_piece != nullptr;
+}
+
 Picks HostSelection::joined_picks() const {
-  Picks picks = picks_;
-  picks.rows = {among_all_.get(), nullptr};
+  Picks picks = view();
+  picks.rows = {picks.among_all, nullptr};
   picks.among_all = nullptr;
   return picks;
 }
@@ -47,11 +67,12 @@ Picks HostSelection::joined_picks() const {
 // Several threads may use one selection. The rows are found without the lock, because another thread may hold the
 // interpreter lock that a poll for signals needs; the first ones that are finished stay as long as the selection.
 Picks HostSelection::picks(const Sharing& sharing) const {
-  Picks picks = picks_;
-  if (by_piece_ == nullptr) return picks;
+  Picks picks = view();
+  if (!prefers_joined()) return picks;
+  RowsByPiece& by_piece = *std::get<NumberedRows>(selected_).by_piece;
   const auto found = [&] {
-    const std::lock_guard guard(by_piece_->lock);
-    picks.rows = {by_piece_->row.get(), by_piece_->chunk.get()};
+    const std::lock_guard guard(by_piece.lock);
+    picks.rows = {by_piece.row.get(), by_piece.chunk.get()};
     return picks.rows.row != nullptr;
   };
   if (found()) return picks;
@@ -62,15 +83,15 @@ Picks HostSelection::picks(const Sharing& sharing) const {
     for (int64_t at = begin; at < end; at += 64) {
       int64_t number[64];
       const int64_t n = std::min<int64_t>(end - at, 64);
-      for (int64_t k = 0; k < n; ++k) number[k] = among_all_[at + k];
+      for (int64_t k = 0; k < n; ++k) number[k] = picks.among_all[at + k];
       places.write({row.get(), chunk.get(), nullptr}, number, n, at);
     }
   });
   {
-    const std::lock_guard guard(by_piece_->lock);
-    if (by_piece_->row.get() == nullptr) {
-      by_piece_->row = std::move(row);
-      by_piece_->chunk = std::move(chunk);
+    const std::lock_guard guard(by_piece.lock);
+    if (by_piece.row.get() == nullptr) {
+      by_piece.row = std::move(row);
+      by_piece.chunk = std::move(chunk);
     }
   }
   found();
@@ -120,24 +141,22 @@ void HostSelection::replaced(const Sharing& sharing, int64_t size, std::vector<i
 
 void HostSelection::all_missing(int64_t count) {
   count_ = count;
-  missing_ = count;
-  ranges_.emplace();
-  ranges_->add(kMissing, 0, count);
-  picks_ = ranges_->picks();
+  auto& ranges = selected_.emplace<RangeList>();
+  ranges.add(kMissing, 0, count);
+  ranges.finish();
 }
 
-void HostSelection::make_rows(int64_t count, bool joined) {
+NumberedRows& HostSelection::make_rows(int64_t count, bool joined) {
   count_ = count;
-  if (parts_.size() > 1 && total_ <= kMostPieceRows) among_all_ = Scratch<uint32_t>(count);
-  if (joined && among_all_.get() != nullptr && total_ / kMostJoinedRows <= count) {
-    by_piece_ = std::make_unique<RowsByPiece>();
+  auto& rows = selected_.emplace<NumberedRows>();
+  if (parts_.size() > 1 && total_ <= kMostPieceRows) rows.among_all = Scratch<uint32_t>(count);
+  if (joined && rows.among_all.get() != nullptr && total_ / kMostJoinedRows <= count) {
+    rows.by_piece = std::make_unique<RowsByPiece>();
   } else {
-    row_ = Scratch<uint32_t>(count);
-    if (parts_.size() > 1) chunk_ = Scratch<uint32_t>(count);
+    rows.row = Scratch<uint32_t>(count);
+    if (parts_.size() > 1) rows.chunk = Scratch<uint32_t>(count);
   }
-  picks_.count = count;
-  picks_.rows = {row_.get(), chunk_.get()};
-  picks_.among_all = among_all_.get();
+  return rows;
 }
 
 HostSelection::HostSelection(const Sharing& sharing, const RowRequest& request, const RowMap& map)
@@ -170,24 +189,24 @@ void HostSelection::gather(const Sharing& sharing, const RowRequest& request, co
     if (!nullifies) fault.report(0, count);
     return all_missing(count);
   }
-  make_rows(count, true);
-  if (nullifies) valid_ = Scratch<uint64_t>(words_for(count));
+  NumberedRows& rows = make_rows(count, true);
+  Scratch<uint64_t> valid;
+  if (nullifies) valid = Scratch<uint64_t>(words_for(count));
   const PieceFinder places(parts_, total_);
   parallel_for(sharing, count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
-    if (nullifies) std::memset(&valid_[begin / 64], 0, static_cast<std::size_t>(words_for(end - begin)) * 8);
+    if (nullifies) std::memset(&valid[begin / 64], 0, static_cast<std::size_t>(words_for(end - begin)) * 8);
     MapFault own;
     for_each_entry(map.map, begin, end, table, own, [&](const MapPositions& group, int64_t at, int64_t n) {
-      if (nullifies) valid_[at / 64] |= group.inside << (at & 63);
-      places.write(row_arrays(), group.at, n, at);
+      if (nullifies) valid[at / 64] |= group.inside << (at & 63);
+      places.write(rows.arrays(), group.at, n, at);
     });
     const std::lock_guard guard(lock);
     fault.add(own);
   });
   if (request.rule.bounds == Bounds::unchecked) fault.bad = 0;
   if (!nullifies) fault.report(total_, count);
-  missing_ = nullifies ? fault.nulls + fault.bad : 0;
-  picks_.missing = missing_;
-  if (missing_ > 0) picks_.valid = valid_.get();
+  rows.missing = nullifies ? fault.nulls + fault.bad : 0;
+  if (rows.missing > 0) rows.valid = std::move(valid);
 }
 
 namespace {
@@ -214,66 +233,65 @@ Scratch<int64_t> counts_before(const uint64_t* words, int64_t count) {
 template <class SourceRow>
 void HostSelection::replace(const Sharing& sharing, Scratch<uint64_t> replaced, int64_t count, int64_t base,
                             const SourceRow& source, bool same_row) {
-  before_ = counts_before(replaced.get(), count);
-  const int64_t ones = before_[count / Overlay::kBlock + 1];
   count_ = count;
-  picks_.count = count;
-  replaced_ = std::move(replaced);
-  overlay_ = std::make_unique<Overlay>();
-  while (overlay_->first < parts_.size() && parts_[overlay_->first].begin < base) ++overlay_->first;
-  overlay_->last = overlay_->first;
-  for (; overlay_->last < parts_.size() && parts_[overlay_->last].begin < base + count; ++overlay_->last) {
-    base_begin_.push_back(parts_[overlay_->last].begin - base);
+  auto& rows = selected_.emplace<ReplacedRows>();
+  rows.bits = std::move(replaced);
+  rows.before = counts_before(rows.bits.get(), count);
+  const int64_t ones = rows.before[count / Overlay::kBlock + 1];
+  Overlay& overlay = rows.overlay;
+  while (overlay.first < parts_.size() && parts_[overlay.first].begin < base) ++overlay.first;
+  overlay.last = overlay.first;
+  for (; overlay.last < parts_.size() && parts_[overlay.last].begin < base + count; ++overlay.last) {
+    rows.begin.push_back(parts_[overlay.last].begin - base);
   }
-  base_begin_.push_back(count);
-  const bool has_one_source = parts_.size() - (overlay_->last - overlay_->first) <= 1;
-  overlay_->source = overlay_->first > 0 || overlay_->last == parts_.size() ? 0 : overlay_->last;
-  place_ = Scratch<uint16_t>(ones);
-  if (!same_row) row_ = Scratch<uint32_t>(ones);
-  if (!same_row && !has_one_source) chunk_ = Scratch<uint32_t>(ones);
-  const int64_t first = has_one_source && ones > 0 ? parts_[overlay_->source].begin : 0;
+  rows.begin.push_back(count);
+  const bool has_one_source = parts_.size() - (overlay.last - overlay.first) <= 1;
+  overlay.source = overlay.first > 0 || overlay.last == parts_.size() ? 0 : overlay.last;
+  rows.place = Scratch<uint16_t>(ones);
+  if (!same_row) rows.row = Scratch<uint32_t>(ones);
+  if (!same_row && !has_one_source) rows.piece = Scratch<uint32_t>(ones);
+  const int64_t first = has_one_source && ones > 0 ? parts_[overlay.source].begin : 0;
   const PieceFinder places(parts_, total_);
   parallel_for(sharing, count, Overlay::kBlock, kLeastRows, [&](int64_t begin, int64_t end) {
-    int64_t k = before_[begin / Overlay::kBlock];
-    for_each_set(replaced_.get(), begin, end, [&](int64_t row) {
-      place_[k] = static_cast<uint16_t>(row % Overlay::kBlock);
+    int64_t k = rows.before[begin / Overlay::kBlock];
+    for_each_set(rows.bits.get(), begin, end, [&](int64_t row) {
+      rows.place[k] = static_cast<uint16_t>(row % Overlay::kBlock);
       if (same_row) {
         ++k;
         return;
       }
       const int64_t number = source(row, k);
       if (has_one_source) {
-        row_[k++] = static_cast<uint32_t>(number - first);
+        rows.row[k++] = static_cast<uint32_t>(number - first);
       } else {
-        places.write(row_arrays(), &number, 1, k++);
+        places.write({rows.row.get(), rows.piece.get(), nullptr}, &number, 1, k++);
       }
     });
   });
-  overlay_->replaced = replaced_.get();
-  overlay_->before = before_.get();
-  overlay_->place = place_.get();
-  overlay_->row = row_.get();
-  overlay_->piece = chunk_.get();
-  overlay_->begin = base_begin_.data();
-  picks_.overlay = overlay_.get();
+  overlay.replaced = rows.bits.get();
+  overlay.before = rows.before.get();
+  overlay.place = rows.place.get();
+  overlay.row = rows.row.get();
+  overlay.piece = rows.piece.get();
+  overlay.begin = rows.begin.data();
 }
 
 // Stores ranges for a mask of long runs, whose true rows are replaced: the source rows of a run are neighbours.
 template <class SourceRow>
 void HostSelection::replace_runs(const MaskWords& mask, int64_t count, int64_t base, const SourceRow& source) {
   const PieceFinder places(parts_, total_);
-  ranges_.emplace();
+  auto& ranges = selected_.emplace<RangeList>();
   int64_t next = 0;
   int64_t before = 0;
   for_each_run_of_bits(mask.words(), count, [&](int64_t first, int64_t end) {
-    places.add(base + next, first - next, *ranges_);
-    places.add(source(first, before), end - first, *ranges_);
+    places.add(base + next, first - next, ranges);
+    places.add(source(first, before), end - first, ranges);
     before += end - first;
     next = end;
   });
-  places.add(base + next, count - next, *ranges_);
+  places.add(base + next, count - next, ranges);
+  ranges.finish();
   count_ = count;
-  picks_ = ranges_->picks();
 }
 
 // The rows of the target that a map names: a bitmap, and the last entry of the map that names each row. Number is an
@@ -359,19 +377,19 @@ void HostSelection::filter(const Sharing& sharing, const RowRequest& request, co
   const MaskWords mask(sharing, map, request.named);
   const PieceFinder places(parts_, total_);
   if (!mask.has_long_runs()) {
-    make_rows(mask.ones());
+    const NumberedRows& rows = make_rows(mask.ones());
     const Scratch<int64_t> before = counts_before(mask.words(), total_);
     parallel_for(sharing, total_, Overlay::kBlock, kLeastRows, [&](int64_t begin, int64_t end) {
       int64_t at = before[begin / Overlay::kBlock];
-      for_each_set(mask.words(), begin, end, [&](int64_t row) { places.write(row_arrays(), &row, 1, at++); });
+      for_each_set(mask.words(), begin, end, [&](int64_t row) { places.write(rows.arrays(), &row, 1, at++); });
     });
     return;
   }
-  ranges_.emplace();
+  auto& ranges = selected_.emplace<RangeList>();
   for_each_run_of_bits(mask.words(), total_,
-                       [&](int64_t first, int64_t end) { places.add(first, end - first, *ranges_); });
+                       [&](int64_t first, int64_t end) { places.add(first, end - first, ranges); });
+  ranges.finish();
   count_ = mask.ones();
-  picks_ = ranges_->picks();
 }
 
 HostSelection HostSelection::of_numbers(const Sharing& sharing, const std::vector<int64_t>& numbers,
@@ -382,8 +400,8 @@ HostSelection HostSelection::of_numbers(const Sharing& sharing, const std::vecto
     self.all_missing(count);
     return self;
   }
-  self.make_rows(count);
-  self.valid_ = Scratch<uint64_t>(words_for(count));
+  NumberedRows& rows = self.make_rows(count);
+  Scratch<uint64_t> valid(words_for(count));
   const PieceFinder places(self.parts_, self.total_);
   std::atomic<int64_t> present = 0;
   parallel_for(sharing, count, 64, kLeastRows, [&](int64_t begin, int64_t end) {
@@ -396,13 +414,13 @@ HostSelection HostSelection::of_numbers(const Sharing& sharing, const std::vecto
         row[k] = number < 0 ? 0 : number;
         word |= uint64_t{number >= 0} << k;
       }
-      self.valid_[at / 64] = word;
+      valid[at / 64] = word;
       present += std::popcount(word);
-      places.write(self.row_arrays(), row, n, at);
+      places.write(rows.arrays(), row, n, at);
     }
   });
-  self.missing_ = self.picks_.missing = count - present;
-  if (self.missing_ > 0) self.picks_.valid = self.valid_.get();
+  rows.missing = count - present;
+  if (rows.missing > 0) rows.valid = std::move(valid);
   return self;
 }
 

@@ -133,9 +133,15 @@ class RangeList {
     }
   }
   int64_t count() const { return count_; }
-  // Returns a view, which is valid until the next call of a non-const function.
-  Picks picks() {
+  void finish() {
     if (list_.empty() || list_.back().at != count_) list_.push_back({count_, 0, kMissing});
+  }
+  // A view, which is valid until the next call of a function that changes the list.
+  Picks picks() {
+    finish();
+    return view();
+  }
+  Picks view() const {  // of a finished list
     Picks picks;
     picks.count = count_;
     picks.missing = missing_;

@@ -80,7 +80,7 @@ def test_roll_at_random() -> None:
         shift: Any = [0, 1, -1, 5, -300, 2**62, True, np.int64(2), (1,)][rng.integers(9)]
         same(gs.roll, x, shift, axis)
         same(gs.roll, x, shift, axis=axis)
-    for n in (0, 1, 255, 256, 257, 5000):
+    for n in (0, 1, 1023, 1024, 1025, 4095, 4096, 4097):
         same(gs.roll, np.arange(n), 3)
         same(gs.roll, np.arange(n), 3, 0)
 
@@ -132,7 +132,7 @@ def test_other_classes_and_many_points() -> None:
     masked = np.ma.masked_equal(np.arange(6), 2)
     assert type(gs.roll(masked, 1)) is np.ma.MaskedArray
     assert type(gs.repeat(np.arange(3).view(np.recarray), 2)) is np.recarray
-    for n in (255, 256, 257, 3000):
+    for n in (255, 256, 257, 1024, 1025, 2000, 4096, 4097, 10_000):
         x = np.arange(n)
         mask = x % 3 == 0
         same(gs.compress, mask, x)

@@ -56,9 +56,6 @@ THRESHOLDS = {  # its name in show_config: the variable
     "far_table_bytes": "GS_FAR_TABLE_BYTES",
     "stream_bytes": "GS_STREAM_BYTES",
     "serial_points": "GS_SERIAL_POINTS",
-    "serial_points_far": "GS_SERIAL_POINTS_FAR",
-    "serial_row_bytes": "GS_SERIAL_ROW_BYTES",
-    "far_column_bytes": "GS_FAR_COLUMN_BYTES",
     "gather_percent": "GS_GATHER_PERCENT",
 }
 REFUSED = [
@@ -103,7 +100,7 @@ SLIPS = {
     "GS_PORT": None,
     # Not logged: names that are settings, names of Ghostscript or of the build, and names that differ too much.
     "GS_SERIAL_POINTS": None,
-    "GS_SERIAL_POINTS_FAR": None,
+    "GS_SERIAL_POINTS_FAR": "GS_SERIAL_POINTS",
     "GS_DEVICE": None,
     "GS_LIB": None,
     "GS_OPTIONS": None,
@@ -234,8 +231,6 @@ def test_the_thresholds_follow_the_caches():
     assert sizes["far_column_bytes"] == 2000
     far = child_process.run_json(CONFIG, env={"GS_FAR_TABLE_BYTES": "7"})
     assert (far["far_vector_bytes"], far["far_column_bytes"]) == (7, 7)
-    far = child_process.run_json(CONFIG, env={"GS_FAR_TABLE_BYTES": "7", "GS_FAR_COLUMN_BYTES": "8"})
-    assert (far["far_vector_bytes"], far["far_column_bytes"]) == (7, 8)
     assert child_process.run_json(CONFIG, env={"GS_L2_BYTES": str(2**63 - 1)})["far_table_bytes"] == 2**63 - 1
     assert child_process.run_json(CONFIG, env={"GS_LLC_BYTES": "1"})["stream_bytes"] == 1
 
@@ -255,6 +250,20 @@ def test_every_threshold_can_be_set(value):
     assert answer["plan"]["threads"] == (answer["threads"] if value == 1 else 1)
 
 
+@pytest.mark.parametrize("value", [1, 8, 16384, 2**63 - 1])
+def test_one_number_of_points_says_when_threads_pay(value):
+    config = child_process.run_json(CONFIG, env={"GS_SERIAL_POINTS": str(value)})
+    assert config["serial_points_far"] == max(value // 4, 1)
+    assert config["serial_row_bytes"] == min(8 * value, 2**63 - 1)
+    assert config["serial_near_bytes"] == min(32 * value, 2**63 - 1)
+    assert {config["sources"][name] for name in config["sources"] if "serial" in name} == {"GS_SERIAL_POINTS"}
+    if value == 16384:
+        default = child_process.run_json(CONFIG)
+        assert {name: default[name] for name in default if "serial" in name} == {
+            name: config[name] for name in config if "serial" in name
+        }
+
+
 @pytest.mark.parametrize("value", [1, 2**63 - 1])
 def test_columns_are_right_on_both_sides_of_their_threshold(value):
     """With prefetching from all columns, or from none, the rows are those of pyarrow."""
@@ -269,7 +278,7 @@ chunks = pa.concat_tables([table, table.slice(17)])
 same = all(gs.table.gather(source, rows).equals(source.take(rows).combine_chunks()) for source in (table, chunks))
 print(json.dumps([same, gs.show_config()["far_column_bytes"]]))
 """
-    assert child_process.run_json(code, env={"GS_FAR_COLUMN_BYTES": str(value)}) == [True, value]
+    assert child_process.run_json(code, env={"GS_FAR_TABLE_BYTES": str(value)}) == [True, value]
 
 
 def test_every_form_of_a_gather_says_its_name():

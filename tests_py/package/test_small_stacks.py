@@ -115,7 +115,7 @@ else:
 """
 
 # The thresholds are low, so that tables are far and results bypass the caches.
-FAR = {"GS_FAR_TABLE_BYTES": "1", "GS_STREAM_BYTES": "1", "GS_SERIAL_POINTS": "1", "GS_SERIAL_POINTS_FAR": "1"}
+FAR = {"GS_FAR_TABLE_BYTES": "1", "GS_STREAM_BYTES": "1", "GS_SERIAL_POINTS": "1"}
 
 
 @pytest.mark.parametrize("far", [False, True])

@@ -1,6 +1,5 @@
 """test_tune.py: the command `tune`: where it puts a threshold, what it advises, and that it runs."""
 
-import importlib.util
 import json
 import os
 import re
@@ -60,8 +59,7 @@ def test_it_runs():
     done = child_process.start(TUNE, env={"GS_NUM_THREADS": "2"})
     assert done.returncode == 0, done.stderr
     text, lines = done.stdout, done.stdout.splitlines()
-    tables = 1 if importlib.util.find_spec("pyarrow") else 0
-    assert len([line for line in lines if re.match(r"GS_\w+: .* \d+\.\d\d, .* \d+\.\d\d$", line)]) == 5 + tables
+    assert len([line for line in lines if re.match(r"GS_\w+: .* \d+\.\d\d, .* \d+\.\d\d$", line)]) == 3
     assert "prefetch from" in text and "--quick: two sizes are too few" in text
     assert "export" not in text and "would gain" not in text and "clearly better" not in text
     assert re.search(r"prefetch from a source array of +\S+ \S+ +512 KiB, 1 MiB$", text, re.MULTILINE)

@@ -35,7 +35,7 @@ def same(result, first, second, rows):
 
 
 def _streamed(code):
-    run(SETUP + code, env={"GS_STREAM_BYTES": "8", "GS_FAR_COLUMN_BYTES": "1"})
+    run(SETUP + code, env={"GS_STREAM_BYTES": "8", "GS_FAR_TABLE_BYTES": "1"})
 
 
 @pytest.mark.parametrize("nulls", [0.0, 0.3])

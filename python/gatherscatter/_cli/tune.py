@@ -7,7 +7,6 @@ threshold is the size from which the technique saves time. Run as a module, this
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
 import math
 import os
@@ -43,8 +42,6 @@ class Threshold:
     sizes: tuple[int, ...]
     call: Callable[[int], tuple[int, int, int]]  # size -> items of the source array, items of a row, rows taken
     threads: bool = False  # whether the threshold needs more than one thread
-    table: bool = False  # the call takes rows of a column of pyarrow
-    besides: tuple[str, ...] = ()  # other settings that are switched off during the measurement
     in_force: str = ""  # key in show_config of the value that applies to these calls, if it is not `name`
 
     @property
@@ -114,40 +111,16 @@ THRESHOLDS = (
         lambda size: (4 * Ki, 1, size),
         threads=True,
     ),
-    Threshold(
-        "serial_points_far",
-        "several threads for short units, source array in memory,",
-        _sizes(Ki, 512 * Ki),
-        lambda size: (16 * Mi, 1, size),
-        threads=True,
-    ),
-    Threshold(
-        "serial_row_bytes",
-        "several threads for longer units with a total of",
-        _sizes(16 * Ki, 2 * Mi),
-        lambda size: (Mi, 256, size // 1024),
-        threads=True,
-        besides=("GS_SERIAL_POINTS", "GS_SERIAL_POINTS_FAR"),
-    ),
-    Threshold(
-        "far_column_bytes",
-        "prefetch from a column of a table of",
-        _sizes(512 * Ki, 256 * Mi),
-        lambda size: (size // 4, 1, Mi),
-        table=True,
-    ),
 )
 
 
-def _sampler(items: int, width: int, count: int, table: bool) -> Callable[[], float]:
+def _sampler(items: int, width: int, count: int) -> Callable[[], float]:
     """A function that makes enough calls for a sample and returns the mean seconds of one call."""
     random = np.random.default_rng(1)
     rows = random.integers(0, 2**32, items, dtype=np.uint32).view(np.float32).reshape(-1, width)
     indices = [random.integers(0, len(rows), count, dtype=np.int32) for _ in range(SETS)]
     source: Any = rows[:, 0] if width == 1 else rows
     take: Callable[[Any, Any], Any] = partial(gs.take, axis=0)
-    if table:
-        source, take = importlib.import_module("pyarrow").array(rows[:, 0]), gs.table.gather
     turn = 0
 
     def run(calls: int) -> float:
@@ -199,14 +172,13 @@ def _process(settings: dict[str, int]) -> Iterator[Callable[[str], str]]:
 
 def measure(threshold: Threshold, present: int, quick: bool) -> Measurement:
     found = Measurement(threshold, present)
-    besides = dict.fromkeys(threshold.besides, NEVER)
     sizes, rounds = (threshold.sizes[:2], 2) if quick else (threshold.sizes, ROUNDS)
     with (
-        _process({**besides, threshold.variable: NEVER}) as request_off,
-        _process({**besides, threshold.variable: ALWAYS}) as request_on,
+        _process({threshold.variable: NEVER}) as request_off,
+        _process({threshold.variable: ALWAYS}) as request_on,
     ):
         for size in sizes:
-            call = json.dumps([*threshold.call(size), threshold.table])
+            call = json.dumps(threshold.call(size))
             for request in (request_off, request_on):
                 request(call)
             times = [(float(request_off("")), float(request_on(""))) for _ in range(rounds)]
@@ -298,9 +270,6 @@ def run(arguments: argparse.Namespace) -> int:
     for threshold in THRESHOLDS:
         if threshold.threads and config["threads"] == 1:
             print(f"{threshold.variable}: left out, there is one thread", file=sys.stderr)
-            continue
-        if threshold.table and importlib.util.find_spec("pyarrow") is None:
-            print(f"{threshold.variable}: left out, it needs pyarrow", file=sys.stderr)
             continue
         print(f"{threshold.variable} ...", file=sys.stderr, flush=True)
         results.append(measure(threshold, config[threshold.in_force or threshold.name], arguments.quick))

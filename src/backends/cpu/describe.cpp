@@ -1,6 +1,7 @@
 // describe.cpp: names the kernel of a schedule and lists its decisions.
 #include "backends/cpu/describe.h"
 
+#include <optional>
 #include <utility>
 
 #include "backends/cpu/form.h"
@@ -34,6 +35,16 @@ Decision threads_decision(const Schedule& schedule, int available) {
   if (schedule.threads > 1 && !comparison.is_met()) return without("threads", threads, "each packs tiles of its own");
   if (schedule.threads == 1 && comparison.is_met()) return without("threads", threads, "the work cannot be divided");
   return by("threads", threads, comparison);
+}
+
+// How a scatter keeps points of one target in order; none for others.
+std::optional<Decision> targets_decision(const Schedule& schedule) {
+  if (schedule.marks != Marks::none) return without("targets", "marked", "the last point of each moves");
+  if (schedule.strategy == Strategy::parts) {
+    return without("targets", schedule.in_pieces() ? "in pieces" : "in slices", "each belongs to one thread");
+  }
+  if (schedule.strategy != Strategy::ranges) return {};
+  return without("targets", "in ranges", "the index decides which points a thread reads");
 }
 
 Decision tiles_decision(const Schedule& schedule) {
@@ -78,6 +89,7 @@ std::vector<Decision> decisions_of(const Schedule& schedule, int available) {
   std::vector<Decision> all;
   if (schedule.strategy == Strategy::nothing) return all;
   all.push_back(threads_decision(schedule, available));
+  if (const std::optional<Decision> targets = targets_decision(schedule)) all.push_back(*targets);
   if (schedule.strategy == Strategy::column_tiles) {
     all.push_back(tiles_decision(schedule));
   } else if (schedule.form == Form::packed_tiles) {

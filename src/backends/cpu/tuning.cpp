@@ -25,6 +25,10 @@ constexpr int64_t kStreamLateFactor = 2;
 // In a table that streams, columns of this part of kStreamBytes do: 0.6 to 0.95 of the time (Xeon).
 constexpr int64_t kStreamColumnPart = 8;
 constexpr int64_t kStreamPartOfLlc = 2;  // with GS_LLC_BYTES: results of at least LLC / this stream
+// What takes as long as one point of a near source array: part of a point of a far one, and bytes of longer units.
+constexpr int64_t kNearPerFarPoint = 4;
+constexpr int64_t kFarRowBytesPerPoint = 8;
+constexpr int64_t kNearRowBytesPerPoint = 32;
 
 // What the user has set, else what `tune --save` has measured, else the default.
 int64_t bytes_from(const char* variable, int64_t otherwise) {
@@ -54,11 +58,7 @@ Tuning host_tuning(const host::HostInfo& host) {
   tuning.far_target_bytes = bytes_from("GS_FAR_TABLE_BYTES", times(host.l2_bytes, kFarTargetsPerL2));
   const int64_t far_elements = host.is_amd ? kFarElementsPerL2OfAmd : kFarElementsPerL2;
   tuning.far_element_bytes = bytes_from("GS_FAR_TABLE_BYTES", times(host.l2_bytes, far_elements));
-  // A size that the user sets for source arrays is right for columns too, unless there is one for columns.
-  const bool far_is_set =
-      std::getenv("GS_FAR_TABLE_BYTES") != nullptr || host::saved_tuning().find("GS_FAR_TABLE_BYTES") != nullptr;
-  tuning.table.far_column_bytes =
-      bytes_from("GS_FAR_COLUMN_BYTES", far_is_set ? tuning.far_bytes : times(host.l2_bytes, kFarColumnsPerL2));
+  tuning.table.far_column_bytes = bytes_from("GS_FAR_TABLE_BYTES", times(host.l2_bytes, kFarColumnsPerL2));
   const bool llc_is_set = std::getenv("GS_LLC_BYTES") != nullptr;
   const int64_t stream_bytes =
       llc_is_set ? std::max<int64_t>(host.llc_bytes / kStreamPartOfLlc, 1) : tuning.stream_bytes;
@@ -68,9 +68,9 @@ Tuning host_tuning(const host::HostInfo& host) {
   tuning.gather_percent = points_from("GS_GATHER_PERCENT", tuning.gather_percent);
   tuning.gather_percent_sparse = points_from("GS_GATHER_PERCENT", tuning.gather_percent_sparse);
   tuning.serial_points = points_from("GS_SERIAL_POINTS", tuning.serial_points);
-  tuning.serial_points_far = points_from("GS_SERIAL_POINTS_FAR", tuning.serial_points_far);
-  tuning.serial_row_bytes = bytes_from("GS_SERIAL_ROW_BYTES", tuning.serial_row_bytes);
-  tuning.serial_near_bytes = bytes_from("GS_SERIAL_ROW_BYTES", tuning.serial_near_bytes);
+  tuning.serial_points_far = std::max<int64_t>(tuning.serial_points / kNearPerFarPoint, 1);
+  tuning.serial_row_bytes = times(tuning.serial_points, kFarRowBytesPerPoint);
+  tuning.serial_near_bytes = times(tuning.serial_points, kNearRowBytesPerPoint);
   return tuning;
 }
 

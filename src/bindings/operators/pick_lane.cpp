@@ -3,6 +3,8 @@
 // NumPy's header first
 #include <array>
 #include <cstring>
+#include <memory>
+#include <new>
 #include <numeric>
 
 #include "bindings/operators/literals.h"
@@ -13,33 +15,50 @@
 namespace gs {
 namespace {
 
-constexpr int64_t kMostPoints = 256;
-constexpr int64_t kMostCondition = 4096;  // elements of a condition, which is read under the lock of the interpreter
-constexpr int64_t kMostBytes = 4096;      // of values that are put in order
+constexpr int64_t kMostPoints = 256;   // that are written
+constexpr int64_t kMostPicked = 4096;  // that are read, under the lock of the interpreter
+constexpr int64_t kOnStack = 1024;     // numbers of each array
+constexpr int64_t kMostBytes = 4096;   // of values that are put in order
 
 bool read_ndarray(PyObject* object, Role role, PlainArray& array) {
   return PyArray_CheckExact(object) && read_plain(object, role, array);
 }
 
-// The number of elements; more than kMostPoints if there are too many.
+// The number of elements; more than kMostPicked if there are too many.
 int64_t count_of(const PlainArray& array) {
   int64_t count = 1;
   for (int axis = 0; axis < array.rank; ++axis) {
     if (array.extent[axis] == 0) return 0;
-    if (array.extent[axis] > kMostPoints || count > kMostPoints) return kMostPoints + 1;
+    if (array.extent[axis] > kMostPicked || count > kMostPicked) return kMostPicked + 1;
     count *= array.extent[axis];
   }
   return count;
 }
 
-// Room for the positions that a call picks along its axis; they stay uninitialised.
-using Positions = int64_t[kMostPoints];
+// Room for n numbers, which stay uninitialised; null if there is no memory.
+template <class T>
+class Room {
+ public:
+  explicit Room(int64_t n) : far_(n > kOnStack ? new (std::nothrow) T[static_cast<std::size_t>(n)] : nullptr) {
+    data_ = n > kOnStack ? far_.get() : near_;
+  }
+  Room(const Room&) = delete;
+  Room& operator=(const Room&) = delete;
+  T* get() const { return data_; }
 
-// The first `count` of some positions, as an index.
-PlainArray index_of(int64_t* positions, int64_t count) {
+ private:
+  std::unique_ptr<T[]> far_;
+  T* data_;
+  T near_[kOnStack];
+};
+
+// The first `count` of the positions that a call picks along its axis, as an index.
+template <class Position>
+PlainArray index_of(Position* positions, int64_t count) {
   PlainArray index;
   index.data = reinterpret_cast<std::byte*>(positions);
-  index.item = sizeof(int64_t);
+  index.type = sizeof(Position) == 8 ? IndexType::i64 : IndexType::i32;
+  index.item = sizeof(Position);
   index.rank = 1;
   index.extent[0] = count;
   index.stride[0] = index.item;
@@ -68,13 +87,14 @@ LaneResult gather(const CallKey& key, const PlainArray& input, const PlainArray&
 LaneResult compress(const LaneCall& call, const PlainArray& input) {
   PlainArray condition;
   if (!read_ndarray(call.index, Role::mask, condition) || !condition.is_bool() || condition.rank != 1 ||
-      condition.extent[0] > kMostCondition) {
+      condition.extent[0] > kMostPicked) {
     return LaneResult::declined();
   }
-  Positions positions;
-  const int64_t count =
-      true_positions(condition.data, condition.extent[0], condition.stride[0], kMostPoints, positions);
-  return count < 0 ? LaneResult::declined() : gather(call.key, input, index_of(positions, count));
+  const int64_t n = condition.extent[0];
+  const Room<int32_t> positions(n);
+  if (positions.get() == nullptr) return LaneResult::declined();
+  const int64_t count = true_positions(condition.data, n, condition.stride[0], n, positions.get());
+  return gather(call.key, input, index_of(positions.get(), count));
 }
 
 LaneResult repeat(const LaneCall& call, const PlainArray& input) {
@@ -86,26 +106,30 @@ LaneResult repeat(const LaneCall& call, const PlainArray& input) {
                    counts.extent[0] == extent)) {
     return LaneResult::declined();
   }
-  if (extent < 0 || extent > kMostPoints) return LaneResult::declined();
-  Positions of_each;  // read once: another thread may write to the counts
+  if (extent < 0 || extent > kMostPicked) return LaneResult::declined();
+  const Room<int64_t> room(extent);  // read once: another thread may write to the counts
+  int64_t* const of_each = room.get();
+  if (of_each == nullptr) return LaneResult::declined();
   for (int64_t i = 0; i < extent; ++i) {
     if (!is_one) std::memcpy(&times, counts.data + i * counts.stride[0], sizeof times);
     of_each[i] = times;
   }
   const int64_t total = sum_of_counts(of_each, extent);
-  if (total < 0 || total > kMostPoints) return LaneResult::declined();
-  Positions positions;
-  repeat_positions(of_each, 0, extent, total, reinterpret_cast<std::byte*>(positions), sizeof(int64_t));
-  return gather(call.key, input, index_of(positions, total));
+  if (total < 0 || total > kMostPicked) return LaneResult::declined();
+  const Room<int32_t> positions(total);
+  if (positions.get() == nullptr) return LaneResult::declined();
+  repeat_positions(of_each, 0, extent, total, reinterpret_cast<std::byte*>(positions.get()), sizeof(int32_t));
+  return gather(call.key, input, index_of(positions.get(), total));
 }
 
 LaneResult roll(const LaneCall& call, const PlainArray& input) {
   const int64_t extent = extent_of(call.key, input);
   int64_t shift = 0;
-  if (extent <= 0 || extent > kMostPoints || !read_integer(call.index, shift)) return LaneResult::declined();
-  Positions positions;
-  roll_positions(shift, extent, positions);
-  PlainArray index = index_of(positions, extent);
+  if (extent <= 0 || extent > kMostPicked || !read_integer(call.index, shift)) return LaneResult::declined();
+  const Room<int32_t> positions(extent);
+  if (positions.get() == nullptr) return LaneResult::declined();
+  roll_positions(shift, extent, positions.get());
+  PlainArray index = index_of(positions.get(), extent);
   if (call.key.axis == CallKey::kNoAxis) {  // the result has the shape of the index
     index.rank = input.rank;
     int64_t stride = index.item;

@@ -103,6 +103,23 @@ TEST_CASE("prefetches and streaming stores are explained by bytes, or by what pr
   }
 }
 
+TEST_CASE("how a scatter on several threads keeps points of one target in order is explained") {
+  const cpu::Tuning tuning;
+  const auto targets = [&](const Plan& plan, const Combine& combine = {}) {
+    return find("targets", plan, tuning, Direction::scatter, combine).chosen;
+  };
+  REQUIRE(targets(take_plan(1 << 20, 4, IndexType::i64, 1 << 20)) == "in ranges");
+  REQUIRE(targets(take_plan(1 << 14, 256, IndexType::i64, 1 << 14)) == "marked");
+  Plan long_rows = take_plan(4, 1 << 20, IndexType::i64, 4);
+  long_rows.item = 4;
+  REQUIRE(targets(long_rows, {Reduce::add, Number::f32, true}) == "in pieces");
+  REQUIRE(targets(gather_plan(64, 60, 1 << 14)) == "in slices");
+  for (const Decision& each :
+       cpu::decisions_of(*cpu::kernels_of("baseline"), tuning, take_plan(1 << 20), Direction::scatter, {}, 1)) {
+    REQUIRE(std::string(each.name) != "targets");
+  }
+}
+
 TEST_CASE("a gather by column tiles is explained by the size of the source array") {
   cpu::Tuning tuning;
   tuning.far_bytes = 1 << 20;

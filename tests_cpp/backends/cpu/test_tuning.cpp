@@ -42,10 +42,16 @@ TEST_CASE("hidden: the thresholds are those of the settings", "[.]") {
   REQUIRE(host_tuning(info()).far_target_bytes == 11);
   REQUIRE(host_tuning(info()).stream_bytes == 12);
   REQUIRE(host_tuning(info()).stream_late_bytes == 12);
+  REQUIRE(host_tuning(info()).table.far_column_bytes == 11);
   REQUIRE(host_tuning(info()).serial_points == 13);
-  REQUIRE(host_tuning(info()).serial_points_far == 14);
-  REQUIRE(host_tuning(info()).serial_row_bytes == 15);
-  REQUIRE(host_tuning(info()).serial_near_bytes == 15);
+  REQUIRE(host_tuning(info()).serial_points_far == 13 / 4);
+  REQUIRE(host_tuning(info()).serial_row_bytes == 13 * 8);
+  REQUIRE(host_tuning(info()).serial_near_bytes == 13 * 32);
+}
+
+TEST_CASE("hidden: one point makes every call parallel", "[.]") {
+  REQUIRE(host_tuning(info()).serial_points_far == 1);
+  REQUIRE(host_tuning(info()).serial_row_bytes == 8);
 }
 
 TEST_CASE("hidden: the kernels are those of the setting", "[.]") {
@@ -63,11 +69,11 @@ TEST_CASE("the environment decides, in a process of its own") {
   REQUIRE(run_again("GS_L2_BYTES=123457 GS_LLC_BYTES=7654321", follow) != 0);
   REQUIRE(run_again("GS_LLC_BYTES=503316480", "hidden: the setting decides on the last-level cache") == 0);
   REQUIRE(run_again("GS_NUM_THREADS=1", "hidden: the reported last-level cache decides nothing") == 0);
-  REQUIRE(run_again("GS_FAR_TABLE_BYTES=11 GS_STREAM_BYTES=12 GS_SERIAL_POINTS=13 GS_SERIAL_POINTS_FAR=14 "
-                    "GS_SERIAL_ROW_BYTES=15",
+  REQUIRE(run_again("GS_FAR_TABLE_BYTES=11 GS_STREAM_BYTES=12 GS_SERIAL_POINTS=13",
                     "hidden: the thresholds are those of the settings") == 0);
+  REQUIRE(run_again("GS_SERIAL_POINTS=1", "hidden: one point makes every call parallel") == 0);
   REQUIRE(run_again("GS_L2_BYTES=9223372036854775807", "hidden: the largest cache does not overflow") == 0);
-  REQUIRE(run_again("GS_SERIAL_ROW_BYTES=0", "hidden: the settings are refused") == 0);
+  REQUIRE(run_again("GS_SERIAL_POINTS=0", "hidden: the settings are refused") == 0);
 }
 
 TEST_CASE("hidden: the largest cache does not overflow", "[.]") {
