@@ -300,7 +300,20 @@ def test_strides_of_the_target_and_the_mask_are_those_of_the_call():
         assert plan.scatter(x, ROWS, 5, mask=MASK, out=x) is x
         np.testing.assert_array_equal(x, expected)
     masked = gs.plan(gs.take, X, ROWS, axis=0, mask=MASK)
-    same_bytes(masked.scatter(X, ROWS, 5), plan.scatter(X, ROWS, 5))
+    same_bytes(masked.scatter(X, ROWS, 5, mask=MASK), expected)
+
+
+@pytest.mark.parametrize("operator", [gs.take, gs.gather, gs.scatter])
+@pytest.mark.parametrize("reduce", [None, "add"])
+def test_a_plan_with_a_mask_asks_for_one_the_other_way_too(operator, reduce):
+    words = {"src": X[ROWS]} if operator is gs.scatter else {}
+    masked = gs.plan(operator, X, ROWS, axis=0, mask=MASK, **words)
+    target = X.copy()
+    with pytest.raises(ValueError, match=r"made for mask bool \(2, 2\), not for none"):
+        masked.scatter(target, ROWS, 5.0, reduce=reduce, out=target)
+    np.testing.assert_array_equal(target, X)
+    expected = gs.scatter(X, ROWS, 5.0, axis=0, mask=MASK, reduce=reduce)
+    same_bytes(masked.scatter(X, ROWS, 5.0, mask=MASK, reduce=reduce), expected)
 
 
 def test_the_gradient_of_a_gather():

@@ -218,6 +218,16 @@ def test_a_negative_count_among_many(position):
         gs.repeat(np.arange(MANY), counts)
 
 
+@pytest.mark.parametrize(("n", "count"), [(256, 5 - 2**56), (2, 5 - 2**63), (4, -(2**62)), (15, -(2**62)), (3, -1)])
+@pytest.mark.parametrize("kind", [int, lambda count: [count], np.array, lambda count: np.array([count])])
+def test_a_negative_count_whose_product_wraps_to_a_length(n, count, kind):
+    for repeat in (gs.repeat, lambda x, c: gs.explain(gs.repeat, x, c)):
+        with pytest.raises(ValueError, match="negative dimensions are not allowed"):
+            repeat(np.arange(n), kind(count))
+    with pytest.raises(ValueError, match="negative dimensions are not allowed"):
+        gs.repeat(np.zeros((1, n)), kind(count), axis=1)
+
+
 @pytest.mark.parametrize(
     "counts", [np.full(MANY, 2**60), [2**62] * 4, np.full(4, 2**62), 2**62, [2**62], np.array(2**62), np.full(2, 2**62)]
 )

@@ -140,3 +140,13 @@ def test_a_fill_value_that_requires_grad_is_no_part_of_a_plan():
     fill = torch.tensor(2.0, requires_grad=True)
     with pytest.raises(RuntimeError, match="detach"):
         gs.plan(gs.gather, torch.zeros(3), 0, torch.tensor([9]), bounds="fill", fill_value=fill)
+
+
+def test_a_plan_with_a_mask_asks_for_one_the_other_way_too():
+    index, mask, values = torch.tensor([2, 0]), torch.tensor([True, False]), torch.ones(2, 2, requires_grad=True)
+    plan = gs.plan(gs.gather, torch.zeros(3, 2), index, axis=0, mask=mask)
+    for given in (values, values.detach()):
+        with pytest.raises(ValueError, match="made for mask bool"):
+            plan.scatter(torch.zeros(3, 2), index, given, reduce="add")
+        result = plan.scatter(torch.zeros(3, 2), index, given, mask=mask, reduce="add")
+        assert result.tolist() == [[0, 0], [0, 0], [1, 1]]

@@ -117,6 +117,9 @@ def _check_sizes(op: str, role: str, item: Any) -> None:
 
 
 def _check(op: str, role: str, item: Any) -> None:
+    if item is None or type(item).__name__ == "NAType":  # of pandas
+        step = "mask= leaves out points" if role == "index" else "put a value in its place"
+        raise TypeError(f"{op}: {role} is a list that holds {item!r}, a missing value; {step}")
     if is_masked_array(item):
         raise TypeError(
             f"{op}: {role} is a list that holds a {type_name(item)}, whose mask would be lost; "

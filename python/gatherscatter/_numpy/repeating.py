@@ -123,8 +123,11 @@ def _index_of(n: int, counts: Any) -> npt.NDArray[Any]:
                 index = _core.repeated_positions("repeat", values, np.empty(0, kind))
             if index is not None:
                 return index
-        elif values.size == 1 and values.item() * n > sys.maxsize:  # NumPy 2.4 crashes
-            raise ValueError(f"repeat: {n} times {values.item()} positions are more than {sys.maxsize}")
+        elif values.size == 1:  # NumPy 2.4 multiplies without a check: it crashes, or leaves its result unwritten
+            if values.item() * n > sys.maxsize:
+                raise ValueError(f"repeat: {n} times {values.item()} positions are more than {sys.maxsize}")
+            if values.item() * n < 0:
+                raise ValueError("negative dimensions are not allowed")
     return np.repeat(np.arange(n, dtype=kind), counts)
 
 

@@ -12,7 +12,10 @@ _SET = "gs.scatter(x, rows, src)"
 _TAKE = "gs.take(x, rows, axis=0)"
 _ALONG = "gs.gather(x, dim, index)"
 _ADD_ALONG = 'gs.scatter(x, dim, index, along, reduce="add")'
-_SEGMENTS = {word: f'gs.scatter(x, rows, src, reduce="{word}", include_self=False)' for word in ("max", "min", "mean")}
+_OF_GROUPS = {"max": "max", "min": "min", "mean": "mean", "prod": "mul"}
+_SEGMENTS = {
+    name: f'gs.scatter(x, rows, src, reduce="{word}", include_self=False)' for name, word in _OF_GROUPS.items()
+}
 _ADD_POINTS = 'gs.scatter_nd(x, (r, c), updates, reduce="add")'
 _ADD_ND = 'gs.scatter_nd(x, indices, updates, reduce="add")'
 
@@ -32,17 +35,20 @@ FOREIGN: dict[str, str] = {
     "index_add": _ADD,
     "index_reduce": _SEGMENTS["mean"],
     **dict.fromkeys(("scatter_add", "scatter_sum"), _ADD_ALONG),
-    **dict.fromkeys(("scatter_reduce", "scatter_max"), 'gs.scatter(x, dim, index, along, reduce="max")'),
-    "scatter_min": 'gs.scatter(x, dim, index, along, reduce="min")',
-    "scatter_mean": 'gs.scatter(x, dim, index, along, reduce="mean", include_self=False)',
-    **dict.fromkeys(("scatter_mul", "scatter_prod"), 'gs.scatter(x, dim, index, along, reduce="mul")'),
+    "scatter_reduce": 'gs.scatter(x, dim, index, along, reduce="max")',
+    **{
+        f"scatter_{name}": f'gs.scatter(x, dim, index, along, reduce="{word}", include_self=False)'
+        for name, word in (*_OF_GROUPS.items(), ("mul", "mul"))
+    },
     "scatter_apply": _ADD,
     "at": f"{_ADD}, or {_ADD_POINTS}",
     "bincount": 'gs.scatter(counts, 0, rows, 1.0, reduce="add")',
     # groups: x has one row for each group, `rows` say the group of each row of src
     **dict.fromkeys(("segment_sum", "unsorted_segment_sum", "segment_add"), _ADD),
     **{f"{kind}segment_{word}": call for kind in ("", "unsorted_") for word, call in _SEGMENTS.items()},
-    **dict.fromkeys(("segment_prod", "unsorted_segment_prod"), 'gs.scatter(x, rows, src, reduce="mul")'),
+    **dict.fromkeys(
+        ("segment_prod", "unsorted_segment_prod"), 'gs.scatter(x, rows, src, reduce="mul", include_self=False)'
+    ),
     **dict.fromkeys(("segment_csr", "segment_coo"), 'gs.scatter(x, gs.repeat(groups, lengths), src, reduce="add")'),
     "gather_csr": "gs.gather(x, gs.repeat(groups, lengths), axis=0)",
     "gather_coo": "gs.gather(x, rows, axis=0)",

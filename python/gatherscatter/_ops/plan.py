@@ -148,7 +148,7 @@ class Plan(_core.PlanBase, Generic[_Result]):
         reduce, include_self, duplicates
             As in `scatter`. They hold for this call; those of the plan of a scatter are not used here.
         mask : array of bool, optional
-            As in `scatter`; valid for plans that were made with or without a mask.
+            As in `scatter`; valid for all plans, and needed for those that were made with one.
         out : array, optional
             Of the shape and dtype of `target`. Written to and returned; ``out=target`` works in place.
 

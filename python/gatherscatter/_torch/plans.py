@@ -103,6 +103,8 @@ def run(
         _check(op, "mask", facts.arrays["mask"], mask)
         read = read._replace(fill=_fill_for(planned_for.fill, input))
         return route(_Call(read, lambda: plan(input, indices, source, mask=mask, out=out)), True)
+    if mask is None:
+        _check(op, "mask", facts.arrays["mask"], mask)
     reduce, include_self, duplicates = words
     read = read._replace(
         op=op if planned_for.scatters else "Plan.scatter",

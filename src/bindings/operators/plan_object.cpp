@@ -186,6 +186,7 @@ py::object PlanObject::scatter(const Combine& combine, Duplicates duplicates, co
   adopt_all(request, own, operands);
   expect_alike(parts_.input, operands.input, "input");
   check_indices(operands);
+  if (parts_.mask.given && !operands.mask.given) expect(parts_.mask, operands.mask, "mask");  // any other one is taken
   set_number(request, operands);
   resolve_wide(request, operands);
   return execute_scatter(request, operands, nullptr);
