@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import gatherscatter as gs
+from gatherscatter.errors import TileTypeError
 
 X = np.arange(12.0).reshape(4, 3)
 MASKED = np.ma.array([1, 2], mask=[False, True])
@@ -106,5 +107,7 @@ def test_a_missing_value_in_a_list_is_named():
             TypeError, match=r"index is a list that holds None, a missing value; mask= leaves out points"
         ):
             gs.gather(x, index, axis=0, bounds="fill")
+    with pytest.raises(TileTypeError, match="index is a list that holds None, a missing value"):
+        gs.tile_gather(x, [None, 1])
     with pytest.raises(TypeError, match="input is a list that holds None, a missing value"):
         gs.gather([1.0, None], [0])
