@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import gatherscatter as gs
-from gatherscatter.errors import TileTypeError
 
 X = np.arange(12.0).reshape(4, 3)
 MASKED = np.ma.array([1, 2], mask=[False, True])
@@ -98,16 +97,3 @@ def test_a_list_that_contains_itself_is_refused():
     for call in (CALLS["gather input"], CALLS["gather index"]):
         with pytest.raises((TypeError, ValueError)):
             call(items)
-
-
-def test_a_missing_value_in_a_list_is_named():
-    x = np.arange(3.0)
-    for index in ([None, 1], [[0, None]]):
-        with pytest.raises(
-            TypeError, match=r"index is a list that holds None, a missing value; mask= leaves out points"
-        ):
-            gs.gather(x, index, axis=0, bounds="fill")
-    with pytest.raises(TileTypeError, match="index is a list that holds None, a missing value"):
-        gs.tile_gather(x, [None, 1])
-    with pytest.raises(TypeError, match="input is a list that holds None, a missing value"):
-        gs.gather([1.0, None], [0])

@@ -11,7 +11,7 @@ from gatherscatter._libraries.column_nulls import check_sizes
 from gatherscatter._libraries.columns import is_column, is_frame, is_scalar, scalar_of, values_of
 from gatherscatter._libraries.number_lists import plain_numbers
 from gatherscatter._libraries.recognise import is_masked_array, library_of, no_array
-from gatherscatter.errors import TileTypeError, is_large, type_name
+from gatherscatter.errors import is_large, type_name
 
 __all__ = ["array_as_numpy", "array_of_list", "check_index", "check_items", "has_arrays"]
 
@@ -117,10 +117,6 @@ def _check_sizes(op: str, role: str, item: Any) -> None:
 
 
 def _check(op: str, role: str, item: Any) -> None:
-    if item is None or type(item).__name__ == "NAType":  # of pandas
-        step = "mask= leaves out points" if role == "index" else "put a value in its place"
-        kind = TileTypeError if op.startswith("tile_") else TypeError
-        raise kind(f"{op}: {role} is a list that holds {item!r}, a missing value; {step}")
     if is_masked_array(item):
         raise TypeError(
             f"{op}: {role} is a list that holds a {type_name(item)}, whose mask would be lost; "
