@@ -46,9 +46,6 @@ FOREIGN: dict[str, str] = {
     # groups: x has one row for each group, `rows` say the group of each row of src
     **dict.fromkeys(("segment_sum", "unsorted_segment_sum", "segment_add"), _ADD),
     **{f"{kind}segment_{word}": call for kind in ("", "unsorted_") for word, call in _SEGMENTS.items()},
-    **dict.fromkeys(
-        ("segment_prod", "unsorted_segment_prod"), 'gs.scatter(x, rows, src, reduce="mul", include_self=False)'
-    ),
     **dict.fromkeys(("segment_csr", "segment_coo"), 'gs.scatter(x, gs.repeat(groups, lengths), src, reduce="add")'),
     "gather_csr": "gs.gather(x, gs.repeat(groups, lengths), axis=0)",
     "gather_coo": "gs.gather(x, rows, axis=0)",

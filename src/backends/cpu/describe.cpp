@@ -39,7 +39,7 @@ Decision threads_decision(const Schedule& schedule, int available) {
 
 // How a scatter keeps points of one target in order; none for others.
 std::optional<Decision> targets_decision(const Schedule& schedule) {
-  if (schedule.marks != Marks::none) return without("targets", "marked", "the last point of each moves");
+  if (schedule.marks == Marks::first) return without("targets", "marked", "the last point of each moves");
   if (schedule.strategy == Strategy::parts) {
     return without("targets", schedule.in_pieces() ? "in pieces" : "in slices", "each belongs to one thread");
   }

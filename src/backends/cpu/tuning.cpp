@@ -25,10 +25,11 @@ constexpr int64_t kStreamLateFactor = 2;
 // In a table that streams, columns of this part of kStreamBytes do: 0.6 to 0.95 of the time (Xeon).
 constexpr int64_t kStreamColumnPart = 8;
 constexpr int64_t kStreamPartOfLlc = 2;  // with GS_LLC_BYTES: results of at least LLC / this stream
-// What takes as long as one point of a near source array: part of a point of a far one, and bytes of longer units.
-constexpr int64_t kNearPerFarPoint = 4;
-constexpr int64_t kFarRowBytesPerPoint = 8;
-constexpr int64_t kNearRowBytesPerPoint = 32;
+// The other thresholds of threads keep the ratios to serial_points that they have by default (tuning.h).
+constexpr Tuning kDefault;
+constexpr int64_t kSerialPointsPerFar = kDefault.serial_points / kDefault.serial_points_far;
+constexpr int64_t kRowBytesPerPoint = kDefault.serial_row_bytes / kDefault.serial_points;
+constexpr int64_t kNearBytesPerPoint = kDefault.serial_near_bytes / kDefault.serial_points;
 
 // What the user has set, else what `tune --save` has measured, else the default.
 int64_t bytes_from(const char* variable, int64_t otherwise) {
@@ -68,9 +69,9 @@ Tuning host_tuning(const host::HostInfo& host) {
   tuning.gather_percent = points_from("GS_GATHER_PERCENT", tuning.gather_percent);
   tuning.gather_percent_sparse = points_from("GS_GATHER_PERCENT", tuning.gather_percent_sparse);
   tuning.serial_points = points_from("GS_SERIAL_POINTS", tuning.serial_points);
-  tuning.serial_points_far = std::max<int64_t>(tuning.serial_points / kNearPerFarPoint, 1);
-  tuning.serial_row_bytes = times(tuning.serial_points, kFarRowBytesPerPoint);
-  tuning.serial_near_bytes = times(tuning.serial_points, kNearRowBytesPerPoint);
+  tuning.serial_points_far = std::max<int64_t>(tuning.serial_points / kSerialPointsPerFar, 1);
+  tuning.serial_row_bytes = times(tuning.serial_points, kRowBytesPerPoint);
+  tuning.serial_near_bytes = times(tuning.serial_points, kNearBytesPerPoint);
   return tuning;
 }
 

@@ -9,16 +9,17 @@
 
 #include "bindings/operators/literals.h"
 #include "bindings/operators/pick_lane.h"
+#include "calls/attempt.h"
 #include "core/pick_positions.h"
 #include "core/repeat_positions.h"
 
 namespace gs {
 namespace {
 
-constexpr int64_t kMostPoints = 256;   // that are written
-constexpr int64_t kMostPicked = 4096;  // that are read, under the lock of the interpreter
-constexpr int64_t kOnStack = 1024;     // numbers of each array
-constexpr int64_t kMostBytes = 4096;   // of values that are put in order
+constexpr int64_t kMostPoints = 256;                 // that are written
+constexpr int64_t kMostPicked = kKeepLockBytes / 8;  // that are read: as many as a small call has
+constexpr int64_t kOnStack = 1024;                   // numbers of each array
+constexpr int64_t kMostBytes = 4096;                 // of values that are put in order
 
 bool read_ndarray(PyObject* object, Role role, PlainArray& array) {
   return PyArray_CheckExact(object) && read_plain(object, role, array);
@@ -53,12 +54,11 @@ class Room {
 };
 
 // The first `count` of the positions that a call picks along its axis, as an index.
-template <class Position>
-PlainArray index_of(Position* positions, int64_t count) {
+PlainArray index_of(int32_t* positions, int64_t count) {
   PlainArray index;
   index.data = reinterpret_cast<std::byte*>(positions);
-  index.type = sizeof(Position) == 8 ? IndexType::i64 : IndexType::i32;
-  index.item = sizeof(Position);
+  index.type = IndexType::i32;
+  index.item = sizeof(int32_t);
   index.rank = 1;
   index.extent[0] = count;
   index.stride[0] = index.item;
@@ -186,8 +186,8 @@ class Values {
 
 // An index of all positions, so that the plan depends on the number of elements alone, and the mask is an operand.
 PlainArray all_positions(int64_t count) {
-  static std::array<int64_t, kMostPoints> values = [] {
-    std::array<int64_t, kMostPoints> made{};
+  static std::array<int32_t, kMostPoints> values = [] {
+    std::array<int32_t, kMostPoints> made{};
     std::iota(made.begin(), made.end(), 0);
     return made;
   }();
