@@ -49,6 +49,7 @@ gs_expose(device backends/devices.h backends/device)
 gs_expose(reference backends/reference)
 gs_expose(arrow arrow)
 gs_expose(table table)
+gs_expose(segments segments)
 gs_expose(bindings bindings)
 gs_expose(jax jax)
 target_link_libraries(gs_headers_backend INTERFACE gs_headers_core gs_headers_host)
@@ -85,6 +86,12 @@ set_source_files_properties(src/calls/tile_points.cpp PROPERTIES COMPILE_OPTIONS
 add_library(gs_calls STATIC ${_call_sources})
 target_compile_options(gs_calls PRIVATE -Os)
 target_link_libraries(gs_calls PRIVATE gs_flags PUBLIC gs_headers_calls gs_plans gs_backend)
+
+# Groups of points. Its loops run once for each point.
+file(GLOB _segment_sources CONFIGURE_DEPENDS src/segments/*.cpp)
+add_library(gs_segments STATIC ${_segment_sources})
+target_compile_options(gs_segments PRIVATE -O3)
+target_link_libraries(gs_segments PRIVATE gs_flags PUBLIC gs_headers_segments gs_core gs_host gs_backend)
 
 # The orchestration: which kernel bodies run, and in which order, on any machine. It is compiled for size, because the
 # bodies do the work.

@@ -19,6 +19,7 @@ from gatherscatter._numpy.take import compress, take, take_along_axis
 from gatherscatter._ops import foreign_names as _foreign_names
 from gatherscatter._ops import plan as _plan_module
 from gatherscatter._ops.gather import gather
+from gatherscatter._ops.group import Group, group
 from gatherscatter._ops.nd import gather_nd, scatter_nd
 from gatherscatter._ops.plan import Plan, explain, plan
 from gatherscatter._ops.scatter import scatter
@@ -42,6 +43,7 @@ _check_environment()
 # `open`, `dask`, `jax` and `torch` are public too; `import *` leaves them out, because it would replace a function and
 # packages.
 __all__ = [
+    "Group",
     "OutOfBoundsError",
     "Plan",
     "__version__",
@@ -53,6 +55,7 @@ __all__ = [
     "gather",
     "gather_nd",
     "get_num_threads",
+    "group",
     "place",
     "plan",
     "progress",

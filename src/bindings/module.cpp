@@ -15,6 +15,7 @@
 #include "bindings/operators/foreign_call.h"
 #include "bindings/operators/fresh_arrays.h"
 #include "bindings/operators/gradient_parts.h"
+#include "bindings/operators/grouping.h"
 #include "bindings/operators/operators.h"
 #include "bindings/operators/plan_object.h"
 #include "bindings/progress_reports.h"
@@ -95,6 +96,7 @@ PYBIND11_MODULE(_core, module) {
   gs::bind_calls(module);
   gs::bind_callables(module);
   gs::bind_fresh_arrays(module);
+  gs::bind_grouping(module);
   gs::bind_words(module);
   gs::bind_number_lists(module);
   gs::bind_gradient_parts(module);

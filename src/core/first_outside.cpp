@@ -3,6 +3,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "core/index_blocks.h"
 #include "core/plan.h"
 
 namespace gs {
@@ -27,48 +28,6 @@ bool run_has_outside(const std::byte* at, int64_t stride, int64_t count, int64_t
     outside |= resolve_lane<Bounds::raise>(widen(load<Index>(at + i * stride)), extent, added).outside;
   }
   return outside < 0;
-}
-
-int64_t inner_stride(const Plan& plan, int operand) {
-  const Space& space = plan.index_space;
-  return space.rank() == 0 ? 0 : space.stride(operand, space.rank() - 1);
-}
-
-// Walks the points [first, last) of the index space in blocks, each within one run of the innermost axis. Calls
-// visit(flat, pointers, count) for each block until visit returns false.
-template <class Visit>
-void for_each_block(const Plan& plan, const Buffers& buffers, int64_t first, int64_t last, Visit&& visit) {
-  const Space& space = plan.index_space;
-  const int rank = space.rank();
-  const int64_t run = rank == 0 ? 1 : space.extent(rank - 1);
-  if (first >= last) return;
-  Buffers row = buffers;
-  Dims position = unravel(first, space.extents());
-  int64_t begin = rank == 0 ? 0 : position[rank - 1];  // offset in the first run; every other run begins at 0
-  for (int axis = 0; axis < rank - 1; ++axis) {
-    if (row.mask) row.mask += position[axis] * space.stride(kMask, axis);
-    for (int a = 0; a < plan.index.size(); ++a) row.index[a] += position[axis] * space.stride(kIndex + a, axis);
-  }
-  for (int64_t flat = first - begin;; flat += run) {
-    Buffers at = row;
-    const int64_t end = std::min(run, last - flat);
-    for (; begin < end; begin += kBlock) {
-      const int64_t count = std::min(end - begin, kBlock);
-      if (at.mask) at.mask = row.mask + begin * inner_stride(plan, kMask);
-      for (int a = 0; a < plan.index.size(); ++a) at.index[a] = row.index[a] + begin * inner_stride(plan, kIndex + a);
-      if (!visit(flat + begin, at, count)) return;
-    }
-    if (flat + run >= last) return;
-    begin = 0;
-    for (int axis = rank - 2; axis >= 0; --axis) {
-      const bool more = ++position[axis] < space.extent(axis);
-      const int64_t steps = more ? 1 : 1 - space.extent(axis);
-      if (row.mask) row.mask += steps * space.stride(kMask, axis);
-      for (int a = 0; a < plan.index.size(); ++a) row.index[a] += steps * space.stride(kIndex + a, axis);
-      if (more) break;
-      position[axis] = 0;
-    }
-  }
 }
 
 struct CheckedIndex {
@@ -110,7 +69,7 @@ bool block_is_bad(const Plan& plan, const Buffers& at, int64_t count) {
 
 bool any_outside(const Plan& plan, const Buffers& buffers, int64_t begin, int64_t end) {
   bool found = false;
-  for_each_block(plan, buffers, begin, end, [&](int64_t, const Buffers& at, int64_t count) {
+  for_each_index_block(plan, buffers, begin, end, kBlock, [&](int64_t, const Buffers& at, int64_t count) {
     found = block_is_bad(plan, at, count);
     return !found;
   });
@@ -141,7 +100,7 @@ void count_bad(const Plan& plan, const Buffers& at, int64_t flat, int64_t count,
 
 std::optional<BadIndex> first_outside(const Plan& plan, const Buffers& buffers, int64_t begin, int64_t end) {
   std::optional<BadIndex> found;
-  for_each_block(plan, buffers, begin, end, [&](int64_t flat, const Buffers& at, int64_t count) {
+  for_each_index_block(plan, buffers, begin, end, kBlock, [&](int64_t flat, const Buffers& at, int64_t count) {
     if (!block_is_bad(plan, at, count)) return true;
     if (plan.index.size() == 1 && !plan.masked) {
       count_bad(plan, at, flat, count, found);

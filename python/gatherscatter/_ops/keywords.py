@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
 Bounds = Literal["raise", "deferred", "fill", "clip", "wrap", "unchecked"]
 ScatterBounds = Literal["raise", "deferred", "drop", "clip", "wrap", "unchecked"]
+GroupBounds = Literal["raise", "drop", "clip", "wrap", "unchecked"]
 RowBounds = Literal["raise", "nullify", "unchecked"]
 WriteBounds = Literal["raise", "drop", "unchecked"]
 Validate = Literal["basic", "full"]

@@ -57,7 +57,8 @@ py::object repeated_positions(const py::str& op, const py::object& counts, const
     Operand numbers;
     read(op, Role::index, counts, numbers);
     const IndexView& view = numbers.view;
-    if (view.type != IndexType::i64 || view.extent.size() != 1 || view.stride[0] != int64_t{sizeof(int64_t)}) {
+    const bool in_order = view.extent.size() == 1 && (view.extent[0] < 2 || view.stride[0] == int64_t{sizeof(int64_t)});
+    if (view.type != IndexType::i64 || !in_order) {
       throw DTypeError("the counts are no contiguous array of int64");
     }
     const auto* const data = reinterpret_cast<const int64_t*>(view.data);
