@@ -6,6 +6,7 @@
 #include <atomic>
 #include <bit>
 #include <limits>
+#include <type_traits>
 
 #include "core/error.h"
 #include "host/memory_pool.h"
@@ -17,7 +18,13 @@ namespace {
 
 constexpr int64_t kBlock = 4096;          // points that are counted while their groups lie in the nearest cache
 constexpr int64_t kChunksPerThread = 4;   // more even threads out
+constexpr int64_t kPointsPerLine = 16;    // of each bucket: with fewer, few lines are whole
+constexpr int64_t kNearBytes = 1 << 20;   // lines of a result beyond it are written once, past the caches
 constexpr int64_t kPointsPerCounter = 4;  // a chunk has so many points for each counter that it clears
+
+bool is_aligned(const void* target) {
+  return reinterpret_cast<uintptr_t>(target) % 64 == 0;
+}
 
 class RecordMemory {
  public:
@@ -40,21 +47,13 @@ struct ChunkFacts {
   bool in_order = true;
 };
 
-template <class Key>
-bool never_falls(const Key* keys, int64_t n) {
-  bool falls = false;
-  for (int64_t i = 1; i < n; ++i) falls |= keys[i] < keys[i - 1];
-  return !falls;
-}
-
 // A point, and its group within a bucket.
 struct WideRecord {
   uint64_t group, point;
-  static WideRecord of(uint64_t group, int64_t point) { return {group, static_cast<uint64_t>(point)}; }
 };
+// The same in 8 bytes, as kernels write them.
 struct ShortRecord {
   uint64_t bits;
-  static ShortRecord of(uint64_t group, int64_t point) { return {group << 32 | static_cast<uint64_t>(point)}; }
 };
 uint64_t group_of(const WideRecord& record) {
   return record.group;
@@ -76,14 +75,15 @@ Grouping::Grouping(const HostBackend& backend, const Plan& plan, const GroupLimi
       plan_(plan),
       limits_(limits),
       points_(plan.index_space.count()),
-      groups_(plan.index[0].extent) {
+      groups_(plan.index[0].extent),
+      key_bytes_(groups_ <= std::numeric_limits<uint16_t>::max()   ? 2
+                 : groups_ <= std::numeric_limits<uint32_t>::max() ? 4
+                                                                   : 8),
+      kernels_(group_kernels(key_bytes_)) {
   if (groups_ > limits.direct_groups) {
     const auto each = static_cast<uint64_t>((groups_ + limits.buckets - 1) / limits.buckets);
     shift_ = static_cast<int>(std::bit_width(each - 1));
   }
-  key_bytes_ = groups_ <= std::numeric_limits<uint16_t>::max()   ? 2
-               : groups_ <= std::numeric_limits<uint32_t>::max() ? 4
-                                                                 : 8;
 }
 
 Grouping::~Grouping() {
@@ -124,17 +124,12 @@ Outcome Grouping::read_as(const Buffers& buffers, const RunOptions& options) {
     for (int64_t first = begin; first < end; first += kBlock) {
       if (is_bad.load(std::memory_order_relaxed)) return;
       const int64_t n = std::min(kBlock, end - first);
-      Key* const block = keys + first;
-      if (!read_ids(plan_, buffers, first, first + n, block)) return is_bad.store(true, std::memory_order_relaxed);
-      const bool rises = never_falls(block, n);
-      seen.in_order &= rises && (first == begin || block[-1] <= block[0]);
-      if (rises && block[0] == block[n - 1]) {
-        count[block[0] == kNoGroup<Key> ? buckets : static_cast<int64_t>(block[0] >> shift_)] += n;
-        continue;
+      auto* const block = reinterpret_cast<std::byte*>(keys + first);
+      if (!read_ids(kernels_, key_bytes_, plan_, buffers, first, first + n, block)) {
+        return is_bad.store(true, std::memory_order_relaxed);
       }
-      for (int64_t i = 0; i < n; ++i) {
-        ++count[block[i] == kNoGroup<Key> ? buckets : static_cast<int64_t>(block[i] >> shift_)];
-      }
+      const bool rises = kernels_.count(block, n, shift_, buckets, count);
+      seen.in_order &= rises && (first == begin || keys[first - 1] <= keys[first]);
     }
     seen.first = keys[begin];
     seen.last = keys[end - 1];
@@ -153,7 +148,7 @@ Outcome Grouping::read_as(const Buffers& buffers, const RunOptions& options) {
 Outcome Grouping::sort(int64_t* order, int64_t* offsets, const RunOptions& options) {
   return with_key([&]<class Key>() {
     if (in_order_) return write_in_order<Key>(order, offsets, options);
-    if (shift_ == 0) return sort_directly<Key>(order, offsets, options);
+    if (shift_ == 0) return sort_directly(order, offsets, options);
     if (points_ <= limits_.short_points && int64_t{1} << shift_ <= limits_.short_points) {
       return sort_by_buckets<Key, ShortRecord>(order, offsets, options);
     }
@@ -179,35 +174,46 @@ Outcome Grouping::write_in_order(int64_t* order, int64_t* offsets, const RunOpti
   });
 }
 
-template <class Key>
-Outcome Grouping::sort_directly(int64_t* order, int64_t* offsets, const RunOptions& options) {
-  const auto* const keys = reinterpret_cast<const Key*>(keys_);
-  BucketCounts& counts = counts_.front();
-  counts.to_places(0, [&](int64_t group, int64_t place) { offsets[group] = place; });  // offsets[groups] = kept_
+PlacedPoints Grouping::points_of(int64_t chunk, int64_t buckets, std::byte* lines) {
+  return {keys_, chunks_.begin(chunk), chunks_.end(chunk), shift_, buckets, counts_.front().of(chunk), lines};
+}
+
+template <class Place>
+Outcome Grouping::place_chunks(int64_t buckets, const void* target, const RunOptions& options, Place place) {
+  const bool by_lines = chunks_.length >= buckets * kPointsPerLine && kept_ * 8 > kNearBytes && is_aligned(target);
   return for_each(backend_, chunks_.count(), 1, options, [&](int64_t chunk) {
-    int64_t* const place = counts.of(chunk);
-    for (int64_t i = chunks_.begin(chunk); i < chunks_.end(chunk); ++i) {
-      if (keys[i] != kNoGroup<Key>) order[place[keys[i]]++] = i;
-    }
+    if (!by_lines) return place(points_of(chunk, buckets, nullptr));
+    const RecordMemory lines(line_bytes(buckets));
+    place(points_of(chunk, buckets, lines.as<std::byte>()));
   });
+}
+
+Outcome Grouping::sort_directly(int64_t* order, int64_t* offsets, const RunOptions& options) {
+  counts_.front().to_places(0,
+                            [&](int64_t group, int64_t place) { offsets[group] = place; });  // offsets[groups] = kept_
+  return place_chunks(groups_, order, options,
+                      [&](const PlacedPoints& points) { kernels_.place_points(points, order); });
 }
 
 template <class Key, class Record>
 Outcome Grouping::sort_by_buckets(int64_t* order, int64_t* offsets, const RunOptions& options) {
-  const auto* const keys = reinterpret_cast<const Key*>(keys_);
   const int64_t buckets = ((groups_ - 1) >> shift_) + 1;
   const int64_t each = int64_t{1} << shift_;
   const RecordMemory memory(kept_ * static_cast<int64_t>(sizeof(Record)));
   auto* const records = memory.as<Record>();
   std::vector<int64_t> start(static_cast<size_t>(buckets) + 1);
-  BucketCounts& counts = counts_.front();
-  counts.to_places(0, [&](int64_t bucket, int64_t place) { start[static_cast<size_t>(bucket)] = place; });
+  counts_.front().to_places(0, [&](int64_t bucket, int64_t place) { start[static_cast<size_t>(bucket)] = place; });
   host::ProgressParts parts(2);
-  Outcome outcome = for_each(backend_, chunks_.count(), 1, options, [&](int64_t chunk) {
-    int64_t* const place = counts.of(chunk);
-    const auto mask = static_cast<uint64_t>(each - 1);
-    for (int64_t i = chunks_.begin(chunk); i < chunks_.end(chunk); ++i) {
-      if (keys[i] != kNoGroup<Key>) records[place[keys[i] >> shift_]++] = Record::of(keys[i] & mask, i);
+  Outcome outcome = place_chunks(buckets, records, options, [&](const PlacedPoints& points) {
+    if constexpr (std::is_same_v<Record, ShortRecord>) return kernels_.place_records(points, &records->bits);
+    const auto* const keys = reinterpret_cast<const Key*>(keys_);
+    for (int64_t i = points.first; i < points.last; ++i) {
+      if (keys[i] == kNoGroup<Key>) continue;
+      const auto key = static_cast<uint64_t>(keys[i]);
+      const int64_t place = points.place[key >> shift_]++;
+      if constexpr (std::is_same_v<Record, WideRecord>) {
+        records[place] = {key & static_cast<uint64_t>(each - 1), static_cast<uint64_t>(i)};
+      }
     }
   });
   if (outcome != Outcome::done) return outcome;

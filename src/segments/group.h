@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backends/backend.h"
+#include "backends/group_kernels.h"
 #include "core/plan.h"
 #include "segments/bucket_counts.h"
 
@@ -47,21 +48,24 @@ class Grouping {
   Outcome read_as(const Buffers& buffers, const RunOptions& options);
   template <class Key>
   Outcome write_in_order(int64_t* order, int64_t* offsets, const RunOptions& options);
-  template <class Key>
   Outcome sort_directly(int64_t* order, int64_t* offsets, const RunOptions& options);
   template <class Key, class Record>
   Outcome sort_by_buckets(int64_t* order, int64_t* offsets, const RunOptions& options);
   template <class Record>
   Outcome sort_bucket_with_all(const Record* records, int64_t begin, int64_t end, int64_t groups, int64_t* order,
                                int64_t* offsets, const RunOptions& options);
+  PlacedPoints points_of(int64_t chunk, int64_t buckets, std::byte* lines);
+  template <class Place>
+  Outcome place_chunks(int64_t buckets, const void* target, const RunOptions& options, Place place);
   Chunks chunks_of(int64_t items, int64_t buckets, const RunOptions& options) const;
 
   const HostBackend& backend_;
   const Plan& plan_;
   const GroupLimits limits_;
   const int64_t points_, groups_;
+  const int key_bytes_;
+  const GroupKernels& kernels_;
   int shift_ = 0;  // a bucket holds 2^shift groups
-  int key_bytes_;
   std::byte* keys_ = nullptr;
   Chunks chunks_;
   std::vector<BucketCounts> counts_;  // one, made by `read`

@@ -16,6 +16,7 @@ int64_t record_bytes(const Combine& combine, Keep keep);
 CountedUnits counted_units(const Combine& combine);
 extern const ColumnKernels columns;
 const GradientKernels* gradients(Number number);
+const GroupKernels& groups(int key_bytes);
 
 extern const Kernels kLevel;
 constinit const Kernels kLevel = {GS_ISA_NAME,
@@ -26,6 +27,7 @@ constinit const Kernels kLevel = {GS_ISA_NAME,
                                   write_changed,
                                   {applier, element_applier, sweeper, record_bytes, counted_units},
                                   &columns,
-                                  gradients};
+                                  gradients,
+                                  groups};
 
 }  // namespace gs::cpu::GS_ISA

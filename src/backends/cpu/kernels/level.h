@@ -4,6 +4,7 @@
 #include "backends/column_kernels.h"
 #include "backends/cpu/kernels/job.h"
 #include "backends/gradient_kernels.h"
+#include "backends/group_kernels.h"
 
 namespace gs::cpu {
 
@@ -59,6 +60,7 @@ struct Kernels {
   Appliers appliers;
   const ColumnKernels* columns;
   const GradientKernels* (*gradients)(Number number);  // null for a dtype without
+  const GroupKernels& (*groups)(int key_bytes);
 };
 
 }  // namespace gs::cpu
