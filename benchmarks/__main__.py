@@ -35,6 +35,7 @@ from . import (
 from .cases import CASES, Case
 from .decision_sizes import CELLS
 from .edge_cases import EDGES
+from .group_cases import GROUPS
 from .harness import LIBRARIES
 from .more_cases import MORE
 from .sweeps import SECONDS, SWEEPS
@@ -126,7 +127,7 @@ def chosen(only: list[str] | None, cases: Sequence[Case]) -> list[Case]:
 def _cases(arguments: argparse.Namespace) -> Sequence[Case]:
     if arguments.sweep and arguments.more:
         raise SystemExit("--sweep and --more are runs of their own")
-    return SWEEPS[arguments.sweep] if arguments.sweep else (*MORE, *EDGES) if arguments.more else CASES
+    return SWEEPS[arguments.sweep] if arguments.sweep else (*MORE, *EDGES, *GROUPS) if arguments.more else CASES
 
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:

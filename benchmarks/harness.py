@@ -14,11 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from . import compiled_peers, edge_cases, limits, more_peers, peers, table_peers
+from . import compiled_peers, edge_cases, group_cases, limits, more_peers, peers, table_peers
 from .cases import Case, Workload
 from .peers import Form, Library
 
-FORMS = (*peers.FORMS, *compiled_peers.FORMS, *table_peers.FORMS, *more_peers.FORMS, *edge_cases.FORMS)
+FORMS = (
+    *peers.FORMS,
+    *compiled_peers.FORMS,
+    *table_peers.FORMS,
+    *more_peers.FORMS,
+    *edge_cases.FORMS,
+    *group_cases.FORMS,
+)
 LIBRARIES = (*peers.LIBRARIES, *compiled_peers.LIBRARIES, *table_peers.LIBRARIES)
 SAMPLE_SECONDS = 4e-3  # short calls are repeated until a sample takes this long
 MIN_ROUNDS, MAX_ROUNDS, HOPELESS_ROUNDS = 5, 25, 3

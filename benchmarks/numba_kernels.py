@@ -260,3 +260,21 @@ def add_elements(out, i, b):
             raise IndexError("index out of bounds")
         out[j] += b[k]
     return out
+
+
+@_serial
+def group(i, groups):
+    """The stable order of points by group: a counting sort, in one pass."""
+    place = np.zeros(groups + 1, np.int64)
+    for k in range(len(i)):
+        j = i[k]
+        if j < 0 or j >= groups:
+            raise IndexError("index out of bounds")
+        place[j + 1] += 1
+    for j in range(groups):
+        place[j + 1] += place[j]
+    order = np.empty(len(i), np.int64)
+    for k in range(len(i)):
+        order[place[i[k]]] = k
+        place[i[k]] += 1
+    return order

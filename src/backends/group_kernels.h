@@ -28,7 +28,7 @@ struct IdBlock {
   Rule rule;
 };
 
-// Points with a group, which go to the next place of its bucket: the bucket has 2^shift groups.
+// The points [first, last), of which each that has a group goes to the next place of its bucket of 2^shift groups.
 struct PlacedPoints {
   const std::byte* keys;  // of point 0
   int64_t first, last;
@@ -50,9 +50,9 @@ struct GroupKernels {
   // Adds n points to the counts of their buckets, and those without a group to the count behind the last. Returns
   // whether no key is below the one before it.
   bool (*count)(const std::byte* keys, int64_t n, int shift, int64_t buckets, int64_t* counts);
-  // Writes each point to its place, or with its group within the bucket in the upper half. `target` is aligned to 64
-  // bytes if there are lines.
+  // Writes each point to its place. `target` is aligned to 64 bytes if there are lines.
   void (*place_points)(const PlacedPoints& points, int64_t* target);
+  // The same with the group within the bucket in the upper half, for points below 2^32 and shifts of at most 32.
   void (*place_records)(const PlacedPoints& points, uint64_t* target);
 };
 

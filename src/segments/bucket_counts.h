@@ -7,10 +7,11 @@
 #include <vector>
 
 #include "backends/backend.h"
+#include "host/thread_pool.h"
 
 namespace gs {
 
-// Chunks of n items, which threads share.
+// Chunks of items, which threads share. Ctrl-C is polled between any two.
 struct Chunks {
   int64_t items = 0;
   int64_t length = 1;
@@ -19,18 +20,19 @@ struct Chunks {
   int64_t end(int64_t chunk) const { return std::min(items, (chunk + 1) * length); }
 };
 
-// Runs work(i) for each i in [0, count) on the threads of a call.
+// Runs work(chunk) for each chunk on the threads of a call. `bad_index`: one has returned false, and those that had not
+// begun were dropped. `work` may throw std::bad_alloc.
 template <class Work>
-Outcome for_each(const HostBackend& backend, int64_t count, int64_t least, const RunOptions& options,
-                 const Work& work) {
-  ParallelWork all;
-  all.count = count;
-  all.least = least;
-  all.context = const_cast<Work*>(&work);
-  all.run = [](void* context, int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) (*static_cast<const Work*>(context))(i);
-  };
-  return backend.parallel_for(all, options);
+Outcome for_each_chunk(int64_t chunks, const RunOptions& options, const Work& work) {
+  if (chunks == 0) return Outcome::done;
+  host::InterruptPoller poller(options.interrupted);
+  host::Task task;
+  task.chunks = chunks;
+  task.context = const_cast<Work*>(&work);
+  task.run = [](void* context, int64_t chunk) { return (*static_cast<const Work*>(context))(chunk); };
+  task.poller = &poller;
+  if (host::run_task(options.threads, task)) return Outcome::done;
+  return poller.stopped() ? Outcome::interrupted : Outcome::bad_index;
 }
 
 // The number of items of each chunk in each bucket, then the places of these items.
@@ -41,10 +43,10 @@ class BucketCounts {
 
   int64_t* of(int64_t chunk) { return counts_.data() + chunk * buckets_; }
 
-  // Replaces each number by the place of the first of these items, if the items of all buckets from the first on lie
-  // behind each other, from `first` on. Calls begin(bucket, place) for each bucket. Returns the place after the last.
+  // Replaces each number by the place of the first of these items: the buckets lie behind each other, from `first` on,
+  // each with the items of one chunk after the other. Calls begin(bucket, place) for each bucket.
   template <class Begin>
-  int64_t to_places(int64_t first, Begin begin) {
+  void to_places(int64_t first, Begin begin) {
     int64_t place = first;
     for (int64_t bucket = 0; bucket < buckets_; ++bucket) {
       begin(bucket, place);
@@ -55,7 +57,6 @@ class BucketCounts {
         place += items;
       }
     }
-    return place;
   }
 
  private:

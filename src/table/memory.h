@@ -8,6 +8,7 @@
 #include "arrow/load.h"
 #include "core/checked.h"
 #include "host/memory_pool.h"
+#include "host/scratch.h"
 #include "table/arrow_names.h"
 
 namespace gs::table {
@@ -42,32 +43,7 @@ inline int64_t lines_for(int64_t bytes) {
   return bytes / 64 + (bytes % 64 != 0 ? 1 : 0);
 }
 
-// Owns uninitialised memory for `count` values.
-template <class T>
-class Scratch {
- public:
-  Scratch() = default;
-  explicit Scratch(int64_t count) : data_(static_cast<T*>(host::allocate(bytes_for(count)))) {}
-  Scratch(Scratch&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
-  Scratch& operator=(Scratch&& other) noexcept {
-    std::swap(data_, other.data_);
-    return *this;
-  }
-  ~Scratch() {
-    if (data_ != nullptr) host::release(data_);
-  }
-  T* get() const { return data_; }
-  T& operator[](int64_t i) const { return data_[i]; }
-
- private:
-  static std::size_t bytes_for(int64_t count) {
-    std::size_t bytes = 0;
-    if (__builtin_mul_overflow(static_cast<std::size_t>(count) + 1, sizeof(T), &bytes)) throw std::bad_alloc();
-    return bytes;
-  }
-
-  T* data_ = nullptr;
-};
+using host::Scratch;
 
 // Prefetches a cache line. Without the empty asm statement, the compiler treats a function that only prefetches as free
 // of effects and removes its calls.

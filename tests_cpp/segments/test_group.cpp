@@ -1,4 +1,6 @@
 // test_group.cpp: groups of points are those of a loop, for every id type, layout, rule and way to sort.
+#include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <limits>
 #include <numeric>
@@ -86,7 +88,7 @@ Buffers buffers_of(const Ids& ids) {
   return buffers;
 }
 
-// The definition. Empty order and offsets of one entry if the rule forbids an id.
+// The definition. `bad`: the rule forbids an id.
 struct Expected {
   bool bad = false;
   std::vector<int64_t> order, offsets;
@@ -118,7 +120,7 @@ void check(const Ids& ids, int64_t groups, Rule rule, const GroupLimits& limits,
   const Expected expected = by_loop(ids, groups, rule);
   RunOptions options;
   options.threads = threads;
-  Grouping grouping(cpu::backend(), plan, limits);
+  Grouping grouping(plan, limits);
   const Outcome outcome = grouping.read(buffers_of(ids), options);
   REQUIRE(outcome == (expected.bad ? Outcome::bad_index : Outcome::done));
   if (expected.bad) return;
@@ -126,14 +128,14 @@ void check(const Ids& ids, int64_t groups, Rule rule, const GroupLimits& limits,
   std::vector<int64_t> in_order(expected.order.size());
   std::iota(in_order.begin(), in_order.end(), 0);
   REQUIRE(grouping.in_order() == (in_order == expected.order));
-  std::vector<int64_t> order(expected.order.size() + 1, -7), offsets(static_cast<size_t>(groups) + 2, -7);
-  REQUIRE(grouping.sort(order.data(), offsets.data(), options) == Outcome::done);
-  REQUIRE(order.back() == -7);
-  REQUIRE(offsets.back() == -7);
-  order.pop_back();
-  offsets.pop_back();
-  REQUIRE(order == expected.order);
-  REQUIRE(offsets == expected.offsets);
+  const host::Scratch<int64_t> order(grouping.kept() + 1), offsets(groups + 2);  // aligned as those of users
+  order[grouping.kept()] = offsets[groups + 1] = -7;
+  REQUIRE(grouping.sort(order.get(), offsets.get(), options) == Outcome::done);
+  REQUIRE(order[grouping.kept()] == -7);
+  REQUIRE(offsets[groups + 1] == -7);
+  REQUIRE(std::vector<int64_t>(offsets.get(), offsets.get() + groups + 1) == expected.offsets);
+  if (grouping.in_order()) return;
+  REQUIRE(std::vector<int64_t>(order.get(), order.get() + grouping.kept()) == expected.order);
 }
 
 GroupLimits small_limits(bool wide) {
@@ -141,6 +143,8 @@ GroupLimits small_limits(bool wide) {
   limits.direct_groups = 16;
   limits.buckets = 8;
   limits.least_chunk = 32;
+  limits.most_chunk = 256;
+  limits.near_bytes = 64;
   if (wide) limits.short_points = 0;
   return limits;
 }
@@ -241,7 +245,20 @@ TEST_CASE("a grouping that is interrupted says so") {
   options.threads = 2;
   host::InterruptPoller::interval = 0;
   options.interrupted = [] { return true; };
-  Grouping grouping(cpu::backend(), plan, small_limits(false));
+  Grouping grouping(plan, small_limits(false));
   REQUIRE(grouping.read(buffers_of(ids), options) == Outcome::interrupted);
+  // In each of the passes that follow.
+  static std::atomic<int> polls;
+  options.interrupted = [] { return --polls < 0; };
+  int stopped = 0;
+  for (int most = 1; most < 100000; most += most / 10 + 1) {
+    Grouping other(plan, small_limits(false));
+    polls = most;
+    if (other.read(buffers_of(ids), options) == Outcome::interrupted) continue;
+    const host::Scratch<int64_t> order(other.kept()), offsets(100001);
+    if (other.sort(order.get(), offsets.get(), options) == Outcome::done) break;
+    ++stopped;
+  }
+  REQUIRE(stopped > 1);
   host::InterruptPoller::interval = host::InterruptPoller::kInterval;
 }

@@ -16,6 +16,7 @@ import gatherscatter as gs
 import reference_group
 from layouts import INDEX_TYPES, LAYOUTS, lay_out, torch
 from optional import optional
+from parallel_calls import together
 
 pandas = optional("pandas")
 polars = optional("polars")
@@ -126,11 +127,13 @@ def test_ids_beyond_int64():
     with pytest.raises(gs.OutOfBoundsError) as caught:
         gs.group([1, 2**70], 4)
     assert caught.value.index == 2**70
-    for ids in ([2**70], np.array([2**64 - 1], np.uint64), np.array([2**63 - 1])):
+    for ids in (np.array([2**64 - 1], np.uint64), np.array([2**63 - 1])):
         with pytest.raises(ValueError, match="group: the largest id has no group"):
             gs.group(ids)
+    with pytest.raises(ValueError, match="group: ids beyond int64 need num_groups"):
+        gs.group([2**70])
     with pytest.raises(MemoryError):
-        gs.group([10**13])
+        gs.group([10**14])
 
 
 @pytest.mark.parametrize(
@@ -145,7 +148,7 @@ def test_ids_beyond_int64():
         (dict(ids=[1], num_groups=2**62), ValueError, "would not fit into any memory"),
         (dict(ids=[1], num_groups=2**50), MemoryError, "group: not enough memory"),
         (dict(ids=[1], bounds="fill"), ValueError, "group: bounds is 'fill', expected one of 'raise', 'drop'"),
-        (dict(ids=[1], bounds=[]), ValueError, "group: bounds is"),
+        (dict(ids=[1], bounds=np.array(["drop", "clip"])), ValueError, "group: bounds is"),
         (dict(ids=[1], negative="no"), ValueError, "group: negative"),
         (dict(ids=[1], mask=[1]), TypeError, "group: mask has dtype int64, expected bool"),
         (dict(ids=[1], mask=[True, False]), ValueError, "group: "),
@@ -163,7 +166,7 @@ def test_the_object():
     order, offsets, counts, inverse, ids, num_groups = found
     assert (len(found), found[0] is order, found[-1], found[1:3]) == (6, True, 5, (offsets, counts))
     assert inverse.shape == (2, 2)
-    assert found.ids is ids
+    assert found.ids is ids  # NumPy's are kept
     assert num_groups == 5
     assert repr(found) == "Group(points=4, groups=5, in_order=False)"
     assert repr(gs.group([0, 7], 2, bounds="drop")) == "Group(points=2, groups=2, left_out=1, in_order=True)"
@@ -181,11 +184,11 @@ def test_the_object():
 
 def test_order_of_sorted_ids_is_made_when_asked_for():
     found = gs.group(np.repeat(np.arange(50), 400))
-    assert found._order is None
     assert found.counts.tolist() == [400] * 50
     assert found.inverse.tolist() == list(range(20_000))
-    assert found._order is None
+    assert "order" not in found._host
     np.testing.assert_array_equal(found.order, np.arange(20_000))
+    assert repr(found) == repr(pickle.loads(pickle.dumps(found))) == "Group(points=20000, groups=50, in_order=True)"
 
 
 def test_tensors():
@@ -202,6 +205,33 @@ def test_tensors():
             np.testing.assert_array_equal(array.numpy(), getattr(expected, name))
     with pytest.raises(TypeError, match=r"group: ids is a tensor of a graph or transform"):
         torch.func.vmap(lambda part: gs.group(part, 4).order)(ids)
+
+
+def test_arrays_that_a_transform_made_stay_in_it():
+    if torch is None:
+        pytest.skip("torch is missing")
+    found = gs.group(torch.tensor([2, 0, 2, 3]))
+    with torch.inference_mode():
+        assert found.order.is_inference()
+    weight = torch.ones(4, 2, requires_grad=True)
+    weight[found.order].sum().backward()
+    with torch._subclasses.FakeTensorMode():
+        _ = found.counts
+    assert torch.arange(4)[found.counts].tolist() == [1, 0, 2, 1]
+    jax = optional("jax")
+    if jax is not None:
+        found = gs.group(jax.numpy.array([2, 0, 2, 3]))
+        for dtype in (int, float):
+            assert jax.jit(lambda x: x[found.order])(jax.numpy.arange(4).astype(dtype)).tolist() == [1, 0, 2, 3]
+        assert (found.order + 1).tolist() == [2, 1, 3, 4]
+
+
+def test_threads_get_one_array():
+    for _ in range(50):
+        found = gs.group(np.arange(3000))
+        arrays = [None] * 4
+        together(4, lambda number, found=found, arrays=arrays: arrays.__setitem__(number, found.order))
+        assert all(array is found.order for array in arrays)
 
 
 def test_columns():
@@ -236,8 +266,8 @@ def test_ids_that_change_meanwhile():
 def test_ctrl_c():
     if threading.current_thread() is not threading.main_thread():
         pytest.skip("signals reach the main thread alone")
-    ids = np.random.default_rng(5).integers(0, 2**20, 40_000_000, dtype=np.int32)
-    timer = threading.Timer(0.05, signal.raise_signal, [signal.SIGINT])
+    ids = np.random.default_rng(5).integers(0, 2**20, 8_000_000, dtype=np.int32)
+    timer = threading.Timer(0.02, signal.raise_signal, [signal.SIGINT])
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         for _ in range(100):

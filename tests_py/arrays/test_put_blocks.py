@@ -7,6 +7,7 @@ import pytest
 
 import gatherscatter as gs
 from gatherscatter._numpy import put_blocks
+from sanitized import own_allocator
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -90,6 +91,7 @@ def test_plans_are_those_of_one_call():
         assert "131,072" in repr(plan) or "(131072,)" in repr(plan)
 
 
+@own_allocator
 @pytest.mark.parametrize("name", ["putmask", "place"])
 def test_no_memory_beside_the_copy_of_the_mask(name):
     def of_process(field):

@@ -87,11 +87,12 @@ def test_every_form_of_every_case_is_right(suite):
 @pytest.mark.filterwarnings("ignore:index_reduce.. is in beta:UserWarning")  # the only call of torch for such a mean
 def test_every_form_of_more_cases_is_right(suite):
     _, harness, _, _ = suite
+    from benchmarks.group_cases import GROUPS
     from benchmarks.more_cases import MORE
 
     modules, _ = harness.available(None)
     modules.pop("jax", None)  # as above
-    for case in MORE:
+    for case in (*MORE, *GROUPS):
         if case.name.startswith("brain_") and "torch" not in modules:
             continue  # NumPy has no bfloat16
         work = case.build(True)

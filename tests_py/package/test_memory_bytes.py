@@ -1,11 +1,11 @@
 """test_memory_bytes.py: the bytes that every operator allocates beyond inputs and result stay within its formula."""
 
-import os
 from pathlib import Path
 
 import pytest
 
 from benchmark_results import load_result
+from sanitized import own_allocator
 
 ROOT = Path(__file__).resolve().parents[2]
 SIZES = ((1 << 12, 1 << 10), (1 << 16, 1 << 14), (1 << 14, 1 << 17))  # points, extent of the indexed axis
@@ -13,10 +13,7 @@ LARGE = ((1 << 20, 1 << 18), (1 << 18, 1 << 21))
 
 pytestmark = [
     pytest.mark.skipif(not (ROOT / "benchmarks" / "memory.py").exists(), reason="no benchmarks/ beside the tests"),
-    pytest.mark.skipif(
-        "san.so" in os.environ.get("LD_PRELOAD", ""),
-        reason="a sanitizer replaces malloc, whose blocks are counted here",
-    ),
+    own_allocator,
 ]
 
 

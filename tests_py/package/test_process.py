@@ -5,6 +5,7 @@ import importlib.metadata
 import pytest
 
 import child_process
+from sanitized import own_allocator
 
 # ---- import
 
@@ -126,6 +127,7 @@ def test_fork_before_the_pool_was_used():
     assert child_process.run(FORK + "print(in_a_child(), right())", env={}).strip() == "0 True"
 
 
+@own_allocator
 def test_fork_while_calls_run():
     code = (
         FORK

@@ -9,11 +9,15 @@ import os
 import pytest
 
 import child_process
+from sanitized import own_allocator
 
 pytest.importorskip("pyarrow")
-pytestmark = pytest.mark.skipif(
-    not os.access("/proc/self/clear_refs", os.W_OK), reason="the kernel has no marks of accessed pages (clear_refs)"
-)
+pytestmark = [
+    pytest.mark.skipif(
+        not os.access("/proc/self/clear_refs", os.W_OK), reason="the kernel has no marks of accessed pages (clear_refs)"
+    ),
+    own_allocator,
+]
 
 # A bitmap of 2^20 rows has 32 pages, and is the least that a call in proportion to the column would touch more.
 MOST_PAGES = 24

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
@@ -31,9 +32,9 @@ _HostArray = npt.NDArray[np.int64]
 class Group(Generic[ArrayT]):
     """Points sorted by group, as `group` returns them.
 
-    It is a sequence of its six attributes, in the order below, so that ``order, offsets, *_ = gs.group(ids)`` unpacks
-    it. Arrays are int64, of the library of the ids; those that no call has asked for are not computed. They belong to
-    the object: what is written to one of them changes what is computed of it later.
+    ``order, offsets, *_ = gs.group(ids)`` unpacks its six attributes in the order below. Arrays are of the library of
+    the ids and int64 (in JAX without 64-bit types int32); those that no call has asked for are not computed. They
+    belong to the object: what is written to one of them changes what is computed of it later.
 
     Attributes
     ----------
@@ -52,7 +53,7 @@ class Group(Generic[ArrayT]):
     """
 
     _fields: ClassVar[tuple[str, ...]] = ("order", "offsets", "counts", "inverse", "ids", "num_groups")
-    __slots__ = ("_arrays", "_back", "_kept", "_offsets", "_order", "_shape")
+    __slots__ = ("_back", "_host", "_in_order", "_kept", "_shape")
 
     def __init__(
         self,
@@ -62,58 +63,63 @@ class Group(Generic[ArrayT]):
         shape: tuple[int, ...],
         back: Callable[[_HostArray], ArrayT] | None,
     ) -> None:
-        self._order, self._offsets, self._kept, self._shape = order, offsets, kept, shape
+        self._in_order, self._kept, self._shape = order is None, kept, shape
         self._back = back
-        self._arrays: dict[str, ArrayT] = {}  # the attributes that were asked for
+        # The attributes that were asked for. Arrays of other libraries are made of them anew at each access: one that
+        # was made inside of a transform belongs to it.
+        self._host: dict[str, _HostArray] = {"offsets": offsets}
+        if order is not None:
+            self._host["order"] = order
 
     @property
     def order(self) -> ArrayT:
-        return self._array("order", self._host_order)
+        return self._array("order", self._new_order)
 
     @property
     def offsets(self) -> ArrayT:
-        return self._array("offsets", lambda: self._offsets)
+        return self._array("offsets", self._new_counts)
 
     @property
     def counts(self) -> ArrayT:
-        return self._array("counts", lambda: np.diff(self._offsets))
+        return self._array("counts", self._new_counts)
 
     @property
     def inverse(self) -> ArrayT:
-        return self._array("inverse", self._host_inverse)
+        return self._array("inverse", self._new_inverse)
 
     @property
     def ids(self) -> ArrayT:
-        return self._array("ids", self._host_ids)
+        return self._array("ids", self._new_ids)
 
     @property
     def num_groups(self) -> int:
-        return len(self._offsets) - 1
+        return len(self._host["offsets"]) - 1
 
-    def _host_order(self) -> _HostArray:
-        if self._order is None:
-            self._order = np.arange(self._kept, dtype=np.int64)
-        return self._order
+    def _new_order(self) -> _HostArray:
+        return np.arange(self._kept, dtype=np.int64)
 
-    def _host_inverse(self) -> _HostArray:
-        inverse = np.full(np.prod(self._shape, dtype=np.int64), -1, np.int64)
-        if self._order is None:
-            inverse[: self._kept] = np.arange(self._kept)
+    def _new_counts(self) -> _HostArray:
+        return np.diff(self._host["offsets"])
+
+    def _new_inverse(self) -> _HostArray:
+        inverse = np.full(math.prod(self._shape), -1, np.int64)
+        if self._in_order:
+            inverse[: self._kept] = self._new_order()
         else:
-            scatter(inverse, 0, self._order, np.arange(self._kept), out=inverse)
+            scatter(inverse, 0, self._host["order"], self._new_order(), out=inverse)
         return inverse.reshape(self._shape)
 
-    def _host_ids(self) -> _HostArray:
-        found = _core.repeated_positions("group", np.diff(self._offsets), _INT64)
+    def _new_ids(self) -> _HostArray:
+        found = _core.repeated_positions("group", self._new_counts(), _INT64)
         if found is None:
             raise ValueError("group: the offsets were changed, and fall")
         return cast(_HostArray, found)
 
     def _array(self, name: str, make: Callable[[], _HostArray]) -> ArrayT:
-        if name not in self._arrays:
-            host = make()
-            self._arrays[name] = cast(ArrayT, host) if self._back is None else self._back(host)
-        return self._arrays[name]
+        host = self._host.get(name)
+        if host is None:
+            host = self._host.setdefault(name, make())  # of several threads, all get the array of the first one
+        return cast(ArrayT, host) if self._back is None else self._back(host)
 
     def __len__(self) -> int:
         return len(self._fields)
@@ -127,20 +133,22 @@ class Group(Generic[ArrayT]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         like = None if self._back is None else self._back(_INT64)
-        return _restored, (self._order, self._offsets, self._kept, self._shape, like)
+        order = None if self._in_order else self._host["order"]
+        return _restored, (order, self._host["offsets"], self._kept, self._shape, like)
 
     def _facts(self) -> dict[str, Any]:
-        facts = {"points": int(np.prod(self._shape, dtype=np.int64)), "groups": self.num_groups}
+        facts = {"points": math.prod(self._shape), "groups": self.num_groups}
         left_out = facts["points"] - self._kept
-        return {**facts, **({"left out": left_out} if left_out else {}), "in order": self._order is None}
+        return {**facts, **({"left out": left_out} if left_out else {}), "in order": self._in_order}
 
     def __repr__(self) -> str:
         facts = ", ".join(f"{name.replace(' ', '_')}={value}" for name, value in self._facts().items())
         return f"Group({facts})"
 
     def _repr_html_(self) -> str:
-        smallest, largest = (int(f(np.diff(self._offsets))) if self.num_groups else 0 for f in (np.min, np.max))
-        held = self._offsets.nbytes + (0 if self._order is None else self._order.nbytes)
+        counts = self._new_counts()
+        smallest, largest = (int(counts.min()), int(counts.max())) if len(counts) else (0, 0)
+        held = sum(array.nbytes for array in self._host.values())
         details = [("points of a group", f"{smallest} to {largest}"), ("memory", size_text(held))]
         return as_html("Group", self._facts(), "", details)
 
@@ -181,7 +189,8 @@ def group(
     Returns
     -------
     Group
-        `order`, `offsets`, `counts`, `inverse`, `ids` and `num_groups`: arrays of int64, of the library of `ids`.
+        `order`, `offsets`, `counts`, `inverse`, `ids` and `num_groups`: arrays of int64, of the library of `ids`, for
+        lists of NumPy.
 
     Raises
     ------
@@ -194,12 +203,13 @@ def group(
 
     See Also
     --------
-    numpy.argsort : ``np.argsort(ids, axis=None, kind="stable")`` is `order`, if no point is left out.
+    numpy.argsort : ``np.argsort(ids, axis=None, kind="stable")`` is `order`, if all ids are in [0, num_groups).
 
     Notes
     -----
-    A counting sort: its work grows with points + groups. The memory beyond the result is 2 to 8 bytes a point, and 8 to
-    16 more if there are more than 4,096 groups. Ids that never fall are found to be in order, and are not sorted.
+    A counting sort: its work grows with points + groups. The memory beyond the result is 2 to 10 bytes a point, and 8
+    to 16 more if there are more than 4,096 groups. Ids whose groups never fall are found to be in order, and not
+    sorted.
 
     Examples
     --------
@@ -217,7 +227,7 @@ def group(
     """
     op = "group"
     ids, mask = private(ids), private(mask)
-    if bounds not in _BOUNDS:
+    if not isinstance(bounds, str) or bounds not in _BOUNDS:
         raise ValueError(f"{op}: bounds is {shown(bounds)}, expected one of {', '.join(map(repr, _BOUNDS))}")
     if num_groups is not None:
         num_groups = one_integer(op, "num_groups", num_groups)

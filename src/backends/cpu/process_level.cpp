@@ -4,14 +4,21 @@
 
 namespace gs {
 
+namespace {
+
+const cpu::Kernels& kernels() {
+  static const cpu::Kernels& instance = *cpu::kernels_of(host::info().isa);
+  return instance;
+}
+
+}  // namespace
+
 const GradientKernels* gradient_kernels(Number number) {
-  static const cpu::Kernels* const kernels = cpu::kernels_of(host::info().isa);
-  return kernels->gradients(number);
+  return kernels().gradients(number);
 }
 
 const GroupKernels& group_kernels(int key_bytes) {
-  static const cpu::Kernels* const kernels = cpu::kernels_of(host::info().isa);
-  return kernels->groups(key_bytes);
+  return kernels().groups(key_bytes);
 }
 
 }  // namespace gs

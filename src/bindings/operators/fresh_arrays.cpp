@@ -48,8 +48,8 @@ Outcome for_blocks(int64_t blocks, const RunOptions& options, const Work& work) 
   return host_backend().parallel_for(all, options);
 }
 
-// Each position as often as its count says, in the dtype of `like`, an array of unsigned numbers that can hold every
-// position. `counts` is a contiguous array of int64 that nothing else writes to. None if a count is negative.
+// Each position as often as its count says, in the dtype of `like`, an array of integers that can hold every position.
+// `counts` is a contiguous array of int64 that nothing else writes to. None if a count is negative.
 py::object repeated_positions(const py::str& op, const py::object& counts, const py::object& like) {
   PyObject* answer = guarded(std::string(op).c_str(), [&]() -> py::object {
     Operands operands;

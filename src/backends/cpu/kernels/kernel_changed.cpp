@@ -6,24 +6,25 @@
 namespace gs::cpu::GS_ISA {
 namespace {
 
+// A word that lies anywhere, and may alias every type. It is a struct, because GCC drops both attributes of an alias
+// that depends on a parameter.
 template <class T>
-struct Loose {  // lies anywhere, and may alias every type
-  using Whole [[gnu::may_alias, gnu::aligned(1)]] = T;
+struct [[gnu::packed, gnu::may_alias]] Loose {
+  T value;
 };
 
 // A store under a mask, where the level has one: words that are equal are not written.
 template <class T>
 GS_INLINE void write_row(std::byte* __restrict target, const std::byte* __restrict after,
                          const std::byte* __restrict before, int64_t words) {
-  using Whole = typename Loose<T>::Whole;
-  auto* const to = reinterpret_cast<Whole*>(target);
-  const auto* const now = reinterpret_cast<const Whole*>(after);
-  const auto* const then = reinterpret_cast<const Whole*>(before);
+  auto* const to = reinterpret_cast<Loose<T>*>(target);
+  const auto* const now = reinterpret_cast<const Loose<T>*>(after);
+  const auto* const then = reinterpret_cast<const Loose<T>*>(before);
 #if !defined(__clang__)
 #pragma GCC ivdep
 #endif
   for (int64_t i = 0; i < words; ++i) {
-    if (now[i] != then[i]) to[i] = now[i];
+    if (now[i].value != then[i].value) to[i].value = now[i].value;
   }
 }
 

@@ -91,9 +91,9 @@ bool count(const std::byte* memory, int64_t n, int shift, int64_t buckets, int64
   return !falls;
 }
 
-constexpr uint64_t kSlots = 64 / sizeof(uint64_t);  // of a line
+constexpr uint64_t kSlots = kLine / sizeof(uint64_t);  // of a line
 
-// Calls write(bucket, place, i) for each point with a group.
+// Calls write(bucket, place, key, point) for each point with a group.
 template <class Key, class Write>
 GS_INLINE void for_each_point(const PlacedPoints& points, Write write) {
   const auto* const keys = reinterpret_cast<const Key*>(points.keys);
