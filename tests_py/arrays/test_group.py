@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
 import signal
 import threading
@@ -269,7 +270,7 @@ def test_ctrl_c():
     if threading.current_thread() is not threading.main_thread():
         pytest.skip("signals reach the main thread alone")
     ids = np.random.default_rng(5).integers(0, 2**20, 8_000_000, dtype=np.int32)
-    timer = threading.Timer(0.02, signal.raise_signal, [signal.SIGINT])
+    timer = threading.Timer(0.02, os.kill, [os.getpid(), signal.SIGINT])
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         for _ in range(100):
